@@ -1,0 +1,37 @@
+"""The errors that Orbitile raises on purpose.
+
+Every message says what was asked, what was found, and what to do about it, so that a command line or a host can print
+it as it is. Anything that reaches a user and is not an `OrbitileError` is a defect.
+"""
+
+
+class OrbitileError(Exception):
+    """Base of all errors that Orbitile raises on purpose."""
+
+
+class FileError(OrbitileError):
+    """A file cannot be read or written: missing, truncated, of an unknown format, or inconsistent."""
+
+
+class ConventionError(FileError):
+    """A wavefunction was read, but its orbitals are not normalised in any convention that we know."""
+
+
+class FieldError(OrbitileError):
+    """A field was asked for by a name that does not exist, or that this wavefunction does not have."""
+
+
+class LatticeError(OrbitileError):
+    """A lattice is malformed, or would not fit in memory."""
+
+
+class DeviceError(OrbitileError):
+    """A compute device or a graphics context was asked for by name and cannot be had here."""
+
+
+class RenderError(OrbitileError):
+    """A picture cannot be drawn with the arguments given."""
+
+
+class Cancelled(OrbitileError):
+    """The caller asked for the computation to stop."""

@@ -1,0 +1,11 @@
+"""Units as multipliers: `5 * angstrom` is five Angstrom in bohr, `energy / electronvolt` is an energy in eV.
+
+Inside Orbitile lengths are in bohr and energies in hartree; readers, exporters, hosts and the command line convert.
+Values: CODATA 2018 (https://physics.nist.gov/cuu/Constants), the set that the quantum-chemistry programs of today use.
+"""
+
+angstrom = 1.0 / 0.529177210903
+"""One Angstrom in bohr."""
+
+electronvolt = 1.0 / 27.211386245988
+"""One electronvolt in hartree."""

@@ -1,0 +1,35 @@
+"""A field sampled on a lattice."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import LatticeError
+from .lattice import Lattice
+
+
+@dataclass(frozen=True, eq=False)
+class Volume:
+    """Values of a scalar field on a lattice.
+
+    Attributes
+    ----------
+    values : ndarray of float32 or float64, shape (nx, ny, nz)
+        C-ordered: z runs fastest. Atomic units unless `unit` says otherwise.
+    lattice : Lattice
+        Where the values were taken.
+    quantity : str
+        What they are, for people: "HOMO (orbital 32)", "electron density".
+    unit : str
+        Unit of the values, for people: "bohr^-3/2".
+    """
+
+    values: NDArray[np.floating]
+    lattice: Lattice
+    quantity: str = ""
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if self.values.shape != self.lattice.shape:
+            raise LatticeError(f"values of a volume: expected shape {self.lattice.shape}, got {self.values.shape}")

@@ -1,0 +1,223 @@
+"""What a quantum-chemistry program computed, in one frozen object: atoms, basis set, orbitals.
+
+Conventions of order, sign and normalisation are those of `orbitile.conventions`. Lengths in bohr, energies in hartree.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .conventions import n_components
+from .errors import OrbitileError
+
+Spin = Literal["alpha", "beta"]
+Kind = Literal["restricted", "unrestricted", "restricted open-shell", "natural", "unrestricted natural"]
+
+
+def _frozen(array: ArrayLike, dtype: type, shape: tuple[int | None, ...], what: str) -> NDArray:  # type: ignore[type-arg]
+    """The one gate through which arrays enter: dtype, shape, contiguity; the result cannot be written to."""
+    try:
+        result = np.array(array, dtype=dtype, order="C")
+    except (TypeError, ValueError) as error:
+        raise OrbitileError(f"{what}: expected numbers, got {type(array).__name__} ({error})") from error
+    wanted = tuple("any" if n is None else n for n in shape)
+    if result.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, result.shape, strict=True)):
+        raise OrbitileError(f"{what}: expected shape {wanted}, got {result.shape}")
+    result.setflags(write=False)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Shell:
+    """A contracted Gaussian shell: all basis functions of one angular momentum with one radial part on one atom.
+
+    Attributes
+    ----------
+    atom
+        Index of the atom, from 0.
+    angular_momentum
+        l: 0 for s, 1 for p, 2 for d, ...
+    pure
+        True for 2l + 1 real solid harmonics, False for (l + 1)(l + 2)/2 Cartesian functions. Always False for s and p.
+    exponents : ndarray, shape (n_primitives,)
+        Exponents in bohr^-2, positive.
+    coefficients : ndarray, shape (n_primitives,)
+        Contraction coefficients of normalised primitives.
+    """
+
+    atom: int
+    angular_momentum: int
+    pure: bool
+    exponents: NDArray[np.float64]
+    coefficients: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "atom", int(self.atom))
+        set_(self, "angular_momentum", int(self.angular_momentum))
+        set_(self, "pure", bool(self.pure) and self.angular_momentum > 1)
+        set_(self, "exponents", _frozen(self.exponents, np.float64, (None,), "shell exponents"))
+        n = len(self.exponents)
+        set_(self, "coefficients", _frozen(self.coefficients, np.float64, (n,), "contraction coefficients"))
+        if self.angular_momentum < 0:
+            raise OrbitileError(f"angular momentum of a shell: expected 0 or more, got {self.angular_momentum}")
+        if n == 0 or not np.all(np.isfinite(self.exponents)) or np.any(self.exponents <= 0):
+            raise OrbitileError(f"shell exponents: expected positive numbers, got {self.exponents.tolist()}")
+        if not np.all(np.isfinite(self.coefficients)):
+            raise OrbitileError(f"contraction coefficients: expected numbers, got {self.coefficients.tolist()}")
+
+    @property
+    def n_functions(self) -> int:
+        """Number of basis functions in the shell."""
+        return n_components(self.angular_momentum, self.pure)
+
+
+@dataclass(frozen=True, eq=False)
+class Orbitals:
+    """Molecular orbitals of one spin, or spatial orbitals shared by both spins.
+
+    Attributes
+    ----------
+    coefficients : ndarray, shape (n_basis, n_orbitals)
+        Expansion in the basis functions.
+    occupations : ndarray, shape (n_orbitals,)
+        Electrons in each orbital: up to 2 where spins share orbitals, up to 1 otherwise.
+    energies : ndarray, shape (n_orbitals,)
+        Orbital energies in hartree; NaN where the file gives none.
+    irreps : tuple of str, length n_orbitals
+        Symmetry labels; empty strings where the file gives none.
+    """
+
+    coefficients: NDArray[np.float64]
+    occupations: NDArray[np.float64]
+    energies: NDArray[np.float64] | None = None
+    irreps: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "coefficients", _frozen(self.coefficients, np.float64, (None, None), "orbital coefficients"))
+        n = self.coefficients.shape[1]
+        set_(self, "occupations", _frozen(self.occupations, np.float64, (n,), "orbital occupations"))
+        energies = np.full(n, np.nan) if self.energies is None else self.energies
+        set_(self, "energies", _frozen(energies, np.float64, (n,), "orbital energies"))
+        irreps = ("",) * n if self.irreps is None else tuple(str(label) for label in self.irreps)
+        set_(self, "irreps", irreps)
+        if len(irreps) != n:
+            raise OrbitileError(f"orbital symmetry labels: expected {n}, got {len(irreps)}")
+        for what, values in (("coefficients", self.coefficients), ("occupations", self.occupations)):
+            if not np.all(np.isfinite(values)):
+                raise OrbitileError(f"orbital {what}: expected finite numbers, got NaN or infinity")
+
+    def __len__(self) -> int:
+        return int(self.coefficients.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Wavefunction:
+    """Atoms, basis set and molecular orbitals.
+
+    Attributes
+    ----------
+    atomic_numbers : ndarray of int, shape (n_atoms,)
+        Element of each atom; 0 for a ghost (basis functions without a nucleus).
+    positions : ndarray, shape (n_atoms, 3)
+        Nuclear positions in bohr.
+    core_charges : ndarray, shape (n_atoms,)
+        Charge that the electrons see: the atomic number less the electrons of an effective core potential.
+    shells : tuple of Shell
+        The basis set. Rows of the orbital coefficients follow it.
+    alpha : Orbitals
+        The alpha orbitals, or the spatial orbitals that both spins share.
+    beta : Orbitals or None
+        The beta orbitals, or None where both spins share `alpha`.
+    natural : bool
+        True where the orbitals are natural orbitals (occupations need not be integers, energies mean little).
+    title, source, program : str
+        Title in the file; path of the file; program and dialect as far as known, with repairs that were made.
+    """
+
+    atomic_numbers: NDArray[np.int64]
+    positions: NDArray[np.float64]
+    shells: tuple[Shell, ...]
+    alpha: Orbitals
+    beta: Orbitals | None = None
+    core_charges: NDArray[np.float64] | None = None
+    natural: bool = False
+    title: str = ""
+    source: str = ""
+    program: str = ""
+    method: str = field(default="")
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "atomic_numbers", _frozen(self.atomic_numbers, np.int64, (None,), "atomic numbers"))
+        n = len(self.atomic_numbers)
+        set_(self, "positions", _frozen(self.positions, np.float64, (n, 3), "atom positions"))
+        charges = self.atomic_numbers if self.core_charges is None else self.core_charges
+        set_(self, "core_charges", _frozen(charges, np.float64, (n,), "core charges"))
+        set_(self, "shells", tuple(self.shells))
+        if n == 0 or not self.shells:
+            raise OrbitileError(f"a wavefunction needs atoms and a basis set, got {n} atoms, {len(self.shells)} shells")
+        if not np.all(np.isfinite(self.positions)) or not np.all(np.isfinite(self.core_charges)):
+            raise OrbitileError("atom positions and charges: expected finite numbers, got NaN or infinity")
+        for shell in self.shells:
+            if not 0 <= shell.atom < n:
+                raise OrbitileError(f"shell on atom {shell.atom + 1}: expected an atom from 1 to {n}")
+        for name, orbitals in (("alpha", self.alpha), ("beta", self.beta)):
+            if orbitals is not None and orbitals.coefficients.shape[0] != self.n_basis:
+                raise OrbitileError(
+                    f"{name} orbitals: expected {self.n_basis} coefficients each, one per basis function, "
+                    f"got {orbitals.coefficients.shape[0]}"
+                )
+
+    @cached_property
+    def n_basis(self) -> int:
+        """Number of basis functions."""
+        return sum(shell.n_functions for shell in self.shells)
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of atoms, ghosts included."""
+        return len(self.atomic_numbers)
+
+    @property
+    def n_electrons(self) -> float:
+        """Number of electrons in the orbitals (valence electrons where effective core potentials are used)."""
+        beta = 0.0 if self.beta is None else float(self.beta.occupations.sum())
+        return float(self.alpha.occupations.sum()) + beta
+
+    @property
+    def charge(self) -> float:
+        """Total charge: core charges less electrons."""
+        assert self.core_charges is not None  # set in __post_init__
+        return float(self.core_charges.sum()) - self.n_electrons
+
+    @property
+    def n_unpaired(self) -> float:
+        """Alpha less beta electrons (for restricted orbitals: those in singly occupied ones; 0 for natural orbitals)."""
+        if self.beta is not None:
+            return abs(float(self.alpha.occupations.sum() - self.beta.occupations.sum()))
+        if self.natural:
+            return 0.0
+        return float(np.sum(np.abs(self.alpha.occupations - 1) < 1e-6))
+
+    @property
+    def multiplicity(self) -> int:
+        """Spin multiplicity 2S + 1, from the orbital occupations."""
+        return round(self.n_unpaired) + 1
+
+    @property
+    def kind(self) -> Kind:
+        """What sort of orbitals these are."""
+        if self.natural:
+            return "natural" if self.beta is None else "unrestricted natural"
+        if self.beta is not None:
+            return "unrestricted"
+        return "restricted open-shell" if self.n_unpaired else "restricted"
+
+    def orbitals(self, spin: Spin) -> Orbitals:
+        """Orbitals of one spin; where both spins share orbitals, the shared ones."""
+        return self.beta if spin == "beta" and self.beta is not None else self.alpha
