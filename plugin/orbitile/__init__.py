@@ -1,1 +1,73 @@
-"""Molecular orbitals and other fields of the electrons, computed live and shown in the viewer you already use."""
+"""Molecular orbitals and other fields of the electrons, computed live and shown in the viewer you already use.
+
+    import orbitile as ob
+
+    wfn = ob.load("benzene.molden")
+    volume = ob.compute(wfn, "homo", ob.Lattice.around(wfn, spacing=0.2, margin=5.0))
+    ob.render(ob.isosurface(volume, 0.03), wfn, "homo.png")
+
+Lengths are in bohr and energies in hartree. Every error that is raised on purpose is an `OrbitileError`. Nothing heavy
+is imported before it is used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .evaluation import compute as compute
+    from .evaluation import compute_on_device as compute_on_device
+    from .evaluation import enclosing_lattice as enclosing_lattice
+    from .evaluation import evaluate as evaluate
+    from .errors import OrbitileError as OrbitileError
+    from .exporters import save as save
+    from .fields import field_names as field_names
+    from .lattice import Lattice as Lattice
+    from .overlap import overlap_matrix as overlap_matrix
+    from .readers import load as load
+    from .readers import load_volumes as load_volumes
+    from .render import render as render
+    from .surface import Surface as Surface
+    from .surface import enclosing_isovalue as enclosing_isovalue
+    from .surface import isosurface as isosurface
+    from .volume import Volume as Volume
+    from .wavefunction import Orbitals as Orbitals
+    from .wavefunction import Shell as Shell
+    from .wavefunction import Wavefunction as Wavefunction
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Lattice": "lattice",
+    "OrbitileError": "errors",
+    "Orbitals": "wavefunction",
+    "Shell": "wavefunction",
+    "Surface": "surface",
+    "Volume": "volume",
+    "Wavefunction": "wavefunction",
+    "compute": "evaluation",
+    "compute_on_device": "evaluation",
+    "enclosing_isovalue": "surface",
+    "enclosing_lattice": "evaluation",
+    "evaluate": "evaluation",
+    "field_names": "fields",
+    "isosurface": "surface",
+    "load": "readers",
+    "load_volumes": "readers",
+    "overlap_matrix": "overlap",
+    "render": "render",
+    "save": "exporters",
+}
+
+__all__ = [*_HOME, "__version__"]  # noqa: PLE0604 - the names are strings
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

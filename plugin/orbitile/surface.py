@@ -1,9 +1,22 @@
 """Isosurfaces."""
 
+from __future__ import annotations
+
+import importlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .errors import LatticeError, OrbitileError
+
+if TYPE_CHECKING:
+    from .volume import Volume
+
+
+class IsovalueError(OrbitileError):
+    """An isovalue at which a volume has no surface, or a share of its norm that cannot be enclosed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,3 +46,242 @@ class Surface:
     isovalue: float
     quantity: str = ""
     unit: str = ""
+
+
+def isosurface(volume: Volume, isovalue: float) -> Surface:
+    r"""Where a field has the value +isovalue or -isovalue.
+
+    Parameters
+    ----------
+    volume : Volume
+        Any lattice: skewed and left-handed axes are fine; two points or more along each axis.
+    isovalue : float
+        Magnitude of the field on the surface, positive, in the unit of the volume.
+
+    Returns
+    -------
+    Surface
+        The positive part first, then the negative part; either may be missing, but not both. It is closed unless it
+        leaves the lattice, and then it ends at the faces of the lattice.
+
+    Raises
+    ------
+    IsovalueError
+        When the isovalue is not a positive number, or the field reaches it nowhere on the lattice.
+    LatticeError
+        When the lattice has a single point along an axis, or a value is not a finite number.
+
+    Notes
+    -----
+    Marching cubes as in T. Lewiner et al., J. Graph. Tools 2003, 8, 1 (scikit-image). Index coordinates u map to
+    positions by :math:`x = o + u A`, so gradients map by :math:`\nabla_x f = A^{-1} \nabla_u f`.
+    """
+    lattice = volume.lattice
+    if min(lattice.shape) < 2:
+        raise LatticeError(
+            f"isosurface of {_name(volume)}: expected 2 or more points along each axis, got a lattice of shape "
+            f"{lattice.shape}; sample the field on a lattice with a volume"
+        )
+    isovalue = _positive_number(isovalue, volume)
+    low, high = _range(volume)
+    # float32 is what marching cubes works in anyway; converting once keeps both parts consistent with each other.
+    values = np.ascontiguousarray(volume.values, dtype=np.float32)
+    parts = []
+    for phase, (least, most) in ((1, (low, high)), (-1, (-high, -low))):
+        if least < isovalue < most:
+            part = _one_phase(values if phase > 0 else -values, isovalue, lattice.axes)
+            if part is not None:
+                parts.append((phase, *part))
+    if not parts:
+        smallest, largest = _range_of_magnitude(volume)
+        raise IsovalueError(
+            f"isovalue {isovalue:g} of {_name(volume)}: nothing has this value on the lattice, where |value| goes "
+            f"from {smallest:.3g} to {largest:.3g}{_unit(volume)}; choose an isovalue between the two"
+        )
+    offsets = np.cumsum([0] + [len(vertices) for _, vertices, _, _ in parts])
+    vertices = np.concatenate([vertices for _, vertices, _, _ in parts]) + lattice.origin
+    return Surface(
+        vertices=vertices.astype(np.float32),
+        faces=np.concatenate(
+            [faces + offset for offset, (_, _, faces, _) in zip(offsets[:-1], parts, strict=True)]
+        ).astype(np.int32),
+        normals=np.concatenate([normals for _, _, _, normals in parts]).astype(np.float32),
+        phases=np.concatenate([np.full(len(vertices), phase, np.int8) for phase, vertices, _, _ in parts]),
+        isovalue=isovalue,
+        quantity=volume.quantity,
+        unit=volume.unit,
+    )
+
+
+def lobe(surface: Surface, phase: int) -> Surface:
+    """The part of a surface on which the field has one sign.
+
+    Parameters
+    ----------
+    surface : Surface
+    phase : int
+        +1 or -1.
+
+    Returns
+    -------
+    Surface
+        Empty (no vertices, no faces) where the field does not have that sign.
+
+    Raises
+    ------
+    IsovalueError
+        When the phase is not +1 or -1.
+    """
+    if phase not in (1, -1):
+        raise IsovalueError(f"phase of a lobe: expected +1 or -1, got {phase!r}")
+    kept = surface.phases == phase
+    index = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    faces = surface.faces[kept[surface.faces[:, 0]]]
+    return Surface(
+        vertices=surface.vertices[kept],
+        faces=index[faces].astype(np.int32),
+        normals=surface.normals[kept],
+        phases=surface.phases[kept],
+        isovalue=surface.isovalue,
+        quantity=surface.quantity,
+        unit=surface.unit,
+    )
+
+
+def enclosing_isovalue(volume: Volume, share: float = 0.9) -> float:
+    r"""Isovalue of the surface that encloses a share of the probability of an orbital.
+
+    Parameters
+    ----------
+    volume : Volume
+        An orbital. The lattice should hold nearly all of it: the share is taken of what the lattice holds.
+    share : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    float
+        The isovalue c, in the unit of the volume, for which
+        :math:`\int_{|\psi| \geq c} \psi^2 = \mathtt{share} \int \psi^2`, to the resolution of the lattice.
+
+    Raises
+    ------
+    IsovalueError
+        When the share is not between 0 and 1, or the volume is zero everywhere.
+    LatticeError
+        When a value is not a finite number.
+
+    Notes
+    -----
+    The definition of G. Haranczyk and M. Gutowski, J. Chem. Theory Comput. 2008, 4, 689. It makes orbitals of
+    different spread look comparable, which one isovalue for all of them does not.
+    """
+    if not 0 < share < 1:
+        raise IsovalueError(f"share of the probability to enclose: expected a number between 0 and 1, got {share!r}")
+    _range(volume)
+    magnitudes = np.sort(np.abs(volume.values), axis=None)  # ascending, so that the small squares are summed first
+    outside = np.cumsum(np.square(magnitudes, dtype=np.float64))
+    if outside[-1] == 0:
+        raise IsovalueError(f"{_name(volume)} is zero on the whole lattice: no surface encloses a share of it")
+    return float(magnitudes[np.searchsorted(outside, (1 - share) * outside[-1])])
+
+
+def _one_phase(
+    values: NDArray[np.float32], isovalue: float, axes: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]] | None:
+    """Surface around where `values > isovalue`: vertices less the origin, faces, normals; None if there is none."""
+    measure = importlib.import_module("skimage.measure")  # imported here because it takes half a second
+    try:
+        indices, faces, _, _ = measure.marching_cubes(values, isovalue)
+    except (RuntimeError, ValueError):  # the isovalue lies between the extremum and its float32 rounding
+        return None
+    indices, faces = _merge_at_lattice_points(indices, faces)
+    if len(faces) == 0:
+        return None
+    # For a right-handed frame scikit-image winds clockwise as seen from outside.
+    if np.linalg.det(axes) > 0:
+        faces = faces[:, ::-1]
+    normals = -_index_gradient(values, indices) @ np.linalg.inv(axes).T
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    return indices.astype(np.float64) @ axes, faces, normals
+
+
+def _merge_at_lattice_points(
+    indices: NDArray[np.float32], faces: NDArray[np.int64]
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Merge the vertices that fall on one lattice point, and drop the faces that this makes degenerate.
+
+    A lattice point with exactly the isovalue gets a vertex from each of its edges. scikit-image's own
+    `allow_degenerate=False` drops the degenerate faces without merging, which leaves holes in the mesh.
+    """
+    (on_lattice,) = np.nonzero((indices == np.rint(indices)).all(axis=1))
+    _, first, group = np.unique(indices[on_lattice], axis=0, return_index=True, return_inverse=True)
+    representative = np.arange(len(indices))
+    representative[on_lattice] = on_lattice[first][group.reshape(-1)]
+    faces = representative[faces]
+    a, b, c = faces.T
+    faces = faces[(a != b) & (b != c) & (c != a)]
+    used = np.zeros(len(indices), dtype=bool)
+    used[faces] = True
+    return indices[used], (np.cumsum(used) - 1)[faces]
+
+
+def _index_gradient(values: NDArray[np.float32], indices: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Gradient with respect to the index at points on lattice edges: central differences, interpolated.
+
+    The normals of scikit-image come from one-sided differences: they are off by degrees where the lattice is coarse,
+    and highlights on the surface show it.
+    """
+    low = np.floor(indices).astype(np.intp)
+    high = np.ceil(indices).astype(np.intp)
+    weight = (indices - low).max(axis=1).astype(np.float64)  # a vertex is off the lattice along one axis at most
+    gradient = np.empty(indices.shape)
+    for axis in range(3):
+        ends = []
+        for node in (low, high):
+            before, after = node.copy(), node.copy()
+            before[:, axis] = np.maximum(node[:, axis] - 1, 0)
+            after[:, axis] = np.minimum(node[:, axis] + 1, values.shape[axis] - 1)
+            step = after[:, axis] - before[:, axis]
+            ends.append((values[tuple(after.T)].astype(np.float64) - values[tuple(before.T)]) / step)
+        gradient[:, axis] = (1 - weight) * ends[0] + weight * ends[1]
+    return gradient
+
+
+def _positive_number(isovalue: float, volume: Volume) -> float:
+    """The isovalue as a float, if it can be one."""
+    try:
+        number = float(isovalue)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not (np.isfinite(number) and number > 0):
+        smallest, largest = _range_of_magnitude(volume)
+        raise IsovalueError(
+            f"isovalue of {_name(volume)}: expected a positive number (both signs of the field are drawn), got "
+            f"{isovalue!r}; |value| goes from {smallest:.3g} to {largest:.3g}{_unit(volume)} on this lattice"
+        )
+    return number
+
+
+def _range(volume: Volume) -> tuple[float, float]:
+    """Least and greatest value of a volume, which must be finite."""
+    low, high = float(volume.values.min()), float(volume.values.max())
+    if not (np.isfinite(low) and np.isfinite(high)):
+        bad = int(np.count_nonzero(~np.isfinite(volume.values)))
+        raise LatticeError(f"{_name(volume)}: expected finite values, got {bad} that are NaN or infinite")
+    return low, high
+
+
+def _range_of_magnitude(volume: Volume) -> tuple[float, float]:
+    """Least and greatest magnitude in a volume."""
+    low, high = _range(volume)
+    smallest = max(low, -high, 0.0) if low > 0 or high < 0 else float(np.abs(volume.values).min())
+    return smallest, max(abs(low), abs(high))
+
+
+def _name(volume: Volume) -> str:
+    return volume.quantity or "this volume"
+
+
+def _unit(volume: Volume) -> str:
+    return f" {volume.unit}" if volume.unit else ""

@@ -1,0 +1,86 @@
+"""Fields: what can be shown of a wavefunction, one module a family, found by name.
+
+A module offers `NAMES` (pairs of a name as a user writes it, and what it is) and `resolve(wavefunction, name)`, which
+returns a `Field`, or None for a name that is not of its family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FieldError
+from ..lattice import Lattice
+from ..wavefunction import Wavefunction
+
+SlabEvaluator = Callable[[int, int, Any], None]
+"""Writes the values of the slab start <= i < stop into an array (NumPy, or on the device)."""
+
+PointEvaluator = Callable[[NDArray[np.float64]], NDArray[np.floating]]
+"""Values at points of shape (n, 3), in bohr."""
+
+
+class Field(Protocol):
+    """A scalar field of one wavefunction.
+
+    Attributes
+    ----------
+    quantity, unit : str
+        For people.
+    """
+
+    @property
+    def quantity(self) -> str: ...
+
+    @property
+    def unit(self) -> str: ...
+
+    def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
+        """Evaluator for slabs of the lattice, or None where only points will do (skewed lattices)."""
+
+    def at_points(self, precision: str, device: str) -> PointEvaluator:
+        """Evaluator for arbitrary points."""
+
+    def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Corners of a box outside which the field is guaranteed to be smaller in magnitude, in bohr."""
+
+
+@lru_cache
+def field_modules() -> dict[str, ModuleType]:
+    """All field modules by name."""
+    return {info.name: import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__)}
+
+
+def field_names() -> list[tuple[str, str]]:
+    """Names of all fields as a user writes them, each with what it is."""
+    return [pair for module in field_modules().values() for pair in module.NAMES]
+
+
+def resolve(wavefunction: Wavefunction, name: str) -> Field:
+    """The field of a wavefunction that a name stands for.
+
+    Raises
+    ------
+    FieldError
+        When there is no such field, or the wavefunction does not have it.
+    """
+    if not isinstance(name, str):
+        raise FieldError(f"field: expected a name such as 'homo', got {name!r}")
+    wanted = name.strip().lower()
+    for module in field_modules().values():
+        field: Field | None = module.resolve(wavefunction, wanted)
+        if field is not None:
+            return field
+    from difflib import get_close_matches
+
+    known = [pattern for pattern, _ in field_names()]
+    close = get_close_matches(wanted, known, 1, cutoff=0.4)
+    hint = f" Nearest match: {close[0]}." if close else ""
+    raise FieldError(f"field: there is no {name!r}. Known: {', '.join(known)}.{hint}")

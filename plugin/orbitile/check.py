@@ -1,0 +1,88 @@
+"""The gate that every wavefunction passes before anyone sees it: its orbitals must be orthonormal.
+
+Programs and dialects disagree about the order of components, the signs of f functions and the normalisation of
+Cartesian functions. Whatever was misread, the overlap of the orbitals shows it: C^T S C is then no unit matrix.
+"""
+
+import numpy as np
+
+from .conventions import ANGULAR_MOMENTUM_LETTERS
+from .errors import ConventionError
+from .overlap import overlap_matrix
+from .wavefunction import Orbitals, Wavefunction
+
+TOLERANCE = 1e-4
+"""Largest deviation of an element of C^T S C from the unit matrix."""
+
+_MOST_ORBITALS = 600
+"""Orthogonality is tested among this many orbitals at most, so that large molecules stay affordable; norms always."""
+
+
+def checked(wavefunction: Wavefunction) -> Wavefunction:
+    """The wavefunction itself, if its orbitals are orthonormal.
+
+    Raises
+    ------
+    ConventionError
+        When a norm or an overlap of two orbitals is off by more than `TOLERANCE`; says which shells are to blame.
+    """
+    matrix = overlap_matrix(wavefunction)
+    for spin, orbitals in (("alpha", wavefunction.alpha), ("beta", wavefunction.beta)):
+        if orbitals is None:
+            continue
+        label = f"{spin} orbital" if wavefunction.beta is not None else "orbital"
+        coefficients = orbitals.coefficients
+        image = matrix @ coefficients
+        deviation = np.einsum("mi,mi->i", coefficients, image) - 1
+        worst = int(np.argmax(np.abs(deviation)))
+        if abs(deviation[worst]) > TOLERANCE:
+            raise ConventionError(
+                f"{_name(wavefunction)}: {label} {worst + 1} has norm {deviation[worst] + 1:.5f}, expected 1 within "
+                f"{TOLERANCE:g}: {_blame(wavefunction, orbitals, image, deviation)}"
+            )
+        step = -(-len(orbitals) // _MOST_ORBITALS)
+        sample = slice(None, None, step)
+        products = coefficients[:, sample].T @ image[:, sample]
+        np.fill_diagonal(products, 0)
+        i, j = np.unravel_index(int(np.argmax(np.abs(products))), products.shape)
+        if abs(products[i, j]) > TOLERANCE:
+            raise ConventionError(
+                f"{_name(wavefunction)}: {label}s {i * step + 1} and {j * step + 1} overlap by {products[i, j]:.5f}, "
+                f"expected 0 within {TOLERANCE:g}: order or signs of the basis functions are not those of any known "
+                f"dialect ({_basis(wavefunction)})"
+            )
+    return wavefunction
+
+
+def _name(wavefunction: Wavefunction) -> str:
+    return wavefunction.source.rpartition("/")[2] or "wavefunction"
+
+
+def _kinds(wavefunction: Wavefunction) -> dict[tuple[int, bool], list[int]]:
+    """Rows of the coefficients that belong to each (angular momentum, pure)."""
+    rows: dict[tuple[int, bool], list[int]] = {}
+    first = 0
+    for shell in wavefunction.shells:
+        rows.setdefault((shell.angular_momentum, shell.pure), []).extend(range(first, first + shell.n_functions))
+        first += shell.n_functions
+    return rows
+
+
+def _label(kind: tuple[int, bool]) -> str:
+    letter = ANGULAR_MOMENTUM_LETTERS[kind[0]]
+    return letter if kind[0] < 2 else f"{'pure' if kind[1] else 'Cartesian'} {letter}"
+
+
+def _basis(wavefunction: Wavefunction) -> str:
+    return ", ".join(_label(kind) for kind in sorted(_kinds(wavefunction)))
+
+
+def _blame(wavefunction: Wavefunction, orbitals: Orbitals, image: np.ndarray, deviation: np.ndarray) -> str:  # type: ignore[type-arg]
+    """Which shells go with the deviations: a least-squares fit of them to the populations of each kind of shell."""
+    kinds = _kinds(wavefunction)
+    populations = np.stack(
+        [np.einsum("mi,mi->i", orbitals.coefficients[rows], image[rows]) for rows in kinds.values()], axis=1
+    )
+    share, *_ = np.linalg.lstsq(populations, deviation, rcond=None)
+    guilty = _label(list(kinds)[int(np.argmax(np.abs(share)))])
+    return f"the normalisation or order of its {guilty} functions fits no known dialect ({_basis(wavefunction)})"

@@ -1,0 +1,291 @@
+"""Where a field meets a lattice or points: device, memory, slabs, progress, cancellation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import Cancelled, DeviceError, FieldError, LatticeError, OrbitileError
+from .fields import Field, resolve
+from .lattice import Lattice, spacing_of
+from .memory import available_memory
+from .units import angstrom
+from .volume import Volume
+from .wavefunction import Wavefunction
+
+SLAB_POINTS = 1 << 23
+"""Points computed between two looks at `cancelled`: about 50 ms on two CPU cores, and 32 MiB on a device."""
+
+TILE_POINTS = 1 << 17
+"""Points handed to the direct kernel at once."""
+
+_PLANES = 8
+"""Slabs begin at multiples of this many planes, the bricks of the lattice kernel: values do not depend on the cut."""
+
+_RESERVE = 256 << 20
+"""Bytes left to everything but the result."""
+
+Progress = Callable[[float], None]
+
+
+def compute(
+    wavefunction: Wavefunction,
+    field: str | Field,
+    lattice: Lattice,
+    *,
+    device: str | None = None,
+    precision: str = "single",
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Volume:
+    """Evaluate a field on a lattice.
+
+    Parameters
+    ----------
+    wavefunction
+        From `load`.
+    field
+        Name of a field: `homo`, `lumo+1`, `mo:17:beta`, ...
+    lattice
+        Where: any origin, axes and shape. Orthogonal axes, in any orientation, are fastest by far.
+    device
+        `auto` (the default: CUDA, then a real Vulkan GPU, then the CPU), `cuda`, `vulkan` or `cpu`.
+    precision
+        `single` (error below 2e-6 of the largest value) or `double` (below 1e-12).
+    progress
+        Called with the share that is done, from 0 to 1.
+    cancelled
+        Asked now and then; when it says True the computation stops.
+
+    Returns
+    -------
+    Volume
+        Values of float32 or float64, in atomic units.
+
+    Raises
+    ------
+    FieldError
+        For an unknown field.
+    LatticeError
+        When the result would not fit in memory; nothing has been allocated then.
+    DeviceError
+        When the device cannot be used.
+    Cancelled
+        When `cancelled` said so.
+    """
+    resolved = _field(wavefunction, field)
+    dtype = _dtype(precision)
+    require_memory(lattice, np.dtype(dtype).itemsize)
+    with _session(device, precision) as name:
+        values = np.empty(lattice.shape, dtype)
+        evaluate = resolved.on_slabs(lattice, precision, name)
+        tell = progress or (lambda share: None)
+        stop_now = cancelled or (lambda: False)
+        if evaluate is not None:
+            _fill_slabs(values, evaluate, name, precision, tell, stop_now)
+        else:
+            _fill_points(values, lattice, resolved.at_points(precision, name), tell, stop_now)
+    return Volume(values, lattice, resolved.quantity, resolved.unit)
+
+
+def compute_on_device(
+    wavefunction: Wavefunction, field: str | Field, lattice: Lattice, *, device: str | None = None, precision: str = "single"
+) -> Any:
+    """Evaluate a field on a lattice with orthogonal axes and leave the values on the device.
+
+    Parameters
+    ----------
+    wavefunction, field, lattice, device, precision
+        As for `compute`.
+
+    Returns
+    -------
+    array on the device, shape `lattice.shape`
+        `to_numpy()` brings it home. It is lost when another device is asked for.
+
+    Raises
+    ------
+    LatticeError
+        When the axes of the lattice are not orthogonal.
+    """
+    resolved = _field(wavefunction, field)
+    _dtype(precision)
+    with _session(device, precision) as name:
+        from taichi_kernels import runtime
+
+        evaluate = resolved.on_slabs(lattice, precision, name)
+        if evaluate is None:
+            raise LatticeError("values stay on the device for lattices with orthogonal axes only; use compute")
+        out = runtime.allocate(lattice.shape, precision)
+        evaluate(0, lattice.shape[0], out)
+        runtime.synchronise()
+        return out
+
+
+def evaluate(
+    wavefunction: Wavefunction,
+    field: str | Field,
+    points: ArrayLike,
+    *,
+    device: str | None = None,
+    precision: str = "single",
+) -> NDArray[np.floating]:
+    """Evaluate a field at points.
+
+    Parameters
+    ----------
+    wavefunction, field, device, precision
+        As for `compute`.
+    points : array_like, shape (n, 3)
+        In bohr.
+
+    Returns
+    -------
+    ndarray of float32 or float64, shape (n,)
+        In atomic units.
+
+    Raises
+    ------
+    OrbitileError
+        When the points have another shape or are not finite numbers; otherwise as for `compute`.
+    """
+    resolved = _field(wavefunction, field)
+    dtype = _dtype(precision)
+    try:
+        where = np.asarray(points, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise OrbitileError(f"points: expected numbers of shape (n, 3), got {type(points).__name__}") from error
+    if where.ndim != 2 or where.shape[1] != 3:
+        raise OrbitileError(f"points: expected shape (n, 3), got {where.shape}")
+    if not np.all(np.abs(where) < 1e7):
+        raise OrbitileError("points: expected finite coordinates below 1e7 bohr, got NaN, infinity or larger")
+    values = np.empty(len(where), dtype)
+    with _session(device, precision) as name:
+        at = resolved.at_points(precision, name)
+        for first in range(0, len(where), TILE_POINTS):
+            values[first : first + TILE_POINTS] = at(where[first : first + TILE_POINTS])
+    return values
+
+
+def enclosing_lattice(
+    wavefunction: Wavefunction,
+    field: str | Field,
+    isovalue: float,
+    *,
+    spacing: float | None = None,
+    quality: str = "medium",
+) -> Lattice:
+    """A lattice that holds the whole isosurface of a field: outside it the field is smaller than the isovalue, proven.
+
+    Parameters
+    ----------
+    wavefunction, field
+        As for `compute`.
+    isovalue
+        Positive, in atomic units.
+    spacing
+        In bohr; without it, that of `quality`.
+    quality
+        `coarse`, `medium` or `fine`: 0.25, 0.15 or 0.075 Angstrom.
+    """
+    resolved = _field(wavefunction, field)
+    if not (np.isfinite(isovalue) and isovalue > 0):
+        raise LatticeError(f"isovalue: expected a positive number, got {isovalue}")
+    step = spacing_of(quality) if spacing is None else spacing
+    low, high = resolved.enclosing_box(isovalue)
+    # atoms stay inside, and one more point on each side closes the surface
+    low, high = np.minimum(low, wavefunction.positions.min(axis=0)), np.maximum(high, wavefunction.positions.max(axis=0))
+    return Lattice.box(low - step, high + step, step)
+
+
+def require_memory(lattice: Lattice, itemsize: int) -> None:
+    """Refuse a lattice whose values would not fit in memory.
+
+    Raises
+    ------
+    LatticeError
+        Says what would fit.
+    """
+    needed = lattice.n_points * itemsize + _RESERVE
+    available = available_memory()
+    if available is None or needed <= available:
+        return
+    factor = (needed / max(available - _RESERVE, 1 << 20)) ** (1 / 3) * 1.01
+    spacing = lattice.spacings / angstrom * factor
+    raise LatticeError(
+        "a lattice of {} x {} x {} points needs {:.1f} GB of memory, {:.1f} GB are available; a spacing of {:.3g} Angstrom "
+        "in place of {:.3g} would fit".format(*lattice.shape, needed / 1e9, available / 1e9, spacing[0], spacing[0] / factor)
+    )
+
+
+def _field(wavefunction: Wavefunction, field: str | Field) -> Field:
+    if not isinstance(wavefunction, Wavefunction):
+        raise FieldError(f"expected a wavefunction, as from load(...), got {type(wavefunction).__name__}")
+    return resolve(wavefunction, field) if isinstance(field, str) or not hasattr(field, "at_points") else field
+
+
+def _dtype(precision: str) -> type[np.floating]:
+    try:
+        return {"single": np.float32, "double": np.float64}[precision]
+    except (KeyError, TypeError):
+        raise OrbitileError(f"precision: expected single or double, got {precision!r}") from None
+
+
+@contextmanager
+def _session(device: str | None, precision: str) -> Iterator[str]:
+    """The compute device, with its errors made ours."""
+    from taichi_kernels import runtime
+
+    try:
+        with runtime.session(device, precision) as name:
+            yield name
+    except runtime.DeviceUnavailable as error:
+        raise DeviceError(str(error)) from error
+    except RuntimeError as error:  # what Taichi raises when a device fails or its memory is used up
+        raise DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}") from error
+
+
+def _fill_slabs(
+    values: NDArray[np.floating],
+    evaluate: Callable[[int, int, Any], None],
+    device: str,
+    precision: str,
+    progress: Progress,
+    cancelled: Callable[[], bool],
+) -> None:
+    from taichi_kernels import runtime
+
+    planes = values.shape[0]
+    step = max(_PLANES, SLAB_POINTS // (values.shape[1] * values.shape[2]) // _PLANES * _PLANES)
+    for start in range(0, planes, step):
+        if cancelled():
+            raise Cancelled("cancelled")
+        stop = min(start + step, planes)
+        if device == "cpu":
+            evaluate(start, stop, values[start:stop])
+        else:
+            out: Any = runtime.allocate((stop - start, *values.shape[1:]), precision)
+            evaluate(start, stop, out)
+            values[start:stop] = out.to_numpy()
+        progress(stop / planes)
+
+
+def _fill_points(
+    values: NDArray[np.floating],
+    lattice: Lattice,
+    at: Callable[[NDArray[np.float64]], NDArray[np.floating]],
+    progress: Progress,
+    cancelled: Callable[[], bool],
+) -> None:
+    for plane in range(lattice.shape[0]):
+        points = lattice.points(plane, plane + 1)
+        flat = values[plane].reshape(-1)
+        for first in range(0, len(points), TILE_POINTS):
+            if cancelled():
+                raise Cancelled("cancelled")
+            flat[first : first + TILE_POINTS] = at(points[first : first + TILE_POINTS])
+        progress((plane + 1) / lattice.shape[0])

@@ -1,0 +1,216 @@
+"""Molecular orbitals: `homo`, `lumo+1`, `mo:17`, `mo:17:beta`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bounds import ShellEnvelopes, enclosing_box, shell_envelopes, shell_reach
+from ..errors import FieldError
+from ..lattice import Lattice
+from ..packing import MergedPrimitives, merged_primitives, packed_shells, polynomial_powers, rotate_terms
+from ..wavefunction import Orbitals, Spin, Wavefunction
+from . import PointEvaluator, SlabEvaluator
+
+NAMES = (
+    ("homo", "highest occupied orbital"),
+    ("homo-N", "Nth orbital below it"),
+    ("lumo", "lowest unoccupied orbital"),
+    ("lumo+N", "Nth orbital above it"),
+    ("mo:N", "orbital N, counted from 1 in the order of the file"),
+    ("mo:N:alpha", "the same, of one spin (:alpha or :beta, also behind homo and lumo)"),
+)
+
+_NAME = re.compile(r"(?:(homo|lumo)([+-]\d+)?|mo:?\s*(\d+))(?::(a|alpha|b|beta))?")
+
+_TOLERANCE = {"single": 2e-6, "double": 1e-13}
+"""Bound on what screening may cost, as a share of the largest magnitude of the orbital."""
+
+
+@dataclass(frozen=True, eq=False)
+class Orbital:
+    """One molecular orbital, a `Field`.
+
+    Attributes
+    ----------
+    wavefunction : Wavefunction
+    spin : str
+        Spin whose set of orbitals it is counted in.
+    index : int
+        From 0, in the order of the file.
+    quantity, unit : str
+        For people.
+    """
+
+    wavefunction: Wavefunction
+    spin: Spin
+    index: int
+    quantity: str
+    unit: str = "bohr^-3/2"
+
+    @cached_property
+    def _coefficients(self) -> NDArray[np.float64]:
+        column: NDArray[np.float64] = self.wavefunction.orbitals(self.spin).coefficients[:, self.index]
+        return column
+
+    @cached_property
+    def _packed(self) -> NDArray[np.float64]:
+        packed: NDArray[np.float64] = packed_shells(self.wavefunction).from_basis @ self._coefficients
+        return packed
+
+    @cached_property
+    def _terms(self) -> NDArray[np.float64]:
+        terms: NDArray[np.float64] = merged_primitives(self.wavefunction).from_basis @ self._coefficients
+        return terms
+
+    @cached_property
+    def _envelopes(self) -> ShellEnvelopes:
+        return shell_envelopes(packed_shells(self.wavefunction), self._packed)
+
+    @cached_property
+    def _scale(self) -> float:
+        return _sampled_maximum(merged_primitives(self.wavefunction), self._terms)
+
+    def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Corners of a box outside which the orbital is guaranteed to be smaller in magnitude, in bohr."""
+        return enclosing_box(self._envelopes, isovalue)
+
+    def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
+        """Evaluator for slabs: the separable kernel, for lattices with orthogonal axes in any orientation."""
+        if not lattice.is_orthogonal:
+            return None
+        from taichi_kernels.orbital_lattice import layout, orbital_on_lattice
+
+        primitives = merged_primitives(self.wavefunction)
+        frame = lattice.axes / lattice.spacings[:, None]
+        centre, terms = primitives.centre - lattice.origin, self._terms
+        if not np.array_equal(frame, np.eye(3)):
+            centre, terms = centre @ frame.T, rotate_terms(terms, primitives.degree, frame)
+        hx, hy, hz = lattice.spacings.tolist()
+        plan = layout(primitives.degree)
+        tolerance = _TOLERANCE[precision] * self._scale
+
+        def evaluate(start: int, stop: int, out: Any) -> None:
+            shape = (stop - start, *lattice.shape[1:])
+            orbital_on_lattice(
+                plan, centre, primitives.exponent, terms, (hx, hy, hz), shape, start, tolerance, precision, device, out
+            )
+
+        return evaluate
+
+    def at_points(self, precision: str, device: str) -> PointEvaluator:
+        """Evaluator for points: the direct kernel."""
+        from taichi_kernels.orbital_points import orbital_at_points
+
+        packed = packed_shells(self.wavefunction)
+        reach = shell_reach(self._envelopes, _TOLERANCE[precision] * self._scale)
+
+        def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
+            values: NDArray[np.floating] = orbital_at_points(
+                points,
+                packed.atom_position,
+                packed.atom_basis,
+                packed.atom_first_coefficient,
+                self._envelopes.first_shell,
+                packed.basis_first_shell,
+                packed.shell_angular_momentum,
+                packed.shell_first_primitive,
+                packed.exponent,
+                packed.contraction,
+                self._packed,
+                reach,
+                precision,
+                device,
+            )
+            return values
+
+        return evaluate
+
+
+def resolve(wavefunction: Wavefunction, name: str) -> Orbital | None:
+    """The orbital that a name stands for, or None for a name that is not one of an orbital.
+
+    Without a spin the alpha set is meant where there are two.
+
+    Raises
+    ------
+    FieldError
+        When the wavefunction has no such orbital.
+    """
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    frontier, shift, number, spin_letter = match.groups()
+    spin: Spin = "beta" if (spin_letter or "a").startswith("b") else "alpha"
+    orbitals = wavefunction.orbitals(spin)
+    of_spin = f" {spin}" if wavefunction.beta is not None else ""
+    if number is not None:
+        index = int(number) - 1
+        if not 0 <= index < len(orbitals):
+            raise FieldError(
+                f"field {name!r}: the file holds{of_spin} orbitals 1 to {len(orbitals)}. Nearest match: "
+                f"mo:{1 if index < 0 else len(orbitals)}{':' + spin if spin_letter else ''}"
+            )
+        return Orbital(wavefunction, spin, index, f"orbital {number}{of_spin}")
+    named = spin if spin_letter else None
+    occupied, unoccupied = frontier_order(wavefunction, spin, named)
+    order = occupied + unoccupied
+    base = len(occupied) - 1 if frontier == "homo" else len(occupied)
+    place = base + int(shift or 0)
+    if not 0 <= place < len(order):
+        have = f"{len(occupied)} occupied and {len(unoccupied)} unoccupied{of_spin} orbitals"
+        if occupied and unoccupied:
+            have += f", homo-{len(occupied) - 1} to lumo+{len(unoccupied) - 1}"
+        raise FieldError(f"field {name!r}: there is no such orbital; the file holds {have}")
+    return Orbital(wavefunction, spin, order[place], f"{name.split(':')[0].upper()}{of_spin} (orbital {order[place] + 1})")
+
+
+def frontier_order(wavefunction: Wavefunction, spin: Spin, named: Spin | None = None) -> tuple[list[int], list[int]]:
+    """Occupied and unoccupied orbitals of one spin, each from low to high.
+
+    By energy where the file gives energies; natural orbitals by falling occupation. An orbital counts as occupied from
+    half its capacity on; the singly occupied ones of a restricted open shell are occupied, except when the beta
+    electrons are asked for by name.
+    """
+    orbitals = wavefunction.orbitals(spin)
+    capacity = 2.0 if wavefunction.beta is None else 1.0
+    threshold = capacity / 2 - 1e-6
+    if wavefunction.kind == "restricted open-shell" and named == "beta":
+        threshold = 1.5
+    occupied = orbitals.occupations >= threshold
+    order = np.argsort(_height(wavefunction, orbitals), kind="stable")
+    return [int(i) for i in order if occupied[i]], [int(i) for i in order if not occupied[i]]
+
+
+def _height(wavefunction: Wavefunction, orbitals: Orbitals) -> NDArray[np.float64]:
+    if wavefunction.natural:
+        return -orbitals.occupations
+    if np.all(np.isfinite(orbitals.energies)) and np.any(orbitals.energies != 0):
+        return orbitals.energies
+    return np.arange(len(orbitals), dtype=np.float64)
+
+
+def _sampled_maximum(primitives: MergedPrimitives, terms: NDArray[np.float64]) -> float:
+    """Rough largest magnitude of the orbital: its value near the primitives that weigh most."""
+    starts = primitives.first_term[:-1]
+    # magnitude of each primitive where its polynomial of highest degree is largest
+    width = np.sqrt(1 / (2 * primitives.exponent))
+    weight = np.add.reduceat(np.abs(terms), starts) * width**primitives.degree
+    chosen = np.argsort(weight)[-12:]
+    star = np.vstack([np.zeros((1, 3)), np.eye(3), -np.eye(3)])
+    points = (primitives.centre[chosen, None] + width[chosen, None, None] * star).reshape(-1, 3)
+    value = np.zeros(len(points))
+    for degree in np.unique(primitives.degree):
+        members = primitives.degree == degree
+        powers = np.array(polynomial_powers(int(degree)))
+        coefficients = terms[starts[members][:, None] + np.arange(len(powers))]
+        d = points[:, None, :] - primitives.centre[members]
+        radial = np.exp(-primitives.exponent[members] * np.einsum("npd,npd->np", d, d))
+        for (i, j, k), column in zip(powers, coefficients.T, strict=True):
+            value += (radial * d[..., 0] ** i * d[..., 1] ** j * d[..., 2] ** k) @ column
+    return max(float(np.abs(value).max()), 1e-12)

@@ -1,0 +1,205 @@
+"""Wavefunction files through qc-iodata: Molden in all its dialects, fchk, mkl, wfn, wfx and mwfn.
+
+The parsers and the repairs of known mistakes are qc-iodata's. Its test of whether a file needs a repair rests on an
+overlap matrix computed in nested Python loops, which takes seconds for a medium-sized molecule; ours stands in for it
+while a file is read.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..conventions import ANGULAR_MOMENTUM_LETTERS, component_names
+from ..errors import ConventionError, FileError, OrbitileError
+from ..overlap import orbital_norms
+from ..wavefunction import Orbitals, Shell, Wavefunction
+
+DESCRIPTION = "Molden, formatted checkpoint, Molekel, wfn, wfx and mwfn files"
+FORMATS = {
+    "molden": ("*.molden", "*.molden.input", "*.molf", "*.mold"),
+    "fchk": ("*.fchk", "*.fch", "*.fchk.txt"),
+    "molekel": ("*.mkl",),
+    "wfn": ("*.wfn",),
+    "wfx": ("*.wfx",),
+    "mwfn": ("*.mwfn",),
+}
+PATTERNS = tuple(pattern for patterns in FORMATS.values() for pattern in patterns)
+
+_MARKS = {
+    "molden": ("[molden format]",),
+    "molekel": ("$mkl",),
+    "fchk": ("number of atoms  ", "multiplicity  ", "charge  "),
+    "wfx": ("<title>",),
+    "mwfn": ("wfntype=",),
+    "wfn": (" mol orbitals", " primitives", " nuclei"),
+}
+
+
+def recognises(head: str) -> bool:
+    """Whether the beginning of a file looks like one of these formats."""
+    return _format_of(head, "") is not None
+
+
+def read(path: Path) -> Wavefunction:
+    """Read a wavefunction.
+
+    Raises
+    ------
+    FileError
+        When the file is damaged, or holds no basis set or no orbitals.
+    ConventionError
+        When no known dialect makes its orbitals normalised.
+    """
+    from iodata.api import load_one
+    from iodata.utils import FileFormatError, LoadError, LoadWarning
+
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        head = stream.read(4096)
+    format_name = _format_of(head, path.name)
+    if format_name is None:
+        raise FileError(f"{path.name}: none of the formats {', '.join(FORMATS)} (its beginning fits none of them)")
+    with warnings.catch_warnings(record=True) as caught, _fast_normalisation_test():
+        warnings.simplefilter("always")
+        try:
+            data = load_one(str(path), fmt=format_name)
+        except (LoadError, FileFormatError) as error:
+            raise _translated(error, path, format_name) from error
+        except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, UnicodeError, MemoryError) as error:
+            raise FileError(f"{path.name}: damaged {format_name} file ({type(error).__name__}: {error})") from error
+    repairs = [_repair(str(w.message)) for w in caught if issubclass(w.category, LoadWarning)]
+    try:
+        return _wavefunction(data, path, format_name, [repair for repair in repairs if repair])
+    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
+        raise FileError(f"{path.name}: damaged {format_name} file ({type(error).__name__}: {error})") from error
+
+
+def _format_of(head: str, name: str) -> str | None:
+    lowered = head.lower()
+    for format_name, marks in _MARKS.items():
+        if all(mark in lowered for mark in marks):
+            return format_name
+    for format_name, patterns in FORMATS.items():
+        if any(Path(name.lower()).match(pattern) for pattern in patterns):
+            return format_name
+    return None
+
+
+def _translated(error: Exception, path: Path, format_name: str) -> OrbitileError:
+    text = str(getattr(error, "message", None) or error).split("\n")[0]
+    if "contains errors" in text:
+        return ConventionError(
+            f"{path.name}: the orbitals are not normalised in any known {format_name} dialect (as written, ORCA, Psi4, "
+            "Turbomole, CFOUR, unnormalised contractions): order, sign or norm of its basis functions is unknown"
+        )
+    line = getattr(error, "lineno", None) or getattr(getattr(error, "file", None), "lineno", None)
+    cause = error.__cause__
+    detail = f"{type(cause).__name__}: {cause}" if cause is not None and not isinstance(cause, StopIteration) else text
+    where = f", line {line}" if line else ""
+    return FileError(f"{path.name}{where}: damaged or incomplete {format_name} file ({detail})")
+
+
+def _repair(message: str) -> str:
+    """Short form of qc-iodata's note on a repair, empty for other notes."""
+    start, _, _ = message.partition(" in Molden/MKL file")
+    return start.replace("Corrected for", "corrected for").strip() if start.startswith("Corrected") else ""
+
+
+def _wavefunction(data: Any, path: Path, format_name: str, repairs: list[str]) -> Wavefunction:
+    for name, what in (("atcoords", "atoms"), ("obasis", "basis set"), ("mo", "orbitals")):
+        if getattr(data, name, None) is None:
+            raise FileError(f"{path.name}: this {format_name} file holds no {what}, so there are no orbitals to show")
+    mo = data.mo
+    if mo.kind == "generalized":
+        raise FileError(f"{path.name}: two-component (generalised) orbitals are not supported")
+    if mo.coeffs is None or mo.coeffs.shape[1] == 0:
+        raise FileError(f"{path.name}: this {format_name} file holds no orbital coefficients")
+    shells, order, signs = shells_and_order(data.obasis)
+    coefficients = mo.coeffs[order] * signs[:, None]
+    occupations = np.zeros(coefficients.shape[1]) if mo.occs is None else mo.occs
+    natural = bool(np.any(np.abs(occupations - np.round(occupations)) > 1e-5))
+    if mo.kind == "restricted":
+        alpha, beta = Orbitals(coefficients, occupations, mo.energies, _labels(mo.irreps)), None
+    else:
+        alpha, beta = (
+            Orbitals(
+                coefficients[:, part],
+                occupations[part],
+                None if mo.energies is None else mo.energies[part],
+                _labels(None if mo.irreps is None else mo.irreps[part]),
+            )
+            for part in (slice(0, mo.norba), slice(mo.norba, None))
+        )
+    return Wavefunction(
+        atomic_numbers=data.atnums,
+        positions=data.atcoords,
+        core_charges=data.atcorenums,
+        shells=shells,
+        alpha=alpha,
+        beta=beta,
+        natural=natural,
+        title=(data.title or "").strip(),
+        source=str(path),
+        program="; ".join([format_name, *repairs]),
+        method="/".join(part.upper() for part in (data.lot, data.obasis_name) if part),
+    )
+
+
+def _labels(irreps: Any) -> tuple[str, ...] | None:
+    return None if irreps is None else tuple("" if str(label) == "??" else str(label) for label in irreps)
+
+
+def shells_and_order(basis: Any) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:
+    """Shells of a basis of qc-iodata, and the order and signs that take its coefficients to our conventions."""
+    shells: list[Shell] = []
+    order: list[int] = []
+    signs: list[float] = []
+    for general in basis.shells:
+        for momentum, kind, column in zip(general.angmoms, general.kinds, general.coeffs.T, strict=True):
+            l, pure = int(momentum), kind == "p"  # noqa: E741
+            shells.append(Shell(general.icenter, l, pure, general.exponents, column))
+            try:
+                theirs = list(basis.conventions[l, str(kind)])
+            except KeyError as error:
+                letter = ANGULAR_MOMENTUM_LETTERS[l]
+                form = "pure" if pure else "Cartesian"
+                raise FileError(f"{form} {letter} functions have no defined order in this file format") from error
+            place = {name.lstrip("-"): n for n, name in enumerate(theirs)}
+            first = len(order)
+            for name in component_names(l, pure):
+                n = place[name]
+                order.append(first + n)
+                signs.append(-1.0 if theirs[n].startswith("-") else 1.0)
+    return tuple(shells), np.array(order, np.intp), np.array(signs)
+
+
+_patching = threading.Lock()
+
+
+@contextmanager
+def _fast_normalisation_test() -> Iterator[None]:
+    """Our overlap in place of qc-iodata's slow one, while a file is read."""
+    from iodata.formats import molden
+
+    def is_normalized(
+        basis: Any, positions: NDArray[np.float64], alpha: NDArray[np.float64], beta: Any, threshold: float = 1e-4
+    ) -> bool:
+        shells, order, signs = shells_and_order(basis)
+        coefficients = alpha if beta is None else np.hstack([alpha, beta])
+        norms = orbital_norms(shells, positions, coefficients[order] * signs[:, None])
+        return bool(np.all(np.abs(norms - 1) <= threshold))
+
+    with _patching:
+        original = molden._is_normalized_properly
+        molden._is_normalized_properly = is_normalized
+        try:
+            yield
+        finally:
+            molden._is_normalized_properly = original

@@ -1,0 +1,578 @@
+"""Orbitals on a lattice with orthogonal axes: a screened matrix product of one-dimensional tables.
+
+A Gaussian times a monomial is a product of three functions of one coordinate each. With U the polynomial in x summed up
+for one primitive p and one pair of powers (j, k), Y and Z the plain factors,
+
+    psi(x, y, z) = sum over p, k of  [ sum_j U_pjk(x) Y_pj(y) ]  Z_pk(z)
+
+so a lattice needs exponentials along its three axes only; the rest is multiplications and additions. A pair (p, k) is a
+*row*: it owns one table along z and degree - k + 1 tables along x, and shares the tables of its primitive along y.
+
+The lattice is cut into bricks of 8 x 8 x 16 points. For each brick the rows that matter are listed, in three steps:
+planes of bricks, columns of bricks, bricks. A row is left out where its largest magnitude, from the largest magnitudes
+of its tables, is small *and* all that was left out there adds up to less than a share of the tolerance. The tolerance is
+therefore a bound on what screening costs, at every point.
+
+Taichi turns arithmetic on vectors into SIMD code when the vectors are elements of an ndarray; scalar arrays stay scalar.
+That is why tables are arrays of vectors, and why screening looks at 16 neighbouring bricks at once.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from types import SimpleNamespace
+
+import numpy as np
+import taichi as ti
+
+from . import runtime
+from .gaussian import exponential
+
+BX, BY, BZ = BRICK = (8, 8, 16)
+GROUP = 16
+"""Bricks screened at once."""
+
+_DTYPES = {"single": (ti.f32, np.float32), "double": (ti.f64, np.float64)}
+
+# Shares of the tolerance that the three steps of the screening may lose, and the share below which one row may go.
+_SHARES = ((0.1, 1e-3), (0.2, 1e-2), (0.7, 1e-1))
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What the kernels must know of a set of primitives, whatever their positions and coefficients.
+
+    Attributes
+    ----------
+    rows : ndarray of int32, shape (n_rows, 4)
+        For each row: its table along z, its first table along x, how many it has, its first table along y.
+    tables_x : ndarray of int32, shape (n_tables_x, 2)
+        For each table along x: first polynomial coefficient and number of coefficients.
+    first_table : ndarray of int32, shape (n_primitives + 1,)
+        Range of tables of each primitive along y, and along z.
+    first_table_x : ndarray of int32, shape (n_primitives + 1,)
+        Range of tables of each primitive along x.
+    """
+
+    rows: np.ndarray
+    tables_x: np.ndarray
+    first_table: np.ndarray
+    first_table_x: np.ndarray
+
+
+def layout(degrees: np.ndarray) -> Layout:
+    """Layout for primitives whose polynomials have these degrees, terms ordered k slowest, then j, i fastest."""
+    rows, tables_x, first, first_x = [], [], [0], [0]
+    term = 0
+    for degree in degrees.tolist():
+        for k in range(degree + 1):
+            rows.append((first[-1] + k, len(tables_x), degree - k + 1, first[-1]))
+            for j in range(degree - k + 1):
+                tables_x.append((term, degree - k - j + 1))
+                term += degree - k - j + 1
+        first.append(first[-1] + degree + 1)
+        first_x.append(len(tables_x))
+    # rows with equally many tables stand together, so that the branch on their number is predicted
+    rows.sort(key=lambda row: row[2])
+    return Layout(*(np.array(array, np.int32) for array in (rows, tables_x, first, first_x)))
+
+
+def orbital_on_lattice(
+    plan: Layout,
+    centre: np.ndarray,
+    exponent: np.ndarray,
+    terms: np.ndarray,
+    spacing: tuple[float, float, float],
+    shape: tuple[int, int, int],
+    start: int,
+    tolerance: float,
+    precision: str,
+    device: str,
+    out: "np.ndarray | ti.Ndarray",
+) -> None:
+    """Evaluate a sum of Gaussians times polynomials on (a slab of) a lattice.
+
+    Parameters
+    ----------
+    plan
+        `layout` of the degrees of the primitives.
+    centre : ndarray of float64, shape (n_primitives, 3)
+        Centres relative to the first point of the whole lattice, along its axes, in bohr.
+    exponent : ndarray of float64, shape (n_primitives,)
+        In bohr^-2.
+    terms : ndarray of float64, shape (n_terms,)
+        Polynomial coefficients.
+    spacing
+        Distance of neighbouring points along each axis, in bohr.
+    shape
+        Points of the slab along each axis.
+    start
+        Index along the first axis at which the slab starts: a multiple of 8, so that slabs meet at bricks and the values
+        do not depend on how the lattice is cut.
+    tolerance
+        Bound on the error of screening.
+    precision
+        single or double: of tables, sums and result.
+    device
+        The device of the current session.
+    out : ndarray, or array on the device, of that precision, shape `shape`
+        Where the values go.
+    """
+    if start % BX:
+        raise ValueError(f"start of a slab: expected a multiple of {BX}, got {start}")
+    k = _kernels(precision, device)
+    real = _DTYPES[precision][1]
+    space = _workspace(precision)
+    bricks = tuple(-(-n // b) for n, b in zip(shape, BRICK, strict=True))
+    groups_y, groups_z = -(-bricks[1] // GROUP), -(-bricks[2] // GROUP)
+    n_rows, n_tables, n_tables_x = len(plan.rows), int(plan.first_table[-1]), len(plan.tables_x)
+
+    # Positions relative to the nearest point keep float32 tables exact to rounding wherever the molecule lies.
+    step = np.asarray(spacing)
+    nearest = np.rint(centre / step)
+    offset = nearest * step - centre
+    nearest[:, 0] -= start
+
+    rows = space.upload("rows", plan.rows, np.int32, 4)
+    primitive = (
+        space.upload("exponent", exponent, real),
+        space.upload("nearest", nearest, np.int32, 3),
+        space.upload("offset", offset, real, 3),
+        space.upload("first_table", plan.first_table, np.int32),
+    )
+    x = space.vectors("x", (n_tables_x, bricks[0]), BX)
+    y = space.vectors("y", (n_tables, bricks[1]), BY)
+    z = space.vectors("z", (n_tables, bricks[2]), BZ)
+    largest_x = space.reals("largest_x", (n_tables_x, bricks[0]))
+    largest_y = space.vectors("largest_y", (n_tables, groups_y), GROUP)
+    largest_z = space.vectors("largest_z", (n_tables, groups_z), GROUP)
+    top_y, top_z = space.reals("top_y", (n_tables,)), space.reals("top_z", (n_tables,))
+    n_primitives = len(exponent)
+    k.tables_yz(n_primitives, bricks[1], bricks[2], step[1], step[2], *primitive, y, z, largest_y, largest_z, top_y, top_z)
+    k.tables_x(
+        n_primitives,
+        bricks[0],
+        step[0],
+        *primitive[:3],
+        space.upload("first_table_x", plan.first_table_x, np.int32),
+        space.upload("tables_x", plan.tables_x, np.int32, 2),
+        space.upload("terms", terms, real),
+        x,
+        largest_x,
+    )
+
+    limits = [(tolerance * share, tolerance * share * part) for share, part in _SHARES]
+    plane_count = space.integers("plane_count", (bricks[0],))
+    plane_rows = space.integers("plane_rows", (bricks[0], n_rows))
+    k.screen_planes(bricks[0], n_rows, *limits[0], rows, largest_x, top_y, top_z, plane_count, plane_rows)
+
+    n_columns = bricks[0] * bricks[1]
+    column_start = space.integers("column_start", (n_columns + 1,))
+    screened = (bricks[0], bricks[1], groups_y, *limits[1], rows, largest_x, largest_y, top_z, plane_count, plane_rows)
+    nothing, nothing_real = space.integers("nothing", (1,)), space.reals("nothing_real", (1,))
+    k.count_columns(*screened, column_start, nothing, nothing_real)
+    n_listed = k.scan(n_columns, column_start)
+    column_rows, column_size = space.integers("column_rows", (n_listed,)), space.reals("column_size", (n_listed,))
+    k.list_columns(*screened, column_start, column_rows, column_size)
+
+    n_bricks = n_columns * bricks[2]
+    brick_start = space.integers("brick_start", (n_bricks + 1,))
+    screened = (n_columns, bricks[2], groups_z, *limits[2], rows, largest_z, column_start, column_rows, column_size)
+    k.count_bricks(*screened, brick_start, nothing)
+    n_listed = k.scan(n_bricks, brick_start)
+    brick_rows = space.integers("brick_rows", (n_listed,))
+    k.list_bricks(*screened, brick_start, brick_rows)
+
+    accumulate = k.accumulate_tiles if isinstance(out, np.ndarray) else k.accumulate_columns
+    accumulate(n_bricks, *shape, bricks[1], bricks[2], rows, x, y, z, brick_start, brick_rows, out)
+
+
+class _Workspace:
+    """Arrays on the device, kept between calls and grown when needed; at most one set a precision."""
+
+    def __init__(self, precision: str) -> None:
+        self._real, self._numpy_real = _DTYPES[precision]
+        self._arrays: dict[str, ti.Ndarray] = {}
+        self._sources: dict[str, np.ndarray] = {}
+
+    def upload(self, name: str, values: np.ndarray, dtype: type, lanes: int = 0) -> "ti.Ndarray":
+        """Values on the device; arrays that never change (they are frozen) are sent once."""
+        if self._sources.get(name) is values:
+            return self._arrays[name]
+        self._sources.pop(name, None)
+        element = ti.i32 if dtype is np.int32 else self._real
+        array = self._array(name, ti.types.vector(lanes, element) if lanes else element, values.shape[:1], exact=True)
+        array.from_numpy(np.ascontiguousarray(values, dtype))
+        if not values.flags.writeable:
+            self._sources[name] = values
+        return array
+
+    def vectors(self, name: str, shape: tuple[int, ...], lanes: int) -> "ti.Ndarray":
+        return self._array(name, ti.types.vector(lanes, self._real), shape, exact=True)
+
+    def reals(self, name: str, shape: tuple[int, ...]) -> "ti.Ndarray":
+        return self._array(name, self._real, shape, exact=len(shape) > 1)
+
+    def integers(self, name: str, shape: tuple[int, ...]) -> "ti.Ndarray":
+        return self._array(name, ti.i32, shape, exact=len(shape) > 1)
+
+    def _array(self, name: str, element: object, shape: tuple[int, ...], exact: bool) -> "ti.Ndarray":
+        """Array of the shape, or (not exact, one dimension) at least that long."""
+        held = self._arrays.get(name)
+        if held is None or (tuple(held.shape) != shape if exact else held.shape[0] < shape[0]):
+            self._arrays.pop(name, None)
+            size = shape if exact else (max(16, shape[0] + shape[0] // 4),)
+            self._arrays[name] = ti.ndarray(element, size)
+        return self._arrays[name]
+
+
+_workspaces: dict[str, tuple[int, _Workspace]] = {}
+
+
+def _workspace(precision: str) -> _Workspace:
+    generation = runtime.generation()
+    held = _workspaces.get(precision)
+    if held is None or held[0] != generation:
+        held = _workspaces[precision] = (generation, _Workspace(precision))
+    return held[1]
+
+
+@lru_cache
+def _kernels(precision: str, device: str) -> SimpleNamespace:
+    """The kernels for one precision and device."""
+    real = _DTYPES[precision][0]
+    vector = ti.types.vector
+    V8, V16, G = vector(8, real), vector(16, real), vector(GROUP, real)
+    GI = vector(GROUP, ti.i32)
+    I1, I2 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.i32, 2)
+    R1, R2, R3 = (ti.types.ndarray(real, n) for n in (1, 2, 3))
+    Pairs, Triples, Rows = (ti.types.ndarray(vector(n, ti.i32), 1) for n in (2, 3, 4))
+    Offsets = ti.types.ndarray(vector(3, real), 1)
+    X, Z, Largest = ti.types.ndarray(V8, 2), ti.types.ndarray(V16, 2), ti.types.ndarray(G, 2)
+    exp = exponential(precision, device)
+
+    @ti.kernel
+    def tables_yz(
+        n_primitives: ti.i32,
+        bricks_y: ti.i32,
+        bricks_z: ti.i32,
+        step_y: real,
+        step_z: real,
+        exponent: R1,  # (primitives) bohr^-2
+        nearest: Triples,  # (primitives) index of the nearest point
+        offset: Offsets,  # (primitives) position of that point less the centre, bohr
+        first_table: I1,  # (primitives + 1)
+        y: X,  # (tables, bricks_y) of 8
+        z: Z,  # (tables, bricks_z) of 16
+        largest_y: Largest,  # (tables, groups of bricks)
+        largest_z: Largest,
+        top_y: R1,  # (tables)
+        top_z: R1,
+    ):
+        for p in range(n_primitives):
+            first = first_table[p]
+            last = first_table[p + 1]
+            for t in range(first, last):
+                top_y[t] = 0.0
+                top_z[t] = 0.0
+            for b in range(bricks_y):
+                distance = V8(0.0)
+                factor = V8(0.0)
+                for s in ti.static(range(BY)):
+                    distance[s] = offset[p][1] + ti.cast(b * BY + s - nearest[p][1], real) * step_y
+                    factor[s] = exp(-exponent[p] * distance[s] * distance[s])
+                for t in range(first, last):
+                    y[t, b] = factor
+                    largest = ti.abs(factor).max()
+                    largest_y[t, b // GROUP][b % GROUP] = largest
+                    top_y[t] = ti.max(top_y[t], largest)
+                    factor *= distance
+            for b in range(bricks_z):
+                distance = V16(0.0)
+                factor = V16(0.0)
+                for s in ti.static(range(BZ)):
+                    distance[s] = offset[p][2] + ti.cast(b * BZ + s - nearest[p][2], real) * step_z
+                    factor[s] = exp(-exponent[p] * distance[s] * distance[s])
+                for t in range(first, last):
+                    z[t, b] = factor
+                    largest = ti.abs(factor).max()
+                    largest_z[t, b // GROUP][b % GROUP] = largest
+                    top_z[t] = ti.max(top_z[t], largest)
+                    factor *= distance
+
+    @ti.kernel
+    def tables_x(
+        n_primitives: ti.i32,
+        bricks_x: ti.i32,
+        step_x: real,
+        exponent: R1,
+        nearest: Triples,
+        offset: Offsets,
+        first_table_x: I1,  # (primitives + 1)
+        table: Pairs,  # (tables) first term, number of terms
+        terms: R1,  # polynomial coefficients
+        x: X,  # (tables, bricks_x) of 8
+        largest_x: R2,  # (tables, bricks_x)
+    ):
+        for p in range(n_primitives):
+            for b in range(bricks_x):
+                distance = V8(0.0)
+                factor = V8(0.0)
+                for s in ti.static(range(BX)):
+                    distance[s] = offset[p][0] + ti.cast(b * BX + s - nearest[p][0], real) * step_x
+                    factor[s] = exp(-exponent[p] * distance[s] * distance[s])
+                for t in range(first_table_x[p], first_table_x[p + 1]):
+                    first = table[t][0]
+                    last = first + table[t][1] - 1
+                    value = V8(0.0)
+                    for i in range(table[t][1]):
+                        value = value * distance + terms[last - i]
+                    value *= factor
+                    x[t, b] = value
+                    largest_x[t, b] = ti.abs(value).max()
+
+    @ti.kernel
+    def screen_planes(
+        bricks_x: ti.i32,
+        n_rows: ti.i32,
+        budget: real,
+        limit: real,
+        rows: Rows,
+        largest_x: R2,
+        top_y: R1,
+        top_z: R1,
+        plane_count: I1,  # (bricks_x)
+        plane_rows: I2,  # (bricks_x, rows)
+    ):
+        for bx in range(bricks_x):
+            n = 0
+            lost = ti.cast(0.0, real)
+            for r in range(n_rows):
+                row = rows[r]
+                size = ti.cast(0.0, real)
+                for j in range(row[2]):
+                    size += largest_x[row[1] + j, bx] * top_y[row[3] + j]
+                size *= top_z[row[0]]
+                if size > limit or lost + size > budget:
+                    plane_rows[bx, n] = r
+                    n += 1
+                else:
+                    lost += size
+            plane_count[bx] = n
+
+    def column_kernel(fill):
+        @ti.kernel
+        def columns(
+            bricks_x: ti.i32,
+            bricks_y: ti.i32,
+            groups: ti.i32,
+            budget: real,
+            limit: real,
+            rows: Rows,
+            largest_x: R2,
+            largest_y: Largest,
+            top_z: R1,
+            plane_count: I1,
+            plane_rows: I2,
+            column_start: I1,  # (bricks_x * bricks_y + 1): counts, after the scan starts
+            column_rows: I1,  # (listed) row
+            column_size: R1,  # (listed) its largest magnitude in the column, without the factor along z
+        ):
+            ti.loop_config(block_dim=32)
+            for task in range(bricks_x * groups):
+                bx = task // groups
+                first = (task % groups) * GROUP
+                lost = G(0.0)
+                n = GI(0)
+                if ti.static(fill):
+                    for s in ti.static(range(GROUP)):
+                        if first + s < bricks_y:
+                            n[s] = column_start[bx * bricks_y + first + s]
+                for q in range(plane_count[bx]):
+                    r = plane_rows[bx, q]
+                    row = rows[r]
+                    size = G(0.0)
+                    for j in range(row[2]):
+                        size += largest_x[row[1] + j, bx] * largest_y[row[3] + j, first // GROUP]
+                    whole = size * top_z[row[0]]
+                    keep = ti.cast((whole > limit) or (lost + whole > budget), ti.i32)
+                    lost += ti.select(keep, 0.0, whole)
+                    if ti.static(fill):
+                        if keep.sum() != 0:
+                            for s in ti.static(range(GROUP)):
+                                if keep[s] != 0 and first + s < bricks_y:
+                                    column_rows[n[s]] = r
+                                    column_size[n[s]] = size[s]
+                    n += ti.abs(keep)
+                if ti.static(not fill):
+                    for s in ti.static(range(GROUP)):
+                        if first + s < bricks_y:
+                            column_start[bx * bricks_y + first + s] = n[s]
+
+        return columns
+
+    def brick_kernel(fill):
+        @ti.kernel
+        def bricks(
+            n_columns: ti.i32,
+            bricks_z: ti.i32,
+            groups: ti.i32,
+            budget: real,
+            limit: real,
+            rows: Rows,
+            largest_z: Largest,
+            column_start: I1,
+            column_rows: I1,
+            column_size: R1,
+            brick_start: I1,  # (columns * bricks_z + 1): counts, after the scan starts
+            brick_rows: I1,  # (listed) row
+        ):
+            ti.loop_config(block_dim=32)
+            for task in range(n_columns * groups):
+                column = task // groups
+                first = (task % groups) * GROUP
+                lost = G(0.0)
+                n = GI(0)
+                if ti.static(fill):
+                    for s in ti.static(range(GROUP)):
+                        if first + s < bricks_z:
+                            n[s] = brick_start[column * bricks_z + first + s]
+                for q in range(column_start[column], column_start[column + 1]):
+                    r = column_rows[q]
+                    whole = column_size[q] * largest_z[rows[r][0], first // GROUP]
+                    keep = ti.cast((whole > limit) or (lost + whole > budget), ti.i32)
+                    lost += ti.select(keep, 0.0, whole)
+                    if ti.static(fill):
+                        if keep.sum() != 0:
+                            for s in ti.static(range(GROUP)):
+                                if keep[s] != 0 and first + s < bricks_z:
+                                    brick_rows[n[s]] = r
+                    n += ti.abs(keep)
+                if ti.static(not fill):
+                    for s in ti.static(range(GROUP)):
+                        if first + s < bricks_z:
+                            brick_start[column * bricks_z + first + s] = n[s]
+
+        return bricks
+
+    @ti.kernel
+    def scan(n: ti.i32, start: I1) -> ti.i32:
+        """Counts become starts, with the total at the end."""
+        total = 0
+        ti.loop_config(serialize=True)
+        for i in range(n):
+            count = start[i]
+            start[i] = total
+            total += count
+        start[n] = total
+        return total
+
+    @ti.kernel
+    def accumulate_tiles(
+        n_bricks: ti.i32,
+        nx: ti.i32,
+        ny: ti.i32,
+        nz: ti.i32,
+        bricks_y: ti.i32,
+        bricks_z: ti.i32,
+        rows: Rows,
+        x: X,
+        y: X,
+        z: Z,
+        brick_start: I1,
+        brick_rows: I1,
+        out: R3,  # (nx, ny, nz)
+    ):
+        """For CPUs: a task is a brick, its inner tile of 8 x 16 points stays in registers."""
+        ti.loop_config(block_dim=8)
+        for brick in range(n_bricks):
+            bz = brick % bricks_z
+            by = (brick // bricks_z) % bricks_y
+            bx = brick // (bricks_z * bricks_y)
+            j0 = by * BY
+            k0 = bz * BZ
+            whole = j0 + BY <= ny and k0 + BZ <= nz
+            for s in range(ti.min(BX, nx - bx * BX)):
+                i = bx * BX + s
+                c0 = V16(0.0)
+                c1 = V16(0.0)
+                c2 = V16(0.0)
+                c3 = V16(0.0)
+                c4 = V16(0.0)
+                c5 = V16(0.0)
+                c6 = V16(0.0)
+                c7 = V16(0.0)
+                for q in range(brick_start[brick], brick_start[brick + 1]):
+                    row = rows[brick_rows[q]]
+                    a = x[row[1], bx][s] * y[row[3], by]
+                    for j in range(1, row[2]):
+                        a += x[row[1] + j, bx][s] * y[row[3] + j, by]
+                    b = z[row[0], bz]
+                    c0 += a[0] * b
+                    c1 += a[1] * b
+                    c2 += a[2] * b
+                    c3 += a[3] * b
+                    c4 += a[4] * b
+                    c5 += a[5] * b
+                    c6 += a[6] * b
+                    c7 += a[7] * b
+                if whole:
+                    for m, c in ti.static(enumerate((c0, c1, c2, c3, c4, c5, c6, c7))):
+                        for k in ti.static(range(BZ)):
+                            out[i, j0 + m, k0 + k] = c[k]
+                else:
+                    for m, c in ti.static(enumerate((c0, c1, c2, c3, c4, c5, c6, c7))):
+                        if j0 + m < ny:
+                            for k in ti.static(range(BZ)):
+                                if k0 + k < nz:
+                                    out[i, j0 + m, k0 + k] = c[k]
+
+    @ti.kernel
+    def accumulate_columns(
+        n_bricks: ti.i32,
+        nx: ti.i32,
+        ny: ti.i32,
+        nz: ti.i32,
+        bricks_y: ti.i32,
+        bricks_z: ti.i32,
+        rows: Rows,
+        x: X,
+        y: X,
+        z: Z,
+        brick_start: I1,
+        brick_rows: I1,
+        out: R3,  # (nx, ny, nz)
+    ):
+        """For GPUs: a block of threads is a brick, a thread one column of 16 points of it."""
+        ti.loop_config(block_dim=64)
+        for thread in range(n_bricks * 64):
+            brick = thread // 64
+            lane = thread % 64
+            bz = brick % bricks_z
+            by = (brick // bricks_z) % bricks_y
+            bx = brick // (bricks_z * bricks_y)
+            c = V16(0.0)
+            for q in range(brick_start[brick], brick_start[brick + 1]):
+                row = rows[brick_rows[q]]
+                a = ti.cast(0.0, real)
+                for j in range(row[2]):
+                    a += x[row[1] + j, bx][lane // 8] * y[row[3] + j, by][lane % 8]
+                c += a * z[row[0], bz]
+            i = bx * BX + lane // 8
+            j = by * BY + lane % 8
+            if i < nx and j < ny:
+                for k in ti.static(range(BZ)):
+                    if bz * BZ + k < nz:
+                        out[i, j, bz * BZ + k] = c[k]
+
+    return SimpleNamespace(
+        tables_yz=tables_yz,
+        tables_x=tables_x,
+        screen_planes=screen_planes,
+        count_columns=column_kernel(False),
+        list_columns=column_kernel(True),
+        count_bricks=brick_kernel(False),
+        list_bricks=brick_kernel(True),
+        scan=scan,
+        accumulate_tiles=accumulate_tiles,
+        accumulate_columns=accumulate_columns,
+    )
