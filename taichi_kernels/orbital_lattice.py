@@ -111,15 +111,15 @@ def orbital_on_lattice(
     tolerance
         Bound on the error of screening.
     precision
-        single or double: of tables, sums and result.
+        single or double: of tables and sums.
     device
         The device of the current session.
-    out : ndarray, or array on the device, of that precision, shape `shape`
+    out : ndarray, or array on the device, of float32 or float64, shape `shape`
         Where the values go.
     """
     if start % BX:
         raise ValueError(f"start of a slab: expected a multiple of {BX}, got {start}")
-    k = _kernels(precision, device)
+    k = _kernels(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single")
     real = _DTYPES[precision][1]
     space = _workspace(precision)
     bricks = tuple(-(-n // b) for n, b in zip(shape, BRICK, strict=True))
@@ -237,17 +237,19 @@ def _workspace(precision: str) -> _Workspace:
 
 
 @lru_cache
-def _kernels(precision: str, device: str) -> SimpleNamespace:
-    """The kernels for one precision and device."""
+def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
+    """The kernels for one precision of tables and sums, one device, and one precision of the result."""
     real = _DTYPES[precision][0]
     vector = ti.types.vector
     V8, V16, G = vector(8, real), vector(16, real), vector(GROUP, real)
     GI = vector(GROUP, ti.i32)
     I1, I2 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.i32, 2)
-    R1, R2, R3 = (ti.types.ndarray(real, n) for n in (1, 2, 3))
+    R1, R2 = (ti.types.ndarray(real, n) for n in (1, 2))
     Pairs, Triples, Rows = (ti.types.ndarray(vector(n, ti.i32), 1) for n in (2, 3, 4))
     Offsets = ti.types.ndarray(vector(3, real), 1)
     X, Z, Largest = ti.types.ndarray(V8, 2), ti.types.ndarray(V16, 2), ti.types.ndarray(G, 2)
+    kept = _DTYPES[result][0]
+    Result = ti.types.ndarray(kept, 3)
     exp = exponential(precision, device)
 
     @ti.kernel
@@ -480,7 +482,7 @@ def _kernels(precision: str, device: str) -> SimpleNamespace:
         z: Z,
         brick_start: I1,
         brick_rows: I1,
-        out: R3,  # (nx, ny, nz)
+        out: Result,  # (nx, ny, nz)
     ):
         """For CPUs: a task is a brick, its inner tile of 8 x 16 points stays in registers."""
         ti.loop_config(block_dim=8)
@@ -518,13 +520,13 @@ def _kernels(precision: str, device: str) -> SimpleNamespace:
                 if whole:
                     for m, c in ti.static(enumerate((c0, c1, c2, c3, c4, c5, c6, c7))):
                         for k in ti.static(range(BZ)):
-                            out[i, j0 + m, k0 + k] = c[k]
+                            out[i, j0 + m, k0 + k] = ti.cast(c[k], kept)
                 else:
                     for m, c in ti.static(enumerate((c0, c1, c2, c3, c4, c5, c6, c7))):
                         if j0 + m < ny:
                             for k in ti.static(range(BZ)):
                                 if k0 + k < nz:
-                                    out[i, j0 + m, k0 + k] = c[k]
+                                    out[i, j0 + m, k0 + k] = ti.cast(c[k], kept)
 
     @ti.kernel
     def accumulate_columns(
@@ -540,7 +542,7 @@ def _kernels(precision: str, device: str) -> SimpleNamespace:
         z: Z,
         brick_start: I1,
         brick_rows: I1,
-        out: R3,  # (nx, ny, nz)
+        out: Result,  # (nx, ny, nz)
     ):
         """For GPUs: a block of threads is a brick, a thread one column of 16 points of it."""
         ti.loop_config(block_dim=64)
@@ -562,7 +564,7 @@ def _kernels(precision: str, device: str) -> SimpleNamespace:
             if i < nx and j < ny:
                 for k in ti.static(range(BZ)):
                     if bz * BZ + k < nz:
-                        out[i, j, bz * BZ + k] = c[k]
+                        out[i, j, bz * BZ + k] = ti.cast(c[k], kept)
 
     return SimpleNamespace(
         tables_yz=tables_yz,

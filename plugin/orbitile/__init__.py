@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .evaluation import compute as compute
     from .evaluation import compute_on_device as compute_on_device
+    from .evaluation import default_isovalue as default_isovalue
     from .evaluation import enclosing_lattice as enclosing_lattice
     from .evaluation import evaluate as evaluate
     from .errors import OrbitileError as OrbitileError
@@ -46,6 +47,7 @@ _HOME = {
     "Wavefunction": "wavefunction",
     "compute": "evaluation",
     "compute_on_device": "evaluation",
+    "default_isovalue": "evaluation",
     "enclosing_isovalue": "surface",
     "enclosing_lattice": "evaluation",
     "evaluate": "evaluation",

@@ -29,6 +29,9 @@ _PLANES = 8
 _RESERVE = 256 << 20
 """Bytes left to everything but the result."""
 
+_FAINT = 2e-3
+"""Isovalue of the box in which a default isovalue is looked for, in atomic units."""
+
 Progress = Callable[[float], None]
 
 
@@ -200,6 +203,28 @@ def enclosing_lattice(
     # atoms stay inside, and one more point on each side closes the surface
     low, high = np.minimum(low, wavefunction.positions.min(axis=0)), np.maximum(high, wavefunction.positions.max(axis=0))
     return Lattice.box(low - step, high + step, step)
+
+
+def default_isovalue(wavefunction: Wavefunction, field: str | Field, share: float = 0.9, *, device: str | None = None) -> float:
+    """An isovalue that shows a field well whatever its extent: the surface encloses a share of the field's square.
+
+    Parameters
+    ----------
+    wavefunction, field, device
+        As for `compute`.
+    share
+        0.9 stands for 90 % of the electron that the orbital describes.
+
+    Returns
+    -------
+    float
+        In the unit of the field, rounded to three digits; from a coarse lattice.
+    """
+    from .surface import enclosing_isovalue
+
+    lattice = enclosing_lattice(wavefunction, field, _FAINT, quality="coarse")
+    volume = compute(wavefunction, field, lattice, device=device)
+    return float(f"{enclosing_isovalue(volume, share):.3g}")
 
 
 def require_memory(lattice: Lattice, itemsize: int) -> None:

@@ -28,8 +28,12 @@ NAMES = (
 
 _NAME = re.compile(r"(?:(homo|lumo)([+-]\d+)?|mo:?\s*(\d+))(?::(a|alpha|b|beta))?")
 
-_TOLERANCE = {"single": 2e-6, "double": 1e-13}
+_TOLERANCE = {"single": 1e-6, "double": 1e-13}
 """Bound on what screening may cost, as a share of the largest magnitude of the orbital."""
+
+_SINGLE_SUFFICES = 8.0
+"""Sums of terms that are larger than their result by this factor are formed in double precision where the device can,
+also for a result in single precision: rounding would show (about 1.2e-7 times that factor). Diffuse basis sets do it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +77,18 @@ class Orbital:
         return shell_envelopes(packed_shells(self.wavefunction), self._packed)
 
     @cached_property
-    def _scale(self) -> float:
-        return _sampled_maximum(merged_primitives(self.wavefunction), self._terms)
+    def _sample(self) -> tuple[float, float]:
+        return _sampled_maxima(merged_primitives(self.wavefunction), self._terms)
+
+    def _tolerance(self, precision: str) -> float:
+        return _TOLERANCE[precision] * self._sample[0]
+
+    def _working_precision(self, precision: str, device: str) -> str:
+        from taichi_kernels import runtime
+
+        value, terms = self._sample
+        cancels = terms > _SINGLE_SUFFICES * value
+        return "double" if cancels and runtime.probe(device).double else precision
 
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box outside which the orbital is guaranteed to be smaller in magnitude, in bohr."""
@@ -93,12 +107,13 @@ class Orbital:
             centre, terms = centre @ frame.T, rotate_terms(terms, primitives.degree, frame)
         hx, hy, hz = lattice.spacings.tolist()
         plan = layout(primitives.degree)
-        tolerance = _TOLERANCE[precision] * self._scale
+        tolerance = self._tolerance(precision)
+        working = self._working_precision(precision, device)
 
         def evaluate(start: int, stop: int, out: Any) -> None:
             shape = (stop - start, *lattice.shape[1:])
             orbital_on_lattice(
-                plan, centre, primitives.exponent, terms, (hx, hy, hz), shape, start, tolerance, precision, device, out
+                plan, centre, primitives.exponent, terms, (hx, hy, hz), shape, start, tolerance, working, device, out
             )
 
         return evaluate
@@ -108,7 +123,8 @@ class Orbital:
         from taichi_kernels.orbital_points import orbital_at_points
 
         packed = packed_shells(self.wavefunction)
-        reach = shell_reach(self._envelopes, _TOLERANCE[precision] * self._scale)
+        reach = shell_reach(self._envelopes, self._tolerance(precision))
+        working = self._working_precision(precision, device)
 
         def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
             values: NDArray[np.floating] = orbital_at_points(
@@ -124,10 +140,10 @@ class Orbital:
                 packed.contraction,
                 self._packed,
                 reach,
-                precision,
+                working,
                 device,
             )
-            return values
+            return values.astype(np.float32 if precision == "single" else np.float64, copy=False)
 
         return evaluate
 
@@ -195,22 +211,26 @@ def _height(wavefunction: Wavefunction, orbitals: Orbitals) -> NDArray[np.float6
     return np.arange(len(orbitals), dtype=np.float64)
 
 
-def _sampled_maximum(primitives: MergedPrimitives, terms: NDArray[np.float64]) -> float:
-    """Rough largest magnitude of the orbital: its value near the primitives that weigh most."""
+def _sampled_maxima(primitives: MergedPrimitives, terms: NDArray[np.float64]) -> tuple[float, float]:
+    """Rough largest magnitudes of the orbital, and of the sum of the magnitudes of its terms.
+
+    Sampled where the primitives that weigh most have their largest values.
+    """
     starts = primitives.first_term[:-1]
-    # magnitude of each primitive where its polynomial of highest degree is largest
     width = np.sqrt(1 / (2 * primitives.exponent))
     weight = np.add.reduceat(np.abs(terms), starts) * width**primitives.degree
     chosen = np.argsort(weight)[-12:]
     star = np.vstack([np.zeros((1, 3)), np.eye(3), -np.eye(3)])
     points = (primitives.centre[chosen, None] + width[chosen, None, None] * star).reshape(-1, 3)
-    value = np.zeros(len(points))
+    value, magnitude = np.zeros(len(points)), np.zeros(len(points))
     for degree in np.unique(primitives.degree):
         members = primitives.degree == degree
-        powers = np.array(polynomial_powers(int(degree)))
+        powers = polynomial_powers(int(degree))
         coefficients = terms[starts[members][:, None] + np.arange(len(powers))]
         d = points[:, None, :] - primitives.centre[members]
         radial = np.exp(-primitives.exponent[members] * np.einsum("npd,npd->np", d, d))
         for (i, j, k), column in zip(powers, coefficients.T, strict=True):
-            value += (radial * d[..., 0] ** i * d[..., 1] ** j * d[..., 2] ** k) @ column
-    return max(float(np.abs(value).max()), 1e-12)
+            term = radial * d[..., 0] ** i * d[..., 1] ** j * d[..., 2] ** k * column
+            value += term.sum(axis=1)
+            magnitude += np.abs(term).sum(axis=1)
+    return max(float(np.abs(value).max()), 1e-12), float(magnitude.max())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +16,6 @@ from ..errors import FileError, RenderError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-    from PIL.ImageDraw import ImageDraw
     from PIL.ImageFont import FreeTypeFont, ImageFont
 
     Font = FreeTypeFont | ImageFont
@@ -110,67 +111,78 @@ def write_png(path: str | os.PathLike[str], pixels: NDArray[np.uint8]) -> Path:
 
 
 def text_size(size: tuple[int, int]) -> int:
-    """Height of the letters in pixels, for a picture of (width, height) pixels."""
-    return max(9, round(min(size[0], 1.4 * size[1]) / 48))
+    """Height of the font in pixels, for a picture of (width, height) pixels."""
+    return max(9, round(min(size[0], 1.4 * size[1]) / 45))
 
 
-def legend_size(size: tuple[int, int], labels: Sequence[str], title: str) -> tuple[int, int]:
-    """Room that `draw_legend` takes up, (width, height) in pixels."""
+def legend_size(size: tuple[int, int], labels: Sequence[str]) -> tuple[int, int]:
+    """Room that `draw_legend` takes up, (width, height) in pixels; labels as in its entries."""
     height = text_size(size)
-    font = _font(height)
-    patch = round(1.9 * height)
-    width = max([_length(font, _displayable(label)) + patch for label in labels] + [_length(font, _displayable(title))])
-    rows = len(labels) + bool(title)
-    return round(width + height), round(rows * 1.5 * height)
+    width = max(_measure(label, height) for label in labels)
+    return round(width + _TEXT_INDENT * height), round(_ROW * height * len(labels))
 
 
 def draw_legend(
-    pixels: NDArray[np.uint8],
-    entries: Sequence[tuple[RGB, str]],
-    title: str,
-    text_colour: RGB,
-    corner: tuple[int, int],
+    pixels: NDArray[np.uint8], entries: Sequence[tuple[RGB | None, str]], ink: RGB, corner: tuple[int, int]
 ) -> NDArray[np.uint8]:
-    """Title and rows of a colour patch and a text, with the upper left corner at (x, y) pixels."""
-    image, draw = _canvas(pixels)
-    height = text_size((pixels.shape[1], pixels.shape[0]))
-    font, ink = _font(height), _bytes(text_colour)
-    x, y = corner
-    if title:
-        draw.text((x, y), _displayable(title), fill=ink, font=font)
-        y += round(1.5 * height)
-    for colour, label in entries:
-        side = round(1.1 * height)
-        draw.rounded_rectangle((x, y, x + side, y + side), radius=side * 0.22, fill=_bytes(colour))
-        draw.text((x + round(1.75 * height), y + side / 2), _displayable(label), fill=ink, font=font, anchor="lm")
-        y += round(1.5 * height)
-    return np.asarray(image, dtype=np.uint8).copy()
+    """Write rows of a colour patch and a label.
+
+    Parameters
+    ----------
+    pixels : ndarray of uint8, shape (height, width, 4)
+        Straight alpha.
+    entries
+        Colour and label of each row; a row without colour is a heading.
+    ink
+        Colour of the letters.
+    corner : (int, int)
+        Upper left corner of the legend, x and y in pixels.
+    """
+    size = pixels.shape[1], pixels.shape[0]
+    height = text_size(size)
+    letters = _mask(size)
+    for row, (colour, label) in enumerate(entries):
+        x, middle = corner[0], corner[1] + round((row + 0.5) * _ROW * height)
+        if colour is not None:
+            half = round(0.5 * height)
+            pixels = _stamp(pixels, _patch(size, x, middle - half, 2 * half), colour)
+            x += round(_TEXT_INDENT * height)
+        _write(letters, x, middle + round(0.33 * height), label, height)
+    return _stamp(pixels, letters, ink)
 
 
 def draw_scale_bar(
-    pixels: NDArray[np.uint8], length: int, label: str, text_colour: RGB, right: int, bottom: int
+    pixels: NDArray[np.uint8], length: int, label: str, ink: RGB, right: int, bottom: int
 ) -> NDArray[np.uint8]:
-    """A bar of `length` pixels with its lower right corner at (right, bottom), and its label above it."""
-    image, draw = _canvas(pixels)
-    height = text_size((pixels.shape[1], pixels.shape[0]))
-    thickness = max(2, round(0.22 * height))
-    ink = _bytes(text_colour)
-    draw.rectangle((right - length, bottom - thickness, right - 1, bottom - 1), fill=ink)
-    middle = (right - length / 2, bottom - thickness - 0.45 * height)
-    draw.text(middle, label, fill=ink, font=_font(height), anchor="ms")
-    return np.asarray(image, dtype=np.uint8).copy()
+    """Draw a bar of `length` pixels with its lower right corner at (right, bottom), and its label above it."""
+    from PIL import ImageDraw
+
+    size = pixels.shape[1], pixels.shape[0]
+    height = text_size(size)
+    thickness = max(2, round(0.2 * height))
+    mask = _mask(size)
+    ImageDraw.Draw(mask).rectangle((right - length, bottom - thickness, right - 1, bottom - 1), fill=255)
+    start = right - (length + _measure(label, height)) / 2
+    _write(mask, round(start), bottom - thickness - round(0.45 * height), label, height)
+    return _stamp(pixels, mask, ink)
 
 
-def _canvas(pixels: NDArray[np.uint8]) -> tuple[Image, ImageDraw]:
-    """Pixels as a picture that Pillow can write on.
+_ROW = 1.5
+"""Distance of the lines of a legend, in font heights."""
 
-    Where nothing was drawn the colour is black and alpha 0: Pillow mixes text with that colour, so a fully
-    transparent pixel takes the colour of the ink first. Otherwise letters would have dark fringes.
-    """
-    from PIL import Image, ImageDraw
+_TEXT_INDENT = 1.6
+"""Distance of the text from the left edge of its colour patch, in font heights."""
 
-    image = Image.fromarray(np.ascontiguousarray(pixels))
-    return image, ImageDraw.Draw(image)
+_SUPERSCRIPT = re.compile(r"\^([-+]?[0-9/]+)")
+
+_SPELLED = {"²": "^2", "³": "^3", "∇": "del "}
+"""What is written for characters that the font inside Pillow lacks: one look on all machines beats a system font."""
+
+
+def _mask(size: tuple[int, int]) -> Image:
+    from PIL import Image
+
+    return Image.new("L", size)
 
 
 def _font(height: int) -> Font:
@@ -179,14 +191,79 @@ def _font(height: int) -> Font:
     return ImageFont.load_default(size=height)
 
 
-def _length(font: Font, text: str) -> float:
-    return float(font.getlength(text))
+def _pieces(text: str) -> list[tuple[str, bool]]:
+    """Text in pieces of (characters, whether they are raised): `bohr^-3/2` ends in a superscript."""
+    text = "".join(_SPELLED.get(character, _greek(character)) for character in text)
+    return [(piece, bool(n % 2)) for n, piece in enumerate(_SUPERSCRIPT.split(text)) if piece]
 
 
-def _bytes(colour: RGB) -> tuple[int, int, int, int]:
-    red, green, blue = (round(255 * channel) for channel in colour)
-    return red, green, blue, 255
+def _greek(character: str) -> str:
+    """Name of a Greek letter ("alpha"); any other character as it is."""
+    name = unicodedata.name(character, "")
+    if not name.startswith("GREEK "):
+        return character
+    letter = name.split()[-1]
+    return letter.capitalize() if "CAPITAL" in name else letter.lower()
 
 
-def _displayable(text: str) -> str:
-    return text
+def _measure(text: str, height: int) -> float:
+    return _write(None, 0, 0, text, height)
+
+
+def _write(mask: Image | None, x: float, baseline: int, text: str, height: int) -> float:
+    """Write text from x on; the result is its width. Minus signs and rings are drawn: the font has neither."""
+    from PIL import ImageDraw
+
+    draw = None if mask is None else ImageDraw.Draw(mask)
+    start = x
+    for piece, raised in _pieces(text):
+        font = _font(round(0.68 * height) if raised else height)
+        em = 0.68 * height if raised else float(height)
+        base = baseline - (0.36 * height if raised else 0)
+        for part in re.split("([-−Å])", piece):
+            if part == "−" or (part == "-" and raised):
+                width = font.getlength("+")
+                if draw is not None:
+                    y = base - 0.30 * em
+                    half = max(0.5, 0.035 * em)
+                    draw.rectangle((x + 0.12 * width, y - half, x + 0.88 * width, y + half), fill=255)
+            else:
+                letters = part.replace("Å", "A")
+                width = font.getlength(letters)
+                if draw is not None and letters:
+                    draw.text((x, base), letters, fill=255, font=font, anchor="ls")
+                    if part == "Å":
+                        middle, radius = x + width / 2, 0.1 * em
+                        top = base - 0.84 * em
+                        box = (middle - radius, top - radius, middle + radius, top + radius)
+                        draw.ellipse(box, outline=255, width=max(1, round(0.06 * em)))
+            x += width
+    return x - start
+
+
+def _patch(size: tuple[int, int], x: int, y: int, side: int) -> Image:
+    """A square with round corners, smooth because it is drawn eight times larger first."""
+    from PIL import Image, ImageDraw
+
+    large = Image.new("L", (8 * side, 8 * side))
+    ImageDraw.Draw(large).rounded_rectangle((0, 0, 8 * side - 1, 8 * side - 1), radius=2 * side, fill=255)
+    mask = _mask(size)
+    mask.paste(large.resize((side, side), Image.Resampling.BOX), (x, y))
+    return mask
+
+
+def _stamp(pixels: NDArray[np.uint8], mask: Image, colour: RGB) -> NDArray[np.uint8]:
+    """Lay a colour over the pixels where the mask is set, with straight alpha on both sides.
+
+    Pillow's own drawing mixes with the colour of transparent pixels too, which leaves dark fringes on letters.
+    """
+    cover = np.asarray(mask)
+    rows, columns = np.nonzero(cover)
+    result = pixels.copy()
+    under = pixels[rows, columns].astype(np.float64) / 255
+    share = cover[rows, columns, None].astype(np.float64) / 255
+    below = under[:, 3:] * (1 - share)
+    alpha = share + below
+    result[rows, columns, :3] = np.rint(255 * (share * np.array(colour) + below * under[:, :3]) / alpha)
+    result[rows, columns, 3:] = np.rint(255 * alpha)
+    return result

@@ -1,0 +1,271 @@
+"""The command `orbitile`.
+
+Lengths on the command line are in Angstrom, energies in electronvolt, isovalues in atomic units. Results go to standard
+output, notes and progress to standard error. Exit status: 0 done, 2 for a request that cannot be met (one line says why),
+1 for a defect of the program, 130 when interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import __version__
+from .errors import OrbitileError
+
+if TYPE_CHECKING:
+    from .lattice import Lattice
+    from .volume import Volume
+    from .wavefunction import Wavefunction
+
+_EPILOG = """\
+examples:
+  orbitile info benzene.molden
+  orbitile render benzene.molden homo -o homo.png
+  orbitile render job.fchk lumo+1:beta --isovalue 0.02 --quality fine --background transparent
+  orbitile volume job.molden mo:17 -o mo17.cube --spacing 0.1
+  orbitile mesh job.molden homo -o homo.glb
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit status."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except OrbitileError as error:
+        if options.debug:
+            raise
+        print(f"orbitile: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("orbitile: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if options.debug:
+            raise
+        print(f"orbitile: defect: {type(error).__name__}: {error} (--debug shows where)", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    common.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress bar")
+
+    parser = argparse.ArgumentParser(
+        prog="orbitile",
+        description="Molecular orbitals from the output of quantum-chemistry programs: tables, pictures, volumes, meshes.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"orbitile {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def command(name: str, run: Callable[[argparse.Namespace], None], text: str, *parents: Any) -> argparse.ArgumentParser:
+        one = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", parents=[common, *parents])
+        one.set_defaults(run=run)
+        return one
+
+    file = argparse.ArgumentParser(add_help=False)
+    file.add_argument("file", metavar="FILE", help="output of a quantum-chemistry program: Molden, fchk, mkl, wfn, wfx, mwfn, log")
+
+    info = command("info", _info, "show what is in a file: atoms, basis, method, orbitals", file)
+    info.add_argument("--json", action="store_true", help="everything, for programs")
+    info.add_argument("--all", action="store_true", help="all orbitals, not only those near the HOMO")
+
+    sampling = argparse.ArgumentParser(add_help=False)
+    sampling.add_argument("field", metavar="FIELD", nargs="?", default="homo", help="homo, lumo, homo-2, lumo+1, mo:17, mo:17:beta (default: homo)")
+    group = sampling.add_argument_group("sampling")
+    group.add_argument("--isovalue", type=float, metavar="V", help="in atomic units (default: such that the surface encloses 90 %% of the orbital's density)")
+    group.add_argument("--quality", choices=("coarse", "medium", "fine"), default="medium", help="spacing 0.25, 0.15 or 0.075 Angstrom (default: medium)")
+    group.add_argument("--spacing", type=float, metavar="H", help="spacing in Angstrom, in place of --quality")
+    group.add_argument("--margin", type=float, metavar="D", help="box of this margin around the atoms in Angstrom (default: a box that is proven to hold the whole surface)")
+    group.add_argument("--device", help="auto, cuda, vulkan or cpu (default: $ORBITILE_DEVICE, else auto)")
+    group.add_argument("--precision", choices=("single", "double"), default="single", help="(default: single)")
+
+    render = command("render", _render, "draw an orbital and the molecule", file, sampling)
+    render.add_argument("-o", "--output", metavar="PNG", help="picture to write (default: FILE-FIELD.png in the current folder)")
+    _add_picture_options(render)
+
+    volume = command("volume", _volume, "write an orbital on a lattice", file, sampling)
+    volume.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write: .cube, .dx, .mrc, .npz")
+
+    mesh = command("mesh", _mesh, "write the isosurface of an orbital", file, sampling)
+    mesh.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write: .ply, .obj, .glb")
+
+    command("devices", _devices, "show what can compute and draw here, and why the rest cannot")
+    demo = command("demo", _demo, "draw the HOMO of a bundled molecule (benzene)")
+    demo.add_argument("-o", "--output", metavar="PNG", default="orbitile-demo.png", help="(default: orbitile-demo.png)")
+    demo.add_argument("--device", help="auto, cuda, vulkan or cpu")
+    return parser
+
+
+def _add_picture_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("picture")
+    group.add_argument("--size", default="1600x1200", metavar="WxH", help="in pixels (default: 1600x1200)")
+    group.add_argument("--background", default="white", metavar="COLOUR", help="a colour, or transparent (default: white)")
+    group.add_argument("--colors", metavar="POS,NEG", help="colours of the two phases, such as '#2166ac,#b2182b'")
+    group.add_argument("--opacity", type=float, default=0.65, help="of the surface, 0 to 1 (default: 0.65)")
+    group.add_argument("--legend", action="store_true", help="name of the orbital and isovalue in the picture")
+    group.add_argument("--scale", action="store_true", help="a scale bar")
+
+
+def _info(options: argparse.Namespace) -> None:
+    from .information import as_dictionary, as_text
+    from .readers import load
+
+    wavefunction = load(options.file)
+    if options.json:
+        print(json.dumps(as_dictionary(wavefunction), indent=1))
+    else:
+        print(as_text(wavefunction, everything=options.all))
+
+
+def _render(options: argparse.Namespace) -> None:
+    from .readers import load
+    from .renderer import render
+    from .surface import isosurface
+
+    size = _size(options.size)
+    output = options.output or f"{Path(options.file).name.split('.')[0]}-{options.field.replace(':', '-')}.png"
+    wavefunction = load(options.file)
+    volume, isovalue = _sample(options, wavefunction)
+    pair = {} if options.colors is None else {"colors": _colors(options.colors)}
+    render(
+        isosurface(volume, isovalue),
+        wavefunction,
+        output,
+        size=size,
+        background=options.background,
+        opacity=options.opacity,
+        legend=options.legend,
+        scale=options.scale,
+        **pair,
+    )
+    print(output)
+
+
+def _volume(options: argparse.Namespace) -> None:
+    from .exporters import exporter_for, save
+    from .readers import load
+
+    exporter_for(options.output, "volume")  # refuse before the work, not after it
+    wavefunction = load(options.file)
+    volume, _ = _sample(options, wavefunction)
+    save(volume, options.output, wavefunction=wavefunction)
+    print(options.output)
+
+
+def _mesh(options: argparse.Namespace) -> None:
+    from .exporters import exporter_for, save
+    from .readers import load
+    from .surface import isosurface
+
+    exporter_for(options.output, "mesh")
+    wavefunction = load(options.file)
+    volume, isovalue = _sample(options, wavefunction)
+    save(isosurface(volume, isovalue), options.output, wavefunction=wavefunction)
+    print(options.output)
+
+
+def _sample(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Volume, float]:
+    """The volume that the options ask for, and the isovalue."""
+    from .evaluation import compute, default_isovalue
+    from .fields import resolve
+
+    field = resolve(wavefunction, options.field)
+    isovalue = options.isovalue
+    if isovalue is None:
+        isovalue = default_isovalue(wavefunction, field, device=options.device)
+        _note(options, f"{field.quantity}: isovalue {isovalue:.4g} {field.unit}, which encloses 90 % of it")
+    lattice = _lattice(options, wavefunction, isovalue)
+    _note(options, "{} x {} x {} points".format(*lattice.shape))
+    with _progress(options, field.quantity) as progress:
+        volume = compute(
+            wavefunction, field, lattice, device=options.device, precision=options.precision, progress=progress
+        )
+    return volume, isovalue
+
+
+def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: float) -> Lattice:
+    from .evaluation import enclosing_lattice
+    from .lattice import Lattice, spacing_of
+    from .units import angstrom
+
+    spacing = spacing_of(options.quality) if options.spacing is None else options.spacing * angstrom
+    if options.margin is not None:
+        return Lattice.around(wavefunction, spacing, options.margin * angstrom)
+    return enclosing_lattice(wavefunction, options.field, isovalue, spacing=spacing)
+
+
+def _devices(options: argparse.Namespace) -> None:
+    from .diagnosis import device_report
+
+    for line in device_report():
+        print(line)
+
+
+def _demo(options: argparse.Namespace) -> None:
+    from importlib.resources import as_file, files
+
+    with as_file(files("orbitile") / "data" / "benzene.molden") as path:
+        arguments = ["render", str(path), "homo", "--quality", "fine", "--legend", "--scale", "-o", options.output]
+        arguments += ["--device", options.device] if options.device else []
+        _render(_parser().parse_args([*arguments, "-q"]))
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.lower().partition("x")
+    if not (width.isdigit() and height.isdigit()):
+        raise OrbitileError(f"--size: expected WxH in pixels such as 1600x1200, got {text!r}")
+    return int(width), int(height)
+
+
+def _colors(text: str) -> tuple[str, str]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2:
+        raise OrbitileError(f"--colors: expected two colours with a comma between, such as '#2166ac,#b2182b', got {text!r}")
+    return parts[0], parts[1]
+
+
+def _note(options: argparse.Namespace, text: str) -> None:
+    if not options.quiet and sys.stderr.isatty():
+        print(text, file=sys.stderr)
+
+
+@contextmanager
+def _progress(options: argparse.Namespace, what: str) -> Iterator[Callable[[float], None] | None]:
+    """A progress bar on a terminal, for work that takes over a second."""
+    if options.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from time import monotonic
+
+    from rich.console import Console
+    from rich.progress import Progress
+
+    begin = monotonic()
+    with Progress(console=Console(stderr=True), transient=True, disable=False) as bar:
+        task = bar.add_task(what, total=1.0, visible=False)
+
+        def tell(share: float) -> None:
+            bar.update(task, completed=share, visible=monotonic() - begin > 1.0)
+
+        yield tell
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,662 @@
+"""How a scene becomes pixels in OpenGL 3.3: impostors, depth peeling, supersampling.
+
+1. Balls and sticks are ray-cast: each is a box or a square that covers it, and the fragment shader finds where the
+   line of sight hits the sphere or the cylinder, so outlines, depths and highlights are exact at any size.
+2. Translucent surfaces are peeled front to back (C. Everitt, Interactive Order-Independent Transparency, NVIDIA 2001):
+   pass n draws what is nearest behind the layer of pass n - 1, until a query says that nothing is left. Each layer is
+   put under the ones before it, so the result is the same in whatever order triangles come.
+3. Each pixel is the mean of n x n samples. The picture is made in tiles of samples, so that its size is limited neither
+   by the largest texture nor by memory, and empty or simple parts of it need few passes.
+
+Light is added up in linear light; layers and samples are mixed in display values with premultiplied alpha. The latter
+is what every program does that puts a picture with transparency on a page, so a transparent picture on white paper is
+equal to the picture with a white background.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DeviceError, RenderError
+from .context import Context, offscreen
+from .scene import Camera, Mesh, Molecule, Scene
+
+MAX_LAYERS = 200
+"""Layers after which peeling stops. Orbitals of real molecules have 4 to 20 where they are most folded."""
+
+TILE = 1536
+"""Edge of a tile in samples, at most."""
+
+_LIGHT = """
+#version 330 core
+uniform bool lit;
+
+vec3 to_linear(vec3 c) { return mix(c / 12.92, pow((c + 0.055) / 1.055, vec3(2.4)), step(0.04045, c)); }
+vec3 to_display(vec3 c) {
+    c = clamp(c, 0.0, 1.0);
+    return mix(c * 12.92, 1.055 * pow(c, vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c));
+}
+
+// Soft studio light, fixed to the camera: key from the upper left, fill from the right, sky and ground.
+const vec3 KEY = normalize(vec3(-0.45, 0.65, 0.80));
+const vec3 FILL = normalize(vec3(0.80, -0.10, 0.55));
+
+vec3 shade(vec3 albedo, vec3 n, vec3 v, float gloss) {
+    float key = max(dot(n, KEY), 0.0);
+    float fill = 0.5 + 0.5 * dot(n, FILL);
+    float sky = 0.5 + 0.5 * n.y;
+    float diffuse = 0.70 * key + 0.20 * fill * fill + mix(0.16, 0.28, sky);
+    vec3 h = normalize(KEY + v);
+    float highlight = gloss * pow(max(dot(n, h), 0.0), 48.0);
+    return albedo * diffuse + highlight;
+}
+"""
+
+_SPHERE_VERTEX = """
+#version 330 core
+layout(location = 0) in vec3 centre;   // view space
+layout(location = 1) in float radius;
+layout(location = 2) in vec3 colour;   // linear light
+uniform mat4 projection;
+out vec3 ray;
+flat out vec4 sphere;
+flat out vec3 albedo;
+
+void main() {
+    // A square through the centre, at right angles to the line of sight, just large enough to cover the outline.
+    vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1) * 2.0 - 1.0;
+    float distance2 = dot(centre, centre);
+    float size = radius * sqrt(distance2 / max(distance2 - radius * radius, 1e-6 * distance2));
+    vec3 towards = -normalize(centre);
+    vec3 right = normalize(cross(abs(towards.y) < 0.9 ? vec3(0, 1, 0) : vec3(1, 0, 0), towards));
+    vec3 up = cross(towards, right);
+    ray = centre + size * (corner.x * right + corner.y * up);
+    sphere = vec4(centre, radius);
+    albedo = colour;
+    gl_Position = projection * vec4(ray, 1.0);
+}
+"""
+
+_SPHERE_FRAGMENT = (
+    _LIGHT
+    + """
+uniform mat4 projection;
+in vec3 ray;
+flat in vec4 sphere;
+flat in vec3 albedo;
+out vec4 fragment;
+
+void main() {
+    vec3 d = normalize(ray);
+    float along = dot(d, sphere.xyz);
+    vec3 offset = sphere.xyz - along * d;      // from the ray to the centre: no cancellation far from the eye
+    float depth2 = sphere.w * sphere.w - dot(offset, offset);
+    if (depth2 < 0.0) discard;
+    vec3 p = (along - sqrt(depth2)) * d;
+    gl_FragDepth = 0.5 - 0.5 * (projection[2][2] * p.z + projection[3][2]) / p.z;
+    vec3 n = (p - sphere.xyz) / sphere.w;
+    vec3 c = albedo;
+    if (lit) {
+        c = shade(albedo, n, -d, 0.35);
+        c *= mix(0.45, 1.0, smoothstep(0.0, 0.55, dot(n, -d)));   // darker rim: white atoms stand out from white paper
+    }
+    fragment = vec4(to_display(c), 1.0);
+}
+"""
+)
+
+_STICK_VERTEX = """
+#version 330 core
+layout(location = 0) in vec3 start;    // view space
+layout(location = 1) in vec3 end;
+layout(location = 2) in vec3 colour_start;
+layout(location = 3) in vec3 colour_end;
+uniform mat4 projection;
+uniform float radius;
+out vec3 ray;
+flat out vec3 base;
+flat out vec3 axis;
+flat out float len;
+flat out vec3 albedo_start;
+flat out vec3 albedo_end;
+
+// Two triangles for each side of a box, as bits of its corners
+const int BOX[36] = int[36](0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4,
+                            2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5);
+
+void main() {
+    len = max(length(end - start), 1e-6);
+    axis = (end - start) / len;
+    vec3 u = normalize(cross(abs(axis.y) < 0.9 ? vec3(0, 1, 0) : vec3(1, 0, 0), axis));
+    vec3 v = cross(axis, u);
+    int corner = BOX[gl_VertexID];
+    vec3 side = vec3(corner & 1, (corner >> 1) & 1, corner >> 2);
+    ray = start + radius * ((2.0 * side.x - 1.0) * u + (2.0 * side.y - 1.0) * v) + side.z * len * axis;
+    base = start;
+    albedo_start = colour_start;
+    albedo_end = colour_end;
+    gl_Position = projection * vec4(ray, 1.0);
+}
+"""
+
+_STICK_FRAGMENT = (
+    _LIGHT
+    + """
+uniform mat4 projection;
+uniform float radius;
+in vec3 ray;
+flat in vec3 base;
+flat in vec3 axis;
+flat in float len;
+flat in vec3 albedo_start;
+flat in vec3 albedo_end;
+out vec4 fragment;
+
+void main() {
+    vec3 d = normalize(ray);
+    vec3 across = d - dot(d, axis) * axis;     // the problem in the plane at right angles to the stick
+    vec3 b = base - dot(base, axis) * axis;
+    float a = dot(across, across);
+    float along = dot(across, b) / max(a, 1e-12);
+    vec3 offset = b - along * across;
+    float depth2 = radius * radius - dot(offset, offset);
+    if (depth2 < 0.0) discard;
+    vec3 p = (along - sqrt(depth2 / max(a, 1e-12))) * d;
+    float t = dot(p - base, axis);
+    if (t < 0.0 || t > len) discard;           // the ends are inside balls, so no caps
+    gl_FragDepth = 0.5 - 0.5 * (projection[2][2] * p.z + projection[3][2]) / p.z;
+    vec3 n = (p - base - t * axis) / radius;
+    vec3 c = t < 0.5 * len ? albedo_start : albedo_end;
+    if (lit) {
+        c = shade(c, n, -d, 0.25);
+        c *= mix(0.45, 1.0, smoothstep(0.0, 0.55, dot(n, -d)));
+    }
+    fragment = vec4(to_display(c), 1.0);
+}
+"""
+)
+
+_MESH_VERTEX = """
+#version 330 core
+layout(location = 0) in vec3 position; // relative to the middle of the scene
+layout(location = 1) in vec3 normal;
+layout(location = 2) in vec4 colour;   // display values
+uniform mat4 view;
+uniform mat4 projection;
+invariant gl_Position;
+out vec3 p;
+out vec3 n;
+out vec4 paint;
+
+void main() {
+    vec4 seen = view * vec4(position, 1.0);
+    p = seen.xyz;
+    n = mat3(view) * normal;
+    paint = colour;
+    gl_Position = projection * seen;
+}
+"""
+
+_MESH_PAINT = (
+    _LIGHT
+    + """
+in vec3 p;
+in vec3 n;
+in vec4 paint;
+
+// Colour with premultiplied alpha
+vec4 painted() {
+    if (!lit) return vec4(paint.rgb * paint.a, paint.a);
+    vec3 v = normalize(-p);
+    vec3 normal = normalize(n);
+    float facing = dot(normal, v);
+    bool inside = facing < 0.0;
+    if (inside) normal = -normal;
+    facing = abs(facing);
+    vec3 c = shade(to_linear(paint.rgb), normal, v, inside ? 0.10 : 0.45);
+    if (inside) c *= 0.85;
+    // A glass wall is the denser the more it is seen edge-on: rims of lobes come out, their fronts stay clear.
+    float alpha = 1.0 - pow(1.0 - min(paint.a, 0.999), 1.0 / (0.28 + 0.72 * facing));
+    alpha = paint.a >= 1.0 ? 1.0 : alpha;
+    return vec4(to_display(c) * alpha, alpha);
+}
+"""
+)
+
+_MESH_FRAGMENT = (
+    _MESH_PAINT
+    + """
+out vec4 fragment;
+
+void main() { fragment = painted(); }
+"""
+)
+
+_PEEL_FRAGMENT = """
+#version 330 core
+uniform sampler2D solid;               // depth of what is opaque
+uniform sampler2D peeled;              // depth of the layer before
+uniform bool first;
+
+void main() {
+    ivec2 here = ivec2(gl_FragCoord.xy);
+    if (!first && gl_FragCoord.z <= texelFetch(peeled, here, 0).r) discard;
+    if (gl_FragCoord.z >= texelFetch(solid, here, 0).r) discard;
+}
+"""
+
+_SCREEN_VERTEX = """
+#version 330 core
+void main() { gl_Position = vec4(vec2(gl_VertexID & 1, gl_VertexID >> 1) * 4.0 - 1.0, 0.0, 1.0); }
+"""
+
+_RESOLVE_FRAGMENT = """
+#version 330 core
+uniform sampler2D solid;               // premultiplied
+uniform sampler2D layers;              // premultiplied
+uniform int samples;
+uniform vec4 background;               // premultiplied
+out vec4 fragment;
+
+void main() {
+    vec4 sum = vec4(0.0);
+    ivec2 corner = ivec2(gl_FragCoord.xy) * samples;
+    for (int y = 0; y < samples; y++) {
+        for (int x = 0; x < samples; x++) {
+            vec4 front = texelFetch(layers, corner + ivec2(x, y), 0);
+            sum += front + (1.0 - front.a) * texelFetch(solid, corner + ivec2(x, y), 0);
+        }
+    }
+    sum /= float(samples * samples);
+    sum += (1.0 - sum.a) * background;
+    fragment = vec4(sum.rgb / max(sum.a, 1e-6), sum.a);    // straight alpha, as PNG wants it
+}
+"""
+
+_PROGRAMS = {
+    "sphere": (_SPHERE_VERTEX, _SPHERE_FRAGMENT),
+    "stick": (_STICK_VERTEX, _STICK_FRAGMENT),
+    "mesh": (_MESH_VERTEX, _MESH_FRAGMENT),
+    "peel": (_MESH_VERTEX, _PEEL_FRAGMENT),
+    "resolve": (_SCREEN_VERTEX, _RESOLVE_FRAGMENT),
+}
+
+
+def draw(
+    scene: Scene,
+    camera: Camera,
+    size: tuple[int, int],
+    *,
+    background: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0),
+    samples: int = 3,
+) -> NDArray[np.uint8]:
+    """Draw a scene.
+
+    Parameters
+    ----------
+    scene : Scene
+    camera : Camera
+        With an eye (see `Camera.framed`).
+    size : (int, int)
+        Width and height in pixels.
+    background
+        Red, green, blue (display values) and alpha.
+    samples : int
+        Samples along each edge of a pixel.
+
+    Returns
+    -------
+    ndarray of uint8, shape (height, width, 4)
+        Red, green, blue and straight alpha, the upper row first.
+
+    Raises
+    ------
+    DeviceError
+        When there is no OpenGL, or it runs out of memory.
+    RenderError
+        When the camera has no position.
+    """
+    if camera.eye is None:
+        raise RenderError("camera: it has no position yet; call `camera.framed(scene, aspect)` first")
+    width, height = size
+    result = np.empty((height, width, 4), np.uint8)
+    with offscreen() as context:
+        gl = context.gl
+        try:
+            with _Painter(context, scene, camera, width / height) as painter:
+                limits = [gl.glGetIntegerv(gl.GL_MAX_TEXTURE_SIZE), *gl.glGetIntegerv(gl.GL_MAX_VIEWPORT_DIMS)]
+                step = min(TILE, *(int(limit) for limit in limits)) // samples
+                # Tiles of nearly equal size: a sliver at the edge would cost as many passes as a full one.
+                columns, rows = (np.linspace(0, n, -(-n // step) + 1).astype(int) for n in size)
+                tile = int(np.diff(columns).max()), int(np.diff(rows).max())
+                with _buffers(context, tile, samples) as buffers:
+                    for x0, x1 in zip(columns[:-1], columns[1:], strict=True):
+                        for y0, y1 in zip(rows[:-1], rows[1:], strict=True):
+                            part = painter.tile((x0, y0, x1, y1), size, buffers, samples, background)
+                            result[height - y1 : height - y0, x0:x1] = part[::-1]
+        except gl.GLError as error:
+            what = getattr(error, "description", None) or getattr(error, "err", error)
+            what = what.decode(errors="replace") if isinstance(what, bytes) else what
+            raise DeviceError(
+                f"OpenGL ({context.renderer}) failed on a picture of {width} x {height} pixels: {what}; "
+                "try a smaller picture"
+            ) from error
+    return result
+
+
+class _Buffers:
+    """Framebuffers of one tile: for what is opaque, two with a depth each to peel into one sum in turns, the result."""
+
+    def __init__(self, context: Context, tile: tuple[int, int], samples: int) -> None:
+        self.gl, self.renderer = context.gl, context.renderer
+        gl = self.gl
+        self.textures: list[int] = []
+        self.framebuffers: list[int] = []
+        large = tile[0] * samples, tile[1] * samples
+        self.solid_colour = self._texture(large, gl.GL_RGBA8, gl.GL_RGBA)
+        # Float depth: a layer is told from the one before by comparing depths, and this keeps them as computed.
+        depths = [self._texture(large, gl.GL_DEPTH_COMPONENT32F, gl.GL_DEPTH_COMPONENT) for _ in range(3)]
+        self.solid_depth = depths[0]
+        self.solid = self._framebuffer(self.solid_colour, self.solid_depth)
+        self.sum_colour = self._texture(large, gl.GL_RGBA16F, gl.GL_RGBA)
+        self.peel = [(self._framebuffer(self.sum_colour, depth), depth) for depth in depths[1:]]
+        self.result = self._framebuffer(self._texture(tile, gl.GL_RGBA8, gl.GL_RGBA), None)
+
+    def _framebuffer(self, colour: int, depth: int | None) -> int:
+        gl = self.gl
+        framebuffer = int(gl.glGenFramebuffers(1))
+        self.framebuffers.append(framebuffer)
+        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, framebuffer)
+        for attachment, texture in ((gl.GL_COLOR_ATTACHMENT0, colour), (gl.GL_DEPTH_ATTACHMENT, depth)):
+            if texture is not None:
+                gl.glFramebufferTexture2D(gl.GL_FRAMEBUFFER, attachment, gl.GL_TEXTURE_2D, texture, 0)
+        status = gl.glCheckFramebufferStatus(gl.GL_FRAMEBUFFER)
+        if status != gl.GL_FRAMEBUFFER_COMPLETE:
+            raise DeviceError(f"OpenGL ({self.renderer}): this driver refuses a framebuffer ({int(status):#x})")
+        return framebuffer
+
+    def _texture(self, size: tuple[int, int], internal: int, pixel: int) -> int:
+        gl = self.gl
+        texture = int(gl.glGenTextures(1))
+        self.textures.append(texture)
+        gl.glBindTexture(gl.GL_TEXTURE_2D, texture)
+        gl.glTexImage2D(gl.GL_TEXTURE_2D, 0, internal, *size, 0, pixel, gl.GL_FLOAT, None)
+        for name in (gl.GL_TEXTURE_MIN_FILTER, gl.GL_TEXTURE_MAG_FILTER):
+            gl.glTexParameteri(gl.GL_TEXTURE_2D, name, gl.GL_NEAREST)
+        return texture
+
+    def delete(self) -> None:
+        self.gl.glBindFramebuffer(self.gl.GL_FRAMEBUFFER, 0)
+        self.gl.glDeleteFramebuffers(len(self.framebuffers), self.framebuffers)
+        self.gl.glDeleteTextures(self.textures)
+
+
+@contextmanager
+def _buffers(context: Context, tile: tuple[int, int], samples: int) -> Iterator[_Buffers]:
+    buffers = _Buffers(context, tile, samples)
+    try:
+        yield buffers
+    finally:
+        buffers.delete()
+
+
+class _Painter:
+    """The scene in buffers of the graphics card, for the time of one picture."""
+
+    def __init__(self, context: Context, scene: Scene, camera: Camera, aspect: float) -> None:
+        self.gl, self.context, self.scene, self.camera, self.aspect = context.gl, context, scene, camera, aspect
+        self.arrays: list[int] = []
+        self.vertex_buffers: list[int] = []
+
+    def __enter__(self) -> _Painter:
+        gl, camera, scene = self.gl, self.camera, self.scene
+        assert camera.eye is not None  # `draw` has looked
+        centres, radii = scene.extent()
+        # Single precision is relative to the middle of the scene, which may be far from the origin of the file.
+        self.middle = (centres.min(axis=0) + centres.max(axis=0)) / 2 if len(centres) else camera.eye
+        self.view = np.eye(4)
+        self.view[:3, :3] = camera.rotation
+        self.view[:3, 3] = camera.rotation @ (self.middle - camera.eye)
+        depths = -((centres - camera.eye) @ camera.rotation[2])
+        far = float((depths + radii).max(initial=1.0)) * 1.01 + 0.01
+        self.near, self.far = max(float((depths - radii).min(initial=far)) * 0.99 - 0.01, 1e-3 * far), far
+        self.query = int(np.ravel(gl.glGenQueries(1))[0])
+        self.empty = self._array([], None)
+        molecule = scene.molecule
+        self.n_balls, self.n_sticks = len(molecule.centres), len(molecule.bonds)
+        if self.n_balls:
+            self.balls, self.sticks = self._upload_molecule(molecule)
+        self.solid = self._upload_meshes([mesh for mesh in scene.meshes if mesh.is_opaque])
+        self.clear = self._upload_meshes([mesh for mesh in scene.meshes if not mesh.is_opaque])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        gl = self.gl
+        gl.glBindVertexArray(0)
+        gl.glUseProgram(0)
+        gl.glDeleteVertexArrays(len(self.arrays), self.arrays)
+        gl.glDeleteBuffers(len(self.vertex_buffers), self.vertex_buffers)
+        gl.glDeleteQueries(1, [self.query])
+
+    def tile(
+        self,
+        window: tuple[int, int, int, int],
+        size: tuple[int, int],
+        buffers: _Buffers,
+        samples: int,
+        background: tuple[float, float, float, float],
+    ) -> NDArray[np.uint8]:
+        """Pixels of the window (x0, y0, x1, y1; y upwards) of a picture, the lowest row first."""
+        gl = self.gl
+        x0, y0, x1, y1 = window
+        width, height = x1 - x0, y1 - y0
+        self.projection = self._project(window, size)
+        gl.glViewport(0, 0, width * samples, height * samples)
+        gl.glEnable(gl.GL_SCISSOR_TEST)
+        gl.glScissor(0, 0, width * samples, height * samples)
+        gl.glDepthMask(True)
+        gl.glDepthFunc(gl.GL_LESS)
+        gl.glEnable(gl.GL_DEPTH_TEST)
+        gl.glDisable(gl.GL_BLEND)
+        gl.glDisable(gl.GL_CULL_FACE)
+        gl.glDisable(gl.GL_DITHER)
+        self._clear(buffers.peel[0][0])
+        self._clear(buffers.solid)
+        self._draw_solid()
+        if self.clear:
+            self._peel(buffers)
+        return self._resolve(buffers, (width, height), samples, background)
+
+    def _draw_solid(self) -> None:
+        gl, molecule = self.gl, self.scene.molecule
+        if self.n_sticks:
+            self._use("stick", radius=molecule.stick_radius)
+            gl.glBindVertexArray(self.sticks)
+            gl.glEnable(gl.GL_CULL_FACE)  # the back of the box, so that each pixel is visited once
+            gl.glCullFace(gl.GL_FRONT)
+            gl.glDrawArraysInstanced(gl.GL_TRIANGLES, 0, 36, self.n_sticks)
+            gl.glDisable(gl.GL_CULL_FACE)
+        if self.n_balls:
+            self._use("sphere")
+            gl.glBindVertexArray(self.balls)
+            gl.glDrawArraysInstanced(gl.GL_TRIANGLE_STRIP, 0, 4, self.n_balls)
+        if self.solid:
+            self._use("mesh", view=self.view)
+            self._draw_meshes(self.solid)
+
+    def _peel(self, buffers: _Buffers) -> None:
+        gl = self.gl
+        for layer in range(MAX_LAYERS):
+            target, _ = buffers.peel[layer % 2]
+            _, before = buffers.peel[(layer + 1) % 2]
+            gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, target)
+            gl.glClear(gl.GL_DEPTH_BUFFER_BIT)
+            # First the depth of the layer alone: light is costly, and most fragments are not the nearest.
+            gl.glColorMask(False, False, False, False)
+            self._use("peel", view=self.view, solid=0, peeled=1, first=layer == 0)
+            self._bind(buffers.solid_depth, before)
+            gl.glBeginQuery(gl.GL_SAMPLES_PASSED, self.query)
+            self._draw_meshes(self.clear)
+            gl.glEndQuery(gl.GL_SAMPLES_PASSED)
+            gl.glColorMask(True, True, True, True)
+            if not int(gl.glGetQueryObjectuiv(self.query, gl.GL_QUERY_RESULT)):
+                break
+            # Then its colour, under what is there: it adds what the layers before it let through.
+            gl.glDepthFunc(gl.GL_EQUAL)
+            gl.glDepthMask(False)
+            gl.glEnable(gl.GL_BLEND)
+            gl.glBlendFunc(gl.GL_ONE_MINUS_DST_ALPHA, gl.GL_ONE)
+            self._use("mesh", view=self.view)
+            self._draw_meshes(self.clear)
+            gl.glDisable(gl.GL_BLEND)
+            gl.glDepthMask(True)
+            gl.glDepthFunc(gl.GL_LESS)
+
+    def _resolve(
+        self, buffers: _Buffers, size: tuple[int, int], samples: int, background: tuple[float, float, float, float]
+    ) -> NDArray[np.uint8]:
+        gl = self.gl
+        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, buffers.result)
+        gl.glViewport(0, 0, *size)
+        gl.glDisable(gl.GL_DEPTH_TEST)
+        gl.glDisable(gl.GL_SCISSOR_TEST)
+        *colour, alpha = background
+        self._use("resolve", solid=0, layers=1, samples=samples, background=[c * alpha for c in colour] + [alpha])
+        self._bind(buffers.solid_colour, buffers.sum_colour)
+        self._draw_screen()
+        gl.glPixelStorei(gl.GL_PACK_ALIGNMENT, 1)
+        pixels = gl.glReadPixels(0, 0, *size, gl.GL_RGBA, gl.GL_UNSIGNED_BYTE)
+        return np.frombuffer(pixels, np.uint8).reshape(size[1], size[0], 4)
+
+    def _project(self, window: tuple[int, int, int, int], size: tuple[int, int]) -> NDArray[np.float64]:
+        """Perspective projection of one window of the picture."""
+        slope = np.tan(np.radians(self.camera.field_of_view) / 2)
+        matrix = np.zeros((4, 4))
+        for axis, scale in ((0, 1 / (slope * self.aspect)), (1, 1 / slope)):
+            low, high = (2 * window[axis + end] / size[axis] - 1 for end in (0, 2))
+            matrix[axis, axis] = scale * 2 / (high - low)
+            matrix[axis, 2] = (high + low) / (high - low)
+        near, far = self.near, self.far
+        matrix[2, 2:] = (far + near) / (near - far), 2 * far * near / (near - far)
+        matrix[3, 2] = -1
+        return matrix
+
+    def _upload_molecule(self, molecule: Molecule) -> tuple[int, int]:
+        centres = (molecule.centres - self.middle) @ self.view[:3, :3].T + self.view[:3, 3]
+        colours = _linear(molecule.colours)
+        balls = self._array([centres, molecule.radii[:, None], colours], divisor=1)
+        first, second = molecule.bonds.T
+        sticks = self._array([centres[first], centres[second], colours[first], colours[second]], divisor=1)
+        return balls, sticks
+
+    def _upload_meshes(self, meshes: list[Mesh]) -> tuple[int, int]:
+        """Vertex array and number of indices of all meshes as one; (0, 0), which is false in `any`, for none."""
+        if not meshes:
+            return ()
+        vertices = np.concatenate([mesh.vertices - self.middle for mesh in meshes])
+        normals = np.concatenate([mesh.normals for mesh in meshes])
+        colours = np.concatenate([mesh.colours for mesh in meshes])
+        starts = np.cumsum([0] + [len(mesh.vertices) for mesh in meshes])
+        faces = np.concatenate([mesh.faces + start for mesh, start in zip(meshes, starts[:-1], strict=True)])
+        return self._array([vertices, normals, colours], None, faces), faces.size
+
+    def _array(
+        self, columns: list[NDArray[np.floating]], divisor: int | None, faces: NDArray[np.integer] | None = None
+    ) -> int:
+        """A vertex array whose attribute n is column n, shape (vertices, components)."""
+        gl = self.gl
+        array = int(gl.glGenVertexArrays(1))
+        self.arrays.append(array)
+        gl.glBindVertexArray(array)
+        for location, column in enumerate(columns):
+            self._buffer(gl.GL_ARRAY_BUFFER, np.ascontiguousarray(column, np.float32))
+            gl.glEnableVertexAttribArray(location)
+            gl.glVertexAttribPointer(location, column.shape[1], gl.GL_FLOAT, False, 0, None)
+            if divisor:
+                gl.glVertexAttribDivisor(location, divisor)
+        if faces is not None:
+            self._buffer(gl.GL_ELEMENT_ARRAY_BUFFER, np.ascontiguousarray(faces, np.uint32))
+        return array
+
+    def _buffer(self, target: int, data: NDArray[Any]) -> None:
+        buffer = int(self.gl.glGenBuffers(1))
+        self.vertex_buffers.append(buffer)
+        self.gl.glBindBuffer(target, buffer)
+        self.gl.glBufferData(target, data.nbytes, data, self.gl.GL_STATIC_DRAW)
+
+    def _draw_meshes(self, meshes: tuple[int, int]) -> None:
+        array, n = meshes
+        self.gl.glBindVertexArray(array)
+        self.gl.glDrawElements(self.gl.GL_TRIANGLES, n, self.gl.GL_UNSIGNED_INT, None)
+
+    def _draw_screen(self) -> None:
+        self.gl.glBindVertexArray(self.empty)
+        self.gl.glDrawArrays(self.gl.GL_TRIANGLES, 0, 3)
+
+    def _clear(self, framebuffer: int) -> None:
+        gl = self.gl
+        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, framebuffer)
+        gl.glClearColor(0, 0, 0, 0)
+        gl.glClearDepth(1)
+        gl.glClear(gl.GL_COLOR_BUFFER_BIT | gl.GL_DEPTH_BUFFER_BIT)
+
+    def _bind(self, *textures: int) -> None:
+        for unit, texture in enumerate(textures):
+            self.gl.glActiveTexture(self.gl.GL_TEXTURE0 + unit)
+            self.gl.glBindTexture(self.gl.GL_TEXTURE_2D, texture)
+
+    def _use(self, name: str, **uniforms: Any) -> None:
+        """Make a program current and set its uniforms; those that all scenes share are added."""
+        gl = self.gl
+        program, locations = _program(self.context, name)
+        gl.glUseProgram(program)
+        for uniform, value in {"projection": self.projection, "lit": self.scene.lit, **uniforms}.items():
+            location = locations.get(uniform, -1)
+            if location < 0:
+                continue
+            if isinstance(value, float):
+                gl.glUniform1f(location, value)
+            elif isinstance(value, list):
+                gl.glUniform4f(location, *value)
+            elif isinstance(value, np.ndarray):
+                gl.glUniformMatrix4fv(location, 1, True, value.astype(np.float32))
+            else:
+                gl.glUniform1i(location, int(value))
+
+
+def _linear(display: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Display (sRGB) values as linear light."""
+    linear: NDArray[np.float64] = np.where(display > 0.04045, ((display + 0.055) / 1.055) ** 2.4, display / 12.92)
+    return linear
+
+
+def _program(context: Context, name: str) -> tuple[int, dict[str, int]]:
+    """A linked program and the locations of its uniforms, compiled once in a process."""
+    if name not in context.kept:
+        gl = context.gl
+        program = gl.glCreateProgram()
+        for kind, source in zip((gl.GL_VERTEX_SHADER, gl.GL_FRAGMENT_SHADER), _PROGRAMS[name], strict=True):
+            shader = gl.glCreateShader(kind)
+            gl.glShaderSource(shader, source.strip())
+            gl.glCompileShader(shader)
+            if not gl.glGetShaderiv(shader, gl.GL_COMPILE_STATUS):
+                raise DeviceError(f"OpenGL ({context.renderer}): shader {name!r}: {_text(gl.glGetShaderInfoLog(shader))}")
+            gl.glAttachShader(program, shader)
+            gl.glDeleteShader(shader)
+        gl.glLinkProgram(program)
+        if not gl.glGetProgramiv(program, gl.GL_LINK_STATUS):
+            raise DeviceError(f"OpenGL ({context.renderer}): shader {name!r}: {_text(gl.glGetProgramInfoLog(program))}")
+        active = range(gl.glGetProgramiv(program, gl.GL_ACTIVE_UNIFORMS))
+        names = [_text(gl.glGetActiveUniform(program, index)[0]) for index in active]
+        context.kept[name] = int(program), {uniform: gl.glGetUniformLocation(program, uniform) for uniform in names}
+    found: tuple[int, dict[str, int]] = context.kept[name]
+    return found
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
