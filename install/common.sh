@@ -156,12 +156,14 @@ apt_install() {
                     if [[ -d "$venv" ]]; then echo "$package" >>"$unavailable"; fi
                 fi
             done
+            if ((${#known[@]} == 0)) || apt_get install "${known[@]}" >"$log" 2>&1; then
+                rm -f "$log"
+                return
+            fi
         fi
-        if ((${#known[@]} == 0)) || ! apt_get install "${known[@]}" >"$log" 2>&1; then
-            apt_error="$(grep -m1 '^E:' "$log" || tail -n 1 "$log")"
-            rm -f "$log"
-            return 1
-        fi
+        apt_error="$(grep -m1 '^E:' "$log" || tail -n 1 "$log")"
+        rm -f "$log"
+        return 1
     fi
     rm -f "$log"
 }

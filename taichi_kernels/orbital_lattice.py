@@ -13,6 +13,10 @@ planes of bricks, columns of bricks, bricks. A row is left out where its largest
 of its tables, is small *and* all that was left out there adds up to less than a share of the tolerance. The tolerance is
 therefore a bound on what screening costs, at every point.
 
+A list is kept in several parts, each made by a task of its own: a GPU needs thousands of tasks, a CPU wants one part.
+Part c of the plane and column lists deals with rows c, c + parts, c + 2 parts, ..., so that parts fill evenly. Parts have
+a fixed capacity; when one overflows, the capacity grows and the screening is done again.
+
 Taichi turns arithmetic on vectors into SIMD code when the vectors are elements of an ndarray; scalar arrays stay scalar.
 That is why tables are arrays of vectors, and why screening looks at 16 neighbouring bricks at once.
 """
@@ -32,6 +36,9 @@ GROUP = 16
 """Bricks screened at once."""
 
 _DTYPES = {"single": (ti.f32, np.float32), "double": (ti.f64, np.float64)}
+
+_GPU_PARTS, _GPU_SHARED = 64, 8
+"""Parts of the plane and column lists on a GPU, and how many of them make a part of a brick list."""
 
 # Shares of the tolerance that the three steps of the screening may lose, and the share below which one row may go.
 _SHARES = ((0.1, 1e-3), (0.2, 1e-2), (0.7, 1e-1))
@@ -61,9 +68,14 @@ class Layout:
 
 def layout(degrees: np.ndarray) -> Layout:
     """Layout for primitives whose polynomials have these degrees, terms ordered k slowest, then j, i fastest."""
+    return _layout(tuple(degrees.tolist()))
+
+
+@lru_cache(maxsize=32)
+def _layout(degrees: tuple[int, ...]) -> Layout:
     rows, tables_x, first, first_x = [], [], [0], [0]
     term = 0
-    for degree in degrees.tolist():
+    for degree in degrees:
         for k in range(degree + 1):
             rows.append((first[-1] + k, len(tables_x), degree - k + 1, first[-1]))
             for j in range(degree - k + 1):
@@ -73,7 +85,10 @@ def layout(degrees: np.ndarray) -> Layout:
         first_x.append(len(tables_x))
     # rows with equally many tables stand together, so that the branch on their number is predicted
     rows.sort(key=lambda row: row[2])
-    return Layout(*(np.array(array, np.int32) for array in (rows, tables_x, first, first_x)))
+    arrays = [np.array(array, np.int32) for array in (rows, tables_x, first, first_x)]
+    for array in arrays:
+        array.setflags(write=False)  # sent to the device once
+    return Layout(*arrays)
 
 
 def orbital_on_lattice(
@@ -122,37 +137,36 @@ def orbital_on_lattice(
     k = _kernels(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single")
     real = _DTYPES[precision][1]
     space = _workspace(precision)
-    bricks = tuple(-(-n // b) for n, b in zip(shape, BRICK, strict=True))
-    groups_y, groups_z = -(-bricks[1] // GROUP), -(-bricks[2] // GROUP)
+    bricks = bricks_x, bricks_y, bricks_z = tuple(-(-n // b) for n, b in zip(shape, BRICK, strict=True))
+    groups_y, groups_z = -(-bricks_y // GROUP), -(-bricks_z // GROUP)
     n_rows, n_tables, n_tables_x = len(plan.rows), int(plan.first_table[-1]), len(plan.tables_x)
 
     # Positions relative to the nearest point keep float32 tables exact to rounding wherever the molecule lies.
     step = np.asarray(spacing)
+    primitives = np.zeros((len(exponent), 8), real)
     nearest = np.rint(centre / step)
-    offset = nearest * step - centre
-    nearest[:, 0] -= start
+    primitives[:, 0] = exponent
+    primitives[:, 1:4] = nearest * step - centre
+    primitives[:, 4:7] = nearest - [start, 0, 0]
 
     rows = space.upload("rows", plan.rows, np.int32, 4)
-    primitive = (
-        space.upload("exponent", exponent, real),
-        space.upload("nearest", nearest, np.int32, 3),
-        space.upload("offset", offset, real, 3),
-        space.upload("first_table", plan.first_table, np.int32),
-    )
-    x = space.vectors("x", (n_tables_x, bricks[0]), BX)
-    y = space.vectors("y", (n_tables, bricks[1]), BY)
-    z = space.vectors("z", (n_tables, bricks[2]), BZ)
-    largest_x = space.reals("largest_x", (n_tables_x, bricks[0]))
+    primitive = space.upload("primitives", primitives, real, 8)
+    x = space.vectors("x", (n_tables_x, bricks_x), BX)
+    y = space.vectors("y", (n_tables, bricks_y), BY)
+    z = space.vectors("z", (n_tables, bricks_z), BZ)
+    largest_x = space.reals("largest_x", (n_tables_x, bricks_x))
     largest_y = space.vectors("largest_y", (n_tables, groups_y), GROUP)
     largest_z = space.vectors("largest_z", (n_tables, groups_z), GROUP)
     top_y, top_z = space.reals("top_y", (n_tables,)), space.reals("top_z", (n_tables,))
-    n_primitives = len(exponent)
-    k.tables_yz(n_primitives, bricks[1], bricks[2], step[1], step[2], *primitive, y, z, largest_y, largest_z, top_y, top_z)
+    first_table = space.upload("first_table", plan.first_table, np.int32)
+    k.tables_yz(
+        len(exponent), bricks_y, bricks_z, step[1], step[2], primitive, first_table, y, z, largest_y, largest_z, top_y, top_z
+    )
     k.tables_x(
-        n_primitives,
-        bricks[0],
+        len(exponent),
+        bricks_x,
         step[0],
-        *primitive[:3],
+        primitive,
         space.upload("first_table_x", plan.first_table_x, np.int32),
         space.upload("tables_x", plan.tables_x, np.int32, 2),
         space.upload("terms", terms, real),
@@ -160,30 +174,46 @@ def orbital_on_lattice(
         largest_x,
     )
 
-    limits = [(tolerance * share, tolerance * share * part) for share, part in _SHARES]
-    plane_count = space.integers("plane_count", (bricks[0],))
-    plane_rows = space.integers("plane_rows", (bricks[0], n_rows))
-    k.screen_planes(bricks[0], n_rows, *limits[0], rows, largest_x, top_y, top_z, plane_count, plane_rows)
-
-    n_columns = bricks[0] * bricks[1]
-    column_start = space.integers("column_start", (n_columns + 1,))
-    screened = (bricks[0], bricks[1], groups_y, *limits[1], rows, largest_x, largest_y, top_z, plane_count, plane_rows)
-    nothing, nothing_real = space.integers("nothing", (1,)), space.reals("nothing_real", (1,))
-    k.count_columns(*screened, column_start, nothing, nothing_real)
-    n_listed = k.scan(n_columns, column_start)
-    column_rows, column_size = space.integers("column_rows", (n_listed,)), space.reals("column_size", (n_listed,))
-    k.list_columns(*screened, column_start, column_rows, column_size)
-
-    n_bricks = n_columns * bricks[2]
-    brick_start = space.integers("brick_start", (n_bricks + 1,))
-    screened = (n_columns, bricks[2], groups_z, *limits[2], rows, largest_z, column_start, column_rows, column_size)
-    k.count_bricks(*screened, brick_start, nothing)
-    n_listed = k.scan(n_bricks, brick_start)
-    brick_rows = space.integers("brick_rows", (n_listed,))
-    k.list_bricks(*screened, brick_start, brick_rows)
+    parts = 1 if device == "cpu" else min(_GPU_PARTS, -(-n_rows // 4))
+    shared = 1 if device == "cpu" else min(_GPU_SHARED, parts)  # parts of column lists that make one part of a brick list
+    parts = parts // shared * shared
+    brick_parts = parts // shared
+    n_columns, n_bricks = bricks_x * bricks_y, bricks_x * bricks_y * bricks_z
+    limits = [
+        (tolerance * share / n, tolerance * share * part / n)
+        for (share, part), n in zip(_SHARES, (parts, parts, brick_parts), strict=True)
+    ]
+    longest = -(-n_rows // parts)
+    plane_count = space.integers("plane_count", (bricks_x * parts,))
+    plane_rows = space.integers("plane_rows", (bricks_x * parts * longest,))
+    k.screen_planes(bricks_x, n_rows, parts, *limits[0], rows, largest_x, top_y, top_z, plane_count, plane_rows)
+    while True:
+        capacity, brick_capacity = space.capacity
+        capacity, brick_capacity = min(capacity, longest), min(brick_capacity, longest * shared)
+        column_count = space.integers("column_count", (n_columns * parts,))
+        column_rows = space.integers("column_rows", (n_columns * parts * capacity,))
+        column_size = space.reals("column_size", (n_columns * parts * capacity,))
+        brick_count = space.integers("brick_count", (n_bricks * brick_parts,))
+        brick_rows = space.integers("brick_rows", (n_bricks * brick_parts * brick_capacity,))
+        needed = space.integers("needed", (2,))
+        k.screen_columns(
+            bricks_x, bricks_y, groups_y, parts, longest, capacity, *limits[1], rows, largest_x, largest_y, top_z,
+            plane_count, plane_rows, column_count, column_rows, column_size, needed,
+        )  # fmt: skip
+        k.screen_bricks(
+            n_columns, bricks_z, groups_z, brick_parts, shared, capacity, brick_capacity, *limits[2], rows, largest_z,
+            column_count, column_rows, column_size, brick_count, brick_rows, needed,
+        )  # fmt: skip
+        longest_column, longest_brick = k.read_needed(needed)
+        if longest_column <= capacity and longest_brick <= brick_capacity:
+            break
+        grown = [max(have, int(1.25 * n) + 1) for have, n in zip(space.capacity, (longest_column, longest_brick), strict=True)]
+        space.capacity = grown[0], grown[1]
 
     accumulate = k.accumulate_tiles if isinstance(out, np.ndarray) else k.accumulate_columns
-    accumulate(n_bricks, *shape, bricks[1], bricks[2], rows, x, y, z, brick_start, brick_rows, out)
+    accumulate(
+        n_bricks, *shape, bricks_y, bricks_z, brick_parts, brick_capacity, rows, x, y, z, brick_count, brick_rows, out
+    )
 
 
 class _Workspace:
@@ -193,6 +223,7 @@ class _Workspace:
         self._real, self._numpy_real = _DTYPES[precision]
         self._arrays: dict[str, ti.Ndarray] = {}
         self._sources: dict[str, np.ndarray] = {}
+        self.capacity = (32, 32)
 
     def upload(self, name: str, values: np.ndarray, dtype: type, lanes: int = 0) -> "ti.Ndarray":
         """Values on the device; arrays that never change (they are frozen) are sent once."""
@@ -243,10 +274,10 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
     vector = ti.types.vector
     V8, V16, G = vector(8, real), vector(16, real), vector(GROUP, real)
     GI = vector(GROUP, ti.i32)
-    I1, I2 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.i32, 2)
+    I1 = ti.types.ndarray(ti.i32, 1)
     R1, R2 = (ti.types.ndarray(real, n) for n in (1, 2))
-    Pairs, Triples, Rows = (ti.types.ndarray(vector(n, ti.i32), 1) for n in (2, 3, 4))
-    Offsets = ti.types.ndarray(vector(3, real), 1)
+    Pairs, Rows = (ti.types.ndarray(vector(n, ti.i32), 1) for n in (2, 4))
+    Primitives = ti.types.ndarray(vector(8, real), 1)  # exponent; nearest point less centre; index of that point; unused
     X, Z, Largest = ti.types.ndarray(V8, 2), ti.types.ndarray(V16, 2), ti.types.ndarray(G, 2)
     kept = _DTYPES[result][0]
     Result = ti.types.ndarray(kept, 3)
@@ -259,9 +290,7 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
         bricks_z: ti.i32,
         step_y: real,
         step_z: real,
-        exponent: R1,  # (primitives) bohr^-2
-        nearest: Triples,  # (primitives) index of the nearest point
-        offset: Offsets,  # (primitives) position of that point less the centre, bohr
+        primitive: Primitives,
         first_table: I1,  # (primitives + 1)
         y: X,  # (tables, bricks_y) of 8
         z: Z,  # (tables, bricks_z) of 16
@@ -271,6 +300,7 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
         top_z: R1,
     ):
         for p in range(n_primitives):
+            here = primitive[p]
             first = first_table[p]
             last = first_table[p + 1]
             for t in range(first, last):
@@ -280,8 +310,8 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
                 distance = V8(0.0)
                 factor = V8(0.0)
                 for s in ti.static(range(BY)):
-                    distance[s] = offset[p][1] + ti.cast(b * BY + s - nearest[p][1], real) * step_y
-                    factor[s] = exp(-exponent[p] * distance[s] * distance[s])
+                    distance[s] = here[2] + (ti.cast(b * BY + s, real) - here[5]) * step_y
+                    factor[s] = exp(-here[0] * distance[s] * distance[s])
                 for t in range(first, last):
                     y[t, b] = factor
                     largest = ti.abs(factor).max()
@@ -292,8 +322,8 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
                 distance = V16(0.0)
                 factor = V16(0.0)
                 for s in ti.static(range(BZ)):
-                    distance[s] = offset[p][2] + ti.cast(b * BZ + s - nearest[p][2], real) * step_z
-                    factor[s] = exp(-exponent[p] * distance[s] * distance[s])
+                    distance[s] = here[3] + (ti.cast(b * BZ + s, real) - here[6]) * step_z
+                    factor[s] = exp(-here[0] * distance[s] * distance[s])
                 for t in range(first, last):
                     z[t, b] = factor
                     largest = ti.abs(factor).max()
@@ -306,9 +336,7 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
         n_primitives: ti.i32,
         bricks_x: ti.i32,
         step_x: real,
-        exponent: R1,
-        nearest: Triples,
-        offset: Offsets,
+        primitive: Primitives,
         first_table_x: I1,  # (primitives + 1)
         table: Pairs,  # (tables) first term, number of terms
         terms: R1,  # polynomial coefficients
@@ -316,12 +344,13 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
         largest_x: R2,  # (tables, bricks_x)
     ):
         for p in range(n_primitives):
+            here = primitive[p]
             for b in range(bricks_x):
                 distance = V8(0.0)
                 factor = V8(0.0)
                 for s in ti.static(range(BX)):
-                    distance[s] = offset[p][0] + ti.cast(b * BX + s - nearest[p][0], real) * step_x
-                    factor[s] = exp(-exponent[p] * distance[s] * distance[s])
+                    distance[s] = here[1] + (ti.cast(b * BX + s, real) - here[4]) * step_x
+                    factor[s] = exp(-here[0] * distance[s] * distance[s])
                 for t in range(first_table_x[p], first_table_x[p + 1]):
                     first = table[t][0]
                     last = first + table[t][1] - 1
@@ -336,137 +365,137 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
     def screen_planes(
         bricks_x: ti.i32,
         n_rows: ti.i32,
+        parts: ti.i32,
         budget: real,
         limit: real,
         rows: Rows,
         largest_x: R2,
         top_y: R1,
         top_z: R1,
-        plane_count: I1,  # (bricks_x)
-        plane_rows: I2,  # (bricks_x, rows)
+        plane_count: I1,  # (bricks_x, parts)
+        plane_rows: I1,  # (bricks_x, parts, longest)
     ):
-        for bx in range(bricks_x):
+        longest = (n_rows + parts - 1) // parts
+        for task in range(bricks_x * parts):
+            bx = task // parts
             n = 0
             lost = ti.cast(0.0, real)
-            for r in range(n_rows):
+            for step in range((n_rows - task % parts + parts - 1) // parts):
+                r = task % parts + step * parts
                 row = rows[r]
                 size = ti.cast(0.0, real)
                 for j in range(row[2]):
                     size += largest_x[row[1] + j, bx] * top_y[row[3] + j]
                 size *= top_z[row[0]]
                 if size > limit or lost + size > budget:
-                    plane_rows[bx, n] = r
+                    plane_rows[task * longest + n] = r
                     n += 1
                 else:
                     lost += size
-            plane_count[bx] = n
-
-    def column_kernel(fill):
-        @ti.kernel
-        def columns(
-            bricks_x: ti.i32,
-            bricks_y: ti.i32,
-            groups: ti.i32,
-            budget: real,
-            limit: real,
-            rows: Rows,
-            largest_x: R2,
-            largest_y: Largest,
-            top_z: R1,
-            plane_count: I1,
-            plane_rows: I2,
-            column_start: I1,  # (bricks_x * bricks_y + 1): counts, after the scan starts
-            column_rows: I1,  # (listed) row
-            column_size: R1,  # (listed) its largest magnitude in the column, without the factor along z
-        ):
-            ti.loop_config(block_dim=32)
-            for task in range(bricks_x * groups):
-                bx = task // groups
-                first = (task % groups) * GROUP
-                lost = G(0.0)
-                n = GI(0)
-                if ti.static(fill):
-                    for s in ti.static(range(GROUP)):
-                        if first + s < bricks_y:
-                            n[s] = column_start[bx * bricks_y + first + s]
-                for q in range(plane_count[bx]):
-                    r = plane_rows[bx, q]
-                    row = rows[r]
-                    size = G(0.0)
-                    for j in range(row[2]):
-                        size += largest_x[row[1] + j, bx] * largest_y[row[3] + j, first // GROUP]
-                    whole = size * top_z[row[0]]
-                    keep = ti.cast((whole > limit) or (lost + whole > budget), ti.i32)
-                    lost += ti.select(keep, 0.0, whole)
-                    if ti.static(fill):
-                        if keep.sum() != 0:
-                            for s in ti.static(range(GROUP)):
-                                if keep[s] != 0 and first + s < bricks_y:
-                                    column_rows[n[s]] = r
-                                    column_size[n[s]] = size[s]
-                    n += ti.abs(keep)
-                if ti.static(not fill):
-                    for s in ti.static(range(GROUP)):
-                        if first + s < bricks_y:
-                            column_start[bx * bricks_y + first + s] = n[s]
-
-        return columns
-
-    def brick_kernel(fill):
-        @ti.kernel
-        def bricks(
-            n_columns: ti.i32,
-            bricks_z: ti.i32,
-            groups: ti.i32,
-            budget: real,
-            limit: real,
-            rows: Rows,
-            largest_z: Largest,
-            column_start: I1,
-            column_rows: I1,
-            column_size: R1,
-            brick_start: I1,  # (columns * bricks_z + 1): counts, after the scan starts
-            brick_rows: I1,  # (listed) row
-        ):
-            ti.loop_config(block_dim=32)
-            for task in range(n_columns * groups):
-                column = task // groups
-                first = (task % groups) * GROUP
-                lost = G(0.0)
-                n = GI(0)
-                if ti.static(fill):
-                    for s in ti.static(range(GROUP)):
-                        if first + s < bricks_z:
-                            n[s] = brick_start[column * bricks_z + first + s]
-                for q in range(column_start[column], column_start[column + 1]):
-                    r = column_rows[q]
-                    whole = column_size[q] * largest_z[rows[r][0], first // GROUP]
-                    keep = ti.cast((whole > limit) or (lost + whole > budget), ti.i32)
-                    lost += ti.select(keep, 0.0, whole)
-                    if ti.static(fill):
-                        if keep.sum() != 0:
-                            for s in ti.static(range(GROUP)):
-                                if keep[s] != 0 and first + s < bricks_z:
-                                    brick_rows[n[s]] = r
-                    n += ti.abs(keep)
-                if ti.static(not fill):
-                    for s in ti.static(range(GROUP)):
-                        if first + s < bricks_z:
-                            brick_start[column * bricks_z + first + s] = n[s]
-
-        return bricks
+            plane_count[task] = n
 
     @ti.kernel
-    def scan(n: ti.i32, start: I1) -> ti.i32:
-        """Counts become starts, with the total at the end."""
-        total = 0
-        ti.loop_config(serialize=True)
-        for i in range(n):
-            count = start[i]
-            start[i] = total
-            total += count
-        start[n] = total
-        return total
+    def screen_columns(
+        bricks_x: ti.i32,
+        bricks_y: ti.i32,
+        groups: ti.i32,
+        parts: ti.i32,
+        longest: ti.i32,
+        capacity: ti.i32,
+        budget: real,
+        limit: real,
+        rows: Rows,
+        largest_x: R2,
+        largest_y: Largest,
+        top_z: R1,
+        plane_count: I1,
+        plane_rows: I1,
+        column_count: I1,  # (columns, parts)
+        column_rows: I1,  # (columns, parts, capacity) row
+        column_size: R1,  # the same: its largest magnitude in the column, without the factor along z
+        needed: I1,  # (2) longest part of a column list and of a brick list
+    ):
+        for i in range(2):
+            needed[i] = 0
+        for task in range(bricks_x * groups * parts):
+            part = task % parts
+            group = (task // parts) % groups
+            bx = task // (parts * groups)
+            first = group * GROUP
+            lost = G(0.0)
+            n = GI(0)
+            plane = bx * parts + part
+            for q in range(plane_count[plane]):
+                r = plane_rows[plane * longest + q]
+                row = rows[r]
+                size = G(0.0)
+                for j in range(row[2]):
+                    size += largest_x[row[1] + j, bx] * largest_y[row[3] + j, group]
+                whole = size * top_z[row[0]]
+                keep = ti.abs(ti.cast((whole > limit) or (lost + whole > budget), ti.i32))
+                lost += ti.select(keep, 0.0, whole)
+                if keep.sum() != 0:
+                    for s in ti.static(range(GROUP)):
+                        if keep[s] != 0 and first + s < bricks_y and n[s] < capacity:
+                            at = ((bx * bricks_y + first + s) * parts + part) * capacity + n[s]
+                            column_rows[at] = r
+                            column_size[at] = size[s]
+                    n += keep
+            for s in ti.static(range(GROUP)):
+                if first + s < bricks_y:
+                    column_count[(bx * bricks_y + first + s) * parts + part] = ti.min(n[s], capacity)
+                    if n[s] > needed[0]:
+                        ti.atomic_max(needed[0], n[s])
+
+    @ti.kernel
+    def screen_bricks(
+        n_columns: ti.i32,
+        bricks_z: ti.i32,
+        groups: ti.i32,
+        parts: ti.i32,
+        shared: ti.i32,
+        column_capacity: ti.i32,
+        capacity: ti.i32,
+        budget: real,
+        limit: real,
+        rows: Rows,
+        largest_z: Largest,
+        column_count: I1,
+        column_rows: I1,
+        column_size: R1,
+        brick_count: I1,  # (bricks, parts)
+        brick_rows: I1,  # (bricks, parts, capacity) row
+        needed: I1,
+    ):
+        ti.loop_config(block_dim=32)
+        for task in range(n_columns * groups * parts):
+            part = task % parts
+            group = (task // parts) % groups
+            column = task // (parts * groups)
+            first = group * GROUP
+            lost = G(0.0)
+            n = GI(0)
+            for c in range(shared):
+                source = (column * parts + part) * shared + c
+                for q in range(source * column_capacity, source * column_capacity + column_count[source]):
+                    r = column_rows[q]
+                    whole = column_size[q] * largest_z[rows[r][0], group]
+                    keep = ti.abs(ti.cast((whole > limit) or (lost + whole > budget), ti.i32))
+                    lost += ti.select(keep, 0.0, whole)
+                    if keep.sum() != 0:
+                        for s in ti.static(range(GROUP)):
+                            if keep[s] != 0 and first + s < bricks_z and n[s] < capacity:
+                                brick_rows[((column * bricks_z + first + s) * parts + part) * capacity + n[s]] = r
+                        n += keep
+            for s in ti.static(range(GROUP)):
+                if first + s < bricks_z:
+                    brick_count[(column * bricks_z + first + s) * parts + part] = ti.min(n[s], capacity)
+                    if n[s] > needed[1]:
+                        ti.atomic_max(needed[1], n[s])
+
+    @ti.kernel
+    def read_needed(needed: I1) -> vector(2, ti.i32):
+        return ti.Vector([needed[0], needed[1]])
 
     @ti.kernel
     def accumulate_tiles(
@@ -476,11 +505,13 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
         nz: ti.i32,
         bricks_y: ti.i32,
         bricks_z: ti.i32,
+        parts: ti.i32,
+        capacity: ti.i32,
         rows: Rows,
         x: X,
         y: X,
         z: Z,
-        brick_start: I1,
+        brick_count: I1,
         brick_rows: I1,
         out: Result,  # (nx, ny, nz)
     ):
@@ -503,7 +534,7 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
                 c5 = V16(0.0)
                 c6 = V16(0.0)
                 c7 = V16(0.0)
-                for q in range(brick_start[brick], brick_start[brick + 1]):
+                for q in range(brick * capacity, brick * capacity + brick_count[brick]):  # a CPU has one part
                     row = rows[brick_rows[q]]
                     a = x[row[1], bx][s] * y[row[3], by]
                     for j in range(1, row[2]):
@@ -536,11 +567,13 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
         nz: ti.i32,
         bricks_y: ti.i32,
         bricks_z: ti.i32,
+        parts: ti.i32,
+        capacity: ti.i32,
         rows: Rows,
         x: X,
         y: X,
         z: Z,
-        brick_start: I1,
+        brick_count: I1,
         brick_rows: I1,
         out: Result,  # (nx, ny, nz)
     ):
@@ -553,12 +586,13 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
             by = (brick // bricks_z) % bricks_y
             bx = brick // (bricks_z * bricks_y)
             c = V16(0.0)
-            for q in range(brick_start[brick], brick_start[brick + 1]):
-                row = rows[brick_rows[q]]
-                a = ti.cast(0.0, real)
-                for j in range(row[2]):
-                    a += x[row[1] + j, bx][lane // 8] * y[row[3] + j, by][lane % 8]
-                c += a * z[row[0], bz]
+            for part in range(brick * parts, (brick + 1) * parts):
+                for q in range(part * capacity, part * capacity + brick_count[part]):
+                    row = rows[brick_rows[q]]
+                    a = ti.cast(0.0, real)
+                    for j in range(row[2]):
+                        a += x[row[1] + j, bx][lane // 8] * y[row[3] + j, by][lane % 8]
+                    c += a * z[row[0], bz]
             i = bx * BX + lane // 8
             j = by * BY + lane % 8
             if i < nx and j < ny:
@@ -570,11 +604,9 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
         tables_yz=tables_yz,
         tables_x=tables_x,
         screen_planes=screen_planes,
-        count_columns=column_kernel(False),
-        list_columns=column_kernel(True),
-        count_bricks=brick_kernel(False),
-        list_bricks=brick_kernel(True),
-        scan=scan,
+        screen_columns=screen_columns,
+        screen_bricks=screen_bricks,
+        read_needed=read_needed,
         accumulate_tiles=accumulate_tiles,
         accumulate_columns=accumulate_columns,
     )

@@ -62,7 +62,8 @@ def assert_closed(surface):
 def test_sphere(axes, dtype):
     surface = isosurface(volume(lattice(axes), gaussian, dtype), ISOVALUE)
     assert surface.vertices.dtype == surface.normals.dtype == np.float32
-    assert surface.faces.dtype == np.int32 and surface.phases.dtype == np.int8
+    assert surface.faces.dtype == np.int32
+    assert surface.phases.dtype == np.int8
     assert (surface.quantity, surface.unit, surface.isovalue) == ("test", "bohr^-3/2", ISOVALUE)
     assert np.all(surface.phases == 1)
     radial = surface.vertices - CENTRE
@@ -126,7 +127,7 @@ def test_isovalue_must_be_positive(isovalue):
         isosurface(volume(lattice(LATTICES["orthogonal"], 21), gaussian), isovalue)
 
 
-@pytest.mark.parametrize("shift, isovalue", [(0, 2.0), (1, 0.5)])
+@pytest.mark.parametrize(("shift", "isovalue"), [(0, 2.0), (1, 0.5)])
 def test_isovalue_out_of_range(shift, isovalue):
     with pytest.raises(IsovalueError, match=r"isovalue .* of test: .*\|value\| goes from"):
         isosurface(volume(lattice(LATTICES["orthogonal"], 21), lambda r: gaussian(r) + shift), isovalue)

@@ -216,21 +216,23 @@ def _sampled_maxima(primitives: MergedPrimitives, terms: NDArray[np.float64]) ->
 
     Sampled where the primitives that weigh most have their largest values.
     """
-    starts = primitives.first_term[:-1]
     width = np.sqrt(1 / (2 * primitives.exponent))
-    weight = np.add.reduceat(np.abs(terms), starts) * width**primitives.degree
-    chosen = np.argsort(weight)[-12:]
-    star = np.vstack([np.zeros((1, 3)), np.eye(3), -np.eye(3)])
-    points = (primitives.centre[chosen, None] + width[chosen, None, None] * star).reshape(-1, 3)
+    weight = np.add.reduceat(np.abs(terms), primitives.first_term[:-1]) * width**primitives.degree
+    chosen = np.argpartition(weight, -min(_SAMPLED, len(weight)))[-_SAMPLED:]
+    points = (primitives.centre[chosen, None] + width[chosen, None, None] * _STAR).reshape(-1, 3)
     value, magnitude = np.zeros(len(points)), np.zeros(len(points))
-    for degree in np.unique(primitives.degree):
-        members = primitives.degree == degree
-        powers = polynomial_powers(int(degree))
-        coefficients = terms[starts[members][:, None] + np.arange(len(powers))]
+    for members, places, powers in primitives.by_degree:
         d = points[:, None, :] - primitives.centre[members]
         radial = np.exp(-primitives.exponent[members] * np.einsum("npd,npd->np", d, d))
-        for (i, j, k), column in zip(powers, coefficients.T, strict=True):
-            term = radial * d[..., 0] ** i * d[..., 1] ** j * d[..., 2] ** k * column
-            value += term.sum(axis=1)
-            magnitude += np.abs(term).sum(axis=1)
+        power = d[..., None] ** np.arange(powers.max() + 1)
+        i, j, k = powers.T
+        term = power[:, :, 0, i] * power[:, :, 1, j] * power[:, :, 2, k] * (terms[places] * radial[..., None])
+        value += term.sum(axis=(1, 2))
+        magnitude += np.abs(term, out=term).sum(axis=(1, 2))
     return max(float(np.abs(value).max()), 1e-12), float(magnitude.max())
+
+
+_SAMPLED = 4
+"""Primitives around which the orbital is sampled."""
+
+_STAR = np.vstack([np.zeros((1, 3)), np.eye(3), -np.eye(3)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +59,7 @@ def render(
     colors
         Of the parts where the field is positive and negative: names, hexadecimal strings, or three numbers from 0 to 1.
     opacity : float
-        Of surfaces seen face on, from 0 to 1; their rims are denser.
+        Of a lobe seen face on, from 0 to 1: its front and its back together. Its rim is denser.
     legend : bool
         Write quantity, isovalue and unit beside patches of the colours.
     scale : bool
@@ -100,6 +100,8 @@ def render(
     target = None if path is None else check_path(path)
 
     scene = make_scene(drawn, wavefunction, positive, negative, float(opacity))
+    if not len(scene.extent()[0]):
+        raise RenderError("nothing to draw: give a surface that has triangles, or a wavefunction for its molecule")
     entries = _legend_entries(drawn, positive, negative) if legend else []
     camera = _place_camera(camera, scene, (width, height), [label for _, label in entries], scale)
     pixels = draw(scene, camera, (width, height), background=(*paper, 0.0 if transparent else 1.0))
@@ -116,10 +118,7 @@ def render(
 def _check_surfaces(surfaces: Surface | Sequence[Surface]) -> tuple[Surface, ...]:
     if isinstance(surfaces, Surface):
         return (surfaces,)
-    try:
-        drawn = tuple(surfaces)
-    except TypeError:
-        drawn = (surfaces,)  # type: ignore[assignment]
+    drawn = tuple(surfaces) if isinstance(surfaces, Iterable) else (surfaces,)
     for surface in drawn:
         if not isinstance(surface, Surface):
             raise RenderError(
@@ -187,8 +186,10 @@ def _write_scale(pixels: NDArray[np.uint8], scene: Scene, camera: Camera, ink: R
 
     height, width = pixels.shape[:2]
     centres, _ = scene.extent()
-    assert camera.eye is not None  # placed by `_place_camera`
-    depth = float((camera.eye - (centres.min(axis=0) + centres.max(axis=0)) / 2) @ camera.rotation[2])
+    middle = (centres.min(axis=0) + centres.max(axis=0)) / 2
+    depth = 0.0 if camera.eye is None else float((camera.eye - middle) @ camera.rotation[2])
+    if depth <= 0:
+        raise RenderError("scale bar: the middle of the scene is behind the camera; move its eye, or leave out the bar")
     per_bohr = height / (2 * depth * np.tan(np.radians(camera.field_of_view) / 2))
     # The largest of 1, 2, 5, 10, ... Angstrom that takes up a quarter of the width at most
     room = 0.25 * width / (per_bohr * angstrom)
@@ -196,6 +197,4 @@ def _write_scale(pixels: NDArray[np.uint8], scene: Scene, camera: Camera, ink: R
     length = power * max(step for step in (1, 2, 5) if step * power <= room * (1 + 1e-9))
     margin = round(_MARGIN * min(width, height))
     label = f"{length:g} Å"
-    return draw_scale_bar(
-        pixels, round(length * angstrom * per_bohr), label, ink, width - margin, height - margin
-    )
+    return draw_scale_bar(pixels, round(length * angstrom * per_bohr), label, ink, width - margin, height - margin)

@@ -5,8 +5,9 @@
 2. Translucent surfaces are peeled front to back (C. Everitt, Interactive Order-Independent Transparency, NVIDIA 2001):
    pass n draws what is nearest behind the layer of pass n - 1, until a query says that nothing is left. Each layer is
    put under the ones before it, so the result is the same in whatever order triangles come.
-3. Each pixel is the mean of n x n samples. The picture is made in tiles of samples, so that its size is limited neither
-   by the largest texture nor by memory, and empty or simple parts of it need few passes.
+3. There are n x n samples a pixel, and a filter two pixels wide makes a pixel of them. The picture is made in tiles of
+   samples, so that its size is limited neither by the largest texture nor by memory, and empty or simple parts of it
+   need few passes.
 
 Light is added up in linear light; layers and samples are mixed in display values with premultiplied alpha. The latter
 is what every program does that puts a picture with transparency on a page, so a transparent picture on white paper is
@@ -17,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,14 +32,13 @@ from .scene import Camera, Mesh, Molecule, Scene
 MAX_LAYERS = 200
 """Layers after which peeling stops. Orbitals of real molecules have 4 to 20 where they are most folded."""
 
-TILE = 1536
+TILE = 1024
 """Edge of a tile in samples, at most."""
 
 _LIGHT = """
 #version 330 core
 uniform bool lit;
 
-vec3 to_linear(vec3 c) { return mix(c / 12.92, pow((c + 0.055) / 1.055, vec3(2.4)), step(0.04045, c)); }
 vec3 to_display(vec3 c) {
     c = clamp(c, 0.0, 1.0);
     return mix(c * 12.92, 1.055 * pow(c, vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c));
@@ -104,8 +106,9 @@ void main() {
     if (lit) {
         c = shade(albedo, n, -d, 0.35);
         c *= mix(0.45, 1.0, smoothstep(0.0, 0.55, dot(n, -d)));   // darker rim: white atoms stand out from white paper
+        c = to_display(c);
     }
-    fragment = vec4(to_display(c), 1.0);
+    fragment = vec4(c, 1.0);
 }
 """
 )
@@ -175,8 +178,9 @@ void main() {
     if (lit) {
         c = shade(c, n, -d, 0.25);
         c *= mix(0.45, 1.0, smoothstep(0.0, 0.55, dot(n, -d)));
+        c = to_display(c);
     }
-    fragment = vec4(to_display(c), 1.0);
+    fragment = vec4(c, 1.0);
 }
 """
 )
@@ -185,7 +189,7 @@ _MESH_VERTEX = """
 #version 330 core
 layout(location = 0) in vec3 position; // relative to the middle of the scene
 layout(location = 1) in vec3 normal;
-layout(location = 2) in vec4 colour;   // display values
+layout(location = 2) in vec4 colour;   // linear light where the scene is lit, else display values
 uniform mat4 view;
 uniform mat4 projection;
 invariant gl_Position;
@@ -218,7 +222,7 @@ vec4 painted() {
     bool inside = facing < 0.0;
     if (inside) normal = -normal;
     facing = abs(facing);
-    vec3 c = shade(to_linear(paint.rgb), normal, v, inside ? 0.10 : 0.45);
+    vec3 c = shade(paint.rgb, normal, v, inside ? 0.10 : 0.45);
     if (inside) c *= 0.85;
     // A glass wall is the denser the more it is seen edge-on: rims of lobes come out, their fronts stay clear.
     float alpha = 1.0 - pow(1.0 - min(paint.a, 0.999), 1.0 / (0.28 + 0.72 * facing));
@@ -239,14 +243,11 @@ void main() { fragment = painted(); }
 
 _PEEL_FRAGMENT = """
 #version 330 core
-uniform sampler2D solid;               // depth of what is opaque
 uniform sampler2D peeled;              // depth of the layer before
 uniform bool first;
 
 void main() {
-    ivec2 here = ivec2(gl_FragCoord.xy);
-    if (!first && gl_FragCoord.z <= texelFetch(peeled, here, 0).r) discard;
-    if (gl_FragCoord.z >= texelFetch(solid, here, 0).r) discard;
+    if (!first && gl_FragCoord.z <= texelFetch(peeled, ivec2(gl_FragCoord.xy), 0).r) discard;
 }
 """
 
@@ -264,15 +265,21 @@ uniform vec4 background;               // premultiplied
 out vec4 fragment;
 
 void main() {
+    // A tent two pixels wide: smoother than a mean over the pixel with as many samples.
+    // The tile has an edge of a pixel for it.
     vec4 sum = vec4(0.0);
-    ivec2 corner = ivec2(gl_FragCoord.xy) * samples;
-    for (int y = 0; y < samples; y++) {
-        for (int x = 0; x < samples; x++) {
+    float total = 0.0;
+    ivec2 corner = (ivec2(gl_FragCoord.xy) + 1) * samples;
+    for (int y = -samples / 2; y < samples + samples / 2; y++) {
+        for (int x = -samples / 2; x < samples + samples / 2; x++) {
+            vec2 offset = (vec2(x, y) + 0.5) / float(samples) - 0.5;
+            float weight = max(1.0 - abs(offset.x), 0.0) * max(1.0 - abs(offset.y), 0.0);
             vec4 front = texelFetch(layers, corner + ivec2(x, y), 0);
-            sum += front + (1.0 - front.a) * texelFetch(solid, corner + ivec2(x, y), 0);
+            sum += weight * (front + (1.0 - front.a) * texelFetch(solid, corner + ivec2(x, y), 0));
+            total += weight;
         }
     }
-    sum /= float(samples * samples);
+    sum /= total;
     sum += (1.0 - sum.a) * background;
     fragment = vec4(sum.rgb / max(sum.a, 1e-6), sum.a);    // straight alpha, as PNG wants it
 }
@@ -293,7 +300,7 @@ def draw(
     size: tuple[int, int],
     *,
     background: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0),
-    samples: int = 3,
+    samples: int = 2,
 ) -> NDArray[np.uint8]:
     """Draw a scene.
 
@@ -330,13 +337,13 @@ def draw(
         try:
             with _Painter(context, scene, camera, width / height) as painter:
                 limits = [gl.glGetIntegerv(gl.GL_MAX_TEXTURE_SIZE), *gl.glGetIntegerv(gl.GL_MAX_VIEWPORT_DIMS)]
-                step = min(TILE, *(int(limit) for limit in limits)) // samples
+                step = min(TILE, *(int(limit) for limit in limits)) // samples - 2
                 # Tiles of nearly equal size: a sliver at the edge would cost as many passes as a full one.
                 columns, rows = (np.linspace(0, n, -(-n // step) + 1).astype(int) for n in size)
                 tile = int(np.diff(columns).max()), int(np.diff(rows).max())
                 with _buffers(context, tile, samples) as buffers:
-                    for x0, x1 in zip(columns[:-1], columns[1:], strict=True):
-                        for y0, y1 in zip(rows[:-1], rows[1:], strict=True):
+                    for x0, x1 in pairwise(columns):
+                        for y0, y1 in pairwise(rows):
                             part = painter.tile((x0, y0, x1, y1), size, buffers, samples, background)
                             result[height - y1 : height - y0, x0:x1] = part[::-1]
         except gl.GLError as error:
@@ -357,7 +364,7 @@ class _Buffers:
         gl = self.gl
         self.textures: list[int] = []
         self.framebuffers: list[int] = []
-        large = tile[0] * samples, tile[1] * samples
+        large = (tile[0] + 2) * samples, (tile[1] + 2) * samples
         self.solid_colour = self._texture(large, gl.GL_RGBA8, gl.GL_RGBA)
         # Float depth: a layer is told from the one before by comparing depths, and this keeps them as computed.
         depths = [self._texture(large, gl.GL_DEPTH_COMPONENT32F, gl.GL_DEPTH_COMPONENT) for _ in range(3)]
@@ -405,6 +412,25 @@ def _buffers(context: Context, tile: tuple[int, int], samples: int) -> Iterator[
         buffers.delete()
 
 
+@dataclass(frozen=True, eq=False)
+class _Triangles:
+    """A mesh on the graphics card, and what is needed to pick the part of it that a tile shows.
+
+    Attributes
+    ----------
+    array : int
+        Vertex array.
+    faces : ndarray of uint32, shape (m, 3)
+    low, high : ndarray, shape (m, 2)
+        Least and greatest place of each face on the screen, -1 to 1 each way; NaN where a corner is behind the eye.
+    """
+
+    array: int
+    faces: NDArray[np.uint32]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
 class _Painter:
     """The scene in buffers of the graphics card, for the time of one picture."""
 
@@ -415,18 +441,18 @@ class _Painter:
 
     def __enter__(self) -> _Painter:
         gl, camera, scene = self.gl, self.camera, self.scene
-        assert camera.eye is not None  # `draw` has looked
+        eye = np.zeros(3) if camera.eye is None else camera.eye  # `draw` refuses None
         centres, radii = scene.extent()
         # Single precision is relative to the middle of the scene, which may be far from the origin of the file.
-        self.middle = (centres.min(axis=0) + centres.max(axis=0)) / 2 if len(centres) else camera.eye
+        self.middle = (centres.min(axis=0) + centres.max(axis=0)) / 2 if len(centres) else eye
         self.view = np.eye(4)
         self.view[:3, :3] = camera.rotation
-        self.view[:3, 3] = camera.rotation @ (self.middle - camera.eye)
-        depths = -((centres - camera.eye) @ camera.rotation[2])
+        self.view[:3, 3] = camera.rotation @ (self.middle - eye)
+        depths = -((centres - eye) @ camera.rotation[2])
         far = float((depths + radii).max(initial=1.0)) * 1.01 + 0.01
         self.near, self.far = max(float((depths - radii).min(initial=far)) * 0.99 - 0.01, 1e-3 * far), far
         self.query = int(np.ravel(gl.glGenQueries(1))[0])
-        self.empty = self._array([], None)
+        self.empty = self._array([])
         molecule = scene.molecule
         self.n_balls, self.n_sticks = len(molecule.centres), len(molecule.bonds)
         if self.n_balls:
@@ -454,11 +480,12 @@ class _Painter:
         """Pixels of the window (x0, y0, x1, y1; y upwards) of a picture, the lowest row first."""
         gl = self.gl
         x0, y0, x1, y1 = window
-        width, height = x1 - x0, y1 - y0
+        window = x0 - 1, y0 - 1, x1 + 1, y1 + 1  # the edge that the filter needs
+        large = (x1 - x0 + 2) * samples, (y1 - y0 + 2) * samples
         self.projection = self._project(window, size)
-        gl.glViewport(0, 0, width * samples, height * samples)
+        gl.glViewport(0, 0, *large)
         gl.glEnable(gl.GL_SCISSOR_TEST)
-        gl.glScissor(0, 0, width * samples, height * samples)
+        gl.glScissor(0, 0, *large)
         gl.glDepthMask(True)
         gl.glDepthFunc(gl.GL_LESS)
         gl.glEnable(gl.GL_DEPTH_TEST)
@@ -467,12 +494,15 @@ class _Painter:
         gl.glDisable(gl.GL_DITHER)
         self._clear(buffers.peel[0][0])
         self._clear(buffers.solid)
-        self._draw_solid()
-        if self.clear:
-            self._peel(buffers)
-        return self._resolve(buffers, (width, height), samples, background)
+        self._draw_molecule()
+        if self.solid is not None:
+            self._use("mesh", view=self.view)
+            self._draw_meshes(self.solid, self._select(self.solid, window, size))
+        if self.clear is not None and (n := self._select(self.clear, window, size)):
+            self._peel(buffers, self.clear, n)
+        return self._resolve(buffers, (x1 - x0, y1 - y0), samples, background)
 
-    def _draw_solid(self) -> None:
+    def _draw_molecule(self) -> None:
         gl, molecule = self.gl, self.scene.molecule
         if self.n_sticks:
             self._use("stick", radius=molecule.stick_radius)
@@ -485,23 +515,23 @@ class _Painter:
             self._use("sphere")
             gl.glBindVertexArray(self.balls)
             gl.glDrawArraysInstanced(gl.GL_TRIANGLE_STRIP, 0, 4, self.n_balls)
-        if self.solid:
-            self._use("mesh", view=self.view)
-            self._draw_meshes(self.solid)
 
-    def _peel(self, buffers: _Buffers) -> None:
+    def _peel(self, buffers: _Buffers, triangles: _Triangles, n: int) -> None:
         gl = self.gl
+        area = [int(n) for n in gl.glGetIntegerv(gl.GL_SCISSOR_BOX)]
         for layer in range(MAX_LAYERS):
             target, _ = buffers.peel[layer % 2]
             _, before = buffers.peel[(layer + 1) % 2]
-            gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, target)
-            gl.glClear(gl.GL_DEPTH_BUFFER_BIT)
+            # The depth of what is opaque to start with, so that nothing behind it passes.
+            gl.glBindFramebuffer(gl.GL_READ_FRAMEBUFFER, buffers.solid)
+            gl.glBindFramebuffer(gl.GL_DRAW_FRAMEBUFFER, target)
+            gl.glBlitFramebuffer(*area, *area, gl.GL_DEPTH_BUFFER_BIT, gl.GL_NEAREST)
             # First the depth of the layer alone: light is costly, and most fragments are not the nearest.
             gl.glColorMask(False, False, False, False)
-            self._use("peel", view=self.view, solid=0, peeled=1, first=layer == 0)
-            self._bind(buffers.solid_depth, before)
+            self._use("peel", view=self.view, peeled=0, first=layer == 0)
+            self._bind(before)
             gl.glBeginQuery(gl.GL_SAMPLES_PASSED, self.query)
-            self._draw_meshes(self.clear)
+            self._draw_meshes(triangles, n)
             gl.glEndQuery(gl.GL_SAMPLES_PASSED)
             gl.glColorMask(True, True, True, True)
             if not int(gl.glGetQueryObjectuiv(self.query, gl.GL_QUERY_RESULT)):
@@ -512,7 +542,7 @@ class _Painter:
             gl.glEnable(gl.GL_BLEND)
             gl.glBlendFunc(gl.GL_ONE_MINUS_DST_ALPHA, gl.GL_ONE)
             self._use("mesh", view=self.view)
-            self._draw_meshes(self.clear)
+            self._draw_meshes(triangles, n)
             gl.glDisable(gl.GL_BLEND)
             gl.glDepthMask(True)
             gl.glDepthFunc(gl.GL_LESS)
@@ -535,7 +565,7 @@ class _Painter:
 
     def _project(self, window: tuple[int, int, int, int], size: tuple[int, int]) -> NDArray[np.float64]:
         """Perspective projection of one window of the picture."""
-        slope = np.tan(np.radians(self.camera.field_of_view) / 2)
+        slope = self._slope()
         matrix = np.zeros((4, 4))
         for axis, scale in ((0, 1 / (slope * self.aspect)), (1, 1 / slope)):
             low, high = (2 * window[axis + end] / size[axis] - 1 for end in (0, 2))
@@ -546,28 +576,47 @@ class _Painter:
         matrix[3, 2] = -1
         return matrix
 
+    def _slope(self) -> float:
+        """Half the height of the picture at unit distance from the eye."""
+        return float(np.tan(np.radians(self.camera.field_of_view) / 2))
+
+    def _inks(self, display: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Colours for the shaders: in linear light where there is light."""
+        if not self.scene.lit:
+            return display
+        linear: NDArray[np.float64] = np.where(display > 0.04045, ((display + 0.055) / 1.055) ** 2.4, display / 12.92)
+        return linear
+
     def _upload_molecule(self, molecule: Molecule) -> tuple[int, int]:
         centres = (molecule.centres - self.middle) @ self.view[:3, :3].T + self.view[:3, 3]
-        colours = _linear(molecule.colours)
+        colours = self._inks(molecule.colours)
         balls = self._array([centres, molecule.radii[:, None], colours], divisor=1)
         first, second = molecule.bonds.T
         sticks = self._array([centres[first], centres[second], colours[first], colours[second]], divisor=1)
         return balls, sticks
 
-    def _upload_meshes(self, meshes: list[Mesh]) -> tuple[int, int]:
-        """Vertex array and number of indices of all meshes as one; (0, 0), which is false in `any`, for none."""
+    def _upload_meshes(self, meshes: list[Mesh]) -> _Triangles | None:
+        """All meshes as one, or None where there are none."""
         if not meshes:
-            return ()
+            return None
         vertices = np.concatenate([mesh.vertices - self.middle for mesh in meshes])
         normals = np.concatenate([mesh.normals for mesh in meshes])
-        colours = np.concatenate([mesh.colours for mesh in meshes])
+        colours = np.concatenate([mesh.colours for mesh in meshes]).astype(np.float64)
+        colours[:, :3] = self._inks(colours[:, :3])
         starts = np.cumsum([0] + [len(mesh.vertices) for mesh in meshes])
         faces = np.concatenate([mesh.faces + start for mesh, start in zip(meshes, starts[:-1], strict=True)])
-        return self._array([vertices, normals, colours], None, faces), faces.size
+        array = self._array([vertices, normals, colours])
+        self._buffer(self.gl.GL_ELEMENT_ARRAY_BUFFER, np.zeros(0, np.uint32))
+        seen = vertices @ self.view[:3, :3].T + self.view[:3, 3]
+        depth = -seen[:, 2:]
+        screen = seen[:, :2] / np.maximum(depth, self.near) / (self._slope() * np.array([self.aspect, 1.0]))
+        screen[depth[:, 0] < self.near] = np.nan  # behind the eye: it has no place on the screen
+        # Nearest first: most of what is hidden then fails the depth test before its shader runs.
+        faces = faces[np.argsort(depth[faces, 0].min(axis=1), kind="stable")]
+        corners = screen[faces]
+        return _Triangles(array, faces.astype(np.uint32), corners.min(axis=1), corners.max(axis=1))
 
-    def _array(
-        self, columns: list[NDArray[np.floating]], divisor: int | None, faces: NDArray[np.integer] | None = None
-    ) -> int:
+    def _array(self, columns: list[NDArray[np.floating]], divisor: int = 0) -> int:
         """A vertex array whose attribute n is column n, shape (vertices, components)."""
         gl = self.gl
         array = int(gl.glGenVertexArrays(1))
@@ -577,10 +626,7 @@ class _Painter:
             self._buffer(gl.GL_ARRAY_BUFFER, np.ascontiguousarray(column, np.float32))
             gl.glEnableVertexAttribArray(location)
             gl.glVertexAttribPointer(location, column.shape[1], gl.GL_FLOAT, False, 0, None)
-            if divisor:
-                gl.glVertexAttribDivisor(location, divisor)
-        if faces is not None:
-            self._buffer(gl.GL_ELEMENT_ARRAY_BUFFER, np.ascontiguousarray(faces, np.uint32))
+            gl.glVertexAttribDivisor(location, divisor)
         return array
 
     def _buffer(self, target: int, data: NDArray[Any]) -> None:
@@ -589,9 +635,20 @@ class _Painter:
         self.gl.glBindBuffer(target, buffer)
         self.gl.glBufferData(target, data.nbytes, data, self.gl.GL_STATIC_DRAW)
 
-    def _draw_meshes(self, meshes: tuple[int, int]) -> None:
-        array, n = meshes
-        self.gl.glBindVertexArray(array)
+    def _select(self, triangles: _Triangles, window: tuple[int, int, int, int], size: tuple[int, int]) -> int:
+        """Put the triangles that may touch a window into the index buffer; the result is the number of indices.
+
+        Each is drawn twice a layer, and software renderers spend about as much time on triangles as on pixels.
+        """
+        low, high = 2 * np.array(window).reshape(2, 2) / np.array(size) - 1
+        outside = (triangles.high < low) | (triangles.low > high)  # false for NaN, so that those are drawn
+        faces = triangles.faces[~outside.any(axis=1)]
+        self.gl.glBindVertexArray(triangles.array)
+        self.gl.glBufferData(self.gl.GL_ELEMENT_ARRAY_BUFFER, faces.nbytes, faces, self.gl.GL_STREAM_DRAW)
+        return int(faces.size)
+
+    def _draw_meshes(self, triangles: _Triangles, n: int) -> None:
+        self.gl.glBindVertexArray(triangles.array)
         self.gl.glDrawElements(self.gl.GL_TRIANGLES, n, self.gl.GL_UNSIGNED_INT, None)
 
     def _draw_screen(self) -> None:
@@ -629,12 +686,6 @@ class _Painter:
                 gl.glUniform1i(location, int(value))
 
 
-def _linear(display: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Display (sRGB) values as linear light."""
-    linear: NDArray[np.float64] = np.where(display > 0.04045, ((display + 0.055) / 1.055) ** 2.4, display / 12.92)
-    return linear
-
-
 def _program(context: Context, name: str) -> tuple[int, dict[str, int]]:
     """A linked program and the locations of its uniforms, compiled once in a process."""
     if name not in context.kept:
@@ -645,7 +696,9 @@ def _program(context: Context, name: str) -> tuple[int, dict[str, int]]:
             gl.glShaderSource(shader, source.strip())
             gl.glCompileShader(shader)
             if not gl.glGetShaderiv(shader, gl.GL_COMPILE_STATUS):
-                raise DeviceError(f"OpenGL ({context.renderer}): shader {name!r}: {_text(gl.glGetShaderInfoLog(shader))}")
+                raise DeviceError(
+                    f"OpenGL ({context.renderer}): shader {name!r}: {_text(gl.glGetShaderInfoLog(shader))}"
+                )
             gl.glAttachShader(program, shader)
             gl.glDeleteShader(shader)
         gl.glLinkProgram(program)

@@ -28,7 +28,7 @@ _JMOL = """
     B8B8D0 A6544D 575961 9E4FB5 AB5C00 754F45 428296 420066 007D00 70ABFA 00BAFF 00A1FF 008FFF 0080FF 006BFF 545CF2
     785CE3 8A4FE3 A136D4 B31FD4 B31FBA B30DA6 BD0D87 C70066 CC0059 D1004F D90045 E00038 E6002E EB0026
 """.split()
-"""Colours of the elements from 0 (ghost) to 109 in Jmol's scheme (https://jmol.sourceforge.net/jscolors), hexadecimal."""
+"""Colours of the elements from 0 (ghost) to 109 in Jmol's scheme (https://jmol.sourceforge.net/jscolors)."""
 
 _CORDERO = """
     0.00 0.31 0.28 1.28 0.96 0.84 0.76 0.71 0.66 0.57 0.58 1.66 1.41 1.21 1.11 1.07 1.05 1.02 1.06 2.03 1.76 1.70
@@ -37,7 +37,7 @@ _CORDERO = """
     1.92 1.92 1.89 1.90 1.87 1.87 1.75 1.70 1.62 1.51 1.44 1.41 1.36 1.36 1.32 1.45 1.46 1.48 1.40 1.50 1.50 2.60
     2.21 2.15 2.06 2.00 1.96 1.90 1.87 1.80 1.69
 """.split()
-"""Covalent radii from 1 to 96 in Angstrom: B. Cordero et al., Dalton Trans. 2008, 2832. Carbon is sp3, Mn to Co low spin."""
+"""Covalent radii from 1 to 96 in Angstrom: B. Cordero et al., Dalton Trans. 2008, 2832; C sp3, Mn to Co low spin."""
 
 STICK_RADIUS = 0.11 * angstrom
 """Radius of a bond, in bohr."""
@@ -197,9 +197,8 @@ def find_bonds(atomic_numbers: NDArray[np.int64], positions: Floats) -> NDArray[
     pairs = cKDTree(positions).query_pairs(2 * radii.max() + BOND_TOLERANCE, output_type="ndarray").astype(np.int64)
     distances = np.linalg.norm(positions[pairs[:, 0]] - positions[pairs[:, 1]], axis=1)
     bonded = (distances < radii[pairs].sum(axis=1) + BOND_TOLERANCE) & (distances > NOT_A_BOND)
-    kept = pairs[bonded]
-    kept = kept[np.lexsort((kept[:, 1], kept[:, 0]))]
-    return kept
+    kept: NDArray[np.int64] = pairs[bonded]
+    return kept[np.lexsort((kept[:, 1], kept[:, 0]))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +227,9 @@ class Camera:
         except (TypeError, ValueError) as error:
             raise RenderError(f"camera: expected numbers ({error})") from error
         if rotation.shape != (3, 3) or not np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-6):
-            raise RenderError(f"rotation of a camera: expected three unit vectors at right angles, got {self.rotation!r}")
+            raise RenderError(
+                f"rotation of a camera: expected three unit vectors at right angles, got {self.rotation!r}"
+            )
         if np.linalg.det(rotation) < 0:
             raise RenderError("rotation of a camera: right, up and towards the viewer are left-handed: a mirror image")
         if eye is not None and (eye.shape != (3,) or not np.all(np.isfinite(eye))):
@@ -315,7 +316,7 @@ class Camera:
         aspect: float,
         margins: tuple[float, float, float, float] = (0.04, 0.04, 0.04, 0.04),
     ) -> Camera:
-        """The camera moved to where all of the scene is in the picture, and as large as it can be.
+        r"""The camera moved to where all of the scene is in the picture, and as large as it can be.
 
         Parameters
         ----------
@@ -329,7 +330,7 @@ class Camera:
         Notes
         -----
         A sphere at (x, y, z) of radius r is left of the plane through the eye with slope t when
-        :math:`x - e_x + r \\sqrt{1 + t^2} \\leq t (e_z - z)`. That is linear in the position of the eye, so the
+        :math:`x - e_x + r \sqrt{1 + t^2} \leq t (e_z - z)`. That is linear in the position of the eye, so the
         nearest eye that satisfies it for all spheres and all four planes can be written down.
         """
         centres, radii = scene.extent()
@@ -366,6 +367,10 @@ def make_scene(
     negative: RGB,
     opacity: float,
 ) -> Scene:
-    """The scene of surfaces and, where there is one, the molecule of a wavefunction."""
-    meshes = tuple(Mesh.of(surface, positive, negative, opacity) for surface in surfaces if len(surface.faces))
+    """The scene of surfaces and, where there is one, the molecule of a wavefunction.
+
+    The opacity is that of a lobe, whose front and back are two walls: two layers of opacity w let through (1 - w)^2.
+    """
+    wall = 1 - np.sqrt(1 - opacity)
+    meshes = tuple(Mesh.of(surface, positive, negative, wall) for surface in surfaces if len(surface.faces))
     return Scene(Molecule() if wavefunction is None else Molecule.of(wavefunction), meshes if opacity > 0 else ())

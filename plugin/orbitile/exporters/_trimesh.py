@@ -1,0 +1,45 @@
+"""What the mesh formats share: a surface as a mesh of trimesh."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from ..surface import Surface
+from ..units import angstrom
+
+POSITIVE, NEGATIVE = (0x21, 0x66, 0xAC, 0xFF), (0xB2, 0x18, 0x2B, 0xFF)
+"""Colours of the two phases, red, green, blue and alpha: those of the pictures (`orbitile.render`)."""
+
+
+def trimesh_of(surface: Surface) -> Any:
+    """Mesh with normals and colours at the vertices, in Angstrom; what it shows goes into its metadata."""
+    trimesh: Any = importlib.import_module("trimesh")  # imported here because it takes a second
+    return trimesh.Trimesh(
+        vertices=surface.vertices.astype(np.float64) / angstrom,
+        faces=surface.faces,
+        vertex_normals=surface.normals,
+        vertex_colors=np.where(surface.phases[:, None] > 0, POSITIVE, NEGATIVE).astype(np.uint8),
+        metadata=described(surface),
+        process=False,
+    )
+
+
+def described(surface: Surface) -> dict[str, Any]:
+    """What a surface shows, and in which units."""
+    return {
+        "generator": "Orbitile",
+        "quantity": " ".join(surface.quantity.split()),
+        "isovalue": float(surface.isovalue),
+        "unit": " ".join(surface.unit.split()),
+        "length_unit": "angstrom",
+    }
+
+
+def comments(surface: Surface) -> list[str]:
+    """The same as lines of ASCII text."""
+    lines = ["written by Orbitile; lengths in Angstrom"]
+    lines.append(f"{surface.quantity or 'surface'} at isovalue +/-{surface.isovalue:g} {surface.unit}")
+    return [" ".join(line.split()).encode("ascii", errors="replace").decode()[:200] for line in lines]

@@ -1,0 +1,47 @@
+"""Binary glTF scenes (.glb), through trimesh: normals and colours at the vertices.
+
+glTF takes lengths for metres; ours are in Angstrom, so that a molecule has the size of a room rather than of nothing.
+The extras of the mesh say so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..surface import Surface
+from ..wavefunction import Wavefunction
+from ._trimesh import trimesh_of
+
+DESCRIPTION = "binary glTF scene"
+PATTERNS = ("*.glb",)
+KIND = "mesh"
+
+
+def write(surface: Surface, path: Path, wavefunction: Wavefunction | None = None) -> None:
+    """Write a surface as a binary glTF scene.
+
+    Parameters
+    ----------
+    surface : Surface
+        Its phases become colours (in linear light, as glTF wants them); quantity, isovalue and units stand in the
+        extras of the mesh.
+    path
+        The file.
+    wavefunction : Wavefunction, optional
+        Not used: a mesh has no atoms.
+    """
+    mesh = trimesh_of(surface)
+    mesh.visual.vertex_colors = _linear(mesh.visual.vertex_colors)
+    content: bytes = mesh.export(file_type="glb", include_normals=True)
+    path.write_bytes(content)
+
+
+def _linear(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Colours for the display (sRGB, IEC 61966-2-1) in linear light; alpha stays."""
+    shares = colours.astype(np.float64) / 255
+    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    linear[:, 3] = shares[:, 3]
+    return np.round(linear * 255).astype(np.uint8)

@@ -1,0 +1,226 @@
+"""Files, whatever their format: written whole or not at all, and numbers out of text."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from os import PathLike, fspath
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import FileError
+
+_FORTRAN_EXPONENT = bytes.maketrans(b"Dd", b"EE")
+_EXPONENT_WITHOUT_LETTER = re.compile(rb"(\.\d*)([+-]\d{3})(?![\d.])")
+
+
+@contextmanager
+def written_atomically(path: str | PathLike[str]) -> Iterator[Path]:
+    """Write a file under a temporary name in its folder, then put it in place: readers see the old file or the new.
+
+    Parameters
+    ----------
+    path
+        The file to write; an existing one is replaced. A symbolic link stays, and the file it points to is replaced.
+
+    Yields
+    ------
+    Path
+        An empty file with the same suffix, to be written. Permissions are those of a new file (umask). It is removed
+        when the block is left by any exception, an interruption by the keyboard included.
+
+    Raises
+    ------
+    FileError
+        When the path is a folder or a device, its folder is missing or not writable, or the disk is full.
+    """
+    try:
+        target = Path(os.path.realpath(Path(fspath(path)).expanduser()))
+        if target.is_dir():
+            raise FileError(f"{path}: is a folder, expected the name of a file to write")
+        if target.exists() and not target.is_file():
+            raise FileError(f"{path}: is a device or a pipe, expected the name of a file to write")
+        if not target.parent.is_dir():
+            raise FileError(f"{path}: there is no folder {target.parent}; create it first")
+        if len(os.fsencode(target.name)) > 255:
+            raise FileError(f"{path}: the name is too long ({len(target.name)} characters)")
+        suffix = target.suffix if len(target.suffix) < 32 else ""
+        temporary = target.with_name(f".orbitile-{secrets.token_hex(6)}{suffix}")
+    except (OSError, RuntimeError, TypeError, ValueError) as error:  # a loop of links, no home, a NUL in the name
+        raise FileError(f"{path!r}: not the name of a file to write ({error})") from error
+    try:
+        with temporary.open("xb"):
+            pass
+        yield temporary
+        os.replace(temporary, target)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written ({error.strerror or error})") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def read_bytes(path: Path) -> bytes:
+    """Whole contents of a file, which must not be empty.
+
+    Raises
+    ------
+    FileError
+        When the file is missing, unreadable, empty, or larger than memory.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except ValueError as error:  # a NUL character in the name
+        raise FileError(f"{str(path)!r}: not a file name ({error})") from error
+    except MemoryError as error:
+        raise FileError(f"{path.name}: too large for the memory of this machine") from error
+    if not data:
+        raise FileError(f"{path.name}: the file is empty")
+    return data
+
+
+def check_room(name: str, n_values: int, n_bytes: int, bytes_each: int, what: str) -> None:
+    """Refuse a header that promises more values than the file has room for, before anything is allocated.
+
+    Raises
+    ------
+    FileError
+        When `n_values` of `bytes_each` (at least) do not fit into `n_bytes`.
+    """
+    if n_values * bytes_each > n_bytes:
+        raise FileError(
+            f"{name}: the header promises {_count(n_values)} {what}, but {_count(n_bytes)} bytes of data follow, room "
+            f"for {_count(n_bytes // bytes_each)} at most; the file is truncated or its header is damaged"
+        )
+
+
+def numbers_in_text(data: bytes, name: str, line: int) -> NDArray[np.float64]:
+    """Finite numbers separated by white space, in any line wrapping.
+
+    Fortran's exponents with D and its exponents of three digits without a letter (`1.234-100`) are understood.
+
+    Parameters
+    ----------
+    data
+        ASCII text.
+    name
+        File name, for messages.
+    line
+        Number of the line in the file with which `data` begins, from 1.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+
+    Raises
+    ------
+    FileError
+        When something is not a number, or is NaN or infinite.
+    """
+    if b"\0" in data:
+        raise FileError(f"{name}: a binary file, expected text; is its suffix right?")
+    text = data.translate(_FORTRAN_EXPONENT) if b"D" in data or b"d" in data else data
+    if _has_sign_after_digit(text):
+        text = _EXPONENT_WITHOUT_LETTER.sub(rb"\1E\2", text)
+    try:
+        values = _parsed(text)
+    except ValueError:
+        raise _bad_number(text, name, line) from None
+    except MemoryError as error:
+        raise FileError(f"{name}: too large for the memory of this machine") from error
+    if not np.isfinite(values).all():
+        bad = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise FileError(
+            f"{name}, line {line + _line_of_value(text, bad)}: value {bad + 1} is {values[bad]}, expected a finite "
+            "number; recompute the file with the program that wrote it"
+        )
+    return values
+
+
+def _parsed(text: bytes) -> NDArray[np.float64]:
+    with warnings.catch_warnings():
+        # What NumPy before 2.4 says, where later ones raise ValueError, of text that is not a number.
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            values: NDArray[np.float64] = np.fromstring(text, dtype=np.float64, sep=" ")
+        except DeprecationWarning as error:
+            raise ValueError(str(error)) from error
+    return values
+
+
+def _has_sign_after_digit(text: bytes, block: int = 1 << 18) -> bool:
+    """Whether a sign follows a digit or point. In blocks that stay in cache: a regular expression takes a second."""
+    codes = np.frombuffer(text, np.uint8)
+    for start in range(0, len(codes) - 1, block):
+        part = codes[start : start + block + 1]
+        sign = (part[1:] == ord("-")) | (part[1:] == ord("+"))
+        if np.any(sign & (part[:-1] - np.uint8(ord(".")) <= ord("9") - ord("."))):
+            return True
+    return False
+
+
+def _bad_number(text: bytes, name: str, first_line: int) -> FileError:
+    for number, line in enumerate(text.split(b"\n"), first_line):
+        try:
+            if line.strip():
+                _parsed(line)
+        except ValueError:
+            shown = line.strip()[:60].decode("ascii", errors="replace")
+            cause = "; the number was too wide for the format of the program that wrote it" if b"**" in line else ""
+            return FileError(f"{name}, line {number}: expected numbers, got {shown!r}{cause}")
+    return FileError(f"{name}: expected numbers after line {first_line}, got something else")
+
+
+def _line_of_value(text: bytes, index: int) -> int:
+    """How many line ends stand before a value; for messages only, so it may take its time."""
+    for n, word in enumerate(re.finditer(rb"\S+", text)):
+        if n == index:
+            return text.count(b"\n", 0, word.start())
+    return 0
+
+
+def _count(number: int) -> str:
+    return str(number) if abs(number) < 10**12 else "more than 10^12"
+
+
+def write_numbers(
+    stream: BinaryIO, rows: NDArray[np.floating], number_format: str, per_line: int, separator: str = ""
+) -> None:
+    """Write numbers as text, so many a line, each row beginning on a line of its own.
+
+    Parameters
+    ----------
+    stream
+        Open for writing bytes.
+    rows : ndarray, shape (n, m)
+        The numbers.
+    number_format
+        As for the `%` operator, which is the fastest way of Python to write many numbers.
+    per_line
+        Numbers in a line.
+    separator
+        Between the numbers of a line.
+    """
+    at_once = 1 << 14
+    n_rows, length = rows.shape
+    columns = max(at_once // per_line * per_line, per_line)
+    step = max(at_once // length, 1)
+    formats: dict[int, str] = {}
+    for row in range(0, n_rows, step):
+        for column in range(0, length, columns):
+            part = rows[row : row + step, column : column + columns]
+            width = part.shape[1]
+            if width not in formats:
+                full, rest = divmod(width, per_line)
+                lines = [separator.join([number_format] * n) + "\n" for n in [per_line] * full + [rest] * (rest > 0)]
+                formats[width] = "".join(lines)
+            stream.write(((formats[width] * part.shape[0]) % tuple(part.ravel().tolist())).encode("ascii"))

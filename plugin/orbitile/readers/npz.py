@@ -1,0 +1,92 @@
+"""Orbitile's own volumes: NumPy archives (.npz) that keep every digit, quantity and unit.
+
+Entries: `values` (nx, ny, nz); `origin` (3,) and `axes` (3, 3) in bohr; `quantity`, `unit` text; `atomic_numbers` (n,),
+`core_charges` (n,), `positions` (n, 3) in bohr, with n = 0 where no atoms were given.
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FileError, OrbitileError
+from ..files import check_room
+from ..lattice import Lattice
+from ..volume import Volume
+
+DESCRIPTION = "Orbitile volumes (NumPy archives)"
+PATTERNS = ("*.npz",)
+BINARY = True
+
+
+def read_volumes(path: Path) -> tuple[Volume, ...]:
+    """Read the volume of an Orbitile `.npz` file.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    tuple of Volume
+        One volume, as it was saved.
+
+    Raises
+    ------
+    FileError
+        When the file is damaged, not one of ours, or carries NaN.
+    """
+    path = Path(path)
+    name = path.name
+    try:
+        with zipfile.ZipFile(path) as archive:
+            values = _array(archive, "values", name)
+            origin, axes = _array(archive, "origin", name), _array(archive, "axes", name)
+            quantity, unit = (str(_array(archive, key, name)) for key in ("quantity", "unit"))
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except MemoryError as error:
+        raise FileError(f"{name}: too large for the memory of this machine") from error
+    except (ValueError, TypeError, LookupError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        raise FileError(f"{name}: not an Orbitile .npz file, or a damaged one ({error})") from error
+    if values.ndim != 3 or values.dtype not in (np.float32, np.float64):
+        raise FileError(
+            f"{name}: expected values of three dimensions in float32 or float64, got shape {values.shape} of "
+            f"{values.dtype}"
+        )
+    if not np.isfinite(values).all():
+        bad = tuple(int(n) for n in np.argwhere(~np.isfinite(values))[0])
+        raise FileError(f"{name}: the value at point {bad} is {values[bad]}, expected a finite number")
+    try:
+        nx, ny, nz = values.shape
+        return (Volume(np.ascontiguousarray(values), Lattice(origin, axes, (nx, ny, nz)), quantity, unit),)
+    except OrbitileError as error:
+        raise FileError(f"{name}: {error}") from error
+
+
+def _array(archive: zipfile.ZipFile, key: str, name: str) -> NDArray[Any]:
+    """One array, after a check that it is as large as its header says."""
+    member = f"{key}.npy"
+    if member not in archive.namelist():
+        raise FileError(f"{name}: expected an array {key!r} in it, got none; not an Orbitile .npz file")
+    with archive.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        shape, _, dtype = (
+            np.lib.format.read_array_header_1_0(stream)
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0(stream)
+        )
+        n_values = 1
+        for n in shape:
+            n_values *= int(n)
+        room = min(archive.getinfo(member).file_size, 1100 * Path(str(archive.filename)).stat().st_size)
+        check_room(name, n_values, room, max(dtype.itemsize, 1), f"numbers in {key!r}")
+    with archive.open(member) as stream:
+        array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+    return array

@@ -1,0 +1,86 @@
+"""Fixtures: devices, sample files, wavefunctions made up at random."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orbitile import Orbitals, Shell, Wavefunction
+
+SAMPLES = Path(str(files("iodata.test.data") / ""))
+SUFFIXES = (".molden", ".molden.input", ".fchk", ".mkl", ".wfn", ".wfx", ".mwfn")
+WITHOUT_ORBITALS = {
+    "h2o_error.wfx": "a tag is misspelt on purpose",
+    "methanol_g16_opt.fchk": "an optimisation without its basis set",
+    "methanol_g16_scan.fchk": "a scan without its basis set",
+}
+
+
+def sample_files() -> list[Path]:
+    """Files of qc-iodata's test data that hold a basis set and orbitals."""
+    return sorted(p for p in SAMPLES.iterdir() if p.name.endswith(SUFFIXES) and p.name not in WITHOUT_ORBITALS)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on CUDA and Vulkan are left out where the device is missing."""
+    from taichi_kernels import runtime
+
+    for item in items:
+        for name in ("cuda", "vulkan"):
+            if item.get_closest_marker(name) and not runtime.probe(name).available:
+                item.add_marker(pytest.mark.skip(reason=f"{name}: {runtime.probe(name).detail}"))
+
+
+@pytest.fixture(
+    scope="session",
+    params=[
+        "cpu",
+        pytest.param("vulkan", marks=pytest.mark.vulkan),
+        pytest.param("cuda", marks=pytest.mark.cuda),
+    ],
+)
+def device(request: pytest.FixtureRequest) -> str:
+    """Each compute device in turn; software Vulkan counts."""
+    return str(request.param)
+
+
+@pytest.fixture(params=["single", "double"])
+def precision(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def random_wavefunction(
+    seed: int,
+    momenta: tuple[int, ...] = (0, 1, 2, 3),
+    n_atoms: int = 3,
+    n_primitives: int = 3,
+    n_orbitals: int = 2,
+    at: tuple[float, float, float] = (0.0, 0.0, 0.0),
+) -> Wavefunction:
+    """Shells of the given angular momenta, pure and Cartesian in turn, with random exponents, positions, coefficients.
+
+    Exponents of neighbouring shells coincide now and then, as in SP shells.
+    """
+    rng = np.random.default_rng(seed)
+    shells = []
+    for atom in range(n_atoms):
+        shared = rng.uniform(0.15, 2.5, n_primitives)
+        for momentum in momenta:
+            exponents = shared if momentum in (0, 1) else rng.uniform(0.15, 2.5, n_primitives)
+            pure = bool((momentum + atom) % 2)
+            shells.append(Shell(atom, momentum, pure, exponents, rng.normal(size=n_primitives)))
+    n_basis = sum(shell.n_functions for shell in shells)
+    return Wavefunction(
+        atomic_numbers=rng.integers(1, 9, n_atoms),
+        positions=rng.uniform(-2, 2, (n_atoms, 3)) + np.asarray(at),
+        shells=tuple(shells),
+        alpha=Orbitals(rng.normal(size=(n_basis, n_orbitals)) / np.sqrt(n_basis), np.eye(n_orbitals)[0] * 2),
+    )
+
+
+@pytest.fixture(scope="session")
+def benzene() -> Wavefunction:
+    from orbitile import load
+
+    return load(str(files("orbitile") / "data" / "benzene.molden"))

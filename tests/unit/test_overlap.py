@@ -1,0 +1,68 @@
+"""Our overlap against the libraries', and that its cost is linear."""
+
+import numpy as np
+import pytest
+from iodata import load_one
+from iodata.convert import HORTON2_CONVENTIONS, convert_conventions
+from iodata.overlap import compute_overlap
+
+from orbitile import Orbitals, Shell, Wavefunction, load, overlap_matrix
+from tests.conftest import SAMPLES, random_wavefunction
+from tests.oracle import basis_functions
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["nh3_molden_pure.molden", "o2_cc_pvtz_cart.fchk", "he_spdfgh_virtual.fchk", "lif_fci.wfn", "water_dimer_ghost.fchk"],
+)
+def test_against_iodata(name):
+    data = load_one(str(SAMPLES / name))
+    expected = compute_overlap(data.obasis, data.atcoords)
+    order, signs = convert_conventions(data.obasis, HORTON2_CONVENTIONS)
+    expected = expected[order][:, order] * signs[:, None] * signs
+    assert overlap_matrix(load(SAMPLES / name)).toarray() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("momentum", [5, 8])
+def test_high_angular_momenta_against_quadrature(momentum):
+    """Smooth functions integrate to machine precision on a fine lattice."""
+    wild = random_wavefunction(momentum, momenta=(0, momentum), n_atoms=2, n_primitives=2)
+    shells = [Shell(s.atom, s.angular_momentum, s.pure, 0.3 + 0.2 * s.exponents, s.coefficients) for s in wild.shells]
+    wavefunction = Wavefunction(wild.atomic_numbers, wild.positions, tuple(shells), wild.alpha)
+    x = np.arange(-11, 11.01, 0.35)
+    total = 0.0
+    for plane in x:  # plane by plane: the whole lattice would be large
+        points = np.stack(np.meshgrid([plane], x, x, indexing="ij"), axis=-1).reshape(-1, 3)
+        values = basis_functions(wavefunction, points)
+        total = total + values @ values.T * 0.35**3
+    assert overlap_matrix(wavefunction).toarray() == pytest.approx(total, abs=1e-9 * np.abs(total).max())
+
+
+def test_between_two_wavefunctions():
+    """The overlap of a basis with a shifted copy is a block of that of both together."""
+    one = random_wavefunction(2)
+    other = Wavefunction(one.atomic_numbers, one.positions + [0.3, -0.2, 0.5], one.shells, one.alpha)
+    n, atoms = one.n_basis, one.n_atoms
+    moved = [Shell(s.atom + atoms, s.angular_momentum, s.pure, s.exponents, s.coefficients) for s in one.shells]
+    both = Wavefunction(
+        np.tile(one.atomic_numbers, 2),
+        np.vstack([one.positions, other.positions]),
+        (*one.shells, *moved),
+        Orbitals(np.zeros((2 * n, 1)), [0.0]),
+    )
+    whole = overlap_matrix(both).toarray()
+    assert whole == pytest.approx(whole.T, abs=1e-15)
+    assert overlap_matrix(one, other).toarray() == pytest.approx(whole[:n, n:], abs=1e-13)
+
+
+def test_only_near_pairs_are_formed():
+    """In a long chain the number of stored elements grows linearly with its length."""
+
+    def stored(n_atoms: int) -> int:
+        shells = tuple(Shell(atom, l, False, [0.4, 1.5], [0.5, 0.5]) for atom in range(n_atoms) for l in (0, 1))
+        positions = np.arange(n_atoms)[:, None] * [2.5, 0.0, 0.0]
+        n = 4 * n_atoms
+        return overlap_matrix(Wavefunction([6] * n_atoms, positions, shells, Orbitals(np.zeros((n, 1)), [0.0]))).nnz
+
+    assert stored(400) - stored(200) == stored(600) - stored(400)
+    assert stored(400) < 1.01 * 400 / 200 * stored(200) + 1e4
