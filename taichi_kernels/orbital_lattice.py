@@ -299,37 +299,41 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
         top_y: R1,  # (tables)
         top_z: R1,
     ):
-        for p in range(n_primitives):
+        for task in range(n_primitives * bricks_y):
+            p = task // bricks_y
+            b = task % bricks_y
             here = primitive[p]
-            first = first_table[p]
-            last = first_table[p + 1]
-            for t in range(first, last):
-                top_y[t] = 0.0
-                top_z[t] = 0.0
+            distance = V8(0.0)
+            factor = V8(0.0)
+            for s in ti.static(range(BY)):
+                distance[s] = here[2] + (ti.cast(b * BY + s, real) - here[5]) * step_y
+                factor[s] = exp(-here[0] * distance[s] * distance[s])
+            for t in range(first_table[p], first_table[p + 1]):
+                y[t, b] = factor
+                largest_y[t, b // GROUP][b % GROUP] = ti.abs(factor).max()
+                factor *= distance
+        for task in range(n_primitives * bricks_z):
+            p = task // bricks_z
+            b = task % bricks_z
+            here = primitive[p]
+            distance = V16(0.0)
+            factor = V16(0.0)
+            for s in ti.static(range(BZ)):
+                distance[s] = here[3] + (ti.cast(b * BZ + s, real) - here[6]) * step_z
+                factor[s] = exp(-here[0] * distance[s] * distance[s])
+            for t in range(first_table[p], first_table[p + 1]):
+                z[t, b] = factor
+                largest_z[t, b // GROUP][b % GROUP] = ti.abs(factor).max()
+                factor *= distance
+        for t in range(first_table[n_primitives]):
+            largest = ti.cast(0.0, real)
             for b in range(bricks_y):
-                distance = V8(0.0)
-                factor = V8(0.0)
-                for s in ti.static(range(BY)):
-                    distance[s] = here[2] + (ti.cast(b * BY + s, real) - here[5]) * step_y
-                    factor[s] = exp(-here[0] * distance[s] * distance[s])
-                for t in range(first, last):
-                    y[t, b] = factor
-                    largest = ti.abs(factor).max()
-                    largest_y[t, b // GROUP][b % GROUP] = largest
-                    top_y[t] = ti.max(top_y[t], largest)
-                    factor *= distance
+                largest = ti.max(largest, largest_y[t, b // GROUP][b % GROUP])
+            top_y[t] = largest
+            largest = 0.0
             for b in range(bricks_z):
-                distance = V16(0.0)
-                factor = V16(0.0)
-                for s in ti.static(range(BZ)):
-                    distance[s] = here[3] + (ti.cast(b * BZ + s, real) - here[6]) * step_z
-                    factor[s] = exp(-here[0] * distance[s] * distance[s])
-                for t in range(first, last):
-                    z[t, b] = factor
-                    largest = ti.abs(factor).max()
-                    largest_z[t, b // GROUP][b % GROUP] = largest
-                    top_z[t] = ti.max(top_z[t], largest)
-                    factor *= distance
+                largest = ti.max(largest, largest_z[t, b // GROUP][b % GROUP])
+            top_z[t] = largest
 
     @ti.kernel
     def tables_x(
@@ -343,23 +347,23 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
         x: X,  # (tables, bricks_x) of 8
         largest_x: R2,  # (tables, bricks_x)
     ):
-        for p in range(n_primitives):
+        for task in range(n_primitives * bricks_x):
+            p = task // bricks_x
+            b = task % bricks_x
             here = primitive[p]
-            for b in range(bricks_x):
-                distance = V8(0.0)
-                factor = V8(0.0)
-                for s in ti.static(range(BX)):
-                    distance[s] = here[1] + (ti.cast(b * BX + s, real) - here[4]) * step_x
-                    factor[s] = exp(-here[0] * distance[s] * distance[s])
-                for t in range(first_table_x[p], first_table_x[p + 1]):
-                    first = table[t][0]
-                    last = first + table[t][1] - 1
-                    value = V8(0.0)
-                    for i in range(table[t][1]):
-                        value = value * distance + terms[last - i]
-                    value *= factor
-                    x[t, b] = value
-                    largest_x[t, b] = ti.abs(value).max()
+            distance = V8(0.0)
+            factor = V8(0.0)
+            for s in ti.static(range(BX)):
+                distance[s] = here[1] + (ti.cast(b * BX + s, real) - here[4]) * step_x
+                factor[s] = exp(-here[0] * distance[s] * distance[s])
+            for t in range(first_table_x[p], first_table_x[p + 1]):
+                last = table[t][0] + table[t][1] - 1
+                value = V8(0.0)
+                for i in range(table[t][1]):
+                    value = value * distance + terms[last - i]
+                value *= factor
+                x[t, b] = value
+                largest_x[t, b] = ti.abs(value).max()
 
     @ti.kernel
     def screen_planes(

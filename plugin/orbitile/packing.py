@@ -112,12 +112,12 @@ class MergedPrimitives:
 
     @cached_property
     def by_degree(self) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]], ...]:
-        """For each degree: the primitives, their terms (shape primitives x terms), and the powers (terms x 3)."""
+        """For each degree: the primitives, their terms (shape primitives x terms), and the powers (3 x terms)."""
         groups = []
         for degree in np.unique(self.degree):
             members = np.flatnonzero(self.degree == degree)
-            powers = np.array(polynomial_powers(int(degree)))
-            groups.append((members, self.first_term[members][:, None] + np.arange(len(powers)), powers))
+            powers = np.array(polynomial_powers(int(degree))).T
+            groups.append((members, self.first_term[members][:, None] + np.arange(powers.shape[1]), powers))
         return tuple(groups)
 
 

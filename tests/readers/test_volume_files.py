@@ -410,7 +410,7 @@ def test_damaged_npz(tmp_path):
     data = (tmp_path / "a.npz").read_bytes()
     place = data.index(b"(2, 3, 4)")
     for bad in (data[:-40], data[:50], data[:place] + b"(2, 9,99)" + data[place + 9 :], PLAIN.encode(), b"PK\x03\x04"):
-        with pytest.raises(FileError, match="file.npz"):
+        with pytest.raises(FileError, match=r"file\.npz"):
             load_text(tmp_path, bad, "npz")
 
 
@@ -458,7 +458,7 @@ def valid_files(tmp_path_factory):
 
 
 @pytest.mark.parametrize("suffix", ["cube", "dx", "mrc", "npz"])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(mutations=MUTATIONS)
 def test_damaged_files_are_refused_or_valid(suffix, valid_files, mutations):
     folder, contents = valid_files
@@ -468,12 +468,14 @@ def test_damaged_files_are_refused_or_valid(suffix, valid_files, mutations):
         data = data[:place] + inserted + data[place + removed :]
     path = folder / f"b.{suffix}"
     path.write_bytes(data)
+    volumes, message = (), f"b.{suffix}"
     try:
         volumes = load_volumes(path)
     except OrbitileError as error:
-        assert f"b.{suffix}" in str(error)
-        assert "\n" not in str(error)
-    else:
-        for volume in volumes:
-            assert volume.values.shape == volume.lattice.shape
-            assert np.isfinite(volume.values).all()
+        message = str(error)
+    assert f"b.{suffix}" in message
+    assert "\n" not in message
+    assert len(message) < 500
+    for volume in volumes:
+        assert volume.values.shape == volume.lattice.shape
+        assert np.isfinite(volume.values).all()

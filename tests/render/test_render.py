@@ -45,8 +45,8 @@ def sphere(centre, radius=1.5) -> Surface:
     return isosurface(Volume(np.exp(radius - distance).reshape(grid.shape), grid), 1.0)
 
 
-def square(z, colour, opacity, half=1.0, offset=(0.0, 0.0)) -> scene.Mesh:
-    corners = np.array([[-half, -half, z], [half, -half, z], [half, half, z], [-half, half, z]]) + [*offset, 0]
+def square(z, colour, opacity, half=1.0) -> scene.Mesh:
+    corners = half * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]]) + [0, 0, z]
     return scene.Mesh(
         vertices=corners,
         faces=np.array([[0, 1, 2], [0, 2, 3]]),
@@ -80,9 +80,9 @@ def test_lobes_have_their_colours_and_sides():
 
 
 def test_not_mirrored():
-    """Looking down z with x right and y up: O at +x, N at +y, Cl at +z in front of S at -z."""
-    positions = np.array([[4.0, 0, 0], [0, 4.0, 0], [0, 0, 4.0], [0, 0, -4.0]])
-    atoms = molecule([8, 7, 17, 16], positions)
+    """Looking down z with x right and y up: O at +x, N at +y, Cl at +z in front of S at -z; C at -x, -y."""
+    positions = 4.0 * np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, -1], [-1, 0, 0], [0, -1, 0]])
+    atoms = molecule([8, 7, 17, 16, 6, 6], positions)
     pixels = render((), atoms, size=(200, 200), camera=scene.Camera()).astype(int)
     red, green, blue = pixels[..., 0], pixels[..., 1], pixels[..., 2]
     oxygen, nitrogen = (red > green + 80) & (red > blue + 80), (blue > red + 60) & (blue > green + 40)
@@ -261,7 +261,7 @@ def test_length_of_the_scale_bar():
     """Two atoms 5 Angstrom apart, in the plane of the bar."""
     atoms = molecule([1, 1], np.array([[-2.5, 0, 0], [2.5, 0, 0]]) * angstrom)
     pixels = render((), atoms, size=(600, 450), scale=True, camera=scene.Camera())
-    rows, columns = np.nonzero(drawn(pixels[:300]))
+    _, columns = np.nonzero(drawn(pixels[:300]))
     bond = np.median(columns[columns > 300]) - np.median(columns[columns < 300])
     bar = (pixels[400:, :, :3].max(axis=-1) < 60).sum(axis=1).max()
     assert bar / (bond / 5) == pytest.approx(1, abs=0.05)

@@ -221,14 +221,18 @@ def _sampled_maxima(primitives: MergedPrimitives, terms: NDArray[np.float64]) ->
     chosen = np.argpartition(weight, -min(_SAMPLED, len(weight)))[-_SAMPLED:]
     points = (primitives.centre[chosen, None] + width[chosen, None, None] * _STAR).reshape(-1, 3)
     value, magnitude = np.zeros(len(points)), np.zeros(len(points))
-    for members, places, powers in primitives.by_degree:
+    for members, places, (i, j, k) in primitives.by_degree:
         d = points[:, None, :] - primitives.centre[members]
-        radial = np.exp(-primitives.exponent[members] * np.einsum("npd,npd->np", d, d))
-        power = d[..., None] ** np.arange(powers.max() + 1)
-        i, j, k = powers.T
-        term = power[:, :, 0, i] * power[:, :, 1, j] * power[:, :, 2, k] * (terms[places] * radial[..., None])
-        value += term.sum(axis=(1, 2))
-        magnitude += np.abs(term, out=term).sum(axis=(1, 2))
+        argument = primitives.exponent[members] * np.einsum("npd,npd->np", d, d)
+        n, p = np.nonzero(argument < 40)
+        near = d[n, p]
+        powers = np.ones((int(i.max()) + 1, *near.shape))
+        for order in range(1, len(powers)):
+            np.multiply(powers[order - 1], near, out=powers[order])
+        term = powers[i, :, 0] * powers[j, :, 1] * powers[k, :, 2]
+        term *= terms[places[p]].T * np.exp(-argument[n, p])
+        value += np.bincount(n, term.sum(axis=0), len(points))
+        magnitude += np.bincount(n, np.abs(term, out=term).sum(axis=0), len(points))
     return max(float(np.abs(value).max()), 1e-12), float(magnitude.max())
 
 

@@ -104,7 +104,7 @@ void main() {
     vec3 n = (p - sphere.xyz) / sphere.w;
     vec3 c = albedo;
     if (lit) {
-        c = shade(albedo, n, -d, 0.35);
+        c = shade(0.94 * albedo, n, -d, 0.30);
         c *= mix(0.45, 1.0, smoothstep(0.0, 0.55, dot(n, -d)));   // darker rim: white atoms stand out from white paper
         c = to_display(c);
     }
@@ -176,7 +176,7 @@ void main() {
     vec3 n = (p - base - t * axis) / radius;
     vec3 c = t < 0.5 * len ? albedo_start : albedo_end;
     if (lit) {
-        c = shade(c, n, -d, 0.25);
+        c = shade(0.94 * c, n, -d, 0.22);
         c *= mix(0.45, 1.0, smoothstep(0.0, 0.55, dot(n, -d)));
         c = to_display(c);
     }

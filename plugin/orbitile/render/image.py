@@ -223,10 +223,9 @@ def _write(mask: Image | None, x: float, baseline: int, text: str, height: int) 
         for part in re.split("([-−Å])", piece):
             if part == "−" or (part == "-" and raised):
                 width = font.getlength("+")
-                if draw is not None:
-                    y = base - 0.30 * em
-                    half = max(0.5, 0.035 * em)
-                    draw.rectangle((x + 0.12 * width, y - half, x + 0.88 * width, y + half), fill=255)
+                if mask is not None:
+                    minus = _minus(font, em)
+                    mask.paste(255, (round(x), round(base - em)), minus)
             else:
                 letters = part.replace("Å", "A")
                 width = font.getlength(letters)
@@ -239,6 +238,20 @@ def _write(mask: Image | None, x: float, baseline: int, text: str, height: int) 
                         draw.ellipse(box, outline=255, width=max(1, round(0.06 * em)))
             x += width
     return x - start
+
+
+def _minus(font: Font, em: float) -> Image:
+    """The bar of the plus sign, with the baseline at the height `em`."""
+    from PIL import Image, ImageDraw
+
+    plus = Image.new("L", (round(font.getlength("+")) + 1, round(1.3 * em)))
+    ImageDraw.Draw(plus).text((0, round(em)), "+", fill=255, font=font, anchor="ls")
+    cover = np.asarray(plus)
+    columns = np.flatnonzero(cover.max(axis=0))
+    bar = cover[:, columns[len(columns) // 4]]  # beside the upright stroke
+    result = np.zeros_like(cover)
+    result[:, columns] = bar[:, None]
+    return Image.fromarray(result)
 
 
 def _patch(size: tuple[int, int], x: int, y: int, side: int) -> Image:
