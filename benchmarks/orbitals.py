@@ -130,7 +130,7 @@ def gbasis_row(path: Path, lattice: ob.Lattice, homo: int, reference: Reference)
     corner = np.stack(np.unravel_index(reference.index[:share], lattice.shape), axis=1)
     points = lattice.origin + corner @ lattice.axes
     begin = time.perf_counter()
-    values = evaluate_basis(basis, points, transform=data.mo.coeffs.T[homo : homo + 1])[0]
+    values = evaluate_basis(basis, points, transform=data.mo.coeffs.T[homo : homo + 1], screen_basis=False)[0]
     seconds = (time.perf_counter() - begin) * lattice.n_points / share
     return {
         "program": f"qc-gbasis (from {share} points)",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .overlap import overlap_matrix as overlap_matrix
     from .readers import load as load
     from .readers import load_volumes as load_volumes
-    from .render import render as render
+    from .renderer import render as render
     from .surface import Surface as Surface
     from .surface import enclosing_isovalue as enclosing_isovalue
     from .surface import isosurface as isosurface
@@ -56,7 +56,7 @@ _HOME = {
     "load": "readers",
     "load_volumes": "readers",
     "overlap_matrix": "overlap",
-    "render": "render",
+    "render": "renderer",
     "save": "exporters",
 }
 

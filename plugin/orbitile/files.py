@@ -42,20 +42,8 @@ def written_atomically(path: str | PathLike[str]) -> Iterator[Path]:
     FileError
         When the path is a folder or a device, its folder is missing or not writable, or the disk is full.
     """
-    try:
-        target = Path(os.path.realpath(Path(fspath(path)).expanduser()))
-        if target.is_dir():
-            raise FileError(f"{path}: is a folder, expected the name of a file to write")
-        if target.exists() and not target.is_file():
-            raise FileError(f"{path}: is a device or a pipe, expected the name of a file to write")
-        if not target.parent.is_dir():
-            raise FileError(f"{path}: there is no folder {target.parent}; create it first")
-        if len(os.fsencode(target.name)) > 255:
-            raise FileError(f"{path}: the name is too long ({len(target.name)} characters)")
-        suffix = target.suffix if len(target.suffix) < 32 else ""
-        temporary = target.with_name(f".orbitile-{secrets.token_hex(6)}{suffix}")
-    except (OSError, RuntimeError, TypeError, ValueError) as error:  # a loop of links, no home, a NUL in the name
-        raise FileError(f"{path!r}: not the name of a file to write ({error})") from error
+    target = checked_target(path)
+    temporary = target.with_name(f".orbitile-{secrets.token_hex(6)}{target.suffix if len(target.suffix) < 32 else ''}")
     try:
         with temporary.open("xb"):
             pass
@@ -66,6 +54,29 @@ def written_atomically(path: str | PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def checked_target(path: str | PathLike[str]) -> Path:
+    """The file that writing to a path would make or replace, symbolic links followed.
+
+    Raises
+    ------
+    FileError
+        When the path is a folder or a device, or its folder is missing.
+    """
+    try:
+        target = Path(os.path.realpath(Path(fspath(path)).expanduser()))
+        if target.is_dir():
+            raise FileError(f"{path}: is a folder, expected the name of a file to write")
+        if target.exists() and not target.is_file():
+            raise FileError(f"{path}: is a device or a pipe, expected the name of a file to write")
+        if not target.parent.is_dir():
+            raise FileError(f"{path}: there is no folder {target.parent}; create it first")
+        if len(os.fsencode(target.name)) > 255:
+            raise FileError(f"{path}: the name is too long ({len(target.name)} characters)")
+    except (OSError, RuntimeError, TypeError, ValueError) as error:  # a loop of links, no home, a NUL in the name
+        raise FileError(f"{path!r}: not the name of a file to write ({error})") from error
+    return target
 
 
 def read_bytes(path: Path) -> bytes:
@@ -98,9 +109,10 @@ def check_room(name: str, n_values: int, n_bytes: int, bytes_each: int, what: st
         When `n_values` of `bytes_each` (at least) do not fit into `n_bytes`.
     """
     if n_values * bytes_each > n_bytes:
+        room = max(n_bytes, 0)
         raise FileError(
-            f"{name}: the header promises {_count(n_values)} {what}, but {_count(n_bytes)} bytes of data follow, room "
-            f"for {_count(n_bytes // bytes_each)} at most; the file is truncated or its header is damaged"
+            f"{name}: the header promises {_count(n_values)} {what}, but {room} bytes of data follow, room for "
+            f"{room // bytes_each} at most; the file is truncated or its header is damaged"
         )
 
 

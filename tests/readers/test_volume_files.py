@@ -458,7 +458,7 @@ def valid_files(tmp_path_factory):
 
 
 @pytest.mark.parametrize("suffix", ["cube", "dx", "mrc", "npz"])
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(mutations=MUTATIONS)
 def test_damaged_files_are_refused_or_valid(suffix, valid_files, mutations):
     folder, contents = valid_files

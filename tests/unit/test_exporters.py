@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from orbitile.errors import FileError
-from orbitile.exporters import exporter_modules, save
+from orbitile.exporters import exporter_for, exporter_modules, save
 from orbitile.files import written_atomically
 from orbitile.lattice import Lattice
 from orbitile.readers import load_volumes
@@ -86,7 +86,7 @@ def test_cube_by_iodata_and_ase(axes, water, tmp_path):
 
 
 def test_cube_by_cclib(volume, water, tmp_path):
-    from cclib.method.volume import read_from_cube
+    read_from_cube = pytest.importorskip("cclib.method.volume").read_from_cube
 
     for wavefunction in (water, None):
         path = tmp_path / "a.cube"
@@ -289,6 +289,14 @@ def test_refusal_of_nan(volume, tmp_path):
     with pytest.raises(FileError, match="float32"):
         save(Volume(np.full(SHAPE, 1e39), volume.lattice), tmp_path / "a.mrc")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_refusal_before_the_work(tmp_path):
+    assert exporter_for(tmp_path / "a.CUBE", "volume").DESCRIPTION == "Gaussian cube file"
+    with pytest.raises(FileError, match="holds a volume"):
+        exporter_for("a.cube", "mesh")
+    with pytest.raises(FileError, match="no folder"):
+        exporter_for(tmp_path / "missing" / "a.ply", "mesh")
 
 
 def test_format_by_name(volume, tmp_path):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import FileError
-from ..files import written_atomically
+from ..files import checked_target, written_atomically
 from ..surface import Surface
 from ..volume import Volume
 
@@ -65,6 +65,35 @@ def save(
     if not isinstance(what, (Volume, Surface)):
         raise FileError(f"save: expected a Volume or a Surface, got {type(what).__name__}")
     kind = "volume" if isinstance(what, Volume) else "mesh"
+    module = exporter_for(path, kind, format=format)
+    name = Path(fspath(path)).name
+    if isinstance(what, Volume):
+        bad = what.values.size - int(np.count_nonzero(np.isfinite(what.values)))
+        if bad:
+            raise FileError(f"{name}: the volume has {bad} values that are NaN or infinite, which no reader accepts")
+    elif not len(what.vertices) or not len(what.faces):
+        raise FileError(f"{name}: the surface is empty; choose another isovalue")
+    with written_atomically(path) as temporary:
+        module.write(what, temporary, wavefunction)
+
+
+def exporter_for(path: str | PathLike[str], kind: str, *, format: str | None = None) -> ModuleType:
+    """The module that would write to a path, for those who want a refusal before the work and not after it.
+
+    Parameters
+    ----------
+    path
+        The file that is to be written.
+    kind : str
+        "volume" or "mesh".
+    format : str, optional
+        As in `save`.
+
+    Raises
+    ------
+    FileError
+        When no format goes by that suffix or name, it is of the other kind, or there can be no file of this name.
+    """
     try:
         name = Path(fspath(path)).name
     except TypeError as error:
@@ -75,14 +104,8 @@ def save(
             f"{name}: this format ({module.DESCRIPTION}) holds {_KINDS[module.KIND]}, got {_KINDS[kind]}; for "
             f"{_KINDS[kind]} use {_known(kind)}" + ("" if kind == "mesh" else ", or take its isosurface first")
         )
-    if isinstance(what, Volume):
-        bad = what.values.size - int(np.count_nonzero(np.isfinite(what.values)))
-        if bad:
-            raise FileError(f"{name}: the volume has {bad} values that are NaN or infinite, which no reader accepts")
-    elif not len(what.vertices) or not len(what.faces):
-        raise FileError(f"{name}: the surface is empty; choose another isovalue")
-    with written_atomically(path) as temporary:
-        module.write(what, temporary, wavefunction)
+    checked_target(path)
+    return module
 
 
 def _by_suffix(name: str, kind: str) -> ModuleType:
@@ -121,4 +144,4 @@ def _known(kind: str) -> str:
     return ", ".join(pattern.lstrip("*") for module in modules for pattern in module.PATTERNS)
 
 
-__all__ = ["exporter_modules", "save"]
+__all__ = ["exporter_for", "exporter_modules", "save"]

@@ -11,7 +11,7 @@ from ..surface import Surface
 from ..units import angstrom
 
 POSITIVE, NEGATIVE = (0x21, 0x66, 0xAC, 0xFF), (0xB2, 0x18, 0x2B, 0xFF)
-"""Colours of the two phases, red, green, blue and alpha: those of the pictures (`orbitile.render`)."""
+"""Colours of the two phases, red, green, blue and alpha: those of the pictures (`orbitile.renderer`)."""
 
 
 def trimesh_of(surface: Surface) -> Any:

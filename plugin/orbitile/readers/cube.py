@@ -158,7 +158,8 @@ def _header(data: bytes, name: str) -> _Header:
     unit = 1.0 if counts[0] > 0 else angstrom
     try:
         nx, ny, nz = (abs(count) for count in counts)
-        lattice = Lattice(origin * unit, np.array(axes) * unit, (nx, ny, nz))
+        with np.errstate(all="ignore"):  # absurd lengths, which the lattice refuses
+            lattice = Lattice(origin * unit, np.array(axes) * unit, (nx, ny, nz))
     except LatticeError as error:
         raise FileError(f"{name}, lines 3 to 6: {error}") from error
     check_room(name, abs(n_atoms), len(data) - lines.position, 10, "atoms")

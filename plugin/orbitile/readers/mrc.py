@@ -138,7 +138,8 @@ def _lattice(header: Any, start: bytes, shape: tuple[int, ...], name: str) -> La
         origin, axes = _unskewed(first @ axes, axes, header, start, name)
     try:
         nx, ny, nz = shape
-        return Lattice(origin * angstrom, axes * angstrom, (nx, ny, nz))
+        with np.errstate(all="ignore"):  # absurd lengths, which the lattice refuses
+            return Lattice(origin * angstrom, axes * angstrom, (nx, ny, nz))
     except LatticeError as error:
         raise FileError(f"{name}: {error}") from error
 

@@ -54,7 +54,7 @@ def read_volumes(path: Path) -> tuple[Volume, ...]:
     except MemoryError as error:
         raise FileError(f"{name}: too large for the memory of this machine") from error
     except (ValueError, TypeError, LookupError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        raise FileError(f"{name}: not an Orbitile .npz file, or a damaged one ({error})") from error
+        raise FileError(f"{name}: not an Orbitile .npz file, or a damaged one ({str(error)[:80]!r})") from error
     if values.ndim != 3 or values.dtype not in (np.float32, np.float64):
         raise FileError(
             f"{name}: expected values of three dimensions in float32 or float64, got shape {values.shape} of "
@@ -65,7 +65,9 @@ def read_volumes(path: Path) -> tuple[Volume, ...]:
         raise FileError(f"{name}: the value at point {bad} is {values[bad]}, expected a finite number")
     try:
         nx, ny, nz = values.shape
-        return (Volume(np.ascontiguousarray(values), Lattice(origin, axes, (nx, ny, nz)), quantity, unit),)
+        with np.errstate(all="ignore"):  # absurd lengths, which the lattice refuses
+            lattice = Lattice(origin, axes, (nx, ny, nz))
+        return (Volume(np.ascontiguousarray(values), lattice, quantity, unit),)
     except OrbitileError as error:
         raise FileError(f"{name}: {error}") from error
 

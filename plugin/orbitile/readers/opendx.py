@@ -119,7 +119,8 @@ def _lattice(text: bytes, name: str) -> Lattice:
     origin = rows[b"origin"][0] if rows[b"origin"] else [0.0, 0.0, 0.0]  # the default of the format
     nx, ny, nz = (int(count) for count in counts)
     try:
-        return Lattice(np.array(origin) * angstrom, np.array(rows[b"delta"]) * angstrom, (nx, ny, nz))
+        with np.errstate(all="ignore"):  # absurd lengths, which the lattice refuses
+            return Lattice(np.array(origin) * angstrom, np.array(rows[b"delta"]) * angstrom, (nx, ny, nz))
     except LatticeError as error:
         raise FileError(f"{name}, line {_line(text, positions.start())} and following: {error}") from error
 

@@ -248,7 +248,9 @@ def _minus(font: Font, em: float) -> Image:
     ImageDraw.Draw(plus).text((0, round(em)), "+", fill=255, font=font, anchor="ls")
     cover = np.asarray(plus)
     columns = np.flatnonzero(cover.max(axis=0))
-    bar = cover[:, columns[len(columns) // 4]]  # beside the upright stroke
+    heights = np.count_nonzero(cover[:, columns], axis=0)
+    beside = columns[heights == heights.min()]  # the columns that the upright stroke does not touch
+    bar = cover[:, beside].max(axis=1)
     result = np.zeros_like(cover)
     result[:, columns] = bar[:, None]
     return Image.fromarray(result)

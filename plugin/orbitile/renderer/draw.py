@@ -347,8 +347,8 @@ def draw(
                             part = painter.tile((x0, y0, x1, y1), size, buffers, samples, background)
                             result[height - y1 : height - y0, x0:x1] = part[::-1]
         except gl.GLError as error:
-            what = getattr(error, "description", None) or getattr(error, "err", error)
-            what = what.decode(errors="replace") if isinstance(what, bytes) else what
+            code = getattr(error, "err", None)
+            what = "out of memory" if code == gl.GL_OUT_OF_MEMORY else f"error {code}"
             raise DeviceError(
                 f"OpenGL ({context.renderer}) failed on a picture of {width} x {height} pixels: {what}; "
                 "try a smaller picture"

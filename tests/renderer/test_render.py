@@ -11,7 +11,7 @@ from PIL import Image
 
 from orbitile.errors import DeviceError, FileError, RenderError
 from orbitile.lattice import Lattice
-from orbitile.render import render
+from orbitile import render
 from orbitile.surface import Surface, isosurface
 from orbitile.units import angstrom
 from orbitile.volume import Volume
@@ -19,7 +19,7 @@ from orbitile.wavefunction import Orbitals, Shell, Wavefunction
 
 pytest.importorskip("OpenGL")
 
-from orbitile.render import context, draw, scene
+from orbitile.renderer import context, draw, scene
 
 SIZE = (240, 180)
 BLUE, RED = (0.13, 0.40, 0.67), (0.70, 0.09, 0.17)
@@ -290,6 +290,7 @@ def test_camera_errors(make):
         ({"size": (10.5, 10)}, RenderError, "whole pixels"),
         ({"size": 100}, RenderError, "whole pixels"),
         ({"size": (100000, 10)}, RenderError, "32768"),
+        ({"size": (32768, 32768)}, RenderError, "pixels at most"),
         ({"background": "whitish"}, RenderError, "background: expected a name.*'whitish'"),
         ({"colors": ("red", (0, 0, 2))}, RenderError, "negative colour"),
         ({"colors": "red"}, RenderError, "expected two"),
@@ -391,7 +392,7 @@ class GLXPlatform: pass
 platform.PLATFORM = GLXPlatform()
 sys.modules["OpenGL.platform"] = platform
 from orbitile.errors import DeviceError
-from orbitile.render.context import offscreen
+from orbitile.renderer.context import offscreen
 try:
     offscreen().__enter__()
 except DeviceError as error:
@@ -408,7 +409,7 @@ import ctypes.util
 def missing(*_, **__): raise OSError("no such library")
 ctypes.CDLL = missing
 from orbitile.errors import DeviceError
-from orbitile.render.context import offscreen
+from orbitile.renderer.context import offscreen
 try:
     offscreen().__enter__()
 except DeviceError as error:

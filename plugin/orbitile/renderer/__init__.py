@@ -23,6 +23,9 @@ __all__ = ["LARGEST", "render"]
 LARGEST = 32768
 """Largest width and height of a picture, in pixels."""
 
+MOST = 2**28
+"""Largest number of pixels: a gigabyte of them."""
+
 POSITIVE, NEGATIVE = "#2166ac", "#b2182b"
 """Blue and red of ColorBrewer's RdBu: told apart in grey print and by colour-blind readers too."""
 
@@ -135,6 +138,8 @@ def _check_size(size: tuple[int, int]) -> tuple[int, int]:
         raise RenderError(f"size of a picture: expected (width, height) in whole pixels, got {size!r}") from error
     if not (1 <= width <= LARGEST and 1 <= height <= LARGEST):
         raise RenderError(f"size of a picture: expected 1 to {LARGEST} pixels each way, got {width} x {height}")
+    if width * height > MOST:
+        raise RenderError(f"size of a picture: expected {MOST} pixels at most, got {width} x {height}")
     return width, height
 
 
@@ -149,7 +154,7 @@ def _place_camera(
     if camera is None:
         camera = Camera.facing(scene.molecule.centres if len(scene.molecule.centres) else scene.extent()[0])
     elif not isinstance(camera, Camera):
-        raise RenderError(f"camera: expected a Camera (orbitile.render.scene), got {type(camera).__name__}")
+        raise RenderError(f"camera: expected a Camera (orbitile.renderer.scene), got {type(camera).__name__}")
     if camera.eye is not None:
         return camera
     rows = max(legend_size(size, labels)[1] if labels else 0, 2.2 * text_size(size) if scale else 0)
