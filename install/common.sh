@@ -17,30 +17,33 @@ fail() {
 # set_up EXTRA [DEBIAN_PACKAGE...]: virtual environment with orbitile[EXTRA] ("-" for no extra), and Debian packages.
 set_up() {
     local extra="$1"
-    shift
-    local stamp="$venv/.orbitile-${extra/#-/run}"
-    if ! is_current "$stamp" "$@"; then
+    if ! is_current "$extra"; then
         exec 9<"$root"
         if command -v flock >/dev/null; then flock 9; fi # another set-up may be running
-        if ! is_current "$stamp" "$@"; then
+        if ! is_current "$extra"; then
             make_venv
             install_project "$extra"
-            fingerprint "$@" >"$stamp"
+            fingerprint >"$venv/.orbitile$extra" # last, so that an interrupted set-up is done again
         fi
         exec 9<&-
     fi
-    add_debian_packages "$@"
+    add_debian_packages "${@:2}"
 }
 
+# Whether .venv has what an extra needs. What is installed for one extra is enough for none.
 is_current() {
-    local stamp="$1"
-    shift
-    [[ -x "$venv/bin/python" && -f "$stamp" && "$(<"$stamp")" == "$(fingerprint "$@")" ]]
+    local stamp
+    if [[ ! -x "$venv/bin/python" ]]; then return 1; fi
+    for stamp in "$venv/.orbitile$1" "$venv/.orbitile"*; do
+        if [[ "$1" != "-" && "$stamp" != "$venv/.orbitile$1" ]]; then continue; fi
+        if [[ -f "$stamp" && "$(<"$stamp")" == "$(fingerprint)" ]]; then return 0; fi
+    done
+    return 1
 }
 
-# What the environment depends on: the project's metadata, the Python, where it lies, and the packages asked for.
+# What the environment depends on: the metadata of the project (with the packages it needs), the Python, the place.
 fingerprint() {
-    { cat "$root/pyproject.toml" "$venv/pyvenv.cfg"; readlink -f "$venv/bin/python"; echo "$venv" "$@"; } 2>/dev/null |
+    { cat "$root/pyproject.toml" "$venv/pyvenv.cfg"; readlink -f "$venv/bin/python"; echo "$venv"; } 2>/dev/null |
         sha256sum
 }
 
@@ -134,7 +137,7 @@ find_missing() {
     done
 }
 
-unavailable="$venv/.orbitile-unavailable"
+unavailable="$venv/.unavailable-packages"
 apt_error=""
 
 can_use_apt() { ((EUID == 0)) && command -v apt-get >/dev/null; }

@@ -119,6 +119,7 @@ def _add_picture_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--background", default="white", metavar="COLOUR", help="a colour, or transparent (default: white)")
     group.add_argument("--colors", metavar="POS,NEG", help="colours of the two phases, such as '#2166ac,#b2182b'")
     group.add_argument("--opacity", type=float, default=0.65, help="of the surface, 0 to 1 (default: 0.65)")
+    group.add_argument("--turn", metavar="X,Y,Z", help="turn the molecule by these degrees from the view along its shortest extent: about the horizontal axis, the vertical one, the line of sight")
     group.add_argument("--legend", action="store_true", help="name of the orbital and isovalue in the picture")
     group.add_argument("--scale", action="store_true", help="a scale bar")
 
@@ -143,7 +144,11 @@ def _render(options: argparse.Namespace) -> None:
     output = options.output or f"{Path(options.file).name.split('.')[0]}-{options.field.replace(':', '-')}.png"
     wavefunction = load(options.file)
     volume, isovalue = _sample(options, wavefunction)
-    pair = {} if options.colors is None else {"colors": _colors(options.colors)}
+    choices: dict[str, Any] = {} if options.colors is None else {"colors": _colors(options.colors)}
+    if options.turn is not None:
+        from .renderer.scene import Camera
+
+        choices["camera"] = Camera.facing(wavefunction.positions).turned(*_turn(options.turn))
     render(
         isosurface(volume, isovalue),
         wavefunction,
@@ -153,7 +158,7 @@ def _render(options: argparse.Namespace) -> None:
         opacity=options.opacity,
         legend=options.legend,
         scale=options.scale,
-        **pair,
+        **choices,
     )
     print(output)
 
@@ -239,6 +244,16 @@ def _colors(text: str) -> tuple[str, str]:
     if len(parts) != 2:
         raise OrbitileError(f"--colors: expected two colours with a comma between, such as '#2166ac,#b2182b', got {text!r}")
     return parts[0], parts[1]
+
+
+def _turn(text: str) -> list[float]:
+    try:
+        angles = [float(part) for part in text.split(",")]
+    except ValueError:
+        angles = []
+    if len(angles) != 3:
+        raise OrbitileError(f"--turn: expected three angles in degrees with commas between, such as -60,15,0, got {text!r}")
+    return angles
 
 
 def _note(options: argparse.Namespace, text: str) -> None:

@@ -12,7 +12,13 @@ _PROGRAM = {
         "    runtime.allocate((8,), 'single').fill(1.0)\n"
         "    runtime.synchronise()\n"
     ),
-    "draw": "from orbitile.renderer.context import describe\nprint(describe({name!r}))\n",
+    "draw": (
+        "import os\n"
+        "os.environ['PYOPENGL_PLATFORM'] = {name!r}\n"
+        "from orbitile.renderer.context import offscreen\n"
+        "with offscreen() as context:\n"
+        "    print(context.renderer)\n"
+    ),
 }
 _PATIENCE = 120
 """Seconds that a driver may take to start."""

@@ -35,7 +35,7 @@ and 4 of degree 0 for hydrogen, which makes 6 + 10 * 4 + 10 + 4 = 60 polynomial 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -109,16 +109,6 @@ class MergedPrimitives:
     degree: Integers
     first_term: Integers
     from_basis: csr_matrix
-
-    @cached_property
-    def by_degree(self) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]], ...]:
-        """For each degree: the primitives, their terms (shape primitives x terms), and the powers (3 x terms)."""
-        groups = []
-        for degree in np.unique(self.degree):
-            members = np.flatnonzero(self.degree == degree)
-            powers = np.array(polynomial_powers(int(degree))).T
-            groups.append((members, self.first_term[members][:, None] + np.arange(powers.shape[1]), powers))
-        return tuple(groups)
 
 
 @lru_cache

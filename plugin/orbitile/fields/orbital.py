@@ -220,23 +220,26 @@ def _sampled_maxima(primitives: MergedPrimitives, terms: NDArray[np.float64]) ->
     weight = np.add.reduceat(np.abs(terms), primitives.first_term[:-1]) * width**primitives.degree
     chosen = np.argpartition(weight, -min(_SAMPLED, len(weight)))[-_SAMPLED:]
     points = (primitives.centre[chosen, None] + width[chosen, None, None] * _STAR).reshape(-1, 3)
+    square = np.sum(points**2, axis=1)[:, None] + np.sum(primitives.centre**2, axis=1) - 2 * points @ primitives.centre.T
+    point, primitive = np.nonzero(square * primitives.exponent < 40)
+    near = points[point] - primitives.centre[primitive]
+    radial = np.exp(-primitives.exponent[primitive] * np.einsum("nd,nd->n", near, near))
     value, magnitude = np.zeros(len(points)), np.zeros(len(points))
-    for members, places, (i, j, k) in primitives.by_degree:
-        d = points[:, None, :] - primitives.centre[members]
-        argument = primitives.exponent[members] * np.einsum("npd,npd->np", d, d)
-        n, p = np.nonzero(argument < 40)
-        near = d[n, p]
-        powers = np.ones((int(i.max()) + 1, *near.shape))
-        for order in range(1, len(powers)):
-            np.multiply(powers[order - 1], near, out=powers[order])
-        term = powers[i, :, 0] * powers[j, :, 1] * powers[k, :, 2]
-        term *= terms[places[p]].T * np.exp(-argument[n, p])
-        value += np.bincount(n, term.sum(axis=0), len(points))
-        magnitude += np.bincount(n, np.abs(term, out=term).sum(axis=0), len(points))
+    for degree in np.unique(primitives.degree):
+        members = np.flatnonzero(primitives.degree[primitive] == degree)
+        powers = [np.ones((len(members), 3))]
+        for _ in range(degree):
+            powers.append(powers[-1] * near[members])
+        table = np.array(powers)
+        i, j, k = np.array(polynomial_powers(int(degree))).T
+        term = table[i, :, 0] * table[j, :, 1] * table[k, :, 2] * radial[members]
+        term *= terms[primitives.first_term[primitive[members]] + np.arange(len(i))[:, None]]
+        value += np.bincount(point[members], term.sum(axis=0), len(points))
+        magnitude += np.bincount(point[members], np.abs(term, out=term).sum(axis=0), len(points))
     return max(float(np.abs(value).max()), 1e-12), float(magnitude.max())
 
 
-_SAMPLED = 4
+_SAMPLED = 2
 """Primitives around which the orbital is sampled."""
 
 _STAR = np.vstack([np.zeros((1, 3)), np.eye(3), -np.eye(3)])

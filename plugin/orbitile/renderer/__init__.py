@@ -68,8 +68,9 @@ def render(
     scale : bool
         Draw a scale bar in Angstrom. It holds at the depth of the middle of the picture.
     camera : Camera, optional
-        By default the molecule is seen along its shortest extent, the longest from left to right. A camera without
-        `eye` is moved to where everything is in the picture.
+        By default the molecule is seen along its shortest extent, the longest from left to right; a planar one from
+        aslant, where the two sides of a pi orbital do not hide each other. A camera without `eye` is moved to where
+        everything is in the picture.
 
     Returns
     -------
@@ -148,11 +149,11 @@ def _place_camera(
 ) -> Camera:
     """The camera asked for, or the default one, with everything in the picture and room for what is written on it."""
     from .image import legend_size, text_size
-    from .scene import Camera
+    from .scene import Camera, default_camera
 
     width, height = size
     if camera is None:
-        camera = Camera.facing(scene.molecule.centres if len(scene.molecule.centres) else scene.extent()[0])
+        camera = default_camera(scene.molecule.centres if len(scene.molecule.centres) else scene.extent()[0])
     elif not isinstance(camera, Camera):
         raise RenderError(f"camera: expected a Camera (orbitile.renderer.scene), got {type(camera).__name__}")
     if camera.eye is not None:

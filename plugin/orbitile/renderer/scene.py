@@ -360,6 +360,21 @@ def _closest(basis: Floats, preferred: Floats) -> Floats:
     return projection / np.linalg.norm(projection)
 
 
+def default_camera(points: ArrayLike) -> Camera:
+    """`Camera.facing`, and for points in a plane from aslant: face on, the lobes of a pi orbital hide each other.
+
+    Parameters
+    ----------
+    points : shape (n, 3)
+        Positions of atoms, in bohr.
+    """
+    where = np.asarray(points, np.float64).reshape(-1, 3)
+    camera = Camera.facing(where)
+    spread = np.linalg.svd(where - where.mean(axis=0), compute_uv=False)
+    flat = len(where) > 2 and spread[2] < 0.05 * spread[1]
+    return camera.turned(x=-60, y=15) if flat else camera
+
+
 def make_scene(
     surfaces: Sequence[Surface],
     wavefunction: Wavefunction | None,
