@@ -23,19 +23,22 @@ set_up() {
         if ! is_current "$extra"; then
             make_venv
             install_project "$extra"
-            fingerprint >"$venv/.orbitile$extra" # last, so that an interrupted set-up is done again
+            fingerprint >"$(stamp_of "$extra")" # last, so that an interrupted set-up is done again
         fi
         exec 9<&-
     fi
     add_debian_packages "${@:2}"
 }
 
-# Whether .venv has what an extra needs. What is installed for one extra is enough for none.
+stamp_of() { printf '%s' "$venv/.set-up-${1/#-/plain}"; }
+
+# Whether .venv has what an extra needs. What was installed with an extra is enough for none.
 is_current() {
-    local stamp
+    local stamp stamps
+    stamps=("$(stamp_of "$1")")
+    if [[ "$1" == "-" ]]; then stamps=("$venv"/.set-up-*); fi
     if [[ ! -x "$venv/bin/python" ]]; then return 1; fi
-    for stamp in "$venv/.orbitile$1" "$venv/.orbitile"*; do
-        if [[ "$1" != "-" && "$stamp" != "$venv/.orbitile$1" ]]; then continue; fi
+    for stamp in "${stamps[@]}"; do
         if [[ -f "$stamp" && "$(<"$stamp")" == "$(fingerprint)" ]]; then return 0; fi
     done
     return 1
