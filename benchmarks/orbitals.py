@@ -2,10 +2,10 @@
 
     python benchmarks/orbitals.py [--data FOLDER] [--devices cpu,cuda,vulkan] [--peers] [--json FILE]
 
-One orbital (the HOMO) of each system on the lattice of that paper (C60: 172 x 173 x 169 points) or on the molecule and a
-margin, at 0.075 Angstrom. Every time is the median of repeated whole calls after one that compiles; every error is the
-largest difference from a float64 reference at random points of the lattice. Molden files are looked for in FOLDER under
-the names c60a, c60b, thra, thrb, kra, krb; `make_molecules.py` makes those that are missing.
+One orbital (the HOMO) of each system on the lattice of that paper (C60: 172 x 173 x 169 points) or on the molecule and
+a margin, at 0.075 Angstrom. Every time is the median of repeated whole calls after one that compiles; every error is
+the largest difference from a float64 reference at random points of the lattice. Molden files are looked for in FOLDER
+under the names c60a, c60b, thra, thrb, kra, krb; `make_molecules.py` makes those that are missing.
 """
 
 import argparse
@@ -75,7 +75,9 @@ class Reference:
         return float(np.abs(values.ravel()[self.index] - self.values).max())
 
 
-def ours(wavefunction: ob.Wavefunction, lattice: ob.Lattice, device: str, precision: str, reference: Reference) -> list[dict[str, Any]]:
+def ours(
+    wavefunction: ob.Wavefunction, lattice: ob.Lattice, device: str, precision: str, reference: Reference
+) -> list[dict[str, Any]]:
     """Whole calls, with the result in a NumPy array and, on a GPU, left on the device."""
 
     def call() -> ob.Volume:
@@ -84,13 +86,17 @@ def ours(wavefunction: ob.Wavefunction, lattice: ob.Lattice, device: str, precis
     begin = time.perf_counter()
     error = reference.error(call().values)
     first = time.perf_counter() - begin
-    rows = [{"program": f"Orbitile {device} {precision}", "seconds": median_time(call, 15), "error": error, "first": first}]
+    rows = [
+        {"program": f"Orbitile {device} {precision}", "seconds": median_time(call, 15), "error": error, "first": first}
+    ]
     if device != "cpu":
 
         def stay() -> object:
             return ob.compute_on_device(wavefunction, "homo", lattice, device=device, precision=precision)
 
-        rows.append({"program": f"Orbitile {device} {precision}, left there", "seconds": median_time(stay, 30), "error": error})
+        rows.append(
+            {"program": f"Orbitile {device} {precision}, left there", "seconds": median_time(stay, 30), "error": error}
+        )
     return rows
 
 
@@ -174,7 +180,8 @@ def main() -> None:
                 speed = lattice.n_points / row["seconds"] / 1e6
                 first = f"{row['first']:14.2f}" if "first" in row else ""
                 print(
-                    f"{row['system']:<8}{row['program']:<34}{row['seconds'] * 1e3:11.3f}{speed:12.3f}{row['error']:12.1e}{first}",
+                    f"{row['system']:<8}{row['program']:<34}{row['seconds'] * 1e3:11.3f}{speed:12.3f}"
+                    f"{row['error']:12.1e}{first}",
                     flush=True,
                 )
             rows += found

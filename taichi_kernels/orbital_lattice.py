@@ -10,15 +10,15 @@ so a lattice needs exponentials along its three axes only; the rest is multiplic
 
 The lattice is cut into bricks of 8 x 8 x 16 points. For each brick the rows that matter are listed, in three steps:
 planes of bricks, columns of bricks, bricks. A row is left out where its largest magnitude, from the largest magnitudes
-of its tables, is small *and* all that was left out there adds up to less than a share of the tolerance. The tolerance is
-therefore a bound on what screening costs, at every point.
+of its tables, is small *and* all that was left out there adds up to less than a share of the tolerance. The tolerance
+is therefore a bound on what screening costs, at every point.
 
 A list is kept in several parts, each made by a task of its own: a GPU needs thousands of tasks, a CPU wants one part.
-Part c of the plane and column lists deals with rows c, c + parts, c + 2 parts, ..., so that parts fill evenly. Parts have
-a fixed capacity; when one overflows, the capacity grows and the screening is done again.
+Part c of the plane and column lists deals with rows c, c + parts, c + 2 parts, ..., so that parts fill evenly. Parts
+have a fixed capacity; when one overflows, the capacity grows and the screening is done again.
 
-Taichi turns arithmetic on vectors into SIMD code when the vectors are elements of an ndarray; scalar arrays stay scalar.
-That is why tables are arrays of vectors, and why screening looks at 16 neighbouring bricks at once.
+Taichi turns arithmetic on vectors into SIMD code when the vectors are elements of an ndarray; scalar arrays stay
+scalar. That is why tables are arrays of vectors, and why screening looks at 16 neighbouring bricks at once.
 """
 
 from dataclasses import dataclass
@@ -121,8 +121,8 @@ def orbital_on_lattice(
     shape
         Points of the slab along each axis.
     start
-        Index along the first axis at which the slab starts: a multiple of 8, so that slabs meet at bricks and the values
-        do not depend on how the lattice is cut.
+        Index along the first axis at which the slab starts: a multiple of 8, so that slabs meet at bricks and the
+        values do not depend on how the lattice is cut.
     tolerance
         Bound on the error of screening.
     precision
@@ -137,7 +137,7 @@ def orbital_on_lattice(
     k = _kernels(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single")
     real = _DTYPES[precision][1]
     space = _workspace(precision)
-    bricks = bricks_x, bricks_y, bricks_z = tuple(-(-n // b) for n, b in zip(shape, BRICK, strict=True))
+    bricks_x, bricks_y, bricks_z = tuple(-(-n // b) for n, b in zip(shape, BRICK, strict=True))
     groups_y, groups_z = -(-bricks_y // GROUP), -(-bricks_z // GROUP)
     n_rows, n_tables, n_tables_x = len(plan.rows), int(plan.first_table[-1]), len(plan.tables_x)
 
@@ -160,7 +160,19 @@ def orbital_on_lattice(
     top_y, top_z = space.reals("top_y", (n_tables,)), space.reals("top_z", (n_tables,))
     first_table = space.upload("first_table", plan.first_table, np.int32)
     k.tables_yz(
-        len(exponent), bricks_y, bricks_z, step[1], step[2], primitive, first_table, y, z, largest_y, largest_z, top_y, top_z
+        len(exponent),
+        bricks_y,
+        bricks_z,
+        step[1],
+        step[2],
+        primitive,
+        first_table,
+        y,
+        z,
+        largest_y,
+        largest_z,
+        top_y,
+        top_z,
     )
     k.tables_x(
         len(exponent),
@@ -175,7 +187,9 @@ def orbital_on_lattice(
     )
 
     parts = 1 if device == "cpu" else min(_GPU_PARTS, -(-n_rows // 4))
-    shared = 1 if device == "cpu" else min(_GPU_SHARED, parts)  # parts of column lists that make one part of a brick list
+    shared = (
+        1 if device == "cpu" else min(_GPU_SHARED, parts)
+    )  # parts of column lists that make one part of a brick list
     parts = parts // shared * shared
     brick_parts = parts // shared
     n_columns, n_bricks = bricks_x * bricks_y, bricks_x * bricks_y * bricks_z
@@ -207,7 +221,10 @@ def orbital_on_lattice(
         longest_column, longest_brick = k.read_needed(needed)
         if longest_column <= capacity and longest_brick <= brick_capacity:
             break
-        grown = [max(have, int(1.25 * n) + 1) for have, n in zip(space.capacity, (longest_column, longest_brick), strict=True)]
+        grown = [
+            max(have, int(1.25 * n) + 1)
+            for have, n in zip(space.capacity, (longest_column, longest_brick), strict=True)
+        ]
         space.capacity = grown[0], grown[1]
 
     accumulate = k.accumulate_tiles if isinstance(out, np.ndarray) else k.accumulate_columns
@@ -277,7 +294,9 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
     I1 = ti.types.ndarray(ti.i32, 1)
     R1, R2 = (ti.types.ndarray(real, n) for n in (1, 2))
     Pairs, Rows = (ti.types.ndarray(vector(n, ti.i32), 1) for n in (2, 4))
-    Primitives = ti.types.ndarray(vector(8, real), 1)  # exponent; nearest point less centre; index of that point; unused
+    Primitives = ti.types.ndarray(
+        vector(8, real), 1
+    )  # exponent; nearest point less centre; index of that point; unused
     X, Z, Largest = ti.types.ndarray(V8, 2), ti.types.ndarray(V16, 2), ti.types.ndarray(G, 2)
     kept = _DTYPES[result][0]
     Result = ti.types.ndarray(kept, 3)

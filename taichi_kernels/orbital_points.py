@@ -2,8 +2,8 @@
 
     psi(r) = sum_atoms sum_shells [ sum_m c'_m x^i y^j z^k ] [ sum_p c'_p exp(-zeta_p R^2) ]
 
-(Stone et al., GPGPU 2009, algorithm 1, doi 10.1145/1513895.1513897), over flat arrays in which the basis stands once per
-distinct set of shells. Shells are left out beyond a distance of their atom that the caller chooses.
+(Stone et al., GPGPU 2009, algorithm 1, doi 10.1145/1513895.1513897), over flat arrays in which the basis stands once
+per distinct set of shells. Shells are left out beyond a distance of their atom that the caller chooses.
 
 Coordinates are given as a whole number of cells and a remainder. Differences of positions are then exact to the
 rounding of the difference itself, in single precision too, wherever in space the molecule lies.
@@ -100,7 +100,7 @@ def _kernel(precision: str, device: str) -> SimpleNamespace:
 
     @ti.func
     def polynomial(l: ti.i32, first: ti.i32, coefficient: ti.template(), x: real, y: real, z: real):
-        """Homogeneous polynomial of degree l, coefficients in alphabetical order, by Horner's rule in x, in y within."""
+        """Homogeneous polynomial, coefficients in alphabetical order, by Horner's rule in x and, within, in y."""
         value = ti.cast(0.0, real)
         at = first
         for step in range(l + 1):  # the power of x is l - step, that of y and z together is step

@@ -18,7 +18,6 @@ DEVICES = ("cuda", "vulkan", "cpu")
 """Devices in the order in which `auto` prefers them."""
 
 
-
 class DeviceUnavailable(RuntimeError):
     """The device asked for cannot be used here, or not in the precision asked for."""
 
@@ -120,7 +119,9 @@ def session(request: str | None = None, precision: str = "single") -> Iterator[s
             name = _state.device  # `auto` stays with what is running
         if precision == "double" and not probe(name).double:
             if named:
-                raise DeviceUnavailable(f"{name} cannot be used here in double precision: {probe(name).detail} lacks it")
+                raise DeviceUnavailable(
+                    f"{name} cannot be used here in double precision: {probe(name).detail} lacks it"
+                )
             name = "cpu"
         if _state.device != name:
             _start(name, fall_back=not named)

@@ -21,18 +21,22 @@ def basis_functions(wavefunction: Wavefunction, points: np.ndarray) -> np.ndarra
     for shell in wavefunction.shells:
         d = points - wavefunction.positions[shell.atom]
         r = np.linalg.norm(d, axis=1)
-        l = shell.angular_momentum  # noqa: E741
+        l = shell.angular_momentum
         if not shell.pure:
             for i in range(l, -1, -1):
                 for j in range(l - i, -1, -1):
                     k = l - i - j
                     norm = (2 * shell.exponents / pi) ** 0.75 * (4 * shell.exponents) ** (l / 2)
-                    norm /= sqrt(double_factorial(2 * i - 1) * double_factorial(2 * j - 1) * double_factorial(2 * k - 1))
+                    norm /= sqrt(
+                        double_factorial(2 * i - 1) * double_factorial(2 * j - 1) * double_factorial(2 * k - 1)
+                    )
                     radial = (shell.coefficients * norm) @ np.exp(-np.outer(shell.exponents, r**2))
                     rows.append(d[:, 0] ** i * d[:, 1] ** j * d[:, 2] ** k * radial)
             continue
         # integral of r^(2l+2) exp(-2 a r^2) over r fixes the norm of r^l exp(-a r^2) Y_lm
-        moment = factorial(2 * l + 2) * sqrt(pi) / (factorial(l + 1) * 2 ** (2 * l + 3)) / (2 * shell.exponents) ** (l + 1.5)
+        moment = (
+            factorial(2 * l + 2) * sqrt(pi) / (factorial(l + 1) * 2 ** (2 * l + 3)) / (2 * shell.exponents) ** (l + 1.5)
+        )
         radial = (shell.coefficients / np.sqrt(moment)) @ np.exp(-np.outer(shell.exponents, r**2)) * r**l
         theta = np.arccos(np.divide(d[:, 2], r, out=np.ones_like(r), where=r > 0))
         phi = np.arctan2(d[:, 1], d[:, 0])

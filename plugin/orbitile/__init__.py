@@ -14,12 +14,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .errors import OrbitileError as OrbitileError
     from .evaluation import compute as compute
     from .evaluation import compute_on_device as compute_on_device
     from .evaluation import default_isovalue as default_isovalue
     from .evaluation import enclosing_lattice as enclosing_lattice
     from .evaluation import evaluate as evaluate
-    from .errors import OrbitileError as OrbitileError
     from .exporters import save as save
     from .fields import field_names as field_names
     from .lattice import Lattice as Lattice

@@ -57,7 +57,7 @@ class ShellEnvelopes:
 
     def at(self, distance: Reals) -> Reals:
         """g of every shell, each at its own distance; both of shape (n_shells,)."""
-        l, zeta = self.angular_momentum, self.exponent  # noqa: E741
+        l, zeta = self.angular_momentum, self.exponent
         radius = np.maximum(np.maximum(distance, 0)[self.shell], np.sqrt(l / (2 * zeta)))
         value = self.weight * radius**l * np.exp(-zeta * radius**2)
         return self.amplitude * np.add.reduceat(value, self.first)
@@ -65,7 +65,7 @@ class ShellEnvelopes:
 
 @lru_cache
 def _largest_on_sphere(angular_momentum: int) -> Reals:
-    l = angular_momentum  # noqa: E741
+    l = angular_momentum
     values = [np.prod([float(p) ** p for p in powers]) / float(l) ** l for powers in cartesian_powers(l)]
     return np.sqrt(np.array(values))
 
@@ -81,8 +81,9 @@ def shell_envelopes(packed: PackedShells, coefficients: Reals) -> ShellEnvelopes
     momentum = packed.shell_angular_momentum[shell]
     size = (momentum + 1) * (momentum + 2) // 2
     ends = np.cumsum(size)
-    weights = np.concatenate([_largest_on_sphere(int(l)) for l in packed.shell_angular_momentum])
-    starts = np.concatenate([[0], np.cumsum([len(_largest_on_sphere(int(l))) for l in packed.shell_angular_momentum])])
+    tables = [_largest_on_sphere(int(l)) for l in packed.shell_angular_momentum]
+    weights = np.concatenate(tables)
+    starts = np.concatenate([[0], np.cumsum([len(table) for table in tables])])
     of_coefficient = np.arange(ends[-1]) - np.repeat(ends - size - starts[shell], size)
     amplitude = np.add.reduceat(np.abs(coefficients) * weights[of_coefficient], ends - size)
     count = np.diff(packed.shell_first_primitive)[shell]

@@ -77,7 +77,7 @@ def _basis(wavefunction: Wavefunction) -> str:
     return ", ".join(_label(kind) for kind in sorted(_kinds(wavefunction)))
 
 
-def _blame(wavefunction: Wavefunction, orbitals: Orbitals, image: np.ndarray, deviation: np.ndarray) -> str:  # type: ignore[type-arg]
+def _blame(wavefunction: Wavefunction, orbitals: Orbitals, image: np.ndarray, deviation: np.ndarray) -> str:
     """Which shells go with the deviations: a least-squares fit of them to the populations of each kind of shell."""
     kinds = _kinds(wavefunction)
     populations = np.stack(

@@ -1,8 +1,8 @@
 """The command `orbitile`.
 
 Lengths on the command line are in Angstrom, energies in electronvolt, isovalues in atomic units. Results go to standard
-output, notes and progress to standard error. Exit status: 0 done, 2 for a request that cannot be met (one line says why),
-1 for a defect of the program, 130 when interrupted.
+output, notes and progress to standard error. Exit status: 0 done, 2 for a request that cannot be met (one line says
+why), 1 for a defect of the program, 130 when interrupted.
 """
 
 from __future__ import annotations
@@ -67,37 +67,66 @@ def _parser() -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(
         prog="orbitile",
-        description="Molecular orbitals from the output of quantum-chemistry programs: tables, pictures, volumes, meshes.",
+        description="Molecular orbitals from the output of quantum-chemistry programs",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"orbitile {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    def command(name: str, run: Callable[[argparse.Namespace], None], text: str, *parents: Any) -> argparse.ArgumentParser:
-        one = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", parents=[common, *parents])
+    def command(
+        name: str, run: Callable[[argparse.Namespace], None], text: str, *parents: Any
+    ) -> argparse.ArgumentParser:
+        one = commands.add_parser(
+            name, help=text, description=text[0].upper() + text[1:] + ".", parents=[common, *parents]
+        )
         one.set_defaults(run=run)
         return one
 
     file = argparse.ArgumentParser(add_help=False)
-    file.add_argument("file", metavar="FILE", help="output of a quantum-chemistry program: Molden, fchk, mkl, wfn, wfx, mwfn, log")
+    file.add_argument(
+        "file", metavar="FILE", help="output of a quantum-chemistry program: Molden, fchk, mkl, wfn, wfx, mwfn, log"
+    )
 
     info = command("info", _info, "show what is in a file: atoms, basis, method, orbitals", file)
     info.add_argument("--json", action="store_true", help="everything, for programs")
     info.add_argument("--all", action="store_true", help="all orbitals, not only those near the HOMO")
 
     sampling = argparse.ArgumentParser(add_help=False)
-    sampling.add_argument("field", metavar="FIELD", nargs="?", default="homo", help="homo, lumo, homo-2, lumo+1, mo:17, mo:17:beta (default: homo)")
+    sampling.add_argument(
+        "field",
+        metavar="FIELD",
+        nargs="?",
+        default="homo",
+        help="homo, lumo, homo-2, lumo+1, mo:17, mo:17:beta (default: homo)",
+    )
     group = sampling.add_argument_group("sampling")
-    group.add_argument("--isovalue", type=float, metavar="V", help="in atomic units (default: such that the surface encloses 90 %% of the orbital's density)")
-    group.add_argument("--quality", choices=("coarse", "medium", "fine"), default="medium", help="spacing 0.25, 0.15 or 0.075 Angstrom (default: medium)")
+    group.add_argument(
+        "--isovalue",
+        type=float,
+        metavar="V",
+        help="in atomic units (default: such that the surface encloses 90 %% of the orbital's density)",
+    )
+    group.add_argument(
+        "--quality",
+        choices=("coarse", "medium", "fine"),
+        default="medium",
+        help="spacing 0.25, 0.15 or 0.075 Angstrom (default: medium)",
+    )
     group.add_argument("--spacing", type=float, metavar="H", help="spacing in Angstrom, in place of --quality")
-    group.add_argument("--margin", type=float, metavar="D", help="box of this margin around the atoms in Angstrom (default: a box that is proven to hold the whole surface)")
+    group.add_argument(
+        "--margin",
+        type=float,
+        metavar="D",
+        help="box of this margin around the atoms in Angstrom (default: a box proven to hold the whole surface)",
+    )
     group.add_argument("--device", help="auto, cuda, vulkan or cpu (default: $ORBITILE_DEVICE, else auto)")
     group.add_argument("--precision", choices=("single", "double"), default="single", help="(default: single)")
 
     render = command("render", _render, "draw an orbital and the molecule", file, sampling)
-    render.add_argument("-o", "--output", metavar="PNG", help="picture to write (default: FILE-FIELD.png in the current folder)")
+    render.add_argument(
+        "-o", "--output", metavar="PNG", help="picture to write (default: FILE-FIELD.png in the current folder)"
+    )
     _add_picture_options(render)
 
     volume = command("volume", _volume, "write an orbital on a lattice", file, sampling)
@@ -116,10 +145,17 @@ def _parser() -> argparse.ArgumentParser:
 def _add_picture_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("picture")
     group.add_argument("--size", default="1600x1200", metavar="WxH", help="in pixels (default: 1600x1200)")
-    group.add_argument("--background", default="white", metavar="COLOUR", help="a colour, or transparent (default: white)")
+    group.add_argument(
+        "--background", default="white", metavar="COLOUR", help="a colour, or transparent (default: white)"
+    )
     group.add_argument("--colors", metavar="POS,NEG", help="colours of the two phases, such as '#2166ac,#b2182b'")
     group.add_argument("--opacity", type=float, default=0.65, help="of the surface, 0 to 1 (default: 0.65)")
-    group.add_argument("--turn", metavar="X,Y,Z", help="turn the molecule by these degrees from the view along its shortest extent: about the horizontal axis, the vertical one, the line of sight")
+    group.add_argument(
+        "--turn",
+        metavar="X,Y,Z",
+        help="degrees to turn the molecule about the horizontal axis, the vertical one and the line of sight, from the "
+        "view along its shortest extent",
+    )
     group.add_argument("--legend", action="store_true", help="name of the orbital and isovalue in the picture")
     group.add_argument("--scale", action="store_true", help="a scale bar")
 
@@ -242,7 +278,9 @@ def _size(text: str) -> tuple[int, int]:
 def _colors(text: str) -> tuple[str, str]:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2:
-        raise OrbitileError(f"--colors: expected two colours with a comma between, such as '#2166ac,#b2182b', got {text!r}")
+        raise OrbitileError(
+            f"--colors: expected two colours with a comma between, such as '#2166ac,#b2182b', got {text!r}"
+        )
     return parts[0], parts[1]
 
 
@@ -252,7 +290,9 @@ def _turn(text: str) -> list[float]:
     except ValueError:
         angles = []
     if len(angles) != 3:
-        raise OrbitileError(f"--turn: expected three angles in degrees with commas between, such as -60,15,0, got {text!r}")
+        raise OrbitileError(
+            f"--turn: expected three angles in degrees with commas between, such as -60,15,0, got {text!r}"
+        )
     return angles
 
 

@@ -2,8 +2,8 @@ r"""The conventions of our own arrays, stated once.
 
 Everything that enters (readers) is brought into these conventions; everything behind them relies on them.
 
-**Shells.** A shell is segmented: one atom, one angular momentum `l`, one list of contraction coefficients. Readers split
-generalised contractions (an SP shell becomes an s and a p shell); packing merges equal exponents again.
+**Shells.** A shell is segmented: one atom, one angular momentum `l`, one list of contraction coefficients. Readers
+split generalised contractions (an SP shell becomes an s and a p shell); packing merges equal exponents again.
 
 **Order of components.** Cartesian shells list the monomials :math:`x^i y^j z^k`, :math:`i + j + k = l`, in
 alphabetical order: `xx xy xz yy yz zz`. Pure (real solid harmonic) shells list `c0, c1, s1, c2, s2, ...`: `c{m}` goes
@@ -57,13 +57,13 @@ def component_names(angular_momentum: int, pure: bool) -> tuple[str, ...]:
 
 
 def radial_normalization(exponents: NDArray[np.float64], angular_momentum: int) -> NDArray[np.float64]:
-    """Part of the normalisation of a primitive that depends on exponent and angular momentum only (first two factors)."""
+    """First two factors of the normalisation of a primitive: those of exponent and angular momentum."""
     prefactor: NDArray[np.float64] = (2 * exponents / pi) ** 0.75 * np.sqrt((8 * exponents) ** angular_momentum)
     return prefactor
 
 
 def angular_normalization(powers: Powers) -> float:
-    """Part of the normalisation of a Cartesian primitive that depends on its powers only (last factor)."""
+    """Last factor of the normalisation of a Cartesian primitive: that of its powers."""
     numerator = denominator = 1
     for power in powers:
         numerator *= factorial(power)
@@ -95,7 +95,7 @@ def pure_from_cartesian(angular_momentum: int) -> NDArray[np.float64]:
 
     with half-integer v for the sine functions. The common factor is fixed by normalising the row.
     """
-    l = angular_momentum  # noqa: E741 - the letter of the formula
+    l = angular_momentum
     index = {powers: n for n, powers in enumerate(cartesian_powers(l))}
     norms = np.array([angular_normalization(powers) for powers in cartesian_powers(l)])
     matrix = np.zeros((2 * l + 1, len(index)))

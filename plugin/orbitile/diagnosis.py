@@ -54,7 +54,9 @@ def _line(name: str, works: bool, note: str) -> str:
 def _try(purpose: str, name: str) -> tuple[bool, str]:
     program = _PROGRAM[purpose].format(name=name)
     try:
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=_PATIENCE, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=_PATIENCE, check=False
+        )
     except subprocess.TimeoutExpired:
         return False, f"its driver did not answer within {_PATIENCE} s"
     if done.returncode == 0:

@@ -96,7 +96,12 @@ def compute(
 
 
 def compute_on_device(
-    wavefunction: Wavefunction, field: str | Field, lattice: Lattice, *, device: str | None = None, precision: str = "single"
+    wavefunction: Wavefunction,
+    field: str | Field,
+    lattice: Lattice,
+    *,
+    device: str | None = None,
+    precision: str = "single",
 ) -> Any:
     """Evaluate a field on a lattice with orthogonal axes and leave the values on the device.
 
@@ -201,11 +206,16 @@ def enclosing_lattice(
     step = spacing_of(quality) if spacing is None else spacing
     low, high = resolved.enclosing_box(isovalue)
     # atoms stay inside, and one more point on each side closes the surface
-    low, high = np.minimum(low, wavefunction.positions.min(axis=0)), np.maximum(high, wavefunction.positions.max(axis=0))
+    low, high = (
+        np.minimum(low, wavefunction.positions.min(axis=0)),
+        np.maximum(high, wavefunction.positions.max(axis=0)),
+    )
     return Lattice.box(low - step, high + step, step)
 
 
-def default_isovalue(wavefunction: Wavefunction, field: str | Field, share: float = 0.9, *, device: str | None = None) -> float:
+def default_isovalue(
+    wavefunction: Wavefunction, field: str | Field, share: float = 0.9, *, device: str | None = None
+) -> float:
     """An isovalue that shows a field well whatever its extent: the surface encloses a share of the field's square.
 
     Parameters
@@ -242,22 +252,25 @@ def require_memory(lattice: Lattice, itemsize: int) -> None:
     factor = (needed / max(available - _RESERVE, 1 << 20)) ** (1 / 3) * 1.01
     spacing = lattice.spacings / angstrom * factor
     raise LatticeError(
-        "a lattice of {} x {} x {} points needs {:.1f} GB of memory, {:.1f} GB are available; a spacing of {:.3g} Angstrom "
-        "in place of {:.3g} would fit".format(*lattice.shape, needed / 1e9, available / 1e9, spacing[0], spacing[0] / factor)
+        "a lattice of {} x {} x {} points needs {:.1f} GB of memory, {:.1f} GB are available; a spacing of {:.3g} "
+        "Angstrom in place of {:.3g} would fit".format(
+            *lattice.shape, needed / 1e9, available / 1e9, spacing[0], spacing[0] / factor
+        )
     )
 
 
 def _field(wavefunction: Wavefunction, field: str | Field) -> Field:
     if not isinstance(wavefunction, Wavefunction):
         raise FieldError(f"expected a wavefunction, as from load(...), got {type(wavefunction).__name__}")
-    return resolve(wavefunction, field) if isinstance(field, str) or not hasattr(field, "at_points") else field
+    if isinstance(field, str) or not hasattr(field, "at_points"):
+        return resolve(wavefunction, field)  # type: ignore[arg-type]  # which refuses what is no name
+    return field
 
 
-def _dtype(precision: str) -> type[np.floating]:
-    try:
-        return {"single": np.float32, "double": np.float64}[precision]
-    except (KeyError, TypeError):
-        raise OrbitileError(f"precision: expected single or double, got {precision!r}") from None
+def _dtype(precision: str) -> type[np.float32 | np.float64]:
+    if precision not in ("single", "double"):
+        raise OrbitileError(f"precision: expected single or double, got {precision!r}")
+    return np.float32 if precision == "single" else np.float64
 
 
 @contextmanager

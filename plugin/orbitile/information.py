@@ -33,12 +33,12 @@ def basis_summary(wavefunction: Wavefunction) -> str:
         form = "" if momentum < 2 else " pure" if pure else " Cartesian"
         parts.append(f"{count} {ANGULAR_MOMENTUM_LETTERS[momentum]}{form}")
     primitives = sum(len(shell.exponents) for shell in wavefunction.shells)
-    return f"{wavefunction.n_basis} functions in {len(wavefunction.shells)} shells ({', '.join(parts)}), {primitives} primitives"
+    shells = f"{len(wavefunction.shells)} shells ({', '.join(parts)})"
+    return f"{wavefunction.n_basis} functions in {shells}, {primitives} primitives"
 
 
 def core_potential_note(wavefunction: Wavefunction) -> str:
     """Which atoms have an effective core potential and how many electrons it stands for; empty without any."""
-    assert wavefunction.core_charges is not None  # set when the wavefunction was made
     notes = {}
     for number, charge in zip(wavefunction.atomic_numbers, wavefunction.core_charges, strict=True):
         if number > 0 and 0 < charge < number - 0.5:
@@ -63,19 +63,18 @@ def _sets(wavefunction: Wavefunction) -> list[tuple[Spin, str, Orbitals]]:
 
 def as_dictionary(wavefunction: Wavefunction) -> dict[str, Any]:
     """Everything but the coefficients, in plain types; lengths in Angstrom, energies in electronvolt."""
-    assert wavefunction.core_charges is not None  # set when the wavefunction was made
     orbitals = []
     for spin, label, those in _sets(wavefunction):
         marks = frontier_marks(wavefunction, spin)
         for n in range(len(those)):
-            energy = float(those.energies[n] / electronvolt)  # type: ignore[index]
+            energy = float(those.energies[n] / electronvolt)
             orbitals.append(
                 {
                     "number": n + 1,
                     "spin": label or "both",
                     "energy_eV": energy if np.isfinite(energy) else None,
                     "occupation": float(those.occupations[n]),
-                    "symmetry": those.irreps[n],  # type: ignore[index]
+                    "symmetry": those.irreps[n],
                     "frontier": marks.get(n),
                 }
             )
@@ -117,8 +116,8 @@ def as_text(wavefunction: Wavefunction, everything: bool = False) -> str:
         f"file      {wavefunction.source} ({wavefunction.program})",
         *([f"title     {wavefunction.title}"] if wavefunction.title else []),
         *([f"method    {wavefunction.method}"] if wavefunction.method else []),
-        f"molecule  {formula(wavefunction) or 'no atoms but ghosts'}, {wavefunction.n_atoms} atoms, charge {charge:+g}, "
-        f"multiplicity {wavefunction.multiplicity}",
+        f"molecule  {formula(wavefunction) or 'no atoms but ghosts'}, {wavefunction.n_atoms} atoms, "
+        f"charge {charge:+g}, multiplicity {wavefunction.multiplicity}",
         f"electrons {round(wavefunction.n_electrons, 4):g}, {wavefunction.kind} orbitals",
         f"basis     {basis_summary(wavefunction)}",
     ]
@@ -137,10 +136,10 @@ def as_text(wavefunction: Wavefunction, everything: bool = False) -> str:
         if shown.start > 0:
             lines.append(f"{'...':>8}  ({shown.start} below; --all shows them)")
         for n in shown:
-            energy = float(those.energies[n] / electronvolt)  # type: ignore[index]
+            energy = float(those.energies[n] / electronvolt)
             row = f"{n + 1:>8}  {energy:>12.3f}" if np.isfinite(energy) else f"{n + 1:>8}  {'-':>12}"
             row += f"  {those.occupations[n]:>10.4f}"
-            row += f"  {those.irreps[n] or '-':<8}" if with_symmetry else ""  # type: ignore[index]
+            row += f"  {those.irreps[n] or '-':<8}" if with_symmetry else ""
             lines.append((row + f"  {marks.get(n, '')}").rstrip())
         if shown.stop < len(those):
             lines.append(f"{'...':>8}  ({len(those) - shown.stop} above; --all shows them)")

@@ -58,7 +58,9 @@ class Lattice:
             except (TypeError, ValueError) as error:
                 raise LatticeError(f"{name} of a lattice: expected numbers ({error})") from error
             if array.shape != shape or not np.all(np.isfinite(array)):
-                raise LatticeError(f"{name} of a lattice: expected finite numbers of shape {shape}, got {array.tolist()}")
+                raise LatticeError(
+                    f"{name} of a lattice: expected finite numbers of shape {shape}, got {array.tolist()}"
+                )
             array.setflags(write=False)
             set_(self, name, array)
         try:
@@ -132,7 +134,8 @@ class Lattice:
         nx, ny, nz = self.shape
         i = np.arange(start, nx if stop is None else stop, dtype=np.float64)
         plane = np.arange(ny)[:, None, None] * self.axes[1] + np.arange(nz)[None, :, None] * self.axes[2]
-        return (self.origin + i[:, None, None, None] * self.axes[0] + plane).reshape(-1, 3)
+        points: NDArray[np.float64] = self.origin + i[:, None, None, None] * self.axes[0] + plane
+        return points.reshape(-1, 3)
 
     def slab(self, start: int, stop: int) -> Lattice:
         """The part `start <= i < stop` along the first axis, as a lattice of its own."""

@@ -45,7 +45,9 @@ def overlap_matrix(bra: Wavefunction, ket: Wavefunction | None = None) -> csr_ma
     return shell_overlap(bra.shells, bra.positions, other.shells, other.positions)
 
 
-def orbital_norms(shells: Sequence[Shell], positions: NDArray[np.float64], coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+def orbital_norms(
+    shells: Sequence[Shell], positions: NDArray[np.float64], coefficients: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Norms <psi|psi> of orbitals, shape (n_orbitals,), from coefficients of shape (n_basis, n_orbitals)."""
     matrix = shell_overlap(shells, positions, shells, positions)
     norms: NDArray[np.float64] = np.einsum("ij,ij->j", coefficients, matrix @ coefficients)

@@ -4,7 +4,8 @@ Two forms of the same orbital are built here. Both are linear in the orbital coe
 matrix that takes coefficients in the basis of the wavefunction to its own: everything that conventions, pure functions,
 normalisation and contraction ask for is folded into that matrix, once per wavefunction, and never seen by a kernel.
 
-**Packed shells** (for the direct kernel; Stone et al., GPGPU 2009, section 3.1, doi 10.1145/1513895.1513897). The orbital is
+**Packed shells** (for the direct kernel; Stone et al., GPGPU 2009, section 3.1, doi 10.1145/1513895.1513897). The
+orbital is
 
 .. math::  \psi(r) = \sum_{atoms} \sum_{shells} \Big[\sum_m c'_m x^i y^j z^k\Big] \Big[\sum_p c'_p e^{-\zeta_p R^2}\Big]
 
@@ -211,7 +212,10 @@ def _atom_basis(shells: tuple[Shell, ...]) -> _AtomBasis:
             n = index_of[float(exponent)]
             degrees[n] = max(degrees[n], shell.angular_momentum)
     first_term = _starts([len(polynomial_powers(int(degree))) for degree in degrees])
-    rows = [{powers: int(start) + n for n, powers in enumerate(polynomial_powers(int(degree)))} for start, degree in zip(first_term, degrees, strict=False)]
+    rows = [
+        {powers: int(start) + n for n, powers in enumerate(polynomial_powers(int(degree)))}
+        for start, degree in zip(first_term, degrees, strict=False)
+    ]
 
     n_functions = sum(shell.n_functions for shell in shells)
     n_cartesian = sum(len(cartesian_powers(shell.angular_momentum)) for shell in shells)
@@ -288,7 +292,7 @@ def rotate_terms(terms: Reals, degrees: Integers, frame: Reals) -> Reals:
         powers = polynomial_powers(int(degree))
         matrix = np.zeros((len(powers), len(powers)))
         index = {p: n for n, p in enumerate(powers)}
-        for l in range(int(degree) + 1):  # noqa: E741
+        for l in range(int(degree) + 1):
             rows = [index[p] for p in cartesian_powers(l)]
             matrix[np.ix_(rows, rows)] = _rotation_of_monomials(l, key)
         at = starts[:-1][degrees == degree][:, None] + np.arange(len(powers))

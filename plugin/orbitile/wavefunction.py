@@ -20,7 +20,7 @@ Kind = Literal["restricted", "unrestricted", "restricted open-shell", "natural",
 def _frozen(array: ArrayLike, dtype: type, shape: tuple[int | None, ...], what: str) -> NDArray:  # type: ignore[type-arg]
     """The one gate through which arrays enter: dtype, shape, contiguity; the result cannot be written to."""
     try:
-        result = np.array(array, dtype=dtype, order="C")
+        result: NDArray = np.array(array, dtype=dtype, order="C")  # type: ignore[type-arg]
     except (TypeError, ValueError) as error:
         raise OrbitileError(f"{what}: expected numbers, got {type(array).__name__} ({error})") from error
     wanted = tuple("any" if n is None else n for n in shape)
@@ -28,6 +28,11 @@ def _frozen(array: ArrayLike, dtype: type, shape: tuple[int | None, ...], what: 
         raise OrbitileError(f"{what}: expected shape {wanted}, got {result.shape}")
     result.setflags(write=False)
     return result
+
+
+def _nothing() -> NDArray[np.float64]:
+    """Stands for values that the file does not give."""
+    return np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,17 +98,17 @@ class Orbitals:
 
     coefficients: NDArray[np.float64]
     occupations: NDArray[np.float64]
-    energies: NDArray[np.float64] | None = None
-    irreps: tuple[str, ...] | None = None
+    energies: NDArray[np.float64] = field(default_factory=_nothing)
+    irreps: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "coefficients", _frozen(self.coefficients, np.float64, (None, None), "orbital coefficients"))
         n = self.coefficients.shape[1]
         set_(self, "occupations", _frozen(self.occupations, np.float64, (n,), "orbital occupations"))
-        energies = np.full(n, np.nan) if self.energies is None else self.energies
+        energies = self.energies if len(self.energies) else np.full(n, np.nan)
         set_(self, "energies", _frozen(energies, np.float64, (n,), "orbital energies"))
-        irreps = ("",) * n if self.irreps is None else tuple(str(label) for label in self.irreps)
+        irreps = tuple(str(label) for label in self.irreps) or ("",) * n
         set_(self, "irreps", irreps)
         if len(irreps) != n:
             raise OrbitileError(f"orbital symmetry labels: expected {n}, got {len(irreps)}")
@@ -144,19 +149,19 @@ class Wavefunction:
     shells: tuple[Shell, ...]
     alpha: Orbitals
     beta: Orbitals | None = None
-    core_charges: NDArray[np.float64] | None = None
+    core_charges: NDArray[np.float64] = field(default_factory=_nothing)
     natural: bool = False
     title: str = ""
     source: str = ""
     program: str = ""
-    method: str = field(default="")
+    method: str = ""
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "atomic_numbers", _frozen(self.atomic_numbers, np.int64, (None,), "atomic numbers"))
         n = len(self.atomic_numbers)
         set_(self, "positions", _frozen(self.positions, np.float64, (n, 3), "atom positions"))
-        charges = self.atomic_numbers if self.core_charges is None else self.core_charges
+        charges = self.core_charges if len(self.core_charges) else self.atomic_numbers
         set_(self, "core_charges", _frozen(charges, np.float64, (n,), "core charges"))
         set_(self, "shells", tuple(self.shells))
         if n == 0 or not self.shells:
@@ -192,12 +197,11 @@ class Wavefunction:
     @property
     def charge(self) -> float:
         """Total charge: core charges less electrons."""
-        assert self.core_charges is not None  # set in __post_init__
         return float(self.core_charges.sum()) - self.n_electrons
 
     @property
     def n_unpaired(self) -> float:
-        """Alpha less beta electrons (for restricted orbitals: those in singly occupied ones; 0 for natural orbitals)."""
+        """Alpha less beta electrons; of restricted orbitals the singly occupied ones, 0 for natural orbitals."""
         if self.beta is not None:
             return abs(float(self.alpha.occupations.sum() - self.beta.occupations.sum()))
         if self.natural:

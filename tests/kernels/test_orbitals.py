@@ -50,7 +50,10 @@ def test_all_angular_momenta_in_one_basis(device, precision):
     wavefunction = random_wavefunction(11, momenta=tuple(range(9)), n_primitives=2)
     points = np.random.default_rng(0).normal(size=(500, 3)) * 2
     expected = orbital(wavefunction, 1, points)
-    assert errors(ob.evaluate(wavefunction, "mo:2", points, device=device, precision=precision), expected) < LIMIT[precision]
+    assert (
+        errors(ob.evaluate(wavefunction, "mo:2", points, device=device, precision=precision), expected)
+        < LIMIT[precision]
+    )
     lattice = LATTICES["rotated"]
     volume = ob.compute(wavefunction, "mo:2", lattice, device=device, precision=precision)
     expected = orbital(wavefunction, 1, lattice.points()).reshape(lattice.shape)
@@ -63,7 +66,10 @@ def test_a_contraction_of_a_hundred_primitives(device, precision):
     wavefunction = ob.Wavefunction([36], [[0, 0, 0]], shells, ob.Orbitals(rng.normal(size=(10, 1)), [2.0]))
     points = rng.normal(size=(400, 3)) * np.geomspace(1e-3, 3, 400)[:, None]
     expected = orbital(wavefunction, 0, points)
-    assert errors(ob.evaluate(wavefunction, "homo", points, device=device, precision=precision), expected) < LIMIT[precision]
+    assert (
+        errors(ob.evaluate(wavefunction, "homo", points, device=device, precision=precision), expected)
+        < LIMIT[precision]
+    )
     lattice = ob.Lattice([-0.5, -0.4, -0.3], np.eye(3) * 0.05, (20, 18, 17))
     volume = ob.compute(wavefunction, "homo", lattice, device=device, precision=precision)
     assert errors(volume.values.ravel(), orbital(wavefunction, 0, lattice.points())) < LIMIT[precision]

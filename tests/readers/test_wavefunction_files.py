@@ -52,7 +52,9 @@ def test_the_same_molecule_from_seven_programs():
         wavefunction = ob.load(SAMPLES / f"nh3_{name}.molden")
         assert wavefunction.positions == pytest.approx(first.positions, abs=2e-3)
         homo = int(wavefunction.alpha.occupations.sum() / 2)
-        values = [ob.evaluate(wavefunction, f"mo:{n + 1}", points, device="cpu", precision="double") for n in range(homo)]
+        values = [
+            ob.evaluate(wavefunction, f"mo:{n + 1}", points, device="cpu", precision="double") for n in range(homo)
+        ]
         densities.append(2 * np.sum(np.square(values), axis=0))
     for density in densities[1:]:
         assert density == pytest.approx(densities[0], rel=0.02, abs=2e-4)
@@ -91,7 +93,9 @@ def test_frontier_orbitals_go_by_energy_not_by_order():
     wavefunction = ob.Wavefunction([2], [[0, 0, 0]], shells, several)
     from orbitile.fields import resolve
 
-    index = {name: resolve(wavefunction, name).index for name in ("homo", "homo-1", "homo-2", "lumo", "lumo+1", "homo+1")}
+    index = {
+        name: resolve(wavefunction, name).index for name in ("homo", "homo-1", "homo-2", "lumo", "lumo+1", "homo+1")
+    }
     assert index == {"homo": 4, "homo-1": 0, "homo-2": 2, "lumo": 3, "lumo+1": 1, "homo+1": 3}
 
 
@@ -191,7 +195,9 @@ def test_missing_files_and_folders(tmp_path):
         ob.load("a\0b.molden")
 
 
-@pytest.mark.parametrize("name", ["nh3_molden_pure.molden", "h2o_sto3g.fchk", "ethanol.mkl", "o2_uhf.wfn", "water_sto3g_hf.wfx"])
+@pytest.mark.parametrize(
+    "name", ["nh3_molden_pure.molden", "h2o_sto3g.fchk", "ethanol.mkl", "o2_uhf.wfn", "water_sto3g_hf.wfx"]
+)
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6])
 def test_truncated_files(tmp_path, name, share):
     text = (SAMPLES / name).read_text()

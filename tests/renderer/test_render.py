@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from orbitile import render
 from orbitile.errors import DeviceError, FileError, RenderError
 from orbitile.lattice import Lattice
-from orbitile import render
 from orbitile.surface import Surface, isosurface
 from orbitile.units import angstrom
 from orbitile.volume import Volume

@@ -13,7 +13,13 @@ from tests.oracle import basis_functions
 
 @pytest.mark.parametrize(
     "name",
-    ["nh3_molden_pure.molden", "o2_cc_pvtz_cart.fchk", "he_spdfgh_virtual.fchk", "lif_fci.wfn", "water_dimer_ghost.fchk"],
+    [
+        "nh3_molden_pure.molden",
+        "o2_cc_pvtz_cart.fchk",
+        "he_spdfgh_virtual.fchk",
+        "lif_fci.wfn",
+        "water_dimer_ghost.fchk",
+    ],
 )
 def test_against_iodata(name):
     data = load_one(str(SAMPLES / name))
@@ -41,7 +47,7 @@ def test_high_angular_momenta_against_quadrature(momentum):
 def test_between_two_wavefunctions():
     """The overlap of a basis with a shifted copy is a block of that of both together."""
     one = random_wavefunction(2)
-    other = Wavefunction(one.atomic_numbers, one.positions + [0.3, -0.2, 0.5], one.shells, one.alpha)
+    other = Wavefunction(one.atomic_numbers, one.positions + np.array([0.3, -0.2, 0.5]), one.shells, one.alpha)
     n, atoms = one.n_basis, one.n_atoms
     moved = [Shell(s.atom + atoms, s.angular_momentum, s.pure, s.exponents, s.coefficients) for s in one.shells]
     both = Wavefunction(

@@ -37,10 +37,12 @@ class Field(Protocol):
     """
 
     @property
-    def quantity(self) -> str: ...
+    def quantity(self) -> str:
+        """What the values are."""
 
     @property
-    def unit(self) -> str: ...
+    def unit(self) -> str:
+        """Unit of the values."""
 
     def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
         """Evaluator for slabs of the lattice, or None where only points will do (skewed lattices)."""

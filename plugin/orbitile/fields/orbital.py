@@ -33,7 +33,7 @@ _TOLERANCE = {"single": 1e-6, "double": 1e-13}
 
 _SINGLE_SUFFICES = 8.0
 """Sums of terms that are larger than their result by this factor are formed in double precision where the device can,
-also for a result in single precision: rounding would show (about 1.2e-7 times that factor). Diffuse basis sets do it."""
+also for a result in single precision: rounding would show, about 1.2e-7 times that factor. Diffuse bases do it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +183,9 @@ def resolve(wavefunction: Wavefunction, name: str) -> Orbital | None:
         if occupied and unoccupied:
             have += f", homo-{len(occupied) - 1} to lumo+{len(unoccupied) - 1}"
         raise FieldError(f"field {name!r}: there is no such orbital; the file holds {have}")
-    return Orbital(wavefunction, spin, order[place], f"{name.split(':')[0].upper()}{of_spin} (orbital {order[place] + 1})")
+    return Orbital(
+        wavefunction, spin, order[place], f"{name.split(':')[0].upper()}{of_spin} (orbital {order[place] + 1})"
+    )
 
 
 def frontier_order(wavefunction: Wavefunction, spin: Spin, named: Spin | None = None) -> tuple[list[int], list[int]]:
@@ -220,7 +222,9 @@ def _sampled_maxima(primitives: MergedPrimitives, terms: NDArray[np.float64]) ->
     weight = np.add.reduceat(np.abs(terms), primitives.first_term[:-1]) * width**primitives.degree
     chosen = np.argpartition(weight, -min(_SAMPLED, len(weight)))[-_SAMPLED:]
     points = (primitives.centre[chosen, None] + width[chosen, None, None] * _STAR).reshape(-1, 3)
-    square = np.sum(points**2, axis=1)[:, None] + np.sum(primitives.centre**2, axis=1) - 2 * points @ primitives.centre.T
+    square = (
+        np.sum(points**2, axis=1)[:, None] + np.sum(primitives.centre**2, axis=1) - 2 * points @ primitives.centre.T
+    )
     point, primitive = np.nonzero(square * primitives.exponent < 40)
     near = points[point] - primitives.centre[primitive]
     radial = np.exp(-primitives.exponent[primitive] * np.einsum("nd,nd->n", near, near))

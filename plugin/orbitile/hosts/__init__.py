@@ -1,0 +1,1 @@
+"""Programs that Orbitile works inside of, one package each."""

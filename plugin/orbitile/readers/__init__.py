@@ -65,7 +65,9 @@ def load_volumes(path: str | PathLike[str]) -> tuple[Volume, ...]:
 def _checked_path(path: str | PathLike[str]) -> Path:
     file = Path(fspath(path)).expanduser()
     try:
-        if file.is_dir() and not any(file.match(p) for m in reader_modules().values() for p in getattr(m, "FOLDERS", ())):
+        if file.is_dir() and not any(
+            file.match(p) for m in reader_modules().values() for p in getattr(m, "FOLDERS", ())
+        ):
             raise FileError(f"{file}: is a folder, expected a file")
         if not file.exists():
             raise FileError(f"{file}: no such file{_neighbour(file)}")
@@ -104,9 +106,9 @@ def _wavefunction_reader(file: Path) -> ModuleType:
         binary = b"\0" in start
     else:
         binary = False
-    module = _by_name(file, "read")
-    if module is not None and not (binary and not getattr(module, "BINARY", False)):
-        return module
+    named = _by_name(file, "read")
+    if named is not None and (not binary or getattr(named, "BINARY", False)):
+        return named
     if _by_name(file, "read_volumes") is not None:
         raise FileError(f"{file.name}: holds a volume, not a wavefunction; read it with load_volumes")
     if binary:

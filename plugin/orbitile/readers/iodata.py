@@ -72,7 +72,15 @@ def read(path: Path) -> Wavefunction:
             data = load_one(str(path), fmt=format_name)
         except (LoadError, FileFormatError) as error:
             raise _translated(error, path, format_name) from error
-        except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, UnicodeError, MemoryError) as error:
+        except (
+            ValueError,
+            TypeError,
+            ArithmeticError,
+            LookupError,
+            AttributeError,
+            UnicodeError,
+            MemoryError,
+        ) as error:
             raise FileError(f"{path.name}: damaged {format_name} file ({type(error).__name__}: {error})") from error
     repairs = [_repair(str(w.message)) for w in caught if issubclass(w.category, LoadWarning)]
     try:
@@ -124,16 +132,18 @@ def _wavefunction(data: Any, path: Path, format_name: str, repairs: list[str]) -
     shells, order, signs = shells_and_order(data.obasis)
     coefficients = mo.coeffs[order] * signs[:, None]
     occupations = np.zeros(coefficients.shape[1]) if mo.occs is None else mo.occs
+    energies = np.empty(0) if mo.energies is None else mo.energies
+    labels = () if mo.irreps is None else tuple("" if str(label) == "??" else str(label) for label in mo.irreps)
     natural = bool(np.any(np.abs(occupations - np.round(occupations)) > 1e-5))
     if mo.kind == "restricted":
-        alpha, beta = Orbitals(coefficients, occupations, mo.energies, _labels(mo.irreps)), None
+        alpha, beta = Orbitals(coefficients, occupations, energies, labels), None
     else:
         alpha, beta = (
             Orbitals(
                 coefficients[:, part],
                 occupations[part],
-                None if mo.energies is None else mo.energies[part],
-                _labels(None if mo.irreps is None else mo.irreps[part]),
+                energies[part],
+                labels[part],
             )
             for part in (slice(0, mo.norba), slice(mo.norba, None))
         )
@@ -152,10 +162,6 @@ def _wavefunction(data: Any, path: Path, format_name: str, repairs: list[str]) -
     )
 
 
-def _labels(irreps: Any) -> tuple[str, ...] | None:
-    return None if irreps is None else tuple("" if str(label) == "??" else str(label) for label in irreps)
-
-
 def shells_and_order(basis: Any) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:
     """Shells of a basis of qc-iodata, and the order and signs that take its coefficients to our conventions."""
     shells: list[Shell] = []
@@ -163,7 +169,7 @@ def shells_and_order(basis: Any) -> tuple[tuple[Shell, ...], NDArray[np.intp], N
     signs: list[float] = []
     for general in basis.shells:
         for momentum, kind, column in zip(general.angmoms, general.kinds, general.coeffs.T, strict=True):
-            l, pure = int(momentum), kind == "p"  # noqa: E741
+            l, pure = int(momentum), kind == "p"
             shells.append(Shell(general.icenter, l, pure, general.exponents, column))
             try:
                 theirs = list(basis.conventions[l, str(kind)])

@@ -15,7 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..conventions import angular_normalization, cartesian_powers, n_components, pure_from_cartesian, radial_normalization
+from ..conventions import (
+    angular_normalization,
+    cartesian_powers,
+    n_components,
+    pure_from_cartesian,
+    radial_normalization,
+)
 from ..elements import SYMBOLS
 from ..errors import FileError
 from ..wavefunction import Orbitals, Shell, Wavefunction
@@ -65,7 +71,11 @@ def _wavefunction(trexio: Any, file: Any, path: Path) -> Wavefunction:
     def optional(name: str) -> Any:
         return getattr(trexio, f"read_{name}")(file) if getattr(trexio, f"has_{name}")(file) else None
 
-    for name, what in (("basis_type", "basis set"), ("mo_coefficient", "orbital coefficients"), ("nucleus_coord", "atoms")):
+    for name, what in (
+        ("basis_type", "basis set"),
+        ("mo_coefficient", "orbital coefficients"),
+        ("nucleus_coord", "atoms"),
+    ):
         if not getattr(trexio, f"has_{name}")(file):
             raise FileError(f"{path.name}: this TREXIO file holds no {what}, so there are no orbitals to show")
     kind = trexio.read_basis_type(file)
@@ -90,8 +100,8 @@ def _wavefunction(trexio: Any, file: Any, path: Path) -> Wavefunction:
         return Orbitals(
             coefficients[:, chosen],
             occupations[chosen],
-            None if energies is None else np.asarray(energies)[chosen],
-            None if symmetry is None else tuple(np.asarray(symmetry)[chosen]),
+            np.empty(0) if energies is None else np.asarray(energies)[chosen],
+            () if symmetry is None else tuple(np.asarray(symmetry)[chosen]),
         )
 
     charges = np.asarray(trexio.read_nucleus_charge(file), float)
@@ -116,7 +126,10 @@ def _shells(trexio: Any, file: Any, optional: Any) -> tuple[tuple[Shell, ...], N
     """Shells, and what takes the coefficients of the file to ours: order of the rows, factor of each row."""
     momenta = np.asarray(trexio.read_basis_shell_ang_mom(file))
     atoms = np.asarray(trexio.read_basis_nucleus_index(file))
-    exponents, contraction = np.asarray(trexio.read_basis_exponent(file)), np.asarray(trexio.read_basis_coefficient(file))
+    exponents, contraction = (
+        np.asarray(trexio.read_basis_exponent(file)),
+        np.asarray(trexio.read_basis_coefficient(file)),
+    )
     for name in ("basis_prim_factor", "basis_shell_factor"):
         factor = optional(name)
         if factor is not None:

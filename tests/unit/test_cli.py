@@ -1,0 +1,172 @@
+"""The command, as a newcomer types it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import orbitile as ob
+from orbitile.cli import main
+from tests.conftest import SAMPLES
+
+BENZENE = str(files("orbitile") / "data" / "benzene.molden")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Every test works in an empty folder, on the CPU."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
+
+
+def refused(capsys, *arguments: str) -> str:
+    """Run a command that must fail: exit status 2, one line, nothing written; returns the line."""
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert os.listdir(".") == []
+    return captured.err
+
+
+def test_info_for_people(capsys):
+    assert main(["info", BENZENE]) == 0
+    text = capsys.readouterr().out
+    assert "C6H6, 12 atoms" in text
+    assert re.search(r"^ +21 +-8\.95\d +2\.0000 .*HOMO$", text, re.MULTILINE)
+    assert re.search(r"^ +22 +3\.99\d +0\.0000 .*LUMO$", text, re.MULTILINE)
+    assert "(10 below; --all shows them)" in text
+    main(["info", BENZENE, "--all"])
+    assert "(10 below" not in capsys.readouterr().out
+
+
+def test_info_for_programs(capsys):
+    assert main(["info", str(SAMPLES / "ch3_hf_sto3g.fchk"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["formula"], found["charge"], found["multiplicity"]) == ("CH3", 0, 2)
+    homos = {o["spin"]: o["number"] for o in found["orbitals"] if o["frontier"] == "HOMO"}
+    assert homos == {"alpha": 5, "beta": 4}
+    assert len(found["atoms"]) == 4
+
+
+def test_info_notes_effective_core_potentials(capsys):
+    assert main(["info", str(SAMPLES / "monosilicic_acid_hf_lan.fchk")]) == 0
+    assert "effective core potentials on Si (10 electrons)" in capsys.readouterr().out
+
+
+def test_render(capsys):
+    assert main(["render", BENZENE, "lumo", "--quality", "coarse", "--size", "200x150", "-o", "lumo.png"]) == 0
+    assert capsys.readouterr().out == "lumo.png\n"
+    assert Image.open("lumo.png").size == (200, 150)
+
+
+def test_render_names_the_picture_after_file_and_field(capsys):
+    assert main(["render", BENZENE, "mo:7", "--quality", "coarse", "--size", "60x60", "--turn", "10,20,30"]) == 0
+    assert capsys.readouterr().out == "benzene-mo-7.png\n"
+    assert Path("benzene-mo-7.png").exists()
+
+
+def test_lengths_are_in_angstrom():
+    assert main(["volume", BENZENE, "homo", "--spacing", "0.3", "--margin", "2", "-o", "homo.npz"]) == 0
+    (volume,) = ob.load_volumes("homo.npz")
+    assert volume.lattice.spacings == pytest.approx(0.3 / 0.529177210903)
+    assert volume.lattice.origin[2] <= -2 / 0.529177210903
+    expected = ob.evaluate(ob.load(BENZENE), "homo", volume.lattice.points(), device="cpu")
+    assert np.abs(volume.values.ravel() - expected).max() < 1e-6
+
+
+def test_mesh():
+    assert main(["mesh", BENZENE, "homo", "--isovalue", "0.05", "--quality", "coarse", "-o", "homo.ply"]) == 0
+    assert Path("homo.ply").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["info", "benzne.molden"], "no such file"),
+        (["render", BENZENE, "hommo"], "Nearest match: homo"),
+        (["render", BENZENE, "mo:99"], "orbitals 1 to 31"),
+        (["render", BENZENE, "lumo+50"], "lumo+9"),
+        (["render", BENZENE, "--isovalue", "9"], "isovalue"),
+        (["render", BENZENE, "--isovalue", "-1"], "isovalue"),
+        (["render", BENZENE, "--isovalue", "nan"], "isovalue"),
+        (["render", BENZENE, "--size", "big"], "--size"),
+        (["render", BENZENE, "--colors", "red"], "--colors"),
+        (["render", BENZENE, "--colors", "red,blurple"], "blurple"),
+        (["render", BENZENE, "--turn", "1,2"], "--turn"),
+        (["render", BENZENE, "--opacity", "2"], "opacity"),
+        (["render", BENZENE, "--spacing", "0"], "spacing"),
+        (["render", BENZENE, "--spacing", "1e-5"], "would fit"),
+        (["render", BENZENE, "--device", "abacus"], "abacus"),
+        (["render", BENZENE, "-o", "no/such/folder.png"], "folder"),
+        (["volume", BENZENE, "-o", "homo.xyz"], ".cube"),
+        (["volume", BENZENE, "-o", "homo.ply"], "ply"),
+        (["mesh", BENZENE, "-o", "homo.cube"], "cube"),
+        (["info", str(SAMPLES / "cubegen_ch4_6points.cube")], "volume"),
+        (["info", str(SAMPLES / "water.xyz")], "not recognised"),
+        (["info", __file__], "not recognised"),
+        (["info", "/"], "folder"),
+    ],
+)
+def test_requests_that_cannot_be_met(capsys, arguments, words):
+    assert words in refused(capsys, *arguments)
+
+
+def test_debug_shows_the_traceback():
+    with pytest.raises(ob.OrbitileError):
+        main(["info", "missing.molden", "--debug"])
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["frobnicate"], ["volume", BENZENE], ["render", BENZENE, "--quality", "best"]]
+)
+def test_usage_errors(capsys, arguments):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert "usage: orbitile" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["info", "render", "volume", "mesh", "devices", "demo"])
+def test_help(capsys, command):
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+    assert caught.value.code == 0
+    assert "usage: orbitile " + command in capsys.readouterr().out
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+
+
+def test_devices_tells_what_works_and_why_not():
+    done = run("-m", "orbitile.cli", "devices")
+    assert done.returncode == 0
+    assert re.search(r"^  cpu +yes ", done.stdout, re.MULTILINE)
+    assert re.search(r"^  cuda +(yes|no) ", done.stdout, re.MULTILINE)
+    assert re.search(r"^  egl +(yes|no) ", done.stdout, re.MULTILINE)
+
+
+def test_standard_output_holds_the_result_alone():
+    done = run("-m", "orbitile.cli", "demo", "-o", "demo.png")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "demo.png\n", "")
+
+
+def test_importing_orbitile_loads_nothing_heavy():
+    done = run("-c", "import sys, orbitile; print(sorted({m.split('.')[0] for m in sys.modules}))")
+    assert not {"numpy", "scipy", "taichi", "OpenGL", "skimage", "iodata", "cclib", "PIL"} & set(eval(done.stdout))
+
+
+def test_public_names_are_what_they_say_whatever_is_imported_first():
+    program = "import orbitile.renderer.scene, orbitile.evaluation, orbitile as ob\n"
+    program += "assert all(callable(getattr(ob, n)) for n in ob.__all__ if n != '__version__')"
+    assert run("-c", program).returncode == 0

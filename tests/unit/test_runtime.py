@@ -1,0 +1,109 @@
+"""The choice of the device, in processes of their own: Taichi is initialised once in each."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from taichi_kernels import runtime
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+
+def test_a_driver_that_is_found_but_broken_is_survived_with_one_warning():
+    """The probe says there is CUDA, Taichi finds there is none."""
+    done = run(
+        "import warnings\n"
+        "from taichi_kernels import runtime\n"
+        "real = runtime.probe\n"
+        "runtime.probe = lambda name: runtime.Probe('cuda', True, 'broken') if name == 'cuda' else real(name)\n"
+        "runtime._initialise, initialise = (\n"
+        "    lambda name: 'it does not answer' if name == 'cuda' else initialise(name), runtime._initialise)\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    for _ in range(2):\n"
+        "        with runtime.session('auto') as name:\n"
+        "            print(name, len([w for w in caught if issubclass(w.category, RuntimeWarning)]))\n"
+    )
+    assert done.stdout == "cpu 1\ncpu 1\n", done.stderr
+
+
+def test_the_environment_decides_and_an_argument_overrides(monkeypatch):
+    monkeypatch.setenv("ORBITILE_DEVICE", "vulkan")
+    assert runtime.choose() == "vulkan"
+    assert runtime.choose("auto") == "vulkan"
+    assert runtime.choose("cpu") == "cpu"
+    monkeypatch.setenv("ORBITILE_DEVICE", "abacus")
+    with pytest.raises(runtime.DeviceUnavailable, match="abacus"):
+        runtime.choose()
+
+
+def test_auto_never_takes_software_vulkan(monkeypatch):
+    monkeypatch.delenv("ORBITILE_DEVICE", raising=False)
+    software = runtime.Probe("vulkan", True, "llvmpipe", software=True)
+    monkeypatch.setattr(
+        runtime, "probe", lambda name: software if name == "vulkan" else runtime.Probe(name, False, "no")
+    )
+    assert runtime.choose() == "cpu"
+    hardware = runtime.Probe("vulkan", True, "a GPU")
+    monkeypatch.setattr(
+        runtime, "probe", lambda name: hardware if name == "vulkan" else runtime.Probe(name, False, "no")
+    )
+    assert runtime.choose() == "vulkan"
+
+
+def test_a_device_without_double_precision_is_refused_by_name(monkeypatch):
+    monkeypatch.setattr(runtime, "probe", lambda name: runtime.Probe(name, True, "a small GPU", double=False))
+    with pytest.raises(runtime.DeviceUnavailable, match="double"), runtime.session("vulkan", "double"):
+        pass
+
+
+def test_a_missing_device_says_what_there_is(benzene):
+    if runtime.probe("cuda").available:
+        pytest.skip("there is CUDA here")
+    with pytest.raises(ob.OrbitileError, match=r"no NVIDIA driver.*Devices here:.*cpu"):
+        ob.evaluate(benzene, "homo", np.zeros((1, 3)), device="cuda")
+
+
+def test_nothing_is_printed():
+    done = run(
+        "import numpy as np, orbitile as ob\n"
+        "s = [ob.Shell(0, 0, False, [1.0], [1.0])]\n"
+        "w = ob.Wavefunction([1], [[0, 0, 0]], s, ob.Orbitals([[1.0]], [1.0]))\n"
+        "ob.compute(w, 'homo', ob.Lattice.around(w, 0.5, 2.0), device='cpu')\n"
+    )
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("points", "words"),
+    [
+        ([1, 2, 3], "shape"),
+        ([[1, 2]], "shape"),
+        ("abc", "numbers"),
+        ([[1, 2, np.nan]], "finite"),
+        ([[1e9, 0, 0]], "1e7"),
+    ],
+)
+def test_points_that_are_none(benzene, points, words):
+    with pytest.raises(ob.OrbitileError, match=words):
+        ob.evaluate(benzene, "homo", points)
+
+
+@pytest.mark.parametrize("field", ["", "homo+x", "mo:", "mo:x", "density of states", 5, None])
+def test_fields_that_are_none(benzene, field):
+    with pytest.raises(ob.OrbitileError, match="field"):
+        ob.evaluate(benzene, field, np.zeros((1, 3)))
+
+
+def test_other_arguments_that_do_not_fit(benzene):
+    lattice = ob.Lattice.around(benzene, 1.0, 2.0)
+    with pytest.raises(ob.OrbitileError, match="precision"):
+        ob.compute(benzene, "homo", lattice, precision="half")
+    with pytest.raises(ob.OrbitileError, match="wavefunction"):
+        ob.compute("benzene.molden", "homo", lattice)
+    assert ob.evaluate(benzene, "homo", np.zeros((0, 3))).shape == (0,)
