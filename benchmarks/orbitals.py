@@ -49,6 +49,23 @@ def median_time(call: Callable[[], object], repeats: int) -> float:
     return float(np.median(times))
 
 
+def extra_memory(call: Callable[[], object]) -> float:
+    """Largest resident memory in MB while a call runs, beyond what was resident before it; NaN where Linux is not.
+
+    For the first call of a process that includes the compiler and the kernels.
+    """
+    status = Path("/proc/self/status")
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the peak so far
+        before = status.read_text(encoding="ascii")
+        call()
+        after = status.read_text(encoding="ascii")
+    except OSError:
+        return float("nan")
+    kilobytes = [int(text.split(f"{name}:")[1].split()[0]) for text, name in ((before, "VmRSS"), (after, "VmHWM"))]
+    return (kilobytes[1] - kilobytes[0]) / 1024
+
+
 class Reference:
     """Values in float64 at random points of a lattice, from PySCF where it is installed, else from our own oracle."""
 
@@ -84,10 +101,17 @@ def ours(
         return ob.compute(wavefunction, "homo", lattice, device=device, precision=precision)
 
     begin = time.perf_counter()
-    error = reference.error(call().values)
+    extra = extra_memory(call)
     first = time.perf_counter() - begin
-    rows = [
-        {"program": f"Orbitile {device} {precision}", "seconds": median_time(call, 15), "error": error, "first": first}
+    error = reference.error(call().values)
+    rows: list[dict[str, Any]] = [
+        {
+            "program": f"Orbitile {device} {precision}",
+            "seconds": median_time(call, 15),
+            "error": error,
+            "first": first,
+            "extra_MB": extra,
+        }
     ]
     if device != "cpu":
 
@@ -159,7 +183,9 @@ def main() -> None:
 
     print(f"{date.today()}, " + "; ".join(runtime.probe(name).detail for name in options.devices.split(",")))
     rows = []
-    print(f"{'system':<8}{'program':<34}{'ms':>11}{'Mpoints/s':>12}{'max error':>12}{'first call s':>14}")
+    print(
+        f"{'system':<8}{'program':<34}{'ms':>11}{'Mpoints/s':>12}{'max error':>12}{'first call s':>14}{'extra MB':>10}"
+    )
     for device in options.devices.split(","):  # one device after the other: Taichi holds one at a time
         for name in options.systems.split(","):
             path = options.data / f"{name}.molden"
@@ -178,7 +204,7 @@ def main() -> None:
             for row in found:
                 row |= {"system": NAMES[name], "points": lattice.n_points, "reference": reference.source}
                 speed = lattice.n_points / row["seconds"] / 1e6
-                first = f"{row['first']:14.2f}" if "first" in row else ""
+                first = f"{row['first']:14.2f}{row['extra_MB']:10.0f}" if "first" in row else ""
                 print(
                     f"{row['system']:<8}{row['program']:<34}{row['seconds'] * 1e3:11.3f}{speed:12.3f}"
                     f"{row['error']:12.1e}{first}",

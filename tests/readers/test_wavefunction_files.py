@@ -217,3 +217,19 @@ def test_a_coefficient_that_is_not_a_number(tmp_path, name):
     path.write_text(text[: number.start()] + "NaN" + text[number.end() :])
     with pytest.raises(ob.OrbitileError):
         ob.load(path)
+
+
+def test_our_overlap_stands_in_for_that_of_iodata(monkeypatch):
+    """And only while a file is read."""
+    from iodata.formats import molden
+
+    from orbitile.readers import iodata
+
+    calls = []
+    original = molden._is_normalized_properly
+    monkeypatch.setattr(iodata, "orbital_norms", lambda *arguments: calls.append(1) or np.ones(1))
+    monkeypatch.setattr(molden, "compute_overlap", lambda *arguments: pytest.fail("the slow overlap was computed"))
+    with pytest.raises(ConventionError):  # as written it is not normalised, and our stand-in said that it was
+        ob.load(SAMPLES / "nh3_orca.molden")
+    assert calls
+    assert molden._is_normalized_properly is original
