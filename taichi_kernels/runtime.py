@@ -129,6 +129,11 @@ def session(request: str | None = None, precision: str = "single") -> Iterator[s
         yield _state.device
 
 
+def running() -> str | None:
+    """Name of the device that Taichi runs on in this process, None before the first session."""
+    return _state.device
+
+
 def generation() -> int:
     """Number that changes whenever Taichi is initialised anew, and arrays on the device are lost."""
     return _state.generation

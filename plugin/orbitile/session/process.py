@@ -1,0 +1,137 @@
+"""The worker process: `python -m orbitile.session.process ADDRESS FOLDER`, started by `orbitile.session.worker`.
+
+It connects to the address, with the key on its standard input, and answers requests one after the other; a thread
+listens meanwhile, so that a request can be withdrawn while it is computed. When the connection ends, so does the
+process.
+"""
+
+from __future__ import annotations
+
+import queue
+import sys
+import threading
+import time
+from collections import OrderedDict
+from multiprocessing.connection import Client, Connection
+from pathlib import Path
+from typing import Any
+
+from ..errors import Cancelled, OrbitileError
+from ..evaluation import compute, default_isovalue, enclosing_lattice
+from ..readers import load
+from ..surface import isosurface
+from ..wavefunction import Wavefunction
+from .request import Request, Sample, put_sample
+
+_KEPT = 8
+"""Wavefunctions kept in memory."""
+
+
+class WavefunctionCache:
+    """Wavefunctions by file, read again when the file has changed."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[tuple[str, int, int], Wavefunction] = OrderedDict()
+
+    def get(self, path: str) -> Wavefunction:
+        """The wavefunction in a file."""
+        try:
+            status = Path(path).stat()
+            key = (path, status.st_mtime_ns, status.st_size)
+        except (OSError, ValueError):
+            return load(path)  # which says what is wrong
+        if key not in self._held:
+            self._held[key] = load(path)
+            while len(self._held) > _KEPT:
+                self._held.popitem(last=False)
+        self._held.move_to_end(key)
+        return self._held[key]
+
+
+def sample(request: Request, cache: WavefunctionCache, progress: Any = None, cancelled: Any = None) -> Sample:
+    """Answer a request in this process.
+
+    Raises
+    ------
+    OrbitileError
+        When it cannot be met, or is withdrawn.
+    """
+    from taichi_kernels import runtime
+
+    begin = time.perf_counter()
+    wavefunction = cache.get(request.path)
+    isovalue = request.isovalue
+    if isovalue is None:
+        isovalue = default_isovalue(wavefunction, request.field, request.share, device=request.device)
+    lattice = enclosing_lattice(wavefunction, request.field, isovalue, quality=request.quality)
+    volume = compute(
+        wavefunction,
+        request.field,
+        lattice,
+        device=request.device,
+        precision=request.precision,
+        progress=progress,
+        cancelled=cancelled,
+    )
+    if cancelled is not None and cancelled():
+        raise Cancelled("cancelled")
+    surface = isosurface(volume, isovalue)
+    return Sample(request, volume, surface, isovalue, runtime.running() or "", time.perf_counter() - begin)
+
+
+def serve(connection: Connection, folder: str) -> None:
+    """Answer requests until the connection ends."""
+    waiting: queue.SimpleQueue[tuple[int, dict[str, Any]] | None] = queue.SimpleQueue()
+    withdrawn: set[int] = set()
+    listener = threading.Thread(target=_listen, args=(connection, waiting, withdrawn), daemon=True)
+    listener.start()
+    cache = WavefunctionCache()
+    while (item := waiting.get()) is not None:
+        number, message = item
+        try:
+            if number in withdrawn:
+                raise Cancelled("cancelled")
+            done = sample(
+                Request(**message),
+                cache,
+                lambda share, number=number: connection.send(("progress", number, share)),
+                lambda number=number: number in withdrawn,
+            )
+            answer = ("done", number, put_sample(done, folder, number))
+        except Cancelled:
+            answer = ("cancelled", number, None)
+        except OrbitileError as error:
+            answer = ("refused", number, str(error))
+        except MemoryError:
+            answer = ("refused", number, "the worker has no memory left for this; choose a coarser quality")
+        except Exception as error:  # whatever else goes wrong is told, and the next request is served
+            answer = ("refused", number, f"defect in the worker: {type(error).__name__}: {error}")
+        withdrawn.discard(number)
+        connection.send(answer)
+
+
+def _listen(connection: Connection, waiting: Any, withdrawn: set[int]) -> None:
+    try:
+        while True:
+            kind, number, message = connection.recv()
+            if kind == "sample":
+                waiting.put((number, message))
+            elif kind == "withdraw":
+                withdrawn.add(number)
+    except (EOFError, OSError):
+        waiting.put(None)
+
+
+def main() -> None:
+    """Connect and serve."""
+    address, folder = sys.argv[1:3]
+    key = bytes.fromhex(sys.stdin.readline().strip())
+    try:
+        with Client(address, authkey=key) as connection:
+            serve(connection, folder)
+    except (EOFError, OSError):
+        pass  # the other side has gone: there is nobody to tell
+
+
+if __name__ == "__main__":
+    main()

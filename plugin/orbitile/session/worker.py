@@ -1,0 +1,227 @@
+"""Computing in a process of its own, so that a crash, a fault of the GPU or a hung driver never takes the host along."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from multiprocessing.connection import Connection, Listener
+from pathlib import Path
+from typing import Any
+
+from ..errors import Cancelled, OrbitileError
+from .request import Request, Sample, take_sample
+
+_PATIENCE = 60.0
+"""Seconds that a worker may take to start and connect."""
+
+
+class WorkerError(OrbitileError):
+    """The worker process could not be started, or died."""
+
+
+class Worker:
+    """One worker process, started at the first request and replaced after it has died.
+
+    Parameters
+    ----------
+    python : str, optional
+        Interpreter to run it with, when not the one of this process: one that has Taichi.
+    """
+
+    def __init__(self, python: str | None = None) -> None:
+        self.python = python or _interpreter()
+        self._lock = threading.RLock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        self._pending: dict[int, tuple[Request, Future[Sample], Callable[[float], None] | None]] = {}
+        self._number = 0
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def submit(self, request: Request, progress: Callable[[float], None] | None = None) -> Future[Sample]:
+        """Ask for a sample; `progress` is called from another thread with the share that is done.
+
+        Returns
+        -------
+        Future
+            Its exception is an `OrbitileError`: what was wrong with the request, or how the worker ended.
+        """
+        future: Future[Sample] = Future()
+        with self._lock:
+            self._number += 1
+            number = self._number
+            self._pending[number] = (request, future, progress)
+        future.add_done_callback(lambda done: self._withdraw(number) if done.cancelled() else None)
+        threading.Thread(target=self._send, args=(number, request), daemon=True).start()
+        return future
+
+    @property
+    def process_id(self) -> int | None:
+        """Process number of the worker, while it runs."""
+        with self._lock:
+            return None if self._process is None or self._process.poll() is not None else self._process.pid
+
+    def close(self) -> None:
+        """End the worker process; pending requests fail."""
+        with self._lock:
+            process, connection, folder = self._process, self._connection, self._folder
+            self._process = self._connection = self._folder = None
+        if connection is not None:
+            connection.close()
+        if process is not None:
+            try:
+                process.wait(timeout=1)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._fail_all("the worker was closed")
+        if folder is not None:
+            folder.cleanup()
+
+    def _send(self, number: int, request: Request) -> None:
+        try:
+            with self._lock:
+                if number not in self._pending:
+                    return
+                if self._connection is None:
+                    self._start()
+                assert self._connection is not None  # _start raises otherwise
+                self._connection.send(("sample", number, request.message()))
+        except OrbitileError as error:
+            self._finish(number, error)
+        except (OSError, ValueError) as error:
+            self._finish(number, WorkerError(f"the worker cannot be reached ({error}); the next request starts another"))
+
+    def _withdraw(self, number: int) -> None:
+        with self._lock:
+            self._pending.pop(number, None)
+            if self._connection is not None:
+                try:
+                    self._connection.send(("withdraw", number, None))
+                except (OSError, ValueError):
+                    pass  # it has died, and with it the request
+
+    def _start(self) -> None:
+        self._folder = self._folder or tempfile.TemporaryDirectory(prefix="orbitile-", dir=_shared_memory())
+        key = secrets.token_bytes(32)
+        with Listener(family=_FAMILY, authkey=key) as listener:
+            command = [self.python, "-m", "orbitile.session.process", str(listener.address), self._folder.name]
+            try:
+                process = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()
+                )
+            except OSError as error:
+                raise WorkerError(f"the worker cannot be started with {self.python} ({error.strerror})") from error
+            assert process.stdin is not None  # it is a pipe
+            try:
+                process.stdin.write(key.hex().encode() + b"\n")
+                process.stdin.flush()
+                self._connection = _accepted(listener, process)
+            except BaseException:
+                process.kill()
+                raise
+        self._process = process
+        threading.Thread(target=self._receive, args=(self._connection, process), daemon=True).start()
+
+    def _receive(self, connection: Connection, process: subprocess.Popen[bytes]) -> None:
+        try:
+            while True:
+                self._answer(*connection.recv())
+        except (EOFError, OSError):
+            pass  # the worker has ended
+        with self._lock:
+            if self._connection is not connection:
+                return  # closed on purpose
+            self._connection = self._process = None
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        self._fail_all(f"the worker process ended unexpectedly ({_death(process)}); the next request starts another")
+
+    def _answer(self, kind: str, number: int, message: Any) -> None:
+        with self._lock:
+            found = self._pending.get(number)
+        if kind == "progress":
+            if found is not None and found[2] is not None:
+                found[2](message)
+        elif kind == "done":
+            if found is None:  # withdrawn meanwhile
+                for path, *_ in message["arrays"].values():
+                    Path(path).unlink(missing_ok=True)
+            else:
+                self._finish(number, take_sample(found[0], message))
+        elif kind == "refused":
+            self._finish(number, OrbitileError(message))
+        else:
+            self._finish(number, Cancelled("cancelled"))
+
+    def _finish(self, number: int, result: Sample | OrbitileError) -> None:
+        with self._lock:
+            found = self._pending.pop(number, None)
+        if found is None or not found[1].set_running_or_notify_cancel():
+            return
+        if isinstance(result, OrbitileError):
+            found[1].set_exception(result)
+        else:
+            found[1].set_result(result)
+
+    def _fail_all(self, why: str) -> None:
+        with self._lock:
+            numbers = list(self._pending)
+        for number in numbers:
+            self._finish(number, WorkerError(why))
+
+
+_FAMILY = "AF_PIPE" if sys.platform == "win32" else "AF_UNIX"
+
+
+def _interpreter() -> str:
+    """This Python; where a host embeds it and `sys.executable` is the host, the one of its environment."""
+    if Path(sys.executable or "").name.lower().startswith("python"):
+        return sys.executable
+    for name in ("python3", "python", "python.exe"):
+        candidate = Path(sys.prefix) / ("" if name.endswith(".exe") else "bin") / name
+        if candidate.exists():
+            return str(candidate)
+    return sys.executable or "python3"
+
+
+def _environment() -> dict[str, str]:
+    """Our own packages come first on the path of the worker, wherever they were imported from."""
+    roots = [str(Path(__file__).parents[2]), str(Path(__file__).parents[3])]
+    path = os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def _shared_memory() -> str | None:
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+def _accepted(listener: Listener, process: subprocess.Popen[bytes]) -> Connection:
+    """The connection of the worker, or an error if it ends or is silent instead."""
+    accepted: list[Connection] = []
+    waiting = threading.Thread(target=lambda: accepted.append(listener.accept()), daemon=True)
+    waiting.start()
+    for _ in range(int(_PATIENCE / 0.05)):
+        waiting.join(0.05)
+        if accepted:
+            return accepted[0]
+        if process.poll() is not None:
+            raise WorkerError(f"the worker did not start ({_death(process)})")
+    raise WorkerError(f"the worker did not answer within {_PATIENCE:g} s")
+
+
+def _death(process: subprocess.Popen[bytes]) -> str:
+    """How a process ended, with the last line it wrote to standard error."""
+    code = process.poll()
+    how = "still running" if code is None else f"signal {-code}" if code < 0 else f"exit status {code}"
+    if process.stderr is None or code is None:
+        return how
+    lines = [line for line in process.stderr.read().decode(errors="replace").splitlines() if line.strip()]
+    return f"{how}: {lines[-1].strip()[:200]}" if lines else how
