@@ -97,7 +97,7 @@ def serve(connection: Connection, folder: str) -> None:
                 lambda share, number=number: connection.send(("progress", number, share)),
                 lambda number=number: number in withdrawn,
             )
-            answer = ("done", number, put_sample(done, folder, number))
+            answer: tuple[str, int, Any] = ("done", number, put_sample(done, folder, number))
         except Cancelled:
             answer = ("cancelled", number, None)
         except OrbitileError as error:

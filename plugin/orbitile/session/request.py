@@ -1,7 +1,7 @@
 """What a host asks of a worker, and what comes back.
 
-Requests travel as plain dictionaries, since the worker may run under another Python with another NumPy; arrays travel in
-files of a private folder, in shared memory where the system has it.
+Requests travel as plain dictionaries, since the worker may run under another Python with another NumPy; arrays travel
+in files of a private folder, in shared memory where the system has it.
 """
 
 from __future__ import annotations
@@ -116,9 +116,7 @@ def take_sample(request: Request, message: dict[str, Any]) -> Sample:
     return Sample(
         request,
         Volume(arrays["values"], lattice, quantity, unit),
-        Surface(
-            arrays["vertices"], arrays["faces"], arrays["normals"], arrays["phases"], isovalue, quantity, unit
-        ),
+        Surface(arrays["vertices"], arrays["faces"], arrays["normals"], arrays["phases"], isovalue, quantity, unit),
         isovalue,
         message["device"],
         message["seconds"],

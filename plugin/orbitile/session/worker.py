@@ -1,7 +1,8 @@
-"""Computing in a process of its own, so that a crash, a fault of the GPU or a hung driver never takes the host along."""
+"""Computing in a process of its own: a crash, a fault of the GPU or a hung driver never takes the host along."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import subprocess
@@ -95,16 +96,16 @@ class Worker:
         except OrbitileError as error:
             self._finish(number, error)
         except (OSError, ValueError) as error:
-            self._finish(number, WorkerError(f"the worker cannot be reached ({error}); the next request starts another"))
+            self._finish(
+                number, WorkerError(f"the worker cannot be reached ({error}); the next request starts another")
+            )
 
     def _withdraw(self, number: int) -> None:
         with self._lock:
             self._pending.pop(number, None)
             if self._connection is not None:
-                try:
+                with contextlib.suppress(OSError, ValueError):  # it has died, and with it the request
                     self._connection.send(("withdraw", number, None))
-                except (OSError, ValueError):
-                    pass  # it has died, and with it the request
 
     def _start(self) -> None:
         self._folder = self._folder or tempfile.TemporaryDirectory(prefix="orbitile-", dir=_shared_memory())
@@ -113,7 +114,11 @@ class Worker:
             command = [self.python, "-m", "orbitile.session.process", str(listener.address), self._folder.name]
             try:
                 process = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    env=_environment(),
                 )
             except OSError as error:
                 raise WorkerError(f"the worker cannot be started with {self.python} ({error.strerror})") from error
@@ -182,7 +187,7 @@ _FAMILY = "AF_PIPE" if sys.platform == "win32" else "AF_UNIX"
 
 
 def _interpreter() -> str:
-    """This Python; where a host embeds it and `sys.executable` is the host, the one of its environment."""
+    """The Python of this process; where a host embeds it and `sys.executable` is the host, the one of its environment."""
     if Path(sys.executable or "").name.lower().startswith("python"):
         return sys.executable
     for name in ("python3", "python", "python.exe"):

@@ -1,0 +1,125 @@
+"""What PyMOL is made to show: molecules, maps, surfaces. Here, and only here, lengths become Angstrom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...elements import SYMBOLS
+from ...surface import Surface, lobe
+from ...units import angstrom
+from ...volume import Volume
+from ...wavefunction import Wavefunction
+
+Colour = tuple[float, float, float]
+
+_MARK = "orbitile:"
+"""Begins the title of an object that was loaded from a wavefunction; the rest is the path of its file. A title stays
+with an object when it is renamed, and in a saved session."""
+
+_BEGIN, _END, _VERTEX, _NORMAL, _COLOR, _TRIANGLES = 2.0, 3.0, 4.0, 5.0, 6.0, 4.0  # of pymol.cgo
+
+
+def add_molecule(cmd: Any, name: str, wavefunction: Wavefunction) -> None:
+    """Load the atoms of a wavefunction as an object that remembers the file they came from."""
+    real = wavefunction.atomic_numbers > 0
+    numbers, positions = wavefunction.atomic_numbers[real], wavefunction.positions[real] / angstrom
+    lines = [str(len(numbers)), wavefunction.title.replace("\n", " ")]
+    lines += [f"{SYMBOLS[n]} {x:.8f} {y:.8f} {z:.8f}" for n, (x, y, z) in zip(numbers, positions, strict=True)]
+    cmd.load_raw("\n".join(lines) + "\n", "xyz", name, 1, zoom=0)
+    cmd.set_title(name, 1, _MARK + wavefunction.source)
+    cmd.show_as("sticks spheres", name)
+    for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
+        cmd.set(setting, value, name)
+
+
+def source_of(cmd: Any, name: str) -> str | None:
+    """File of the wavefunction that an object was loaded from, or None."""
+    title = str(cmd.get_title(name, 1) or "")
+    return title[len(_MARK) :] if title.startswith(_MARK) else None
+
+
+def molecules(cmd: Any) -> list[str]:
+    """Names of the objects that have a wavefunction."""
+    return [name for name in cmd.get_names_of_type("object:molecule") if source_of(cmd, name) is not None]
+
+
+def put_map(cmd: Any, name: str, volume: Volume) -> None:
+    """Make or replace a map. Values of a map of equal lattice are written into its own memory.
+
+    PyMOL's bricks are orthogonal; other lattices go through an MRC file in memory.
+    """
+    lattice = volume.lattice
+    values = np.asarray(volume.values, np.float32)
+    if np.array_equal(lattice.axes, np.diag(np.diag(lattice.axes))) and np.all(np.diag(lattice.axes) > 0):
+        origin, spacing = lattice.origin / angstrom, np.diag(lattice.axes) / angstrom
+        if _written_in_place(cmd, name, values, origin, spacing):
+            return
+        from chempy.brick import Brick
+
+        cmd.delete(name)
+        cmd.load_brick(Brick.from_numpy(values, spacing.tolist(), origin.tolist()), name, 1, zoom=0)
+        return
+    cmd.delete(name)
+    normalize = cmd.get("normalize_ccp4_maps")
+    cmd.set("normalize_ccp4_maps", 0)
+    try:
+        cmd.load_raw(_mrc_bytes(volume), "mrc", name, 1, zoom=0)
+    finally:
+        cmd.set("normalize_ccp4_maps", normalize)
+
+
+def _mrc_bytes(volume: Volume) -> bytes:
+    from tempfile import TemporaryDirectory
+
+    from ...exporters import save
+
+    with TemporaryDirectory(prefix="orbitile-") as folder:
+        path = Path(folder) / "map.mrc"
+        save(volume, path)
+        return path.read_bytes()
+
+
+def _written_in_place(
+    cmd: Any, name: str, values: NDArray[np.float32], origin: NDArray[np.float64], spacing: NDArray[np.float64]
+) -> bool:
+    if name not in cmd.get_names_of_type("object:map"):
+        return False
+    low, high = (np.array(corner) for corner in cmd.get_extent(name))
+    if not np.allclose(low, origin, atol=1e-4) or not np.allclose(
+        high, origin + spacing * (np.array(values.shape) - 1), atol=1e-4
+    ):
+        return False
+    try:
+        field = cmd.get_volume_field(name, 1, 0)
+        if field.shape != values.shape or not field.flags.writeable:
+            return False
+        field[...] = values
+    except (AttributeError, ValueError, RuntimeError, TypeError):  # marked experimental: any release may change it
+        return False
+    return True
+
+
+def put_surface(cmd: Any, name: str, surface: Surface, colours: tuple[Colour, Colour], transparency: float) -> None:
+    """Make or replace a surface of two colours, as a compiled graphics object."""
+    parts = [[*_drawn(lobe(surface, phase), colour)] for phase, colour in zip((1, -1), colours, strict=True)]
+    cmd.delete(name)
+    cmd.load_cgo([value for part in parts for value in part], name, 1, zoom=0)
+    cmd.set("cgo_transparency", transparency, name)
+
+
+def _drawn(surface: Surface, colour: Colour) -> list[float]:
+    """Drawing instructions of one phase: colour, then normal and position of each corner of each triangle."""
+    if len(surface.faces) == 0:
+        return []
+    corners = surface.faces.reshape(-1)
+    code = np.empty((len(corners), 8), np.float32)
+    code[:, 0], code[:, 4] = _NORMAL, _VERTEX
+    code[:, 1:4] = surface.normals[corners]
+    code[:, 5:8] = surface.vertices[corners] / angstrom
+    head = [_BEGIN, _TRIANGLES, _COLOR, *colour]
+    instructions: list[float] = head + code.reshape(-1).tolist() + [_END]
+    return instructions

@@ -1,0 +1,564 @@
+"""The commands of Orbitile in PyMOL. No Qt here: they work in `pymol -c` and `pymol2` as at the prompt."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pymol import CmdException
+from pymol import cmd as global_cmd
+
+from ...errors import OrbitileError
+from ...exporters import save
+from ...fields import field_names, resolve
+from ...information import as_text
+from ...lattice import QUALITIES
+from ...readers import load
+from ...session.process import WavefunctionCache, sample
+from ...session.request import Request, Sample
+from ...session.shown import NEGATIVE, POSITIVE, SampleCache, Shown, object_name
+from ...surface import isosurface
+from ...wavefunction import Wavefunction
+from . import adapter
+
+
+class _State:
+    """What Orbitile shows in one PyMOL."""
+
+    def __init__(self) -> None:
+        self.shown: dict[str, Shown] = {}
+        self.device = "auto"
+        self.samples = SampleCache()
+        self.wavefunctions = WavefunctionCache()
+
+
+def state_of(cmd: Any) -> _State:
+    """What Orbitile shows in the PyMOL that a `cmd` belongs to; it lives and dies with that instance."""
+    owner = cmd._pymol
+    if not hasattr(owner, "_orbitile"):
+        owner._orbitile = _State()
+    state: _State = owner._orbitile
+    return state
+
+
+def _command(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Errors of ours become PyMOL's, which prints them in one line."""
+
+    @functools.wraps(function)
+    def command(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return function(*arguments, **keywords)
+        except OrbitileError as error:
+            raise CmdException(str(error)) from error
+
+    return command
+
+
+@_command
+def orb_load(filename: str, name: str = "", quiet: int = 1, *, _self: Any = global_cmd) -> str:
+    """
+    DESCRIPTION
+
+        Load the output of a quantum-chemistry program: the molecule appears as an object that knows its orbitals.
+
+    USAGE
+
+        orb_load filename [, name ]
+
+    ARGUMENTS
+
+        filename = string: Molden, fchk, mkl, wfn, wfx, mwfn, TREXIO, or a log with basis set and orbital coefficients
+
+        name = string: name of the object {default: name of the file}
+
+    EXAMPLE
+
+        orb_load benzene.molden
+        orb_mo benzene, homo
+
+    See Also
+    --------
+        orb_info, orb_mo, orb_field
+    """  # noqa: D400 - the layout of PyMOL's help
+    path = Path(_unquoted(filename)).expanduser().resolve()
+    wavefunction = load(path)
+    wanted: str = _self.get_legal_name(_unquoted(name) or path.name.split(".")[0])
+    adapter.add_molecule(_self, wanted, wavefunction)
+    if not int(quiet):
+        print(f' Orbitile: "{wanted}", {wavefunction.kind} orbitals; "orb_mo {wanted}, homo" shows one')
+    return wanted
+
+
+@_command
+def orb_info(name: str = "", all: int = 0, quiet: int = 0, *, _self: Any = global_cmd) -> str:
+    """
+    DESCRIPTION
+
+        Print atoms, basis set and the table of orbitals of a molecule.
+
+    USAGE
+
+        orb_info [ name [, all ]]
+
+    ARGUMENTS
+
+        name = string: an object loaded by orb_load {default: the only one}
+
+        all = 0/1: all orbitals, not only those near the HOMO {default: 0}
+
+    See Also
+    --------
+        orb_load, orb_mo
+    """  # noqa: D400 - the layout of PyMOL's help
+    text = as_text(_wavefunction(_self, _molecule(_self, name)), everything=bool(int(all)))
+    if not int(quiet):
+        print(text)
+    return text
+
+
+@_command
+def orb_field(
+    name: str,
+    field: str,
+    isovalue: float | str = "",
+    quality: str = "medium",
+    quiet: int = 1,
+    *,
+    _self: Any = global_cmd,
+) -> str:
+    """
+    DESCRIPTION
+
+        Show a field of a molecule: a map, and a surface of two colours.
+
+    USAGE
+
+        orb_field name, field [, isovalue [, quality ]]
+
+    ARGUMENTS
+
+        name = string: an object loaded by orb_load
+
+        field = string: homo, lumo, homo-1, lumo+1, mo:17, mo:17:beta
+
+        isovalue = float: in atomic units {default: the surface encloses 90 percent}
+
+        quality = coarse, medium or fine: spacing 0.25, 0.15 or 0.075 Angstrom {default: medium}
+
+    EXAMPLE
+
+        orb_field benzene, homo-1, 0.03, fine
+
+    See Also
+    --------
+        orb_mo, orb_iso, orb_color, orb_next
+    """  # noqa: D400 - the layout of PyMOL's help
+    state, molecule = state_of(_self), _molecule(_self, name)
+    wavefunction = _wavefunction(_self, molecule)
+    wanted = _unquoted(field).strip().lower()
+    resolve(wavefunction, wanted)
+    if quality not in QUALITIES:
+        raise OrbitileError(f"quality: expected {', '.join(QUALITIES)}, got {quality!r}")
+    value = None if str(isovalue).strip() == "" else _positive("isovalue", isovalue)
+    request = Request(_source(_self, molecule), wanted, quality, value, device=state.device)
+    found = state.samples.get(request, functools.partial(_sampled, state))
+    shown = Shown(molecule, request, found.isovalue)
+    base = _show(_self, shown, found)
+    if not int(quiet):
+        print(f' Orbitile: "{base}", {found.volume.quantity}, isovalue {found.isovalue:.4g} {found.volume.unit}')
+    return base
+
+
+@_command
+def orb_mo(
+    name: str = "",
+    orbital: str = "homo",
+    isovalue: float | str = "",
+    quality: str = "medium",
+    quiet: int = 1,
+    *,
+    _self: Any = global_cmd,
+) -> str:
+    """
+    DESCRIPTION
+
+        Show a molecular orbital: a map, and a surface of two colours.
+
+    USAGE
+
+        orb_mo [ name [, orbital [, isovalue [, quality ]]]]
+
+    ARGUMENTS
+
+        name = string: an object loaded by orb_load {default: the only one}
+
+        orbital = string: homo, lumo, homo-1, lumo+1, or a number counted from 1; with :alpha or :beta {default: homo}
+
+        isovalue = float: in atomic units {default: the surface encloses 90 percent of the electron}
+
+        quality = coarse, medium or fine: spacing 0.25, 0.15 or 0.075 Angstrom {default: medium}
+
+    EXAMPLE
+
+        orb_mo benzene, lumo
+        orb_mo benzene, 17:beta, 0.03
+
+    See Also
+    --------
+        orb_load, orb_next, orb_prev, orb_iso, orb_field
+    """  # noqa: D400 - the layout of PyMOL's help
+    wanted = _unquoted(str(orbital)).strip().lower()
+    if wanted[:1].isdigit():
+        wanted = f"mo:{wanted}"
+    shown: str = orb_field(_molecule(_self, name), wanted, isovalue, quality, quiet, _self=_self)
+    return shown
+
+
+@_command
+def orb_iso(isovalue: float | str, name: str = "", quiet: int = 1, *, _self: Any = global_cmd) -> None:
+    """
+    DESCRIPTION
+
+        Change the isovalue of a surface that is shown.
+
+    USAGE
+
+        orb_iso isovalue [, name ]
+
+    ARGUMENTS
+
+        isovalue = float: in atomic units
+
+        name = string: the surface {default: the one shown last}
+
+    See Also
+    --------
+        orb_mo, orb_color
+    """  # noqa: D400 - the layout of PyMOL's help
+    state, base = state_of(_self), _surface(_self, name)
+    shown = replace(state.shown[base], isovalue=_positive("isovalue", isovalue))
+    found = state.samples.get(shown.request, functools.partial(_sampled, state))
+    _show(_self, shown, found, base)
+
+
+@_command
+def orb_color(
+    positive: str = "", negative: str = "", transparency: float | str = "", name: str = "", *, _self: Any = global_cmd
+) -> None:
+    """
+    DESCRIPTION
+
+        Change colours and transparency of a surface that is shown.
+
+    USAGE
+
+        orb_color [ positive [, negative [, transparency [, name ]]]]
+
+    ARGUMENTS
+
+        positive, negative = string: colours of PyMOL {default: blue and red}
+
+        transparency = float: 0 opaque to 1 invisible {default: as it is}
+
+        name = string: the surface {default: the one shown last}
+
+    EXAMPLE
+
+        orb_color marine, orange, 0.5
+
+    See Also
+    --------
+        orb_mo, orb_iso
+    """  # noqa: D400 - the layout of PyMOL's help
+    state, base = state_of(_self), _surface(_self, name)
+    colours = tuple(
+        _colour(_self, wanted) if wanted else standard
+        for wanted, standard in ((positive, POSITIVE), (negative, NEGATIVE))
+    )
+    shown = replace(state.shown[base], colours=(colours[0], colours[1]))
+    if str(transparency).strip():
+        value = _number("transparency", transparency)
+        if not 0 <= value <= 1:
+            raise OrbitileError(f"transparency: expected a number from 0 to 1, got {transparency}")
+        shown = replace(shown, transparency=value)
+    _show(_self, shown, state.samples.get(shown.request, functools.partial(_sampled, state)), base)
+
+
+@_command
+def orb_next(name: str = "", quiet: int = 0, *, _self: Any = global_cmd) -> str:
+    """
+    DESCRIPTION
+
+        Show the next orbital in place of the one that is shown.
+
+    USAGE
+
+        orb_next [ name ]
+
+    ARGUMENTS
+
+        name = string: the surface {default: the one shown last}
+
+    See Also
+    --------
+        orb_prev, orb_mo
+    """  # noqa: D400 - the layout of PyMOL's help
+    return _step(_self, name, 1, int(quiet))
+
+
+@_command
+def orb_prev(name: str = "", quiet: int = 0, *, _self: Any = global_cmd) -> str:
+    """
+    DESCRIPTION
+
+        Show the previous orbital in place of the one that is shown.
+
+    USAGE
+
+        orb_prev [ name ]
+
+    ARGUMENTS
+
+        name = string: the surface {default: the one shown last}
+
+    See Also
+    --------
+        orb_next, orb_mo
+    """  # noqa: D400 - the layout of PyMOL's help
+    return _step(_self, name, -1, int(quiet))
+
+
+@_command
+def orb_export(filename: str, name: str = "", quiet: int = 1, *, _self: Any = global_cmd) -> None:
+    """
+    DESCRIPTION
+
+        Write a field that is shown: as a volume (.cube, .dx, .mrc, .npz) or its surface as a mesh (.ply, .obj, .glb).
+
+    USAGE
+
+        orb_export filename [, name ]
+
+    ARGUMENTS
+
+        filename = string: the suffix decides
+
+        name = string: the surface {default: the one shown last}
+
+    See Also
+    --------
+        orb_mo, orb_field
+    """  # noqa: D400 - the layout of PyMOL's help
+    from ...exporters import exporter_for
+
+    state, base = state_of(_self), _surface(_self, name)
+    shown = state.shown[base]
+    path = Path(_unquoted(filename)).expanduser()
+    kind = "mesh" if path.suffix.lower() in (".ply", ".obj", ".glb") else "volume"
+    exporter_for(path, kind)
+    found = state.samples.get(shown.request, functools.partial(_sampled, state))
+    wavefunction = state.wavefunctions.get(shown.request.path)
+    save(isosurface(found.volume, shown.isovalue) if kind == "mesh" else found.volume, path, wavefunction=wavefunction)
+    if not int(quiet):
+        print(f" Orbitile: wrote {path}")
+
+
+@_command
+def orb_device(device: str = "", quiet: int = 0, *, _self: Any = global_cmd) -> str:
+    """
+    DESCRIPTION
+
+        Choose the device that computes, or say which one does.
+
+    USAGE
+
+        orb_device [ device ]
+
+    ARGUMENTS
+
+        device = auto, cuda, vulkan or cpu {default: no change}
+
+    See Also
+    --------
+        orb_mo
+    """  # noqa: D400 - the layout of PyMOL's help
+    from taichi_kernels import runtime
+
+    state = state_of(_self)
+    wanted = _unquoted(device).strip().lower()
+    if wanted:
+        if wanted not in ("auto", *runtime.DEVICES):
+            raise OrbitileError(f"device: expected auto, {', '.join(runtime.DEVICES)}, got {wanted!r}")
+        found = None if wanted == "auto" else runtime.probe(wanted)
+        if found is not None and not found.available:
+            raise OrbitileError(f"device: {wanted} cannot be used here: {found.detail}")
+        state.device = wanted
+    chosen = runtime.choose(None if state.device == "auto" else state.device)
+    if not int(quiet):
+        print(f" Orbitile: computing on {chosen} ({runtime.probe(chosen).detail})")
+    return chosen
+
+
+COMMANDS = (orb_load, orb_info, orb_mo, orb_field, orb_iso, orb_next, orb_prev, orb_color, orb_export, orb_device)
+
+
+def register(cmd: Any = global_cmd) -> None:
+    """Add the commands, their help and the completion of their arguments to a PyMOL."""
+    import pymol
+
+    for command in COMMANDS:
+        cmd.extend(command.__name__, command)
+
+    def molecule_names() -> Any:
+        return cmd.Shortcut(adapter.molecules(cmd))
+
+    def surface_names() -> Any:
+        return cmd.Shortcut(sorted(_present(cmd)))
+
+    def fields() -> Any:
+        return cmd.Shortcut([name for name, _ in field_names() if name.isalpha()] + ["homo-1", "lumo+1"])
+
+    for name, position, names, what in (
+        ("orb_info", 0, molecule_names, "molecule"),
+        ("orb_mo", 0, molecule_names, "molecule"),
+        ("orb_mo", 1, fields, "orbital"),
+        ("orb_field", 0, molecule_names, "molecule"),
+        ("orb_field", 1, fields, "field"),
+        ("orb_iso", 1, surface_names, "surface"),
+        ("orb_color", 3, surface_names, "surface"),
+        ("orb_next", 0, surface_names, "surface"),
+        ("orb_prev", 0, surface_names, "surface"),
+        ("orb_export", 1, surface_names, "surface"),
+    ):
+        while len(cmd.auto_arg) <= position:
+            cmd.auto_arg.append({})
+        cmd.auto_arg[position][name] = [names, what, ", " if position < 1 else ""]
+    tasks = ((_save_session, "_session_save_tasks"), (_restore_session, "_session_restore_tasks"))
+    for task, where in tasks:
+        listed = getattr(cmd._pymol, where, None) or getattr(pymol, where)
+        if task not in listed:
+            listed.append(task)
+
+
+def _save_session(session: dict[str, Any], _self: Any = global_cmd) -> int:
+    session["orbitile"] = {base: state_of(_self).shown[base].message() for base in _present(_self)}
+    return 1
+
+
+def _restore_session(session: dict[str, Any], _self: Any = global_cmd) -> int:
+    state = state_of(_self)
+    state.shown = {base: Shown.from_message(message) for base, message in session.get("orbitile", {}).items()}
+    for path in sorted({shown.request.path for shown in state.shown.values()}):
+        if not Path(path).exists():
+            print(f" Orbitile: {path} is not there any more: its surfaces are shown as saved, and cannot be changed")
+    return 1
+
+
+def _show(cmd: Any, shown: Shown, found: Sample, base: str = "") -> str:
+    """Put map and surface into PyMOL, in the group of the molecule; returns the name of the surface."""
+    surface = found.surface if shown.isovalue == found.isovalue else isosurface(found.volume, shown.isovalue)
+    base = base or cmd.get_legal_name(object_name(shown.molecule, shown.request.field))
+    adapter.put_map(cmd, f"{base}_map", found.volume)
+    adapter.put_surface(cmd, base, surface, shown.colours, shown.transparency)
+    cmd.group(cmd.get_legal_name(f"{shown.molecule}_orb"), f"{base} {base}_map")
+    shown_now = state_of(cmd).shown
+    shown_now.pop(base, None)
+    shown_now[base] = shown  # the last one is the one shown last
+    return base
+
+
+def _step(cmd: Any, name: str, step: int, quiet: int) -> str:
+    state, base = state_of(cmd), _surface(cmd, name)
+    shown = state.shown[base]
+    wavefunction = state.wavefunctions.get(shown.request.path)
+    here = resolve(wavefunction, shown.request.field)
+    spin, index = getattr(here, "spin", None), getattr(here, "index", None)
+    if spin is None or index is None:
+        raise OrbitileError(f"{base} shows {shown.request.field}, which is no orbital: there is no next one")
+    field = f"mo:{index + 1 + step}" + (f":{spin}" if wavefunction.beta is not None else "")
+    resolve(wavefunction, field)
+    request = replace(shown.request, field=field)
+    found = state.samples.get(request, functools.partial(_sampled, state))
+    following = replace(shown, request=request, isovalue=found.isovalue)
+    new = _show(cmd, following, found)
+    if new != base:
+        cmd.delete(f"{base} {base}_map")
+        state.shown.pop(base, None)
+    if not quiet:
+        print(f" Orbitile: {found.volume.quantity}")
+    return new
+
+
+def _sampled(state: _State, request: Request) -> Sample:
+    return sample(request, state.wavefunctions)
+
+
+def _present(cmd: Any) -> list[str]:
+    """Surfaces that are shown and have not been deleted, the one shown last at the end."""
+    names = set(cmd.get_names("objects"))
+    return [base for base in state_of(cmd).shown if base in names]
+
+
+def _surface(cmd: Any, name: str) -> str:
+    present, wanted = _present(cmd), _unquoted(name)
+    if not present:
+        raise OrbitileError("no orbital is shown: orb_mo shows one")
+    if not wanted:
+        return present[-1]
+    if wanted not in present:
+        raise OrbitileError(f"no surface of Orbitile is called {wanted!r}. Shown: {', '.join(present)}")
+    return wanted
+
+
+def _molecule(cmd: Any, name: str) -> str:
+    known, wanted = adapter.molecules(cmd), _unquoted(name)
+    if not known:
+        raise OrbitileError("no molecule with orbitals is loaded: orb_load loads one")
+    if not wanted:
+        if len(known) > 1:
+            raise OrbitileError(f"which molecule? Loaded with orbitals: {', '.join(known)}")
+        return known[0]
+    if wanted not in known:
+        raise OrbitileError(f"no molecule with orbitals is called {wanted!r}. Loaded: {', '.join(known)}")
+    return wanted
+
+
+def _source(cmd: Any, molecule: str) -> str:
+    path = adapter.source_of(cmd, molecule)
+    if path is None:
+        raise OrbitileError(f"{molecule} was not loaded by orb_load")
+    return path
+
+
+def _wavefunction(cmd: Any, molecule: str) -> Wavefunction:
+    return state_of(cmd).wavefunctions.get(_source(cmd, molecule))
+
+
+def _unquoted(text: str) -> str:
+    text = str(text).strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+
+
+def _number(what: str, value: float | str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise OrbitileError(f"{what}: expected a number, got {value!r}") from None
+
+
+def _positive(what: str, value: float | str) -> float:
+    number = _number(what, value)
+    if not 0 < number < float("inf"):
+        raise OrbitileError(f"{what}: expected a positive number, got {value}")
+    return number
+
+
+def _colour(cmd: Any, name: str) -> adapter.Colour:
+    index = cmd.get_color_index(_unquoted(name))
+    if index < 0 and not str(name).startswith("0x"):
+        raise OrbitileError(f"colour: PyMOL knows none called {name!r}")
+    red, green, blue = cmd.get_color_tuple(index)
+    return red, green, blue

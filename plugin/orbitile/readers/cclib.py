@@ -1,0 +1,578 @@
+r"""Logs of quantum-chemistry programs, through cclib, where they print basis set and orbital coefficients.
+
+cclib says neither whether shells are pure or Cartesian nor in which order, sign and norm their components are printed.
+Where the log labels its basis functions, the labels decide, function by function: the k-th `xy` on an atom belongs to
+the k-th d shell of that atom in the basis set. Where it does not (Psi4), or where cclib makes labels up (NWChem), the
+order is known per program. What is left open by both is tried, in a stated order of preference, against the overlap of
+the orbitals.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..check import TOLERANCE
+from ..conventions import (
+    ANGULAR_MOMENTUM_LETTERS,
+    angular_normalization,
+    cartesian_powers,
+    component_names,
+)
+from ..errors import ConventionError, FileError, OrbitileError
+from ..overlap import shell_overlap
+from ..wavefunction import Orbitals, Shell, Wavefunction
+
+DESCRIPTION = "logs of Gaussian, ORCA, GAMESS, NWChem, Psi4, Q-Chem and Molpro with basis set and coefficients"
+PATTERNS = ("*.log", "*.out", "*.output")
+
+
+class Function(NamedTuple):
+    """A basis function as a label names it: one component of a shell of an atom (from 0)."""
+
+    atom: int
+    angular_momentum: int
+    pure: bool
+    component: str
+    sign: int = 1
+
+
+@dataclass(frozen=True)
+class Program:
+    """What has to be known about a program to understand its logs.
+
+    Attributes
+    ----------
+    name, banner : str
+        Name, and a line at the beginning of its logs.
+    basis, coefficients : str
+        How to make it print the basis set and all orbital coefficients.
+    labels : dict
+        Labels of basis functions that the general rules would misread: their angular momentum and component.
+    numbered : bool
+        Whether `D 1`, `D 2`, ... number the pure components from -l to l.
+    minus : set
+        Angular momenta and m of pure functions that have the opposite sign of ours.
+    order : function or None
+        Component names of a shell, given its angular momentum and whether it is pure, with a minus where the sign is
+        opposite to ours: the order in which it prints functions without labels. None where the log has labels.
+    """
+
+    name: str
+    banner: str
+    basis: str
+    coefficients: str
+    labels: dict[str, tuple[int, str]]
+    numbered: bool = False
+    minus: frozenset[tuple[int, int]] = frozenset()
+    order: Callable[[int, bool], tuple[str, ...]] | None = None
+
+
+def _from_zero(l: int, pure: bool) -> tuple[str, ...]:
+    """0, +1, -1, +2, -2, ... also for p shells, where that is z, x, y; Cartesian functions as ours."""
+    return ("z", "x", "y") if l == 1 and pure else component_names(l, pure)
+
+
+def _ascending(l: int, pure: bool) -> tuple[str, ...]:
+    """-l, ..., l with a minus sign for odd positive m; p shells x, y, z; Cartesian functions as ours."""
+    if l < 2 or not pure:
+        return component_names(l, pure)
+    return tuple(("-" if m > 0 and m % 2 else "") + _harmonic(m) for m in range(-l, l + 1))
+
+
+def _harmonic(m: int) -> str:
+    return f"{'s' if m < 0 else 'c'}{abs(m)}"
+
+
+_ORCA_D = {"DZ2": "c0", "DXZ": "c1", "DYZ": "s1", "DX2Y2": "c2", "DXY": "s2"}
+
+PROGRAMS = {
+    "GAMESS": Program("GAMESS", "GAMESS VERSION", "$CONTRL NPRINT=7 $END", "$CONTRL NPRINT=7 $END", {}),
+    "Gaussian": Program("Gaussian", "Entering Gaussian System", "gfinput", "pop=full", {}),
+    "ORCA": Program(
+        "ORCA",
+        "* O   R   C   A *",
+        "! PrintBasis",
+        "! PrintMOs",
+        {label: (2, component) for label, component in _ORCA_D.items()},
+        minus=frozenset({(3, 3), (4, 3), (4, 4), (5, 3), (5, 4)}),
+    ),
+    "NWChem": Program(
+        "NWChem",
+        "Northwest Computational Chemistry Package",
+        "print basis",
+        'print "final vectors" "final vectors analysis"',
+        {},
+        order=_ascending,
+    ),
+    "Psi4": Program(
+        "Psi4",
+        "Psi4: An Open-Source Ab Initio Electronic Structure Package",
+        "set print_basis true",
+        "set print_mos true",
+        {},
+        order=_from_zero,
+    ),
+    "QChem": Program(
+        "Q-Chem",
+        "A Quantum Leap Into The Future Of Chemistry",
+        "PRINT_GENERAL_BASIS TRUE",
+        "PRINT_ORBITALS 9999",
+        {},
+        numbered=True,
+    ),
+    "Molpro": Program("Molpro", "PROGRAM SYSTEM MOLPRO", "gprint,basis", "gprint,orbitals", {}),
+}
+"""Programs by their names in cclib."""
+
+
+def recognises(head: str) -> bool:
+    """Whether the beginning of a file is the banner of one of these programs."""
+    return not head.lstrip().startswith("[") and any(program.banner in head for program in PROGRAMS.values())
+
+
+def read(path: Path) -> Wavefunction:
+    """Read a wavefunction.
+
+    Raises
+    ------
+    FileError
+        When the file is no log of a program that we know, is damaged, or prints no basis set or no coefficients.
+    ConventionError
+        When no convention of the program that we know makes its orbitals normalised.
+    """
+    data, program = _parsed(path)
+    try:
+        return wavefunction_from(data, program, path)
+    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
+        raise FileError(f"{path.name}: damaged {program.name} log ({type(error).__name__}: {error})") from error
+
+
+def _parsed(path: Path) -> tuple[Any, Program]:
+    """What cclib finds in the file."""
+    from importlib.metadata import version
+
+    from cclib.io.ccio import ccopen
+
+    with path.open("rb") as stream:
+        if b"\0" in stream.read(4096):
+            raise FileError(f"{path.name}: a binary file, expected the log of a quantum-chemistry program")
+    program = None
+    with _silence():
+        parser = None
+        try:
+            parser = ccopen(str(path.resolve()), loglevel=logging.CRITICAL + 1, quiet=True)
+            program = PROGRAMS.get(type(parser).__name__)
+            data = parser.parse() if program is not None else None
+        except Exception as error:  # its parsers raise whatever comes
+            name = "damaged log" if program is None else f"{program.name} log"
+            detail = f"{type(error).__name__}: {error}".rstrip(": ").split("\n")[0]
+            raise FileError(
+                f"{path.name}: {name} that cclib {version('cclib')} cannot read: cut off, or of a version of the program "
+                f"that it does not know ({detail}). A Molden file of the same calculation would do"
+            ) from error
+        finally:
+            if parser is not None:
+                parser.inputfile.close()
+    if program is None:
+        known = ", ".join(p.name for p in PROGRAMS.values())
+        found = "not a log of any program known to cclib" if parser is None else f"a log of {type(parser).__name__}"
+        raise FileError(f"{path.name}: {found}, expected one of {known}")
+    return data, program
+
+
+_silencing = threading.Lock()
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """No notes of cclib on the terminal."""
+    logger = logging.getLogger("cclib")
+    with _silencing, warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        disabled, logger.disabled = logger.disabled, True
+        try:
+            yield
+        finally:
+            logger.disabled = disabled
+
+
+def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
+    """Wavefunction in our conventions.
+
+    Parameters
+    ----------
+    data
+        The `ccData` object of cclib.
+    program
+        The program that wrote the log.
+    path
+        Path of the log, for messages.
+    """
+    if not hasattr(data, "atomcoords") or not hasattr(data, "atomnos"):
+        raise FileError(f"{path.name}: {program.name} log without atoms: cut off, or a calculation that failed at once")
+    basis = _basis(data, program, path)
+    columns, natural = _columns(data, program, path)
+    numbers = np.asarray(data.atomnos, np.int64)
+    core = numbers - np.asarray(getattr(data, "coreelectrons", np.zeros(len(numbers))), float)
+    geometries = _bohr(np.asarray(data.atomcoords, float))
+    kept = [_complete(block) for block in columns]
+    if not all(chosen.any() for chosen in kept):
+        raise _missing(data, program, path, "orbital coefficients", program.coefficients)
+    everything = np.hstack([block[chosen].T for block, chosen in zip(columns, kept, strict=True)])
+    choice, step = _chosen(data, program, basis, geometries, everything, path)
+
+    occupations, note = _occupations(data, columns, natural, float(core.sum()))
+    parts = [
+        Orbitals(
+            choice.applied(block[chosen].T),
+            occupied[chosen],
+            _energies(data, spin, len(block))[chosen] if not natural else np.empty(0),
+            tuple(np.array(_irreps(data, spin, len(block)), object)[chosen]) if not natural else (),
+        )
+        for spin, (block, chosen, occupied) in enumerate(zip(columns, kept, occupations, strict=True))
+    ]
+    metadata = getattr(data, "metadata", {})
+    version = str(metadata.get("package_version", "")).partition("+")[0].rpartition("!")[2]
+    method = str(metadata.get("functional") or next(iter(metadata.get("methods", ())), ""))
+    step_note = f"geometry {step + 1} of {len(geometries)}" if step + 1 < len(geometries) else ""
+    remarks = [f"{program.name} {version}".strip() + " log", choice.name, step_note, note]
+    return Wavefunction(
+        atomic_numbers=np.maximum(numbers, 0),
+        positions=geometries[step],
+        core_charges=np.maximum(core, 0),
+        shells=choice.shells,
+        alpha=parts[0],
+        beta=parts[1] if len(parts) > 1 else None,
+        natural=natural,
+        title=str(metadata.get("title", "")).strip(),
+        source=str(path),
+        program="; ".join(remark for remark in remarks if remark),
+        method="/".join(part for part in (method, str(metadata.get("basis_set", ""))) if part),
+    )
+
+
+def _missing(data: Any, program: Program, path: Path, what: str, remedy: str) -> FileError:
+    finished = getattr(data, "metadata", {}).get("success", True)
+    end = "" if finished else " and does not end as a finished calculation does"
+    return FileError(f"{path.name}: this {program.name} log prints no {what}{end}; run it again with {remedy}")
+
+
+def _bohr(angstrom: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The lengths that cclib had converted, as the program printed them."""
+    from cclib.parser.utils import convertor
+
+    return angstrom * float(convertor(1.0, "Angstrom", "bohr"))
+
+
+# Basis set --------------------------------------------------------------------------------------------------------
+
+RawShell = tuple[int, int, NDArray[np.float64], NDArray[np.float64]]
+"""Atom, angular momentum, exponents, coefficients."""
+
+
+def _basis(data: Any, program: Program, path: Path) -> list[RawShell]:
+    """Shells of all atoms in the order of the log, contractions normalised to one."""
+    gbasis = getattr(data, "gbasis", None)
+    if not gbasis and program.name == "NWChem":
+        gbasis = _nwchem_basis(path, data)
+    if not gbasis:
+        raise _missing(data, program, path, "basis set", program.basis)
+    if len(gbasis) != len(data.atomnos):
+        raise FileError(f"{path.name}: basis set of {len(gbasis)} atoms, expected {len(data.atomnos)}")
+    shells: list[RawShell] = []
+    for atom, entries in enumerate(gbasis):
+        for letter, primitives in entries:
+            l = ANGULAR_MOMENTUM_LETTERS.index(str(letter).lower())
+            exponents, coefficients = np.array(primitives, float).T
+            used = coefficients != 0
+            exponents, coefficients = exponents[used], coefficients[used]
+            shells.append((atom, l, exponents, coefficients / np.sqrt(_self_overlap(exponents, coefficients, l))))
+    return shells
+
+
+def _self_overlap(exponents: NDArray[np.float64], coefficients: NDArray[np.float64], l: int) -> float:
+    """Norm of a contraction of normalised primitives."""
+    a, b = exponents[:, None], exponents[None, :]
+    return float(coefficients @ ((2 * np.sqrt(a * b) / (a + b)) ** (l + 1.5)) @ coefficients)
+
+
+def _nwchem_basis(path: Path, data: Any) -> list[list[tuple[str, list[tuple[float, float]]]]]:
+    """The basis set of an NWChem log with pure functions, which cclib passes over."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    start = text.rfind('Basis "ao basis" -> "')
+    tags = re.findall(r"^\s*\d+ (\S+)\s+\d+\.\d{4}(?:\s+-?\d+\.\d+){3}\s*$", text, re.MULTILINE)[-len(data.atomnos) :]
+    if start < 0 or len(tags) != len(data.atomnos):
+        return []
+    blocks: dict[str, list[tuple[str, list[tuple[float, float]]]]] = {}
+    current: list[tuple[str, list[tuple[float, float]]]] = []
+    numbers: list[int] = []
+    for line in text[start:].split("\n")[2:]:
+        if heading := re.match(r"\s{1,4}(\S+) \(.+\)\s*$", line):
+            current = blocks.setdefault(heading[1], [])
+            numbers = []
+        elif entry := re.match(r"\s*(\d+) ([A-Z])\s+(\S+)\s+(\S+)\s*$", line):
+            if int(entry[1]) not in numbers:
+                numbers.append(int(entry[1]))
+                current.append((entry[2], []))
+            current[-1][1].append((float(entry[3]), float(entry[4])))
+        elif line.strip() and not re.match(r"\s*(-+\s*)+$|\s*Exponent\s+Coefficients", line):
+            break
+    return [blocks[tag] for tag in tags] if set(tags) <= set(blocks) else []
+
+
+# Orbitals ---------------------------------------------------------------------------------------------------------
+
+
+def _columns(data: Any, program: Program, path: Path) -> tuple[list[NDArray[np.float64]], bool]:
+    """Coefficients by spin, orbitals in rows, and whether they are natural orbitals."""
+    for name in ("mocoeffs", "nocoeffs", "nsocoeffs"):
+        blocks = getattr(data, name, None)
+        if blocks is None or len(blocks) == 0:
+            continue
+        natural = name != "mocoeffs"
+        spins = [np.asarray(blocks, float)] if name == "nocoeffs" else [np.asarray(block, float) for block in blocks]
+        if not natural:  # NWChem logs may hold several sets, the last of which counts
+            spins = spins[-1 if len(getattr(data, "homos", (0,))) == 1 else -2 :]
+        return spins, natural
+    raise _missing(data, program, path, "orbital coefficients", program.coefficients)
+
+
+def _complete(block: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which orbitals have all their coefficients: others are left at NaN or zero by cclib."""
+    complete: NDArray[np.bool_] = np.isfinite(block).all(axis=1) & np.any(block != 0, axis=1)
+    return complete
+
+
+def _energies(data: Any, spin: int, n: int) -> NDArray[np.float64]:
+    """Energies in hartree as the log printed them; NaN for those that it does not print."""
+    from cclib.parser.utils import convertor
+
+    energies = np.full(n, np.nan)
+    printed = getattr(data, "moenergies", ())
+    if spin < len(printed):
+        values = np.array([np.nan if e is None else e for e in printed[spin]], float)[:n]
+        energies[: len(values)] = values / float(convertor(1.0, "hartree", "eV"))
+    return energies
+
+
+def _irreps(data: Any, spin: int, n: int) -> list[str]:
+    printed = getattr(data, "mosyms", ())
+    labels = [] if spin >= len(printed) else [str(label or "") for label in printed[spin]]
+    return labels if len(labels) == n else [""] * n
+
+
+def _occupations(
+    data: Any, columns: Sequence[NDArray[np.float64]], natural: bool, core_charge: float
+) -> tuple[list[NDArray[np.float64]], str]:
+    """Occupations by spin, and a note where they are not those that the log states."""
+    if natural:
+        numbers = data.nooccnos if len(columns) == 1 and hasattr(data, "nooccnos") else data.nsooccnos
+        spins = [numbers] if len(columns) == 1 else numbers
+        return [np.asarray(spin, float) for spin in spins], ""
+    homos = [int(homo) + 1 for homo in getattr(data, "homos", ())]
+    counts = (homos[0], homos[-1]) if homos else None
+    note = ""
+    if hasattr(data, "charge") and hasattr(data, "mult"):
+        electrons, unpaired = round(core_charge - float(data.charge)), int(data.mult) - 1
+        stated = ((electrons + unpaired) // 2, (electrons - unpaired) // 2)
+        if counts is None or sum(counts) != electrons:
+            counts, note = stated, "occupations from charge and multiplicity"
+    if counts is None:
+        raise ValueError("number of electrons not found")
+    each = [(np.arange(len(block)) < n).astype(float) for block, n in zip(columns, counts, strict=False)]
+    if len(columns) == 1:
+        n = len(columns[0])
+        each = [(np.arange(n) < counts[0]).astype(float) + (np.arange(n) < counts[1])]
+    return each, note
+
+
+# Conventions ------------------------------------------------------------------------------------------------------
+
+
+_MOST_GEOMETRIES = 50
+"""Geometries of a log that are tried, from the last one backwards."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Rows of the log's coefficients in our order, and the factors that take them to our signs and norms."""
+
+    name: str
+    shells: tuple[Shell, ...]
+    rows: NDArray[np.intp]
+    factors: NDArray[np.float64]
+
+    def applied(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Coefficients in our conventions."""
+        return coefficients[self.rows] * self.factors[:, None]
+
+
+def decoded(label: str, program: Program) -> Function:
+    """The basis function that a label of cclib's, such as `C1_2PX` or `O3_4D+1`, names.
+
+    Raises
+    ------
+    ConventionError
+        When the label means nothing to us.
+    """
+    match = re.fullmatch(r"[A-Za-z]*?(\d+)_\s*\d*\s*(\S.*?)\s*", label)
+    if match is not None:
+        atom, name = int(match[1]) - 1, match[2].upper().replace(" ", "")
+        if name in program.labels:
+            l, component = program.labels[name]
+            return Function(atom, l, True, component)
+        if name == "S":
+            return Function(atom, 0, False, "1")
+        if powers := re.fullmatch(r"[PDFGHI]?([XYZ]+)", name):
+            l = len(powers[1])
+            return Function(atom, l, False, "".join(sorted(powers[1].lower())))
+        if harmonic := re.fullmatch(r"([A-Z])(?:([+-]?)(\d+)|(\d+)([+-]))", name):
+            l = ANGULAR_MOMENTUM_LETTERS.find(harmonic[1].lower())
+            m = int(harmonic[3] or harmonic[4]) * (-1 if "-" in (harmonic[2], harmonic[5]) else 1)
+            if program.numbered:
+                m -= l + 1
+            if l > 1 and abs(m) <= l:
+                return Function(atom, l, True, _harmonic(m), -1 if (l, abs(m)) in program.minus else 1)
+    raise ConventionError(f"{program.name} label {label!r} names no basis function that we know")
+
+
+def _chosen(
+    data: Any,
+    program: Program,
+    basis: Sequence[RawShell],
+    geometries: NDArray[np.float64],
+    coefficients: NDArray[np.float64],
+    path: Path,
+) -> tuple[Choice, int]:
+    """The first candidate in which the orbitals are normalised as well as the printed digits allow, and its geometry.
+
+    The last geometry is preferred; logs of optimisations that print orbitals only once may need another one.
+    """
+    n_basis = len(coefficients)
+    labels = list(getattr(data, "aonames", ()))
+    try:
+        if program.order is not None:
+            candidates = list(_by_order(program.order, basis, n_basis))
+        else:
+            candidates = list(_by_label([decoded(label, program) for label in labels], basis, n_basis))
+    except OrbitileError as error:
+        raise ConventionError(f"{path.name}: {error}") from error
+    if not candidates:
+        raise ConventionError(
+            f"{path.name}: {n_basis} coefficients in each orbital of this {program.name} log, which fits its basis set "
+            "neither with pure nor with Cartesian functions"
+        )
+    residuals = []
+    for step in range(len(geometries) - 1, max(-1, len(geometries) - 1 - _MOST_GEOMETRIES), -1):
+        for candidate in candidates:
+            residual, allowed = _residual(candidate, geometries[step], coefficients)
+            if residual <= max(TOLERANCE, allowed):
+                return candidate, step
+            if step == len(geometries) - 1:
+                residuals.append(f"{candidate.name or 'as labelled'}: {residual:.1e}")
+    raise ConventionError(
+        f"{path.name}: norms of the orbitals of this {program.name} log are off by more than its digits explain "
+        f"({', '.join(residuals)}); orbitals and geometry of different steps, or an unknown order of basis functions"
+    )
+
+
+def _residual(choice: Choice, positions: NDArray[np.float64], coefficients: NDArray[np.float64]) -> tuple[float, float]:
+    """Largest deviation of a norm from one, and six standard deviations of what the last printed digit can do to it."""
+    overlap = shell_overlap(choice.shells, positions, choice.shells, positions)
+    ours = choice.applied(coefficients)
+    image = overlap @ ours
+    norms = np.einsum("mi,mi->i", ours, image)
+    unit = 10.0 ** -_decimals(coefficients)
+    noise = 2 * unit / np.sqrt(12) * np.sqrt(np.einsum("mi,mi->i", image, image))
+    return float(np.max(np.abs(norms - 1))), float(6 * noise.max())
+
+
+def _decimals(values: NDArray[np.float64]) -> int:
+    """Number of decimals that the values are printed with."""
+    sample = values.ravel()[:100_000]
+    return next((n for n in range(3, 12) if np.allclose(sample, np.round(sample, n), rtol=0, atol=1e-13)), 12)
+
+
+def _by_label(functions: Sequence[Function], basis: Sequence[RawShell], n_basis: int) -> Iterator[Choice]:
+    """The order that the labels state: the k-th function of a name belongs to the k-th shell."""
+    if len(functions) != n_basis:
+        raise ConventionError(f"{len(functions)} labelled basis functions, expected {n_basis}")
+    rows: dict[tuple[int, int, str], list[int]] = defaultdict(list)
+    purity: dict[tuple[int, int], set[bool]] = defaultdict(set)
+    for row, function in enumerate(functions):
+        rows[function.atom, function.angular_momentum, function.component].append(row)
+        purity[function.atom, function.angular_momentum].add(function.pure)
+    taken: dict[tuple[int, int], int] = defaultdict(int)
+    shells, order = [], []
+    for atom, l, exponents, contraction in basis:
+        k = taken[atom, l]
+        taken[atom, l] += 1
+        pure = True in purity[atom, l]
+        try:
+            order += [rows[atom, l, name][k] for name in component_names(l, pure)]
+        except IndexError as error:
+            raise ConventionError(
+                f"labels of the basis functions do not cover {ANGULAR_MOMENTUM_LETTERS[l]} shell {k + 1} of atom "
+                f"{atom + 1}; where symmetry shortens them, run the calculation without symmetry"
+            ) from error
+        shells.append(Shell(atom, l, pure, exponents, contraction))
+    if len(order) != n_basis:
+        raise ConventionError(f"basis set of {len(order)} functions, but {n_basis} labels")
+    signs = np.array([functions[row].sign for row in order], float)
+    yield from _with_norms("", tuple(shells), np.array(order, np.intp), signs)
+
+
+def _by_order(
+    order: Callable[[int, bool], tuple[str, ...]], basis: Sequence[RawShell], n_basis: int
+) -> Iterator[Choice]:
+    """The order that the program is known for, with pure and Cartesian functions as their number allows."""
+    for pure in (True, False):
+        shells = tuple(Shell(atom, l, pure, *contraction) for atom, l, *contraction in basis)
+        if sum(shell.n_functions for shell in shells) != n_basis:
+            continue
+        rows: list[int] = []
+        signs: list[float] = []
+        for shell in shells:
+            l, first = shell.angular_momentum, len(rows)
+            theirs = order(l, pure)
+            place = {name.lstrip("-"): n for n, name in enumerate(theirs)}
+            for name in component_names(l, pure):
+                rows.append(first + place[name])
+                signs.append(-1.0 if theirs[place[name]].startswith("-") else 1.0)
+        polarised = any(shell.angular_momentum > 1 for shell in shells)
+        name = ("pure" if pure else "Cartesian") + " functions" if polarised else ""
+        yield from _with_norms(name, shells, np.array(rows, np.intp), np.array(signs))
+
+
+def _with_norms(
+    name: str, shells: tuple[Shell, ...], rows: NDArray[np.intp], signs: NDArray[np.float64]
+) -> Iterator[Choice]:
+    """Candidates for the norm of Cartesian functions: each one normalised, or all as x^l."""
+    yield Choice(name, shells, rows, signs)
+    if any(shell.angular_momentum > 1 and not shell.pure for shell in shells):
+        factors = np.concatenate([_shared_norm(shell) for shell in shells])
+        yield Choice(
+            "Cartesian functions with the norm of x^l",
+            shells,
+            rows,
+            signs * factors,
+        )
+
+
+def _shared_norm(shell: Shell) -> NDArray[np.float64]:
+    if shell.pure:
+        return np.ones(shell.n_functions)
+    l = shell.angular_momentum
+    return np.array([angular_normalization((l, 0, 0)) / angular_normalization(p) for p in cartesian_powers(l)])

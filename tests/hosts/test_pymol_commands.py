@@ -1,0 +1,236 @@
+"""The commands, in a real PyMOL without a window."""
+
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile.units import angstrom
+from tests.conftest import SAMPLES
+
+pymol2 = pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+
+BENZENE = str(files("orbitile") / "data" / "benzene.molden")
+
+
+@pytest.fixture
+def cmd(monkeypatch):
+    monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
+    from orbitile.hosts.pymol.commands import register
+
+    with pymol2.PyMOL() as instance:
+        register(instance.cmd)
+        yield instance.cmd
+
+
+def call(cmd, name, *arguments, **keywords):
+    """A command as a script calls it."""
+    from orbitile.hosts.pymol import commands
+
+    return getattr(commands, name)(*arguments, _self=cmd, **keywords)
+
+
+def map_points(cmd, name):
+    """Positions (bohr) of the points of a map, from PyMOL's own account of it, and the values there."""
+    values = cmd.get_volume_field(name, 1, 1)
+    low, high = np.array(cmd.get_extent(name))
+    axes = [np.linspace(a, b, n) for a, b, n in zip(low, high, values.shape, strict=True)]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1) * angstrom, values
+
+
+def test_the_molecule_appears_with_its_bonds(cmd):
+    assert call(cmd, "orb_load", BENZENE) == "benzene"
+    assert cmd.count_atoms("benzene and elem C") == 6
+    assert len(cmd.get_model("benzene").bond) == 12
+    expected = ob.load(BENZENE).positions / angstrom
+    assert cmd.get_coords("benzene") == pytest.approx(expected, abs=1e-5)
+
+
+def test_map_values_are_those_of_the_orbital_where_pymol_says_the_points_are(cmd):
+    wavefunction = ob.load(BENZENE)
+    call(cmd, "orb_load", BENZENE)
+    surface = call(cmd, "orb_mo", "benzene", "lumo")
+    points, values = map_points(cmd, f"{surface}_map")
+    chosen = np.random.default_rng(0).integers(0, values.size, 3000)
+    expected = ob.evaluate(wavefunction, "lumo", points.reshape(-1, 3)[chosen], device="cpu")
+    # PyMOL keeps positions in single precision
+    assert np.abs(values.ravel()[chosen] - expected).max() < 5e-6 * np.abs(expected).max() + 1e-6
+    corner_atoms = wavefunction.positions
+    low, high = points[0, 0, 0], points[-1, -1, -1]
+    assert np.all(corner_atoms > low)
+    assert np.all(corner_atoms < high)
+
+
+def test_a_map_of_the_same_lattice_is_written_in_place(cmd):
+    from orbitile.hosts.pymol.adapter import put_map
+
+    lattice = ob.Lattice([-1.0, -2.0, -3.0], np.diag([0.2, 0.3, 0.4]), (5, 6, 7))
+    values = np.random.default_rng(0).normal(size=(2, 5, 6, 7)).astype(np.float32)
+    put_map(cmd, "m", ob.Volume(values[0], lattice))
+    memory = cmd.get_volume_field("m", 1, 0)
+    put_map(cmd, "m", ob.Volume(values[1], lattice))
+    assert np.array_equal(memory, values[1])
+    moved = ob.Lattice([-1.0, -2.0, -2.5], lattice.axes, lattice.shape)
+    put_map(cmd, "m", ob.Volume(values[0], moved))
+    points, found = map_points(cmd, "m")
+    assert np.array_equal(found, values[0])
+    assert points[0, 0, 0] == pytest.approx(moved.origin, abs=1e-5)
+
+
+def test_a_skewed_lattice_lands_right(cmd):
+    """PyMOL's own isosurface of the map of a Gaussian lies around its centre."""
+    from orbitile.hosts.pymol.adapter import put_map
+
+    lattice = ob.Lattice([-4.0, -3.0, -5.0], [[0.4, 0, 0], [0.1, 0.35, 0], [0.05, 0.1, 0.4]], (24, 24, 24))
+    centre = lattice.points().mean(axis=0)
+    values = np.exp(-((lattice.points() - centre) ** 2).sum(axis=1)).reshape(lattice.shape)
+    put_map(cmd, "skew", ob.Volume(values.astype(np.float32), lattice))
+    cmd.isosurface("ball", "skew", 0.5)
+    cmd.refresh()
+    low, high = np.array(cmd.get_extent("skew"))
+    assert (low + high) / 2 * angstrom == pytest.approx(centre, abs=0.05)
+
+
+def test_pymols_own_tools_work_on_our_map(cmd, tmp_path):
+    call(cmd, "orb_load", BENZENE)
+    base = call(cmd, "orb_mo", "benzene", "homo", quality="coarse")
+    cmd.isomesh("mesh", f"{base}_map", 0.05)
+    cmd.ramp_new("ramp", f"{base}_map", [-0.05, 0, 0.05], ["red", "white", "blue"])
+    cmd.map_double(f"{base}_map")
+    assert {"mesh", "ramp"} <= set(cmd.get_names("all"))
+
+
+def test_pictures_show_both_colours(cmd, tmp_path):
+    call(cmd, "orb_load", BENZENE)
+    call(cmd, "orb_mo", "benzene", "homo")
+    call(cmd, "orb_color", "blue", "yellow", "0.2")
+    cmd.hide("everything", "benzene")
+    cmd.orient("benzene")
+    cmd.turn("x", 60)
+    cmd.bg_color("white")
+    cmd.ray(160, 120)
+    cmd.png(str(tmp_path / "homo.png"))
+    from PIL import Image
+
+    pixels = np.asarray(Image.open(tmp_path / "homo.png").convert("RGB")).astype(int)
+    red, blue = pixels[..., 0], pixels[..., 2]
+    assert (blue - red > 60).mean() > 0.02
+    assert (red - blue > 60).mean() > 0.02
+
+
+def test_two_orbitals_of_two_molecules_at_once(cmd):
+    call(cmd, "orb_load", BENZENE)
+    call(cmd, "orb_load", str(SAMPLES / "h2o_sto3g.fchk"), "water")
+    one = call(cmd, "orb_mo", "benzene", "homo", quality="coarse")
+    two = call(cmd, "orb_mo", "benzene", "lumo+1", quality="coarse")
+    three = call(cmd, "orb_mo", "water", "3", quality="coarse")
+    assert (one, two, three) == ("benzene_homo", "benzene_lumo_p1", "water_mo3")
+    assert {one, two, three, "benzene_orb", "water_orb"} <= set(cmd.get_names("objects"))
+
+
+def test_walking(cmd):
+    call(cmd, "orb_load", BENZENE)
+    call(cmd, "orb_mo", "benzene", "homo", quality="coarse")
+    assert call(cmd, "orb_next", quiet=1) == "benzene_mo22"
+    assert call(cmd, "orb_prev", quiet=1) == "benzene_mo21"
+    assert [n for n in cmd.get_names("objects") if "mo2" in n] == ["benzene_mo21_map", "benzene_mo21"]
+
+
+def test_the_session_reopens_and_can_be_changed(cmd, tmp_path, capsys):
+    copy = tmp_path / "copy.molden"
+    copy.write_bytes(Path(BENZENE).read_bytes())
+    call(cmd, "orb_load", str(copy), "ring")
+    base = call(cmd, "orb_mo", "ring", "homo", 0.04, "coarse")
+    cmd.set_name("ring", "renamed")
+    cmd.save(str(tmp_path / "session.pse"))
+    cmd.reinitialize()
+    cmd.load(str(tmp_path / "session.pse"))
+    assert {"renamed", base, f"{base}_map"} <= set(cmd.get_names("objects"))
+    call(cmd, "orb_iso", 0.02)
+    call(cmd, "orb_mo", "renamed", "lumo", quality="coarse")
+    copy.unlink()
+    cmd.reinitialize()
+    capsys.readouterr()
+    cmd.load(str(tmp_path / "session.pse"))
+    assert "copy.molden is not there any more" in capsys.readouterr().out
+    assert base in cmd.get_names("objects")
+
+
+def test_deleting_and_reinitialising(cmd):
+    from pymol import CmdException
+
+    call(cmd, "orb_load", BENZENE)
+    base = call(cmd, "orb_mo", quality="coarse")
+    cmd.delete(base)
+    with pytest.raises(CmdException, match="no orbital is shown"):
+        call(cmd, "orb_iso", 0.03)
+    cmd.reinitialize()
+    with pytest.raises(CmdException, match="orb_load"):
+        call(cmd, "orb_mo")
+
+
+def test_exporting(cmd, tmp_path):
+    call(cmd, "orb_load", BENZENE)
+    call(cmd, "orb_mo", "benzene", "homo", quality="coarse")
+    call(cmd, "orb_export", str(tmp_path / "homo.cube"))
+    call(cmd, "orb_export", str(tmp_path / "homo.ply"))
+    (volume,) = ob.load_volumes(tmp_path / "homo.cube")
+    assert volume.quantity == "HOMO (orbital 21)"
+    assert (tmp_path / "homo.ply").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("orb_load nofile.fchk", "no such file"),
+        ("orb_mo nix", "no molecule with orbitals is called 'nix'"),
+        ("orb_mo benzene, 9999", "orbitals 1 to 31"),
+        ("orb_mo benzene, hommo", "Nearest match"),
+        ("orb_mo benzene, homo, abc", "isovalue: expected a number"),
+        ("orb_mo benzene, homo, -1", "isovalue: expected a positive number"),
+        ("orb_mo benzene, homo, 0.03, best", "quality: expected coarse"),
+        ("orb_field benzene, spin of the devil", "there is no"),
+        ("orb_iso 0.03", "no orbital is shown"),
+        ("orb_color red", "no orbital is shown"),
+        ("orb_next", "no orbital is shown"),
+        ("orb_export a.cube", "no orbital is shown"),
+        ("orb_device abacus", "device: expected auto"),
+    ],
+)
+def test_wrong_arguments_print_one_line_and_change_nothing(cmd, capfd, line, words):
+    call(cmd, "orb_load", BENZENE)
+    before = cmd.get_names("all")
+    capfd.readouterr()
+    cmd.do(line, echo=0)
+    out, err = capfd.readouterr()
+    assert words in out + err
+    assert (out + err).strip().count("\n") == 0
+    assert "Traceback" not in out + err
+    assert cmd.get_names("all") == before
+
+
+def test_help_and_completion(cmd):
+    for command in ("orb_load", "orb_info", "orb_mo", "orb_field", "orb_iso", "orb_next", "orb_color", "orb_device"):
+        text = cmd.keyword[command][0].__doc__
+        assert "DESCRIPTION" in text
+        assert "USAGE" in text
+    call(cmd, "orb_load", BENZENE)
+    assert "benzene" in cmd.auto_arg[0]["orb_mo"][0]().keywords
+    assert "homo" in cmd.auto_arg[1]["orb_mo"][0]().keywords
+
+
+def test_a_script_in_pymol_without_a_window(tmp_path):
+    script = tmp_path / "orbital.pml"
+    script.write_text(
+        "python\nimport orbitile.hosts.pymol\npython end\n"
+        f"orb_load {BENZENE}\norb_mo benzene, homo, quality=coarse\nray 80, 60\npng {tmp_path / 'homo.png'}\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pymol", "-cq", str(script)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0
+    assert (tmp_path / "homo.png").stat().st_size > 500, done.stdout + done.stderr
