@@ -36,7 +36,7 @@ and 4 of degree 0 for hydrogen, which makes 6 + 10 * 4 + 10 + 4 = 60 polynomial 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -110,6 +110,49 @@ class MergedPrimitives:
     degree: Integers
     first_term: Integers
     from_basis: csr_matrix
+
+    @cached_property
+    def samplers(self) -> tuple[csr_matrix, csr_matrix]:
+        """Take polynomial coefficients to values of the orbital at points about the atoms, shape (n_points, n_terms).
+
+        The second holds the magnitudes of the first. For a quick look at how large an orbital is: primitives farther
+        than `_NEARBY` from a point are left out.
+        """
+        from scipy.sparse import csr_matrix
+        from scipy.spatial import cKDTree
+
+        atoms = np.unique(self.centre, axis=0)
+        star = np.vstack([np.zeros((1, 3)), *(step * np.eye(3) for step in _STEPS)])
+        offsets = star if len(atoms) <= _FEW else _STEPS[-1] * np.vstack([np.zeros(3), np.ones(3), -np.ones(3)])
+        points = (atoms[:, None] + offsets).reshape(-1, 3)
+        near = cKDTree(self.centre).query_ball_point(points, _NEARBY)
+        point = np.repeat(np.arange(len(points)), [len(found) for found in near])
+        primitive = np.concatenate([np.asarray(found, np.intp) for found in near])
+        d = points[point] - self.centre[primitive]
+        radial = np.exp(-self.exponent[primitive] * np.einsum("nd,nd->n", d, d))
+        values, rows, columns = [], [], []
+        for degree in np.unique(self.degree):
+            chosen = np.flatnonzero(self.degree[primitive] == degree)
+            for term, (i, j, k) in enumerate(polynomial_powers(int(degree))):
+                x, y, z = d[chosen].T
+                values.append(radial[chosen] * x**i * y**j * z**k)
+                rows.append(point[chosen])
+                columns.append(self.first_term[primitive[chosen]] + term)
+        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        matrix = csr_matrix(entries, shape=(len(points), int(self.first_term[-1])))
+        matrix.data[np.abs(matrix.data) < 1e-12] = 0
+        matrix.eliminate_zeros()
+        return matrix, abs(matrix)
+
+
+_STEPS = (0.06, 0.25, 0.8)
+"""Distances of sample points from the atom in bohr, along x, y and z."""
+
+_FEW = 200
+"""Larger molecules get three sample points an atom."""
+
+_NEARBY = 6.0
+"""Reach of the sampler in bohr."""
 
 
 @lru_cache

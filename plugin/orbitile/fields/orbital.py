@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..bounds import ShellEnvelopes, enclosing_box, shell_envelopes, shell_reach
 from ..errors import FieldError
 from ..lattice import Lattice
-from ..packing import MergedPrimitives, merged_primitives, packed_shells, polynomial_powers, rotate_terms
+from ..packing import merged_primitives, packed_shells, rotate_terms
 from ..wavefunction import Orbitals, Spin, Wavefunction
 from . import PointEvaluator, SlabEvaluator
 
@@ -78,7 +78,10 @@ class Orbital:
 
     @cached_property
     def _sample(self) -> tuple[float, float]:
-        return _sampled_maxima(merged_primitives(self.wavefunction), self._terms)
+        """Largest magnitudes, about the atoms, of the orbital and of the sum of the magnitudes of its terms."""
+        sampler, magnitudes = merged_primitives(self.wavefunction).samplers
+        value, terms = np.abs(sampler @ self._terms).max(), (magnitudes @ np.abs(self._terms)).max()
+        return max(float(value), 1e-12), float(terms)
 
     def _tolerance(self, precision: str) -> float:
         return _TOLERANCE[precision] * self._sample[0]
@@ -211,39 +214,3 @@ def _height(wavefunction: Wavefunction, orbitals: Orbitals) -> NDArray[np.float6
     if np.all(np.isfinite(orbitals.energies)) and np.any(orbitals.energies != 0):
         return orbitals.energies
     return np.arange(len(orbitals), dtype=np.float64)
-
-
-def _sampled_maxima(primitives: MergedPrimitives, terms: NDArray[np.float64]) -> tuple[float, float]:
-    """Rough largest magnitudes of the orbital, and of the sum of the magnitudes of its terms.
-
-    Sampled where the primitives that weigh most have their largest values.
-    """
-    width = np.sqrt(1 / (2 * primitives.exponent))
-    weight = np.add.reduceat(np.abs(terms), primitives.first_term[:-1]) * width**primitives.degree
-    chosen = np.argpartition(weight, -min(_SAMPLED, len(weight)))[-_SAMPLED:]
-    points = (primitives.centre[chosen, None] + width[chosen, None, None] * _STAR).reshape(-1, 3)
-    square = (
-        np.sum(points**2, axis=1)[:, None] + np.sum(primitives.centre**2, axis=1) - 2 * points @ primitives.centre.T
-    )
-    point, primitive = np.nonzero(square * primitives.exponent < 40)
-    near = points[point] - primitives.centre[primitive]
-    radial = np.exp(-primitives.exponent[primitive] * np.einsum("nd,nd->n", near, near))
-    value, magnitude = np.zeros(len(points)), np.zeros(len(points))
-    for degree in np.unique(primitives.degree):
-        members = np.flatnonzero(primitives.degree[primitive] == degree)
-        powers = [np.ones((len(members), 3))]
-        for _ in range(degree):
-            powers.append(powers[-1] * near[members])
-        table = np.array(powers)
-        i, j, k = np.array(polynomial_powers(int(degree))).T
-        term = table[i, :, 0] * table[j, :, 1] * table[k, :, 2] * radial[members]
-        term *= terms[primitives.first_term[primitive[members]] + np.arange(len(i))[:, None]]
-        value += np.bincount(point[members], term.sum(axis=0), len(points))
-        magnitude += np.bincount(point[members], np.abs(term, out=term).sum(axis=0), len(points))
-    return max(float(np.abs(value).max()), 1e-12), float(magnitude.max())
-
-
-_SAMPLED = 2
-"""Primitives around which the orbital is sampled."""
-
-_STAR = np.vstack([np.zeros((1, 3)), np.eye(3), -np.eye(3)])

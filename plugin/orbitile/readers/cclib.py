@@ -154,8 +154,11 @@ def read(path: Path) -> Wavefunction:
     """
     data, program = _parsed(path)
     try:
-        return wavefunction_from(data, program, path)
-    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
+        with np.errstate(all="ignore"):
+            return wavefunction_from(data, program, path)
+    except FileError:
+        raise
+    except (OrbitileError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
         raise FileError(f"{path.name}: damaged {program.name} log ({type(error).__name__}: {error})") from error
 
 
@@ -179,8 +182,8 @@ def _parsed(path: Path) -> tuple[Any, Program]:
             name = "damaged log" if program is None else f"{program.name} log"
             detail = f"{type(error).__name__}: {error}".rstrip(": ").split("\n")[0]
             raise FileError(
-                f"{path.name}: {name} that cclib {version('cclib')} cannot read: cut off, or of a version of the program "
-                f"that it does not know ({detail}). A Molden file of the same calculation would do"
+                f"{path.name}: {name} that cclib {version('cclib')} cannot read: cut off, or of a version of the "
+                f"program that it does not know ({detail}). A Molden file of the same calculation would do"
             ) from error
         finally:
             if parser is not None:
@@ -298,7 +301,10 @@ def _basis(data: Any, program: Program, path: Path) -> list[RawShell]:
             exponents, coefficients = np.array(primitives, float).T
             used = coefficients != 0
             exponents, coefficients = exponents[used], coefficients[used]
-            shells.append((atom, l, exponents, coefficients / np.sqrt(_self_overlap(exponents, coefficients, l))))
+            norm = _self_overlap(exponents, coefficients, l)
+            if not norm > 0:
+                raise FileError(f"{path.name}: {letter} shell of atom {atom + 1} has no norm: {primitives}")
+            shells.append((atom, l, exponents, coefficients / np.sqrt(norm)))
     return shells
 
 
@@ -481,7 +487,7 @@ def _chosen(
             if residual <= max(TOLERANCE, allowed):
                 return candidate, step
             if step == len(geometries) - 1:
-                residuals.append(f"{candidate.name or 'as labelled'}: {residual:.1e}")
+                residuals.append(f"{candidate.name or 'as printed'}: {residual:.1e}")
     raise ConventionError(
         f"{path.name}: norms of the orbitals of this {program.name} log are off by more than its digits explain "
         f"({', '.join(residuals)}); orbitals and geometry of different steps, or an unknown order of basis functions"
