@@ -129,6 +129,8 @@ class MergedPrimitives:
         point = np.repeat(np.arange(len(points)), [len(found) for found in near])
         primitive = np.concatenate([np.asarray(found, np.intp) for found in near])
         d = points[point] - self.centre[primitive]
+        counts = self.exponent[primitive] * np.einsum("nd,nd->n", d, d) < 30
+        point, primitive, d = point[counts], primitive[counts], d[counts]
         radial = np.exp(-self.exponent[primitive] * np.einsum("nd,nd->n", d, d))
         values, rows, columns = [], [], []
         for degree in np.unique(self.degree):
@@ -151,8 +153,8 @@ _STEPS = (0.06, 0.25, 0.8)
 _FEW = 200
 """Larger molecules get three sample points an atom."""
 
-_NEARBY = 6.0
-"""Reach of the sampler in bohr."""
+_NEARBY = 15.0
+"""Reach of the sampler in bohr: sums of diffuse functions that cancel must be seen whole."""
 
 
 @lru_cache
