@@ -113,7 +113,9 @@ def _parser() -> argparse.ArgumentParser:
         default="medium",
         help="spacing 0.25, 0.15 or 0.075 Angstrom (default: medium)",
     )
-    group.add_argument("--spacing", type=float, metavar="H", help="spacing in Angstrom, in place of --quality")
+    step = group.add_mutually_exclusive_group()
+    step.add_argument("--spacing", type=float, metavar="H", help="spacing in Angstrom, in place of --quality")
+    step.add_argument("--points", type=int, metavar="N", help="points along the longest edge, in place of --quality")
     group.add_argument(
         "--margin",
         type=float,
@@ -246,10 +248,14 @@ def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: 
     from .lattice import Lattice, spacing_of
     from .units import angstrom
 
-    spacing = spacing_of(options.quality) if options.spacing is None else options.spacing * angstrom
-    if options.margin is not None:
-        return Lattice.around(wavefunction, spacing, options.margin * angstrom)
-    return enclosing_lattice(wavefunction, options.field, isovalue, spacing=spacing)
+    spacing = None if options.spacing is None else options.spacing * angstrom
+    if options.margin is None:
+        return enclosing_lattice(
+            wavefunction, options.field, isovalue, spacing=spacing, points=options.points, quality=options.quality
+        )
+    if spacing is None and options.points is None:
+        spacing = spacing_of(options.quality)
+    return Lattice.around(wavefunction, spacing, options.margin * angstrom, points=options.points)
 
 
 def _devices(options: argparse.Namespace) -> None:

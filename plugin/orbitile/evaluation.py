@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import Cancelled, DeviceError, FieldError, LatticeError, OrbitileError
 from .fields import Field, resolve
-from .lattice import Lattice, spacing_of
+from .lattice import Lattice, spacing_for, spacing_of
 from .memory import available_memory
 from .units import angstrom
 from .volume import Volume
@@ -185,6 +185,7 @@ def enclosing_lattice(
     isovalue: float,
     *,
     spacing: float | None = None,
+    points: int | None = None,
     quality: str = "medium",
 ) -> Lattice:
     """A lattice that holds the whole isosurface of a field: outside it the field is smaller than the isovalue, proven.
@@ -196,20 +197,24 @@ def enclosing_lattice(
     isovalue
         Positive, in atomic units.
     spacing
-        In bohr; without it, that of `quality`.
+        In bohr.
+    points
+        Number of points along the longest edge, in place of a spacing.
     quality
-        `coarse`, `medium` or `fine`: 0.25, 0.15 or 0.075 Angstrom.
+        Where neither is given: `coarse`, `medium` or `fine`, 0.25, 0.15 or 0.075 Angstrom.
     """
     resolved = _field(wavefunction, field)
     if not (np.isfinite(isovalue) and isovalue > 0):
         raise LatticeError(f"isovalue: expected a positive number, got {isovalue}")
-    step = spacing_of(quality) if spacing is None else spacing
     low, high = resolved.enclosing_box(isovalue)
     # atoms stay inside, and one more point on each side closes the surface
     low, high = (
         np.minimum(low, wavefunction.positions.min(axis=0)),
         np.maximum(high, wavefunction.positions.max(axis=0)),
     )
+    if points is not None:
+        spacing = spacing_for(low, high, points - 2)
+    step = spacing_of(quality) if spacing is None else spacing
     return Lattice.box(low - step, high + step, step)
 
 

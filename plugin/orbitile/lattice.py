@@ -32,6 +32,22 @@ def spacing_of(quality: str) -> float:
     return QUALITIES[quality]
 
 
+def spacing_for(low: ArrayLike, high: ArrayLike, points: int | None) -> float:
+    """Spacing in bohr at which the longest edge of a box has this number of points.
+
+    Raises
+    ------
+    LatticeError
+        For fewer than two points, or a box without extent.
+    """
+    longest = float(np.max(np.asarray(high, np.float64) - np.asarray(low, np.float64)))
+    if not isinstance(points, int | np.integer) or isinstance(points, bool) or points < 2:
+        raise LatticeError(f"points along an edge: expected a whole number, 2 or more, got {points!r}")
+    if longest <= 0:
+        raise LatticeError("points along an edge: the box has no extent; give a margin, or a spacing")
+    return longest / (int(points) - 1)
+
+
 @dataclass(frozen=True, eq=False)
 class Lattice:
     """Points `origin + i * axes[0] + j * axes[1] + k * axes[2]`, for i, j, k from 0 to shape - 1.
@@ -91,20 +107,35 @@ class Lattice:
         return cls((low + high - steps * spacing) / 2, np.eye(3) * spacing, (nx, ny, nz))
 
     @classmethod
-    def around(cls, wavefunction: Wavefunction, spacing: float, margin: float) -> Lattice:
+    def around(
+        cls, wavefunction: Wavefunction, spacing: float | None = None, margin: float = 5.0, *, points: int | None = None
+    ) -> Lattice:
         """Lattice around the atoms of a wavefunction.
 
         Parameters
         ----------
         wavefunction
             Its atoms, ghosts included, are enclosed.
-        spacing, margin : float
-            Distance of neighbouring points, and of the outermost atoms from the faces at least, in bohr.
+        spacing : float
+            Distance of neighbouring points in bohr.
+        margin : float
+            Distance of the outermost atoms from the faces at least, in bohr.
+        points : int
+            Number of points along the longest edge, in place of a spacing.
+
+        Raises
+        ------
+        LatticeError
+            When not exactly one of `spacing` and `points` is given, or a number is out of range.
         """
         if not (np.isfinite(margin) and margin >= 0):
             raise LatticeError(f"margin of a lattice: expected a length in bohr, 0 or more, got {margin}")
-        positions = wavefunction.positions
-        return cls.box(positions.min(axis=0) - margin, positions.max(axis=0) + margin, spacing)
+        low, high = wavefunction.positions.min(axis=0) - margin, wavefunction.positions.max(axis=0) + margin
+        if (spacing is None) == (points is None):
+            raise LatticeError("a lattice needs either a spacing or a number of points along its longest edge")
+        if spacing is None:
+            spacing = spacing_for(low, high, points)
+        return cls.box(low, high, spacing)
 
     @property
     def n_points(self) -> int:

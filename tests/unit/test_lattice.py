@@ -29,6 +29,16 @@ def test_around_encloses_every_atom_by_the_margin():
     assert np.all(last - lattice.origin < np.ptp(wavefunction.positions, axis=0) + 8.0 + 2 * 0.37)
 
 
+def test_lattices_by_number_of_points(benzene):
+    assert max(ob.Lattice.around(benzene, points=80, margin=3.0).shape) == 80
+    assert max(ob.enclosing_lattice(benzene, "homo", 0.02, points=64).shape) == 64
+    for points in (1, 0, 2.5, "many"):
+        with pytest.raises(ob.OrbitileError, match="points"):
+            ob.Lattice.around(benzene, points=points)
+    with pytest.raises(ob.OrbitileError, match="either"):
+        ob.Lattice.around(benzene)
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("isovalue", [0.1, 1e-2, 1e-4])
 def test_an_enclosing_lattice_clips_nothing(seed, isovalue):
