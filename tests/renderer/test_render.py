@@ -184,6 +184,41 @@ def test_order_of_surfaces_does_not_matter():
     assert not np.array_equal(one, render(first, atoms, size=SIZE, opacity=0.4))
 
 
+@pytest.fixture
+def peeled(monkeypatch):
+    """Draws as OpenGL 3.3 does, which cannot collect fragments."""
+    monkeypatch.setattr(draw._Painter, "_collect", lambda *_: False)
+
+
+def folded() -> tuple[list[Surface], Wavefunction]:
+    surfaces = [p_orbital(axis, (0.3 * axis, 0, 0), 0.05) for axis in range(3)] + [sphere((1.0, 0, 0))]
+    return surfaces, molecule([6, 8], [[0, 0, 0], [2.2, 0, 0]])
+
+
+def test_collecting_and_peeling_give_the_same_picture(request):
+    collected = render(*folded(), size=SIZE)
+    request.getfixturevalue("peeled")
+    assert np.abs(collected.astype(int) - render(*folded(), size=SIZE)).max() <= 2
+
+
+@pytest.mark.parametrize("limits", [{"FRAGMENTS": (16, 1 << 24)}, {"FRAGMENTS": (16, 32)}])
+def test_more_fragments_than_there_is_room_for(monkeypatch, limits):
+    """Room is made, up to a bound, beyond which the tile is peeled."""
+    expected = render(*folded(), size=SIZE)
+    for name, value in limits.items():
+        monkeypatch.setattr(draw, name, value)
+    assert np.abs(expected.astype(int) - render(*folded(), size=SIZE)).max() <= 2
+
+
+def test_deeper_than_can_be_sorted():
+    """A hundred layers of one percent each: peeled, and mixed exactly."""
+    colour = np.array([0.2, 0.4, 0.8])
+    layers = [square(-0.01 * n, colour, 0.01) for n in range(100)]
+    middle = front(*layers)[24, 32, :3]
+    expected = colour + (1 - colour) * 0.99**100
+    assert middle == pytest.approx(255 * expected, abs=2)
+
+
 def test_both_walls_of_a_lobe_are_drawn():
     """`opacity` is that of a lobe: its front and its back together."""
     ball = sphere((0, 0, 0))

@@ -199,6 +199,8 @@ class Context:
         Programs and vertex arrays of `draw`, by name.
     renderer : str
         What draws: "llvmpipe (LLVM 15.0.6, 256 bits)".
+    has_storage : bool
+        Whether shaders can write to buffers (OpenGL 4.3).
     """
 
     def __init__(self, backend: _Backend, gl: Any) -> None:
@@ -206,6 +208,8 @@ class Context:
         self.kept: dict[str, Any] = {}
         self.process = os.getpid()
         self.renderer = gl.glGetString(gl.GL_RENDERER).decode(errors="replace")
+        version = tuple(int(gl.glGetIntegerv(name)) for name in (gl.GL_MAJOR_VERSION, gl.GL_MINOR_VERSION))
+        self.has_storage = version >= (4, 3)
 
 
 _lock = threading.RLock()

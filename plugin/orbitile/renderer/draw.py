@@ -1,10 +1,13 @@
-"""How a scene becomes pixels in OpenGL 3.3: impostors, depth peeling, supersampling.
+"""How a scene becomes pixels in OpenGL: impostors, exact transparency, supersampling.
 
 1. Balls and sticks are ray-cast: each is a box or a square that covers it, and the fragment shader finds where the
    line of sight hits the sphere or the cylinder, so outlines, depths and highlights are exact at any size.
-2. Translucent surfaces are peeled front to back (C. Everitt, Interactive Order-Independent Transparency, NVIDIA 2001):
-   pass n draws what is nearest behind the layer of pass n - 1, until a query says that nothing is left. Each layer is
-   put under the ones before it, so the result is the same in whatever order triangles come.
+2. Fragments of translucent surfaces are collected in a list per sample in one pass, then sorted by depth and put
+   under each other (J. C. Yang et al., Real-Time Concurrent Linked List Construction on the GPU, Computer Graphics
+   Forum 2010). That needs OpenGL 4.3. With 3.3, and where a tile has too many fragments, they are peeled front to
+   back (C. Everitt, Interactive Order-Independent Transparency, NVIDIA 2001): pass n draws what is nearest behind the
+   layer of pass n - 1, until a query says that nothing is left. Both give the same picture, in whatever order
+   triangles come; collecting draws each triangle once and not twice a layer.
 3. There are n x n samples a pixel, and a filter two pixels wide makes a pixel of them. The picture is made in tiles of
    samples, so that its size is limited neither by the largest texture nor by memory, and empty or simple parts of it
    need few passes.
@@ -34,6 +37,12 @@ MAX_LAYERS = 200
 
 TILE = 1024
 """Edge of a tile in samples, at most."""
+
+FRAGMENTS = 1 << 22, 1 << 24
+"""Fragments of a tile that are collected, to start with and at most; 16 bytes each."""
+
+DEEPEST = 64
+"""Fragments of one sample that are sorted, at most."""
 
 _LIGHT = """
 #version 330 core
@@ -251,6 +260,61 @@ void main() {
 }
 """
 
+_LISTS = """
+layout(std430, binding = 0) buffer Heads { uint heads[]; };     // of the list of each sample, 0 for none
+layout(std430, binding = 1) buffer Nodes { uvec4 nodes[]; };    // next, depth, colour with premultiplied alpha
+layout(std430, binding = 2) buffer Counts { uint used; uint deepest; };
+uniform int width;
+"""
+
+_COLLECT_FRAGMENT = (
+    _MESH_PAINT.replace("#version 330 core", "#version 430 core\nlayout(early_fragment_tests) in;" + _LISTS)
+    + """
+void main() {
+    uint node = atomicAdd(used, 1u) + 1u;
+    if (node >= uint(nodes.length())) return;      // counted all the same: the host makes room and draws again
+    ivec2 at = ivec2(gl_FragCoord.xy);
+    vec4 c = painted();
+    uint next = atomicExchange(heads[at.y * width + at.x], node);
+    nodes[node] = uvec4(next, floatBitsToUint(gl_FragCoord.z), packHalf2x16(c.rg), packHalf2x16(c.ba));
+}
+"""
+)
+
+_COMPOSE_FRAGMENT = (
+    "#version 430 core\n"
+    + _LISTS
+    + f"const int DEEPEST = {DEEPEST};"
+    + """
+out vec4 fragment;
+
+void main() {
+    ivec2 at = ivec2(gl_FragCoord.xy);
+    uint depths[DEEPEST];                          // bits of positive floats compare as the floats do
+    uint places[DEEPEST];
+    int n = 0;
+    for (uint node = heads[at.y * width + at.x]; node != 0u; node = nodes[node].x, n++) {
+        if (n >= DEEPEST) continue;
+        uint depth = nodes[node].y;
+        int i = n;
+        for (; i > 0 && depths[i - 1] > depth; i--) {
+            depths[i] = depths[i - 1];
+            places[i] = places[i - 1];
+        }
+        depths[i] = depth;
+        places[i] = node;
+    }
+    if (n > DEEPEST) atomicMax(deepest, uint(n));
+    vec4 sum = vec4(0.0);
+    for (int i = 0; i < min(n, DEEPEST); i++) {
+        uvec4 node = nodes[places[i]];
+        sum += (1.0 - sum.a) * vec4(unpackHalf2x16(node.z), unpackHalf2x16(node.w));
+    }
+    fragment = sum;
+}
+"""
+)
+
 _SCREEN_VERTEX = """
 #version 330 core
 void main() { gl_Position = vec4(vec2(gl_VertexID & 1, gl_VertexID >> 1) * 4.0 - 1.0, 0.0, 1.0); }
@@ -290,6 +354,8 @@ _PROGRAMS = {
     "stick": (_STICK_VERTEX, _STICK_FRAGMENT),
     "mesh": (_MESH_VERTEX, _MESH_FRAGMENT),
     "peel": (_MESH_VERTEX, _PEEL_FRAGMENT),
+    "collect": (_MESH_VERTEX, _COLLECT_FRAGMENT),
+    "compose": (_SCREEN_VERTEX, _COMPOSE_FRAGMENT),
     "resolve": (_SCREEN_VERTEX, _RESOLVE_FRAGMENT),
 }
 
@@ -438,6 +504,8 @@ class _Painter:
         self.gl, self.context, self.scene, self.camera, self.aspect = context.gl, context, scene, camera, aspect
         self.arrays: list[int] = []
         self.vertex_buffers: list[int] = []
+        self.storage: list[int] = []
+        self.room = 0
 
     def __enter__(self) -> _Painter:
         gl, camera, scene = self.gl, self.camera, self.scene
@@ -499,7 +567,8 @@ class _Painter:
             self._use("mesh", view=self.view)
             self._draw_meshes(self.solid, self._select(self.solid, window, size))
         if self.clear is not None and (n := self._select(self.clear, window, size)):
-            self._peel(buffers, self.clear, n)
+            if not self._collect(buffers, self.clear, n, large):
+                self._peel(buffers, self.clear, n)
         return self._resolve(buffers, (x1 - x0, y1 - y0), samples, background)
 
     def _draw_molecule(self) -> None:
@@ -515,6 +584,67 @@ class _Painter:
             self._use("sphere")
             gl.glBindVertexArray(self.balls)
             gl.glDrawArraysInstanced(gl.GL_TRIANGLE_STRIP, 0, 4, self.n_balls)
+
+    def _collect(self, buffers: _Buffers, triangles: _Triangles, n: int, size: tuple[int, int]) -> bool:
+        """Transparency from lists of fragments; False, with nothing drawn, where that is not possible."""
+        if not self.context.has_storage:
+            return False
+        gl, target = self.gl, self.gl.GL_SHADER_STORAGE_BUFFER
+        heads, nodes, counts = self._lists(size[0] * size[1])
+        while True:
+            for buffer in (heads, counts):
+                gl.glBindBuffer(target, buffer)
+                gl.glClearBufferData(target, gl.GL_R32UI, gl.GL_RED_INTEGER, gl.GL_UNSIGNED_INT, None)
+            for binding, buffer in enumerate((heads, nodes, counts)):
+                gl.glBindBufferBase(target, binding, buffer)
+            gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, buffers.solid)  # for its depth: nothing is collected behind it
+            gl.glColorMask(False, False, False, False)
+            gl.glDepthMask(False)
+            self._use("collect", view=self.view, width=size[0])
+            self._draw_meshes(triangles, n)
+            gl.glColorMask(True, True, True, True)
+            gl.glDepthMask(True)
+            gl.glMemoryBarrier(gl.GL_ALL_BARRIER_BITS)
+            used = self._read_counts(counts)[0] + 1
+            if used <= self.room:
+                break
+            if used > FRAGMENTS[1]:
+                return False
+            self.room = min(FRAGMENTS[1], 2 * used)
+            gl.glBindBuffer(target, nodes)
+            gl.glBufferData(target, 16 * self.room, None, gl.GL_DYNAMIC_DRAW)
+        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, buffers.peel[0][0])
+        gl.glDisable(gl.GL_DEPTH_TEST)
+        self._use("compose", width=size[0])
+        self._draw_screen()
+        gl.glEnable(gl.GL_DEPTH_TEST)
+        gl.glMemoryBarrier(gl.GL_ALL_BARRIER_BITS)
+        if self._read_counts(counts)[1] == 0:
+            return True
+        self._clear(buffers.peel[0][0])
+        return False
+
+    def _lists(self, n_samples: int) -> tuple[int, int, int]:
+        """Storage for the lists of a tile: heads, nodes, counts."""
+        gl, target = self.gl, self.gl.GL_SHADER_STORAGE_BUFFER
+        if not self.storage:
+            self.storage = [int(buffer) for buffer in gl.glGenBuffers(3)]
+            self.vertex_buffers += self.storage
+            self.room = FRAGMENTS[0]
+            for buffer, size in zip(self.storage[1:], (16 * self.room, 8), strict=True):
+                gl.glBindBuffer(target, buffer)
+                gl.glBufferData(target, size, None, gl.GL_DYNAMIC_DRAW)
+        heads, nodes, counts = self.storage
+        gl.glBindBuffer(target, heads)
+        gl.glBufferData(target, 4 * n_samples, None, gl.GL_DYNAMIC_DRAW)
+        return heads, nodes, counts
+
+    def _read_counts(self, buffer: int) -> tuple[int, int]:
+        gl = self.gl
+        gl.glBindBuffer(gl.GL_SHADER_STORAGE_BUFFER, buffer)
+        counts = np.zeros(2, np.uint32)
+        gl.glGetBufferSubData(gl.GL_SHADER_STORAGE_BUFFER, 0, counts.nbytes, counts)
+        return int(counts[0]), int(counts[1])
 
     def _peel(self, buffers: _Buffers, triangles: _Triangles, n: int) -> None:
         gl = self.gl

@@ -187,7 +187,7 @@ _FAMILY = "AF_PIPE" if sys.platform == "win32" else "AF_UNIX"
 
 
 def _interpreter() -> str:
-    """The Python of this process; where a host embeds it and `sys.executable` is the host, the one of its environment."""
+    """The Python of this process, also where a host embeds it and `sys.executable` is the host."""
     if Path(sys.executable or "").name.lower().startswith("python"):
         return sys.executable
     for name in ("python3", "python", "python.exe"):
