@@ -211,12 +211,12 @@ def test_more_fragments_than_there_is_room_for(monkeypatch, limits):
 
 
 def test_deeper_than_can_be_sorted():
-    """A hundred layers of one percent each: peeled, and mixed exactly."""
+    """A hundred layers of one percent each are peeled."""
     colour = np.array([0.2, 0.4, 0.8])
     layers = [square(-0.01 * n, colour, 0.01) for n in range(100)]
     middle = front(*layers)[24, 32, :3]
     expected = colour + (1 - colour) * 0.99**100
-    assert middle == pytest.approx(255 * expected, abs=2)
+    assert middle == pytest.approx(255 * expected, abs=3)  # a hundred roundings to half floats
 
 
 def test_both_walls_of_a_lobe_are_drawn():

@@ -566,8 +566,9 @@ class _Painter:
         if self.solid is not None:
             self._use("mesh", view=self.view)
             self._draw_meshes(self.solid, self._select(self.solid, window, size))
-        if self.clear is not None and (n := self._select(self.clear, window, size)):
-            if not self._collect(buffers, self.clear, n, large):
+        if self.clear is not None:
+            n = self._select(self.clear, window, size)
+            if n and not self._collect(buffers, self.clear, n, large):
                 self._peel(buffers, self.clear, n)
         return self._resolve(buffers, (x1 - x0, y1 - y0), samples, background)
 
@@ -642,9 +643,10 @@ class _Painter:
     def _read_counts(self, buffer: int) -> tuple[int, int]:
         gl = self.gl
         gl.glBindBuffer(gl.GL_SHADER_STORAGE_BUFFER, buffer)
-        counts = np.zeros(2, np.uint32)
+        counts = np.zeros(8, np.uint8)  # bytes: PyOpenGL would fill a copy of another type
         gl.glGetBufferSubData(gl.GL_SHADER_STORAGE_BUFFER, 0, counts.nbytes, counts)
-        return int(counts[0]), int(counts[1])
+        used, deepest = counts.view(np.uint32)
+        return int(used), int(deepest)
 
     def _peel(self, buffers: _Buffers, triangles: _Triangles, n: int) -> None:
         gl = self.gl
