@@ -18,6 +18,8 @@ AGREEMENT = 1e-12
 LIMIT = {"single": 2e-6, "double": 1e-12}
 FILES = sample_files()
 
+pytestmark = pytest.mark.filterwarnings("ignore::iodata.utils.LoadWarning")  # repairs are tested with the readers
+
 
 def points_near(wavefunction: ob.Wavefunction) -> np.ndarray:
     """Points about the atoms that carry basis functions: the nuclei, where many orbitals are largest, out to 6 bohr."""
