@@ -157,9 +157,9 @@ def _start(name: str, fall_back: bool) -> None:
 
 def _initialise(name: str) -> str | None:
     """Initialise Taichi; None on success, otherwise the reason why not."""
-    os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
     import taichi as ti
 
+    settings = _settings()
     _state.generation += 1
     _state.device = None
     try:
@@ -169,12 +169,12 @@ def _initialise(name: str) -> str | None:
                 log_level=ti.ERROR,
                 offline_cache=True,
                 fast_math=True,
-                **_settings(),
+                **settings,
             )
         arch = str(ti.lang.impl.current_cfg().arch).rpartition(".")[2]
     except Exception as error:  # Taichi raises whatever its driver does
         return " ".join(str(error).split()) or type(error).__name__
-    if arch != {"cpu": arch if arch in ("x64", "arm64") else "x64"}.get(name, name):
+    if arch not in (("x64", "arm64") if name == "cpu" else (name,)):
         return f"Taichi fell back to {arch}"
     _state.device = name
     return None

@@ -46,6 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"orbitile: {error}", file=sys.stderr)
         return 2
+    except MemoryError:
+        if options.debug:
+            raise
+        print("orbitile: out of memory; choose a larger --spacing or a smaller --margin", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("orbitile: interrupted", file=sys.stderr)
         return 130

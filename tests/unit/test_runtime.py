@@ -1,5 +1,6 @@
 """The choice of the device, in processes of their own: Taichi is initialised once in each."""
 
+import os
 import subprocess
 import sys
 
@@ -67,6 +68,16 @@ def test_a_missing_device_says_what_there_is(benzene):
         pytest.skip("there is CUDA here")
     with pytest.raises(ob.OrbitileError, match=r"no NVIDIA driver.*Devices here:.*cpu"):
         ob.evaluate(benzene, "homo", np.zeros((1, 3)), device="cuda")
+
+
+@pytest.mark.parametrize("home", [None, "/proc/no/such/home"])
+def test_without_a_home_to_write_to(home, tmp_path):
+    """Batch jobs and containers often have none; Taichi alone would end the process."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
+    environment |= {"TMPDIR": str(tmp_path)} | ({"HOME": home} if home else {})
+    program = "from taichi_kernels import runtime\nwith runtime.session('cpu') as name: print(name)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stdout) == (0, "cpu\n"), done.stderr
 
 
 def test_nothing_is_printed():
