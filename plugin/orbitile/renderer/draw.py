@@ -2,11 +2,11 @@
 
 1. Balls and sticks are ray-cast: each is a box or a square that covers it, and the fragment shader finds where the
    line of sight hits the sphere or the cylinder, so outlines, depths and highlights are exact at any size.
-2. Fragments of translucent surfaces are collected in a list per sample in one pass, then sorted by depth and put
-   under each other (J. C. Yang et al., Real-Time Concurrent Linked List Construction on the GPU, Computer Graphics
-   Forum 2010). That needs OpenGL 4.3. With 3.3, and where a tile has too many fragments, they are peeled front to
-   back (C. Everitt, Interactive Order-Independent Transparency, NVIDIA 2001): pass n draws what is nearest behind the
-   layer of pass n - 1, until a query says that nothing is left. Both give the same picture, in whatever order
+2. Fragments of translucent surfaces are collected in a list per sample in one pass, then taken from it nearest first
+   and put under each other (J. C. Yang et al., Real-Time Concurrent Linked List Construction on the GPU, Computer
+   Graphics Forum 2010). That needs OpenGL 4.3. With 3.3, and where a tile has too many fragments, they are peeled front
+   to back (C. Everitt, Interactive Order-Independent Transparency, NVIDIA 2001): pass n draws what is nearest behind
+   the layer of pass n - 1, until a query says that nothing is left. Both give the same picture, in whatever order
    triangles come; collecting draws each triangle once and not twice a layer.
 3. There are n x n samples a pixel, and a filter two pixels wide makes a pixel of them. The picture is made in tiles of
    samples, so that its size is limited neither by the largest texture nor by memory, and empty or simple parts of it
@@ -38,11 +38,8 @@ MAX_LAYERS = 200
 TILE = 1024
 """Edge of a tile in samples, at most."""
 
-FRAGMENTS = 1 << 22, 1 << 24
+FRAGMENTS = 1 << 22, 1 << 23
 """Fragments of a tile that are collected, to start with and at most; 16 bytes each."""
-
-DEEPEST = 64
-"""Fragments of one sample that are sorted, at most."""
 
 _LIGHT = """
 #version 330 core
@@ -261,9 +258,8 @@ void main() {
 """
 
 _LISTS = """
-layout(std430, binding = 0) buffer Heads { uint heads[]; };     // of the list of each sample, 0 for none
+layout(std430, binding = 0) buffer Heads { uint used; uint heads[]; };     // of the list of each sample, 0 for none
 layout(std430, binding = 1) buffer Nodes { uvec4 nodes[]; };    // next, depth, colour with premultiplied alpha
-layout(std430, binding = 2) buffer Counts { uint used; uint deepest; };
 uniform int width;
 """
 
@@ -276,7 +272,7 @@ void main() {
     ivec2 at = ivec2(gl_FragCoord.xy);
     vec4 c = painted();
     uint next = atomicExchange(heads[at.y * width + at.x], node);
-    nodes[node] = uvec4(next, floatBitsToUint(gl_FragCoord.z), packHalf2x16(c.rg), packHalf2x16(c.ba));
+    nodes[node] = uvec4(next, floatBitsToUint(gl_FragCoord.z), packUnorm2x16(c.rg), packUnorm2x16(c.ba));
 }
 """
 )
@@ -284,31 +280,33 @@ void main() {
 _COMPOSE_FRAGMENT = (
     "#version 430 core\n"
     + _LISTS
-    + f"const int DEEPEST = {DEEPEST};"
     + """
 out vec4 fragment;
 
+// Bits of positive floats compare as the floats do. Between equal depths the colour decides, and not who came first.
+bool nearer(uvec4 a, uvec4 b) {
+    if (a.y != b.y) return a.y < b.y;
+    return a.z != b.z ? a.z < b.z : a.w < b.w;
+}
+
 void main() {
     ivec2 at = ivec2(gl_FragCoord.xy);
-    uint depths[DEEPEST];                          // bits of positive floats compare as the floats do
-    uint places[DEEPEST];
-    int n = 0;
-    for (uint node = heads[at.y * width + at.x]; node != 0u; node = nodes[node].x, n++) {
-        if (n >= DEEPEST) continue;
-        uint depth = nodes[node].y;
-        int i = n;
-        for (; i > 0 && depths[i - 1] > depth; i--) {
-            depths[i] = depths[i - 1];
-            places[i] = places[i - 1];
-        }
-        depths[i] = depth;
-        places[i] = node;
-    }
-    if (n > DEEPEST) atomicMax(deepest, uint(n));
+    uint head = heads[at.y * width + at.x];
     vec4 sum = vec4(0.0);
-    for (int i = 0; i < min(n, DEEPEST); i++) {
-        uvec4 node = nodes[places[i]];
-        sum += (1.0 - sum.a) * vec4(unpackHalf2x16(node.z), unpackHalf2x16(node.w));
+    while (head != 0u) {
+        uvec4 first = nodes[head], nearest = first;
+        uint found = head;
+        for (uint node = first.x; node != 0u;) {
+            uvec4 other = nodes[node];
+            if (nearer(other, nearest)) {
+                nearest = other;
+                found = node;
+            }
+            node = other.x;
+        }
+        sum += (1.0 - sum.a) * vec4(unpackUnorm2x16(nearest.z), unpackUnorm2x16(nearest.w));
+        if (found != head) nodes[found] = uvec4(nearest.x, first.yzw);     // the first takes the place of the nearest
+        head = first.x;
     }
     fragment = sum;
 }
@@ -487,7 +485,7 @@ class _Triangles:
     array : int
         Vertex array.
     faces : ndarray of uint32, shape (m, 3)
-    low, high : ndarray, shape (m, 2)
+    low, high : ndarray, shape (2, m)
         Least and greatest place of each face on the screen, -1 to 1 each way; NaN where a corner is behind the eye.
     """
 
@@ -591,13 +589,12 @@ class _Painter:
         if not self.context.has_storage:
             return False
         gl, target = self.gl, self.gl.GL_SHADER_STORAGE_BUFFER
-        heads, nodes, counts = self._lists(size[0] * size[1])
+        heads, nodes = self._lists(size[0] * size[1])
+        most = min(FRAGMENTS[1], int(gl.glGetIntegerv(gl.GL_MAX_SHADER_STORAGE_BLOCK_SIZE)) // 16)
         while True:
-            for buffer in (heads, counts):
-                gl.glBindBuffer(target, buffer)
-                gl.glClearBufferData(target, gl.GL_R32UI, gl.GL_RED_INTEGER, gl.GL_UNSIGNED_INT, None)
-            for binding, buffer in enumerate((heads, nodes, counts)):
+            for binding, buffer in ((1, nodes), (0, heads)):
                 gl.glBindBufferBase(target, binding, buffer)
+            gl.glClearBufferData(target, gl.GL_R32UI, gl.GL_RED_INTEGER, gl.GL_UNSIGNED_INT, None)
             gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, buffers.solid)  # for its depth: nothing is collected behind it
             gl.glColorMask(False, False, False, False)
             gl.glDepthMask(False)
@@ -606,47 +603,35 @@ class _Painter:
             gl.glColorMask(True, True, True, True)
             gl.glDepthMask(True)
             gl.glMemoryBarrier(gl.GL_ALL_BARRIER_BITS)
-            used = self._read_counts(counts)[0] + 1
+            count = np.zeros(4, np.uint8)  # bytes: PyOpenGL would fill a copy of another type
+            gl.glGetBufferSubData(target, 0, count.nbytes, count)
+            used = int(count.view(np.uint32)[0]) + 1
             if used <= self.room:
                 break
-            if used > FRAGMENTS[1]:
+            if used > most:
                 return False
-            self.room = min(FRAGMENTS[1], 2 * used)
+            self.room = min(most, 2 * used)
             gl.glBindBuffer(target, nodes)
             gl.glBufferData(target, 16 * self.room, None, gl.GL_DYNAMIC_DRAW)
         gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, buffers.peel[0][0])
         gl.glDisable(gl.GL_DEPTH_TEST)
         self._use("compose", width=size[0])
         self._draw_screen()
-        gl.glEnable(gl.GL_DEPTH_TEST)
-        gl.glMemoryBarrier(gl.GL_ALL_BARRIER_BITS)
-        if self._read_counts(counts)[1] == 0:
-            return True
-        self._clear(buffers.peel[0][0])
-        return False
+        return True
 
-    def _lists(self, n_samples: int) -> tuple[int, int, int]:
-        """Storage for the lists of a tile: heads, nodes, counts."""
+    def _lists(self, n_samples: int) -> tuple[int, int]:
+        """Storage for the lists of a tile: heads and nodes."""
         gl, target = self.gl, self.gl.GL_SHADER_STORAGE_BUFFER
         if not self.storage:
-            self.storage = [int(buffer) for buffer in gl.glGenBuffers(3)]
+            self.storage = [int(buffer) for buffer in gl.glGenBuffers(2)]
             self.vertex_buffers += self.storage
-            self.room = FRAGMENTS[0]
-            for buffer, size in zip(self.storage[1:], (16 * self.room, 8), strict=True):
-                gl.glBindBuffer(target, buffer)
-                gl.glBufferData(target, size, None, gl.GL_DYNAMIC_DRAW)
-        heads, nodes, counts = self.storage
+            self.room = min(FRAGMENTS[0], 4 * n_samples)  # drivers may clear it, which takes time
+            gl.glBindBuffer(target, self.storage[1])
+            gl.glBufferData(target, 16 * self.room, None, gl.GL_DYNAMIC_DRAW)
+        heads, nodes = self.storage
         gl.glBindBuffer(target, heads)
-        gl.glBufferData(target, 4 * n_samples, None, gl.GL_DYNAMIC_DRAW)
-        return heads, nodes, counts
-
-    def _read_counts(self, buffer: int) -> tuple[int, int]:
-        gl = self.gl
-        gl.glBindBuffer(gl.GL_SHADER_STORAGE_BUFFER, buffer)
-        counts = np.zeros(8, np.uint8)  # bytes: PyOpenGL would fill a copy of another type
-        gl.glGetBufferSubData(gl.GL_SHADER_STORAGE_BUFFER, 0, counts.nbytes, counts)
-        used, deepest = counts.view(np.uint32)
-        return int(used), int(deepest)
+        gl.glBufferData(target, 4 + 4 * n_samples, None, gl.GL_DYNAMIC_DRAW)
+        return heads, nodes
 
     def _peel(self, buffers: _Buffers, triangles: _Triangles, n: int) -> None:
         gl = self.gl
@@ -743,10 +728,9 @@ class _Painter:
         depth = -seen[:, 2:]
         screen = seen[:, :2] / np.maximum(depth, self.near) / (self._slope() * np.array([self.aspect, 1.0]))
         screen[depth[:, 0] < self.near] = np.nan  # behind the eye: it has no place on the screen
-        # Nearest first: most of what is hidden then fails the depth test before its shader runs.
-        faces = faces[np.argsort(depth[faces, 0].min(axis=1), kind="stable")]
-        corners = screen[faces]
-        return _Triangles(array, faces.astype(np.uint32), corners.min(axis=1), corners.max(axis=1))
+        a, b, c = (screen.T[:, faces[:, corner]] for corner in range(3))
+        low, high = np.minimum(np.minimum(a, b), c), np.maximum(np.maximum(a, b), c)
+        return _Triangles(array, faces.astype(np.uint32), low, high)
 
     def _array(self, columns: list[NDArray[np.floating]], divisor: int = 0) -> int:
         """A vertex array whose attribute n is column n, shape (vertices, components)."""
@@ -772,9 +756,11 @@ class _Painter:
 
         Each is drawn twice a layer, and software renderers spend about as much time on triangles as on pixels.
         """
-        low, high = 2 * np.array(window).reshape(2, 2) / np.array(size) - 1
-        outside = (triangles.high < low) | (triangles.low > high)  # false for NaN, so that those are drawn
-        faces = triangles.faces[~outside.any(axis=1)]
+        outside = np.zeros(len(triangles.faces), bool)
+        for axis in (0, 1):
+            low, high = (2 * window[axis + end] / size[axis] - 1 for end in (0, 2))
+            outside |= (triangles.high[axis] < low) | (triangles.low[axis] > high)  # false for NaN: those are drawn
+        faces = triangles.faces[~outside]
         self.gl.glBindVertexArray(triangles.array)
         self.gl.glBufferData(self.gl.GL_ELEMENT_ARRAY_BUFFER, faces.nbytes, faces, self.gl.GL_STREAM_DRAW)
         return int(faces.size)

@@ -101,7 +101,8 @@ def write_png(path: str | os.PathLike[str], pixels: NDArray[np.uint8]) -> Path:
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with open(temporary, "wb") as stream:
-            image.save(stream, format="PNG", dpi=(PIXELS_PER_INCH, PIXELS_PER_INCH))
+            # Level 4: half the time of 6, the default, for files that are 6 to 10 percent larger
+            image.save(stream, format="PNG", dpi=(PIXELS_PER_INCH, PIXELS_PER_INCH), compress_level=4)
         os.replace(temporary, target)
     except OSError as error:
         raise FileError(f"{target}: the picture cannot be written ({error.strerror or error})") from error
