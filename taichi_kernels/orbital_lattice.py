@@ -187,9 +187,7 @@ def orbital_on_lattice(
     )
 
     parts = 1 if device == "cpu" else min(_GPU_PARTS, -(-n_rows // 4))
-    shared = (
-        1 if device == "cpu" else min(_GPU_SHARED, parts)
-    )  # parts of column lists that make one part of a brick list
+    shared = 1 if device == "cpu" else min(_GPU_SHARED, parts)
     parts = parts // shared * shared
     brick_parts = parts // shared
     n_columns, n_bricks = bricks_x * bricks_y, bricks_x * bricks_y * bricks_z
@@ -237,7 +235,7 @@ class _Workspace:
     """Arrays on the device, kept between calls and grown when needed; at most one set a precision."""
 
     def __init__(self, precision: str) -> None:
-        self._real, self._numpy_real = _DTYPES[precision]
+        self._real = _DTYPES[precision][0]
         self._arrays: dict[str, ti.Ndarray] = {}
         self._sources: dict[str, np.ndarray] = {}
         self.capacity = (32, 32)

@@ -26,6 +26,9 @@ TILE_POINTS = 1 << 17
 _PLANES = 8
 """Slabs begin at multiples of this many planes, the bricks of the lattice kernel: values do not depend on the cut."""
 
+_MOST_POINTS = 1 << 29
+"""Points of one slab, at most: kernels count in 32 bits."""
+
 _RESERVE = 256 << 20
 """Bytes left to everything but the result."""
 
@@ -128,6 +131,10 @@ def compute_on_device(
         evaluate = resolved.on_slabs(lattice, precision, name)
         if evaluate is None:
             raise LatticeError("values stay on the device for lattices with orthogonal axes only; use compute")
+        if lattice.n_points > _MOST_POINTS:
+            raise LatticeError(
+                f"values stay on the device for {_MOST_POINTS} points at most, got {lattice.n_points}; use compute"
+            )
         out = runtime.allocate(lattice.shape, precision)
         evaluate(0, lattice.shape[0], out)
         runtime.synchronise()
@@ -303,6 +310,10 @@ def _fill_slabs(
     from taichi_kernels import runtime
 
     planes = values.shape[0]
+    if _PLANES * values.shape[1] * values.shape[2] > _MOST_POINTS:
+        raise LatticeError(
+            f"a lattice of {values.shape} points has planes too large to compute at once; let its first axis be the longest"
+        )
     step = max(_PLANES, SLAB_POINTS // (values.shape[1] * values.shape[2]) // _PLANES * _PLANES)
     for start in range(0, planes, step):
         if cancelled():
