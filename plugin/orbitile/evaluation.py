@@ -312,7 +312,8 @@ def _fill_slabs(
     planes = values.shape[0]
     if _PLANES * values.shape[1] * values.shape[2] > _MOST_POINTS:
         raise LatticeError(
-            f"a lattice of {values.shape} points has planes too large to compute at once; let its first axis be the longest"
+            f"a lattice of {values.shape} points has planes too large to compute at once; "
+            "let its first axis be the longest"
         )
     step = max(_PLANES, SLAB_POINTS // (values.shape[1] * values.shape[2]) // _PLANES * _PLANES)
     for start in range(0, planes, step):
