@@ -143,6 +143,10 @@ def _parser() -> argparse.ArgumentParser:
     mesh.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write: .ply, .obj, .glb")
 
     command("devices", _devices, "show what can compute and draw here, and why the rest cannot")
+    install = command("install", _install, "add Orbitile to a program that shows molecules")
+    install.add_argument("host", choices=("pymol",), metavar="HOST", help="pymol")
+    install.add_argument("--uninstall", action="store_true", help="remove it again")
+    install.add_argument("--python", metavar="PATH", help="Python to compute with, where that of the host lacks Taichi")
     demo = command("demo", _demo, "draw the HOMO of a bundled molecule (benzene)")
     demo.add_argument("-o", "--output", metavar="PNG", default="orbitile-demo.png", help="(default: orbitile-demo.png)")
     demo.add_argument("--device", help="auto, cuda, vulkan or cpu")
@@ -267,6 +271,14 @@ def _devices(options: argparse.Namespace) -> None:
     from .diagnosis import device_report
 
     for line in device_report():
+        print(line)
+
+
+def _install(options: argparse.Namespace) -> None:
+    from .hosts import pymol_installation
+
+    done = pymol_installation.uninstall() if options.uninstall else pymol_installation.install(options.python)
+    for line in done:
         print(line)
 
 

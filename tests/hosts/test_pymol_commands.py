@@ -137,7 +137,7 @@ def test_walking(cmd):
     call(cmd, "orb_mo", "benzene", "homo", quality="coarse")
     assert call(cmd, "orb_next", quiet=1) == "benzene_mo22"
     assert call(cmd, "orb_prev", quiet=1) == "benzene_mo21"
-    assert [n for n in cmd.get_names("objects") if "mo2" in n] == ["benzene_mo21_map", "benzene_mo21"]
+    assert {n for n in cmd.get_names("objects") if "mo2" in n} == {"benzene_mo21_map", "benzene_mo21"}
 
 
 def test_the_session_reopens_and_can_be_changed(cmd, tmp_path, capsys):

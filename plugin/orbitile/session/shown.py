@@ -83,6 +83,13 @@ class SampleCache:
         while len(self._held) > 1 and sum(held.n_bytes for held in self._held.values()) > self.limit:
             self._held.popitem(last=False)
 
+    def put_behind(self, sample: Sample) -> None:
+        """Keep a sample that was computed ahead; the one that was asked for last stays the last to be dropped."""
+        newest = next(reversed(self._held), None)
+        self.put(sample)
+        if newest is not None and newest in self._held:
+            self._held.move_to_end(newest)
+
     def __contains__(self, request: Request) -> bool:
         return request in self._held
 

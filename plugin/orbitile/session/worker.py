@@ -32,11 +32,12 @@ class Worker:
     Parameters
     ----------
     python : str, optional
-        Interpreter to run it with, when not the one of this process: one that has Taichi.
+        Interpreter to run it with, one that has Taichi; otherwise the one that `ORBITILE_PYTHON` names, otherwise
+        that of this process.
     """
 
     def __init__(self, python: str | None = None) -> None:
-        self.python = python or _interpreter()
+        self.python = python or os.environ.get("ORBITILE_PYTHON") or interpreter()
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
@@ -186,7 +187,7 @@ class Worker:
 _FAMILY = "AF_PIPE" if sys.platform == "win32" else "AF_UNIX"
 
 
-def _interpreter() -> str:
+def interpreter() -> str:
     """The Python of this process, also where a host embeds it and `sys.executable` is the host."""
     if Path(sys.executable or "").name.lower().startswith("python"):
         return sys.executable
@@ -199,7 +200,11 @@ def _interpreter() -> str:
 
 def _environment() -> dict[str, str]:
     """Our own packages come first on the path of the worker, wherever they were imported from."""
-    roots = [str(Path(__file__).parents[2]), str(Path(__file__).parents[3])]
+    roots = [
+        str(root)
+        for root in Path(__file__).parents[2:4]
+        if (root / "orbitile").exists() or (root / "taichi_kernels").exists()
+    ]
     path = os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])])
     return {**os.environ, "PYTHONPATH": path}
 

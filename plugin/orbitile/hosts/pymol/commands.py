@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,27 +22,59 @@ from ...readers import load
 from ...session.process import WavefunctionCache, sample
 from ...session.request import Request, Sample
 from ...session.shown import NEGATIVE, POSITIVE, SampleCache, Shown, object_name
+from ...session.worker import Worker
 from ...surface import isosurface
 from ...wavefunction import Wavefunction
 from . import adapter
 
 
-class _State:
-    """What Orbitile shows in one PyMOL."""
+class State:
+    """What Orbitile shows in one PyMOL.
+
+    Attributes
+    ----------
+    shown : dict
+        By name of the surface, the one shown last at the end.
+    device : str
+        What computes.
+    samples, wavefunctions
+        Caches.
+    panel : object or None
+        The window, once it was opened.
+    """
 
     def __init__(self) -> None:
         self.shown: dict[str, Shown] = {}
         self.device = "auto"
         self.samples = SampleCache()
         self.wavefunctions = WavefunctionCache()
+        self.panel: Any = None
+        self._worker: Worker | None = None
+
+    @property
+    def worker(self) -> Worker:
+        """The worker process of this PyMOL; it starts at the first request."""
+        if self._worker is None:
+            self._worker = Worker()
+            atexit.register(self._worker.close)
+        return self._worker
+
+    def sample(self, request: Request) -> Sample:
+        """Answer a request and wait for it.
+
+        A PyMOL with a window is kept out of the way of crashes by the worker; a script needs no second process.
+        """
+        if self.panel is not None or os.environ.get("ORBITILE_PYTHON"):
+            return self.worker.submit(request).result()
+        return sample(request, self.wavefunctions)
 
 
-def state_of(cmd: Any) -> _State:
+def state_of(cmd: Any) -> State:
     """What Orbitile shows in the PyMOL that a `cmd` belongs to; it lives and dies with that instance."""
     owner = cmd._pymol
     if not hasattr(owner, "_orbitile"):
-        owner._orbitile = _State()
-    state: _State = owner._orbitile
+        owner._orbitile = State()
+    state: State = owner._orbitile
     return state
 
 
@@ -164,9 +198,9 @@ def orb_field(
         raise OrbitileError(f"quality: expected {', '.join(QUALITIES)}, got {quality!r}")
     value = None if str(isovalue).strip() == "" else _positive("isovalue", isovalue)
     request = Request(_source(_self, molecule), wanted, quality, value, device=state.device)
-    found = state.samples.get(request, functools.partial(_sampled, state))
+    found = state.samples.get(request, state.sample)
     shown = Shown(molecule, request, found.isovalue)
-    base = _show(_self, shown, found)
+    base = show(_self, shown, found)
     if not int(quiet):
         print(f' Orbitile: "{base}", {found.volume.quantity}, isovalue {found.isovalue:.4g} {found.volume.unit}')
     return base
@@ -240,8 +274,8 @@ def orb_iso(isovalue: float | str, name: str = "", quiet: int = 1, *, _self: Any
     """  # noqa: D400 - the layout of PyMOL's help
     state, base = state_of(_self), _surface(_self, name)
     shown = replace(state.shown[base], isovalue=_positive("isovalue", isovalue))
-    found = state.samples.get(shown.request, functools.partial(_sampled, state))
-    _show(_self, shown, found, base)
+    found = state.samples.get(shown.request, state.sample)
+    show(_self, shown, found, base)
 
 
 @_command
@@ -284,7 +318,7 @@ def orb_color(
         if not 0 <= value <= 1:
             raise OrbitileError(f"transparency: expected a number from 0 to 1, got {transparency}")
         shown = replace(shown, transparency=value)
-    _show(_self, shown, state.samples.get(shown.request, functools.partial(_sampled, state)), base)
+    show(_self, shown, state.samples.get(shown.request, state.sample), base)
 
 
 @_command
@@ -359,7 +393,7 @@ def orb_export(filename: str, name: str = "", quiet: int = 1, *, _self: Any = gl
     path = Path(_unquoted(filename)).expanduser()
     kind = "mesh" if path.suffix.lower() in (".ply", ".obj", ".glb") else "volume"
     exporter_for(path, kind)
-    found = state.samples.get(shown.request, functools.partial(_sampled, state))
+    found = state.samples.get(shown.request, state.sample)
     wavefunction = state.wavefunctions.get(shown.request.path)
     save(isosurface(found.volume, shown.isovalue) if kind == "mesh" else found.volume, path, wavefunction=wavefunction)
     if not int(quiet):
@@ -402,7 +436,61 @@ def orb_device(device: str = "", quiet: int = 0, *, _self: Any = global_cmd) -> 
     return chosen
 
 
-COMMANDS = (orb_load, orb_info, orb_mo, orb_field, orb_iso, orb_next, orb_prev, orb_color, orb_export, orb_device)
+@_command
+def orb_cancel(quiet: int = 0, *, _self: Any = global_cmd) -> None:
+    """
+    DESCRIPTION
+
+        Stop what the window of Orbitile is computing; the orbital shown before stays.
+
+    USAGE
+
+        orb_cancel
+
+    See Also
+    --------
+        orb_panel, orb_mo
+    """  # noqa: D400 - the layout of PyMOL's help
+    panel = state_of(_self).panel
+    stopped = panel is not None and panel.cancel()
+    if not int(quiet):
+        print(" Orbitile: cancelled" if stopped else " Orbitile: nothing is being computed")
+
+
+@_command
+def orb_panel(*, _self: Any = global_cmd) -> None:
+    """
+    DESCRIPTION
+
+        Open the window of Orbitile, as Plugin > Orbitile does.
+
+    USAGE
+
+        orb_panel
+
+    See Also
+    --------
+        orb_load, orb_mo
+    """  # noqa: D400 - the layout of PyMOL's help
+    from . import open_panel
+
+    open_panel(_self)
+
+
+COMMANDS = (
+    orb_load,
+    orb_info,
+    orb_mo,
+    orb_field,
+    orb_iso,
+    orb_next,
+    orb_prev,
+    orb_color,
+    orb_export,
+    orb_device,
+    orb_cancel,
+    orb_panel,
+)
 
 
 def register(cmd: Any = global_cmd) -> None:
@@ -416,7 +504,7 @@ def register(cmd: Any = global_cmd) -> None:
         return cmd.Shortcut(adapter.molecules(cmd))
 
     def surface_names() -> Any:
-        return cmd.Shortcut(sorted(_present(cmd)))
+        return cmd.Shortcut(sorted(present(cmd)))
 
     def fields() -> Any:
         return cmd.Shortcut([name for name, _ in field_names() if name.isalpha()] + ["homo-1", "lumo+1"])
@@ -444,30 +532,84 @@ def register(cmd: Any = global_cmd) -> None:
 
 
 def _save_session(session: dict[str, Any], _self: Any = global_cmd) -> int:
-    session["orbitile"] = {base: state_of(_self).shown[base].message() for base in _present(_self)}
+    session["orbitile"] = {base: state_of(_self).shown[base].message() for base in present(_self)}
     return 1
 
 
 def _restore_session(session: dict[str, Any], _self: Any = global_cmd) -> int:
     state = state_of(_self)
-    state.shown = {base: Shown.from_message(message) for base, message in session.get("orbitile", {}).items()}
-    for path in sorted({shown.request.path for shown in state.shown.values()}):
+    restored = {base: Shown.from_message(message) for base, message in session.get("orbitile", {}).items()}
+    state.shown.update(restored)  # a session may be merged into what is there
+    for path in sorted({shown.request.path for shown in restored.values()}):
         if not Path(path).exists():
             print(f" Orbitile: {path} is not there any more: its surfaces are shown as saved, and cannot be changed")
     return 1
 
 
-def _show(cmd: Any, shown: Shown, found: Sample, base: str = "") -> str:
-    """Put map and surface into PyMOL, in the group of the molecule; returns the name of the surface."""
-    surface = found.surface if shown.isovalue == found.isovalue else isosurface(found.volume, shown.isovalue)
+def show(
+    cmd: Any,
+    shown: Shown,
+    found: Sample,
+    base: str = "",
+    instructions: list[float] | None = None,
+    with_map: bool = True,
+) -> str:
+    """Put map and surface into PyMOL, in the group of the molecule.
+
+    Parameters
+    ----------
+    cmd
+        Of the PyMOL.
+    shown
+        What is to be shown.
+    found
+        The sample of its request.
+    base
+        Name of the surface, when it is to take the place of one.
+    instructions
+        What draws the surface, where that has been prepared by `adapter.drawing`.
+    with_map
+        Whether the map is put too; otherwise `show_map` does it later.
+
+    Returns
+    -------
+    str
+        Name of the surface.
+    """
+    if instructions is None:
+        surface = found.surface if shown.isovalue == found.isovalue else isosurface(found.volume, shown.isovalue)
+        instructions = adapter.drawing(surface, shown.colours)
     base = base or cmd.get_legal_name(object_name(shown.molecule, shown.request.field))
-    adapter.put_map(cmd, f"{base}_map", found.volume)
-    adapter.put_surface(cmd, base, surface, shown.colours, shown.transparency)
-    cmd.group(cmd.get_legal_name(f"{shown.molecule}_orb"), f"{base} {base}_map")
+    adapter.put_drawing(cmd, base, instructions, shown.transparency)
+    cmd.group(cmd.get_legal_name(f"{shown.molecule}_orb"), base)
     shown_now = state_of(cmd).shown
     shown_now.pop(base, None)
     shown_now[base] = shown  # the last one is the one shown last
+    if with_map:
+        show_map(cmd, base, found)
     return base
+
+
+def show_map(cmd: Any, base: str, found: Sample) -> None:
+    """Put the map of a surface that is shown."""
+    adapter.put_map(cmd, f"{base}_map", found.volume)
+    cmd.group(cmd.get_legal_name(f"{state_of(cmd).shown[base].molecule}_orb"), f"{base}_map")
+
+
+def show_instead(cmd: Any, base: str, shown: Shown, found: Sample, **keywords: Any) -> str:
+    """Show something in place of the surface `base`; returns the name of the new one. Keywords as for `show`."""
+    new = show(cmd, shown, found, **keywords)
+    if base and new != base:
+        remove(cmd, base)
+    return new
+
+
+def remove(cmd: Any, base: str) -> None:
+    """Delete a surface and its map."""
+    for name in (base, f"{base}_map"):
+        if name in cmd.get_names("objects"):
+            cmd.delete(name)
+    state_of(cmd).shown.pop(base, None)
 
 
 def _step(cmd: Any, name: str, step: int, quiet: int) -> str:
@@ -481,35 +623,28 @@ def _step(cmd: Any, name: str, step: int, quiet: int) -> str:
     field = f"mo:{index + 1 + step}" + (f":{spin}" if wavefunction.beta is not None else "")
     resolve(wavefunction, field)
     request = replace(shown.request, field=field)
-    found = state.samples.get(request, functools.partial(_sampled, state))
+    found = state.samples.get(request, state.sample)
     following = replace(shown, request=request, isovalue=found.isovalue)
-    new = _show(cmd, following, found)
-    if new != base:
-        cmd.delete(f"{base} {base}_map")
-        state.shown.pop(base, None)
+    new = show_instead(cmd, base, following, found)
     if not quiet:
         print(f" Orbitile: {found.volume.quantity}")
     return new
 
 
-def _sampled(state: _State, request: Request) -> Sample:
-    return sample(request, state.wavefunctions)
-
-
-def _present(cmd: Any) -> list[str]:
+def present(cmd: Any) -> list[str]:
     """Surfaces that are shown and have not been deleted, the one shown last at the end."""
     names = set(cmd.get_names("objects"))
     return [base for base in state_of(cmd).shown if base in names]
 
 
 def _surface(cmd: Any, name: str) -> str:
-    present, wanted = _present(cmd), _unquoted(name)
-    if not present:
+    shown, wanted = present(cmd), _unquoted(name)
+    if not shown:
         raise OrbitileError("no orbital is shown: orb_mo shows one")
     if not wanted:
-        return present[-1]
-    if wanted not in present:
-        raise OrbitileError(f"no surface of Orbitile is called {wanted!r}. Shown: {', '.join(present)}")
+        return shown[-1]
+    if wanted not in shown:
+        raise OrbitileError(f"no surface of Orbitile is called {wanted!r}. Shown: {', '.join(shown)}")
     return wanted
 
 

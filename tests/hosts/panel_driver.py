@@ -1,0 +1,147 @@
+"""Runs inside PyMOL's window: drives the panel with mouse and keys, and writes what happened to a file.
+
+python -m pymol -q panel_driver.py, with the environment variables REPORT, FILE and, for a picture, PICTURE.
+"""
+
+import json
+import os
+import signal
+import time
+import traceback
+
+from pymol import cmd, gui
+from pymol.Qt import QtCore, QtWidgets
+from PyQt5.QtTest import QTest
+
+Qt = QtCore.Qt
+report: dict = {}
+
+
+def wait(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("waited in vain")
+        QTest.qWait(5)
+
+
+def menu_action(name):
+    menu = gui.get_qtwindow().menudict.get("PluginQt")
+    return [] if menu is None else [action for action in menu.actions() if action.text() == name]
+
+
+def names():
+    return cmd.get_names("objects")
+
+
+def click(panel, row, column=1):
+    cell = panel.proxy.index(row, column)
+    panel.table.scrollTo(cell)
+    QTest.mouseClick(panel.table.viewport(), Qt.LeftButton, Qt.NoModifier, panel.table.visualRect(cell).center())
+
+
+def drive():
+    wait(lambda: menu_action("Orbitile"), 10)
+    report["menu entries"] = len(menu_action("Orbitile"))
+    menu_action("Orbitile")[0].trigger()
+    from orbitile.hosts.pymol.commands import state_of
+
+    state = state_of(cmd)
+    panel = state.panel
+    panel.open("/no/such.molden")
+    wait(lambda: "no such file" in panel.status.text())
+    report["missing file"] = panel.status.text()
+
+    panel.open(os.environ["FILE"])
+    wait(lambda: panel.model.rowCount() > 3)
+    click(panel, 20)
+    wait(lambda: "benzene_mo21" in names())
+    wait(lambda: panel.cancel_button.isHidden())
+    QTest.keyClick(panel.table, Qt.Key_Down)
+    wait(lambda: "benzene_mo22" in names())
+    report["walked to"] = sorted(name for name in names() if "mo2" in name)
+    wait(lambda: len(state.samples) >= 3)  # a neighbour is computed ahead
+    if os.environ.get("PICTURE"):
+        QtWidgets.QApplication.primaryScreen().grabWindow(0).save(os.environ["PICTURE"])
+
+    for _ in range(6):  # faster than anything is computed: only the last one is shown
+        QTest.keyClick(panel.table, Qt.Key_Up)
+    wait(lambda: "benzene_mo16" in names())
+    report["after fast walk"] = sorted(name for name in names() if "_mo" in name)
+
+    QTest.mouseClick(panel.diagram, Qt.LeftButton, Qt.NoModifier, panel.diagram.position_of("alpha", 23))
+    wait(lambda: "benzene_mo24" in names())
+    report["diagram"] = panel.field_edit.text()
+
+    cmd.do("orb_iso 0.02")
+    wait(lambda: panel.iso_edit.text() == "0.02", 5)
+    before = state.shown["benzene_mo24"].isovalue
+    QTest.keyClick(panel.iso_slider, Qt.Key_PageUp)
+    wait(lambda: state.shown["benzene_mo24"].isovalue > before)
+    panel.filter_edit.setFocus()
+    QTest.keyClicks(panel.filter_edit, "homo")
+    report["filtered rows"] = panel.proxy.rowCount()
+    panel.filter_edit.clear()
+
+    panel.field_edit.clear()
+    QTest.keyClicks(panel.field_edit, "hommo")
+    QTest.mouseClick(panel.show_button, Qt.LeftButton)
+    report["wrong field"] = panel.status.text()
+    panel.export(os.environ["REPORT"] + ".cube")
+    report["exported"] = os.path.getsize(os.environ["REPORT"] + ".cube")
+
+    panel.quality_box.setCurrentText("fine")
+    state.samples.limit = 1
+    click(panel, 9)
+    begin = time.monotonic()
+    QTest.mouseClick(panel.cancel_button, Qt.LeftButton)
+    wait(lambda: panel.cancel_button.isHidden())
+    report["cancel seconds"] = time.monotonic() - begin
+    report["cancelled"] = panel.status.text()
+    before = names()
+    QTest.qWait(200)
+    report["cancel changed nothing"] = before == names()
+
+    wait(lambda: state.worker.process_id is not None)
+    first = state.worker.process_id
+    os.kill(first, signal.SIGSTOP)  # so that the request is under way for sure
+    click(panel, 11)
+    QTest.qWait(50)
+    os.kill(first, signal.SIGKILL)
+    wait(lambda: "ended unexpectedly" in panel.status.text())
+    report["killed"] = panel.status.text()
+    panel.quality_box.setCurrentText("coarse")
+    click(panel, 12)
+    wait(lambda: "benzene_mo13" in names())
+    report["replaced"] = state.worker.process_id not in (None, first)
+
+    count = len(names())
+    for row in range(5, 25):
+        click(panel, row)
+        wait(lambda row=row: f"benzene_mo{row + 1}" in names())
+    report["objects leaked"] = len(names()) - count
+    cmd.delete("benzene")
+    wait(lambda: panel.model.rowCount() == 0)
+    panel.close()
+    from pymol.plugins import pref_get
+
+    report["recent"] = pref_get("orbitile")["recent"]
+
+
+def main():
+    try:
+        drive()
+        report["done"] = True
+    except BaseException:
+        report["error"] = traceback.format_exc()
+        panel = getattr(getattr(cmd._pymol, "_orbitile", None), "panel", None)
+        report["status"] = "" if panel is None else panel.status.text()
+    with open(os.environ["REPORT"], "w") as file:
+        json.dump(report, file, indent=1)
+    worker = getattr(getattr(cmd._pymol, "_orbitile", None), "_worker", None)
+    if worker is not None:
+        worker.close()
+    os._exit(0)  # PyMOL asks questions otherwise
+
+
+QtCore.QTimer.singleShot(1000, main)

@@ -1,0 +1,160 @@
+"""The window in PyMOL's own window under Xvfb, and the ways of installing it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+
+ROOT = Path(__file__).parents[2]
+BENZENE = str(files("orbitile") / "data" / "benzene.molden")
+needs_window = pytest.mark.skipif(
+    shutil.which("xvfb-run") is None or find_spec("PyQt5") is None, reason="xvfb-run or PyQt5 is not installed"
+)
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    return {**os.environ, "HOME": str(home), "ORBITILE_DEVICE": "cpu", "QT_QPA_PLATFORM": "xcb", **more}
+
+
+def in_window(script: Path, home: Path, seconds: float = 80, **more: str) -> str:
+    """Output of PyMOL with its window, which runs a script."""
+    done = subprocess.run(
+        ["xvfb-run", "-a", "-s", "-screen 0 1200x900x24", sys.executable, "-m", "pymol", "-q", str(script)],
+        env=environment(home, **more),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds,
+    )
+    return done.stdout + done.stderr
+
+
+def installed(home: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "orbitile.cli", "install", "pymol", *arguments],
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return done.stdout + done.stderr
+
+
+@needs_window
+def test_the_stub_is_loaded_and_the_panel_works(tmp_path):
+    stub = tmp_path / ".pymol" / "startup" / "orbitile_plugin.py"
+    assert f"wrote {stub}" in installed(tmp_path)
+    report_file = tmp_path / "report.json"
+    out = in_window(Path(__file__).with_name("panel_driver.py"), tmp_path, REPORT=str(report_file), FILE=BENZENE)
+    assert report_file.exists(), out
+    report = json.loads(report_file.read_text())
+    assert report.get("done"), report.get("error", "") + report.get("status", "")
+    assert report["menu entries"] == 1
+    assert report["walked to"] == ["benzene_mo22", "benzene_mo22_map"]
+    assert report["after fast walk"] == ["benzene_mo16", "benzene_mo16_map"]
+    assert report["diagram"] == "mo:24"
+    assert report["filtered rows"] == 1
+    assert "Nearest match" in report["wrong field"]
+    assert report["exported"] > 1000
+    assert report["cancel seconds"] < 0.2
+    assert report["cancelled"] == "Cancelled."
+    assert report["cancel changed nothing"]
+    assert "signal 9" in report["killed"]
+    assert report["replaced"]
+    assert report["objects leaked"] == 0
+    assert report["recent"] == [BENZENE]
+    assert f"removed {stub}" in installed(tmp_path, "--uninstall")
+    assert not stub.exists()
+    assert "nothing to remove" in installed(tmp_path, "--uninstall")
+
+
+def test_another_python_is_recorded_if_it_can_compute(tmp_path):
+    assert "the worker process will run with" in installed(tmp_path, "--python", sys.executable)
+    stub = tmp_path / ".pymol" / "startup" / "orbitile_plugin.py"
+    assert repr(sys.executable) in stub.read_text()
+    assert "cannot be run" in installed(tmp_path, "--python", "/no/python")
+
+
+def test_pymols_installer_takes_the_zip(tmp_path):
+    archive = tmp_path / "orbitile.zip"
+    subprocess.run([sys.executable, str(ROOT / "install" / "plugin-zip"), str(archive)], check=True, timeout=60)
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    script = tmp_path / "install.py"
+    script.write_text(
+        "from pymol.plugins import installation, legacysupport\n"
+        "class Messages:\n"
+        "    def showinfo(title, text, **more): print('SHOWN', title, text)\n"
+        "    askyesno = askokcancel = lambda *arguments, **more: True\n"
+        "legacysupport.tkMessageBox = Messages\n"  # its message boxes need a window
+        f"installation.installPluginFromFile({str(archive)!r}, 0, {str(plugins)!r})\n"
+        "from pymol import cmd, plugins\n"
+        "print('VERSION', plugins.plugins['orbitile'].get_version(), 'orb_mo' in cmd.keyword)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pymol", "-cq", str(script)],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    out = done.stdout + done.stderr
+    assert (plugins / "orbitile" / "orbitile" / "session" / "process.py").exists(), out
+    assert (plugins / "orbitile" / "taichi_kernels" / "runtime.py").exists()
+    assert "VERSION 0.1.0 True" in out, out
+
+
+def test_a_python_that_lacks_something_is_told_so(tmp_path):
+    script = tmp_path / "lacking.py"
+    script.write_text(
+        "import importlib.util, sys\n"
+        "real = importlib.util.find_spec\n"
+        "def without(name, *more): return None if name in ('taichi', 'skimage') else real(name, *more)\n"
+        "importlib.util.find_spec = without\n"
+        "from orbitile.hosts import pymol_plugin\n"
+        "pymol_plugin.register_commands()\n"
+        "from pymol import cmd\n"
+        "cmd.do('orb_load benzene.molden', echo=0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pymol", "-cq", str(script)],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    out = done.stdout + done.stderr
+    assert "needs scikit-image, taichi==1.7.4 in PyMOL's Python" in out
+    assert "-m pip install scikit-image 'taichi==1.7.4'" in out
+    assert "Traceback" not in out
+
+
+@pytest.mark.parametrize("name", ["walk.pml", "two_orbitals.py"])
+def test_the_examples_run(tmp_path, name):
+    example = ROOT / "docs" / "examples" / name
+    shutil.copy(BENZENE, tmp_path / "benzene.molden")
+    command = ["-m", "pymol", "-cq", str(example)] if name.endswith(".pml") else [str(example)]
+    done = subprocess.run(
+        [sys.executable, *command],
+        env=environment(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    pictures = list(tmp_path.glob("*.png"))
+    assert pictures, done.stdout + done.stderr
+    assert all(picture.stat().st_size > 2000 for picture in pictures)
