@@ -125,8 +125,9 @@ class Worker:
                 raise WorkerError(f"the worker cannot be started with {self.python} ({error.strerror})") from error
             assert process.stdin is not None  # it is a pipe
             try:
-                process.stdin.write(key.hex().encode() + b"\n")
-                process.stdin.flush()
+                with contextlib.suppress(BrokenPipeError):  # it has ended already: _accepted says how
+                    process.stdin.write(key.hex().encode() + b"\n")
+                    process.stdin.flush()
                 self._connection = _accepted(listener, process)
             except BaseException:
                 process.kill()

@@ -41,6 +41,8 @@ _AT_ONCE = 30_000
 """Triangles that are made into drawing instructions without a thread."""
 _MOST = 100_000
 """Triangles from which on the window draws every second point, or fewer; map and export keep all of them."""
+_MAP_LATER = 100
+"""Milliseconds after the surface in which a larger map follows."""
 _MAP_AT_ONCE = 500_000
 """Points of a map that is put together with its surface."""
 _LOW, _HIGH = 1e-4, 0.5
@@ -120,6 +122,9 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self._idle = QtCore.QTimer(self)
         self._idle.setSingleShot(True)
         self._idle.timeout.connect(self._compute_ahead)
+        self._map_timer = QtCore.QTimer(self)
+        self._map_timer.setSingleShot(True)
+        self._map_timer.timeout.connect(self._put_map)
         self._draft = QtCore.QTimer(self)
         self._draft.setSingleShot(True)
         self._draft.timeout.connect(self._extract_draft)
@@ -497,9 +502,12 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         if self._drawn is not None and self._drawn.future.done():
             drawn, self._drawn = self._drawn, None
             self._put(drawn)
-        elif self._map_due is not None:  # in a turn of its own, so that the window is drawn in between
+
+    def _put_map(self) -> None:
+        """Put a large map in a turn of its own, so that the window is drawn in between."""
+        if self._map_due is not None:
             (base, found), self._map_due = self._map_due, None
-            if base in self.state.shown:
+            if base in commands.present(self.cmd):
                 commands.show_map(self.cmd, base, found)
 
     def _arrived(self, wanted: _Wanted) -> None:
@@ -546,6 +554,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
                     self.cmd, drawn.base, shown, found, instructions=instructions, with_map=not later
                 )
                 self._map_due = (base, found) if later else None
+                self._map_timer.start(_MAP_LATER)
         except Exception as error:
             self.say(_in_words(error), error=True)
             return
@@ -827,7 +836,7 @@ def _every(volume: Volume, step: int) -> Volume:
 
 
 def _instructions(shown: Shown, found: Sample) -> list[float]:
-    """What draws a surface. Of very large ones fewer points are drawn: PyMOL's window would stand still for a second."""
+    """What draws a surface; very large ones are drawn from fewer points, or PyMOL's window would stand still."""
     surface = found.surface if shown.isovalue == found.isovalue else None
     if surface is None or len(surface.faces) > _MOST:
         step = max(1, math.ceil(math.sqrt(len(found.surface.faces) / _MOST)))
