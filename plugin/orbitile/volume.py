@@ -1,5 +1,7 @@
 """A field sampled on a lattice."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,3 +35,11 @@ class Volume:
     def __post_init__(self) -> None:
         if self.values.shape != self.lattice.shape:
             raise LatticeError(f"values of a volume: expected shape {self.lattice.shape}, got {self.values.shape}")
+
+    def every(self, step: int) -> Volume:
+        """Every `step`-th point along each axis, from the first on; the values are not copied."""
+        if step == 1:
+            return self
+        values = self.values[::step, ::step, ::step]
+        lattice = Lattice(self.lattice.origin, self.lattice.axes * step, values.shape)
+        return Volume(values, lattice, self.quantity, self.unit)

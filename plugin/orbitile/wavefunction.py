@@ -140,6 +140,8 @@ class Wavefunction:
         The beta orbitals, or None where both spins share `alpha`.
     natural : bool
         True where the orbitals are natural orbitals (occupations need not be integers, energies mean little).
+    geometries : ndarray, shape (n_geometries, n_atoms, 3)
+        All geometries that the calculation went through, in bohr; `positions` is one of them.
     title, source, program : str
         Title in the file; path of the file; program and dialect as far as known, with repairs that were made.
     """
@@ -155,12 +157,18 @@ class Wavefunction:
     source: str = ""
     program: str = ""
     method: str = ""
+    geometries: NDArray[np.float64] = field(default_factory=_nothing)
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "atomic_numbers", _frozen(self.atomic_numbers, np.int64, (None,), "atomic numbers"))
         n = len(self.atomic_numbers)
         set_(self, "positions", _frozen(self.positions, np.float64, (n, 3), "atom positions"))
+        path = self.geometries if len(self.geometries) else self.positions[None]
+        path = _frozen(path, np.float64, (None, n, 3), "geometries")
+        if not np.any(np.abs(path - self.positions).max(axis=(1, 2)) < 1e-4):
+            path = np.concatenate([path, self.positions[None]])
+        set_(self, "geometries", _frozen(path, np.float64, (None, n, 3), "geometries"))
         charges = self.core_charges if len(self.core_charges) else self.atomic_numbers
         set_(self, "core_charges", _frozen(charges, np.float64, (n,), "core charges"))
         set_(self, "shells", tuple(self.shells))
@@ -177,6 +185,12 @@ class Wavefunction:
                     f"{name} orbitals: expected {self.n_basis} coefficients each, one per basis function, "
                     f"got {orbitals.coefficients.shape[0]}"
                 )
+
+    @property
+    def geometry(self) -> int:
+        """Index of `positions` among the geometries, the last one where a geometry was visited twice."""
+        deviations = np.abs(self.geometries - self.positions).max(axis=(1, 2))
+        return int(np.flatnonzero(deviations <= deviations.min() + 1e-12)[-1])
 
     @cached_property
     def n_basis(self) -> int:

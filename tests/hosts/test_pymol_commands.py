@@ -234,3 +234,21 @@ def test_a_script_in_pymol_without_a_window(tmp_path):
     )
     assert done.returncode == 0
     assert (tmp_path / "homo.png").stat().st_size > 500, done.stdout + done.stderr
+
+
+def test_geometries_of_an_optimisation_are_states_and_the_orbital_belongs_to_the_last(cmd):
+    import iodata.test.data
+
+    source = files(iodata.test.data) / "peroxide_opt.fchk"
+    wavefunction = ob.load(str(source))
+    assert len(wavefunction.geometries) == 5
+    call(cmd, "orb_load", str(source), "peroxide")
+    assert cmd.count_states("peroxide") == 5
+    for state in range(5):
+        expected = wavefunction.geometries[state] / angstrom
+        assert cmd.get_coords("peroxide", state + 1) == pytest.approx(expected, abs=1e-5)
+    assert wavefunction.geometries[wavefunction.geometry] == pytest.approx(wavefunction.positions)
+    assert cmd.get_state() == wavefunction.geometry + 1
+    base = call(cmd, "orb_mo", "peroxide", "homo")
+    assert cmd.count_states(base) == wavefunction.geometry + 1
+    assert len(cmd.get_model("peroxide").bond) == 3

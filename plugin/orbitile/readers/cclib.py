@@ -262,6 +262,7 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
         title=str(metadata.get("title", "")).strip(),
         source=str(path),
         program="; ".join(remark for remark in remarks if remark),
+        geometries=geometries,
         method="/".join(part for part in (method, str(metadata.get("basis_set", ""))) if part),
     )
 

@@ -158,8 +158,21 @@ def _wavefunction(data: Any, path: Path, format_name: str, repairs: list[str]) -
         title=(data.title or "").strip(),
         source=str(path),
         program="; ".join([format_name, *repairs]),
+        geometries=_geometries(path) if format_name == "fchk" else np.empty(0),
         method="/".join(part.upper() for part in (data.lot, data.obasis_name) if part),
     )
+
+
+def _geometries(path: Path) -> NDArray[np.float64]:
+    """Geometries of an optimisation, scan or reaction path in a formatted checkpoint file; none where it has none."""
+    from iodata.api import load_many
+
+    if b" point " not in path.read_bytes():  # "Opt point 1 Geometries", "IRC point 1 Geometries"
+        return np.empty(0)
+    try:
+        return np.array([frame.atcoords for frame in load_many(str(path), fmt="fchk")])
+    except (OSError, ValueError, LookupError, TypeError):  # a damaged path takes nothing from the orbitals
+        return np.empty(0)
 
 
 def shells_and_order(basis: Any) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:

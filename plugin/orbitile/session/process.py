@@ -19,9 +19,8 @@ from typing import Any
 from ..errors import Cancelled, OrbitileError
 from ..evaluation import compute, default_isovalue, enclosing_lattice
 from ..readers import load
-from ..surface import isosurface
 from ..wavefunction import Wavefunction
-from .request import Request, Sample, put_sample
+from .request import Request, Sample, put_sample, shared_lattice, surface_within
 
 _KEPT = 8
 """Wavefunctions kept in memory."""
@@ -63,7 +62,8 @@ def sample(request: Request, cache: WavefunctionCache, progress: Any = None, can
     isovalue = request.isovalue
     if isovalue is None:
         isovalue = default_isovalue(wavefunction, request.field, request.share, device=request.device)
-    lattice = enclosing_lattice(wavefunction, request.field, isovalue, quality=request.quality)
+    needed = enclosing_lattice(wavefunction, request.field, isovalue, quality=request.quality)
+    lattice = shared_lattice(needed, request.box)
     volume = compute(
         wavefunction,
         request.field,
@@ -75,8 +75,9 @@ def sample(request: Request, cache: WavefunctionCache, progress: Any = None, can
     )
     if cancelled is not None and cancelled():
         raise Cancelled("cancelled")
-    surface = isosurface(volume, isovalue)
-    return Sample(request, volume, surface, isovalue, runtime.running() or "", time.perf_counter() - begin)
+    surface, step = surface_within(volume, isovalue, request.most_faces)
+    seconds = time.perf_counter() - begin
+    return Sample(request, volume, surface, isovalue, runtime.running() or "", step, seconds)
 
 
 def serve(connection: Connection, folder: str) -> None:

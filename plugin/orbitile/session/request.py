@@ -6,19 +6,47 @@ in files of a private folder, in shared memory where the system has it.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+import dataclasses
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import OrbitileError
 from ..lattice import Lattice
-from ..surface import Surface
+from ..surface import Surface, isosurface
 from ..volume import Volume
 
+Box = tuple[tuple[float, float, float], float, tuple[int, int, int]]
+"""Origin in bohr, spacing in bohr and shape of a lattice along x, y and z."""
 
-@dataclass(frozen=True)
+_WASTE = 1.6
+"""Points of a lattice that is used again, in points of the one that would do."""
+
+
+def box_of(lattice: Lattice) -> Box:
+    """A lattice of equal spacing along x, y and z in plain numbers."""
+    x, y, z = lattice.origin.tolist()
+    return (x, y, z), float(lattice.axes[0, 0]), lattice.shape
+
+
+def shared_lattice(needed: Lattice, box: Box | None) -> Lattice:
+    """The lattice that is needed, or the given one, extended where it does not reach."""
+    if box is None or not math.isclose(box[1], needed.axes[0, 0], rel_tol=1e-9):
+        return needed
+    origin, spacing, shape = np.array(box[0]), box[1], np.array(box[2])
+    low = np.minimum(np.floor((needed.origin - origin) / spacing + 1e-6), 0)
+    end = needed.origin + (np.array(needed.shape) - 1) * spacing
+    high = np.maximum(np.ceil((end - origin) / spacing - 1e-6) + 1, shape)
+    nx, ny, nz = (int(n) for n in high - low)
+    if nx * ny * nz > _WASTE * needed.n_points:
+        return needed
+    return Lattice(origin + low * spacing, needed.axes, (nx, ny, nz))
+
+
+@dataclasses.dataclass(frozen=True)
 class Request:
     """A field of the wavefunction in a file, sampled on a lattice that holds its isosurface.
 
@@ -36,6 +64,12 @@ class Request:
         Share of the field's square that the default isovalue encloses.
     device, precision : str
         As for `orbitile.compute`.
+    most_faces : int or None
+        Triangles of the surface, at most about so many: where there would be more, it is extracted from every second
+        point of the lattice, or fewer. The volume keeps all of them.
+    box : Box or None
+        Lattice of a sample shown before. Where it fits about as well it is used again, or extended: a host can then
+        write the values into a map that it has. No part of what is asked for, so not compared.
     """
 
     path: str
@@ -45,13 +79,15 @@ class Request:
     share: float = 0.9
     device: str = "auto"
     precision: str = "single"
+    most_faces: int | None = None
+    box: Box | None = dataclasses.field(default=None, compare=False)
 
     def message(self) -> dict[str, Any]:
         """The request in plain types."""
-        return asdict(self)
+        return dataclasses.asdict(self)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Sample:
     """A sampled field with one isosurface.
 
@@ -65,6 +101,8 @@ class Sample:
         The one asked for, or the one picked.
     device : str
         What computed it.
+    step : int
+        The surface was extracted from every `step`-th point of the volume along each axis.
     seconds : float
         What it took in the worker, from the wavefunction to the mesh.
     """
@@ -74,7 +112,8 @@ class Sample:
     surface: Surface
     isovalue: float
     device: str
-    seconds: float = field(default=0.0)
+    step: int = 1
+    seconds: float = 0.0
 
     @property
     def n_bytes(self) -> int:
@@ -82,6 +121,33 @@ class Sample:
         s = self.surface
         return sum(a.nbytes for a in (self.volume.values, s.vertices, s.faces, s.normals, s.phases))
 
+
+def surface_within(volume: Volume, isovalue: float, most_faces: int | None) -> tuple[Surface, int]:
+    """Isosurface of about `most_faces` triangles at most, see `Request`, and every how manieth point it is from.
+
+    Raises
+    ------
+    OrbitileError
+        As `orbitile.surface.isosurface` does.
+    """
+    if most_faces is None or volume.values.size < _FEW_POINTS:
+        return isosurface(volume, isovalue), 1
+    step = 2
+    while True:
+        try:
+            surface = isosurface(volume.every(step), isovalue)
+        except OrbitileError:  # so small a surface that it lies between these points
+            return isosurface(volume, isovalue), 1
+        whole = len(surface.faces) * step**2  # the number of triangles goes with the square of the resolution
+        if whole <= most_faces:
+            return isosurface(volume, isovalue), 1
+        if len(surface.faces) <= most_faces:
+            return surface, step
+        step = max(step + 1, math.ceil(math.sqrt(whole / most_faces)))
+
+
+_FEW_POINTS = 300_000
+"""Volumes of fewer points are extracted whole without a look: it takes milliseconds."""
 
 ARRAYS = ("values", "vertices", "faces", "normals", "phases")
 
@@ -104,6 +170,7 @@ def put_sample(sample: Sample, folder: str, number: int) -> dict[str, Any]:
         "unit": sample.volume.unit,
         "isovalue": sample.isovalue,
         "device": sample.device,
+        "step": sample.step,
         "seconds": sample.seconds,
     }
 
@@ -119,6 +186,7 @@ def take_sample(request: Request, message: dict[str, Any]) -> Sample:
         Surface(arrays["vertices"], arrays["faces"], arrays["normals"], arrays["phases"], isovalue, quantity, unit),
         isovalue,
         message["device"],
+        message["step"],
         message["seconds"],
     )
 

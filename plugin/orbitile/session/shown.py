@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .request import Request, Sample
+from .request import Box, Request, Sample, box_of
 
 POSITIVE, NEGATIVE = (0.129, 0.4, 0.675), (0.698, 0.094, 0.169)
 """Blue and red of ColorBrewer's RdBu, as in our pictures."""
@@ -89,6 +89,13 @@ class SampleCache:
         self.put(sample)
         if newest is not None and newest in self._held:
             self._held.move_to_end(newest)
+
+    def last_box(self, path: str, quality: str) -> Box | None:
+        """Where the field of a file was sampled last at this quality: a lattice that serves the next one too."""
+        for request in reversed(self._held):
+            if request.path == path and request.quality == quality:
+                return box_of(self._held[request].volume.lattice)
+        return None
 
     def __contains__(self, request: Request) -> bool:
         return request in self._held

@@ -27,13 +27,24 @@ _BEGIN, _END, _VERTEX, _NORMAL, _COLOR, _TRIANGLES = 2.0, 3.0, 4.0, 5.0, 6.0, 4.
 
 
 def add_molecule(cmd: Any, name: str, wavefunction: Wavefunction) -> None:
-    """Load the atoms of a wavefunction as an object that remembers the file they came from."""
+    """Load the atoms of a wavefunction as an object that remembers the file they came from.
+
+    The geometries of an optimisation become states; the one that the orbitals belong to is shown.
+    """
     real = wavefunction.atomic_numbers > 0
-    numbers, positions = wavefunction.atomic_numbers[real], wavefunction.positions[real] / angstrom
-    lines = [str(len(numbers)), wavefunction.title.replace("\n", " ")]
-    lines += [f"{SYMBOLS[n]} {x:.8f} {y:.8f} {z:.8f}" for n, (x, y, z) in zip(numbers, positions, strict=True)]
+    symbols = [SYMBOLS[n] for n in wavefunction.atomic_numbers[real]]
+    title = wavefunction.title.replace("\n", " ")
+    lines: list[str] = []
+    for positions in wavefunction.geometries[:, real] / angstrom:
+        lines += [str(len(symbols)), title]
+        lines += [f"{s} {x:.8f} {y:.8f} {z:.8f}" for s, (x, y, z) in zip(symbols, positions, strict=True)]
     cmd.load_raw("\n".join(lines) + "\n", "xyz", name, 1, zoom=0)
-    cmd.set_title(name, 1, _MARK + wavefunction.source)
+    if len(wavefunction.geometries) > 1:
+        cmd.set("state", wavefunction.geometry + 1)
+        cmd.set("state", wavefunction.geometry + 1, name)
+        cmd.rebond(name, wavefunction.geometry + 1)
+    for state in {1, wavefunction.geometry + 1}:
+        cmd.set_title(name, state, _MARK + wavefunction.source)
     cmd.show_as("sticks spheres", name)
     for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
         cmd.set(setting, value, name)
@@ -43,6 +54,14 @@ def source_of(cmd: Any, name: str) -> str | None:
     """File of the wavefunction that an object was loaded from, or None."""
     title = str(cmd.get_title(name, 1) or "")
     return title[len(_MARK) :] if title.startswith(_MARK) else None
+
+
+def state_of_orbitals(cmd: Any, name: str) -> int:
+    """State whose geometry the orbitals of an object belong to."""
+    if name not in cmd.get_names("objects"):  # it was deleted or renamed, its surfaces were not
+        return 1
+    states = range(cmd.count_states(name), 0, -1)
+    return next((state for state in states if str(cmd.get_title(name, state) or "").startswith(_MARK)), 1)
 
 
 def molecules(cmd: Any) -> list[str]:
@@ -55,22 +74,19 @@ def put_map(cmd: Any, name: str, volume: Volume) -> None:
 
     PyMOL's bricks are orthogonal; other lattices go through an MRC file in memory.
     """
-    lattice = volume.lattice
-    values = np.asarray(volume.values, np.float32)
-    if np.array_equal(lattice.axes, np.diag(np.diag(lattice.axes))) and np.all(np.diag(lattice.axes) > 0):
-        origin, spacing = lattice.origin / angstrom, np.diag(lattice.axes) / angstrom
-        if _written_in_place(cmd, name, values, origin, spacing):
-            return
+    if _write_map(cmd, name, volume):
+        return
+    cmd.delete(name)
+    if _is_brick(volume):
         from chempy.brick import Brick
 
+        values, (origin, spacing) = np.asarray(volume.values, np.float32), _brick(volume)
         brick = Brick()  # its own from_numpy makes the values double, at twice the time for large maps
         brick.lvl, brick.dim = values, list(values.shape)
         brick.grid, brick.origin = spacing.tolist(), origin.tolist()
         brick.range = (spacing * (np.array(values.shape) - 1)).tolist()
-        cmd.delete(name)
         cmd.load_brick(brick, name, 1, zoom=0)
         return
-    cmd.delete(name)
     normalize = cmd.get("normalize_ccp4_maps")
     cmd.set("normalize_ccp4_maps", 0)
     try:
@@ -90,11 +106,21 @@ def _mrc_bytes(volume: Volume) -> bytes:
         return path.read_bytes()
 
 
-def _written_in_place(
-    cmd: Any, name: str, values: NDArray[np.float32], origin: NDArray[np.float64], spacing: NDArray[np.float64]
-) -> bool:
-    if name not in cmd.get_names_of_type("object:map"):
+def _is_brick(volume: Volume) -> bool:
+    axes = volume.lattice.axes
+    return bool(np.array_equal(axes, np.diag(np.diag(axes))) and np.all(np.diag(axes) > 0))
+
+
+def _brick(volume: Volume) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Origin and spacing in Angstrom."""
+    return volume.lattice.origin / angstrom, np.diag(volume.lattice.axes) / angstrom
+
+
+def _write_map(cmd: Any, name: str, volume: Volume) -> bool:
+    """Write values into the memory of a map of equal lattice; says whether there is one."""
+    if not _is_brick(volume) or name not in cmd.get_names_of_type("object:map"):
         return False
+    values, (origin, spacing) = volume.values, _brick(volume)
     low, high = (np.array(corner) for corner in cmd.get_extent(name))
     if not np.allclose(low, origin, atol=1e-4) or not np.allclose(
         high, origin + spacing * (np.array(values.shape) - 1), atol=1e-4
@@ -110,15 +136,10 @@ def _written_in_place(
     return True
 
 
-def put_surface(cmd: Any, name: str, surface: Surface, colours: tuple[Colour, Colour], transparency: float) -> None:
-    """Make or replace a surface of two colours, as a compiled graphics object."""
-    put_drawing(cmd, name, drawing(surface, colours), transparency)
-
-
-def put_drawing(cmd: Any, name: str, instructions: list[float], transparency: float) -> None:
-    """Make or replace a compiled graphics object."""
+def put_drawing(cmd: Any, name: str, instructions: list[float], transparency: float, state: int = 1) -> None:
+    """Make or replace a compiled graphics object; in a state other than the first it is shown in that one only."""
     cmd.delete(name)
-    cmd.load_cgo(instructions, name, 1, zoom=0)
+    cmd.load_cgo(instructions, name, state, zoom=0)
     cmd.set("cgo_transparency", transparency, name)
 
 

@@ -20,10 +20,10 @@ from ...information import as_text
 from ...lattice import QUALITIES
 from ...readers import load
 from ...session.process import WavefunctionCache, sample
-from ...session.request import Request, Sample
+from ...session.request import Request, Sample, surface_within
 from ...session.shown import NEGATIVE, POSITIVE, SampleCache, Shown, object_name
 from ...session.worker import Worker
-from ...surface import isosurface
+from ...surface import Surface, isosurface
 from ...wavefunction import Wavefunction
 from . import adapter
 
@@ -577,10 +577,9 @@ def show(
         Name of the surface.
     """
     if instructions is None:
-        surface = found.surface if shown.isovalue == found.isovalue else isosurface(found.volume, shown.isovalue)
-        instructions = adapter.drawing(surface, shown.colours)
+        instructions = adapter.drawing(surface_of(shown, found), shown.colours)
     base = base or cmd.get_legal_name(object_name(shown.molecule, shown.request.field))
-    adapter.put_drawing(cmd, base, instructions, shown.transparency)
+    adapter.put_drawing(cmd, base, instructions, shown.transparency, adapter.state_of_orbitals(cmd, shown.molecule))
     cmd.group(cmd.get_legal_name(f"{shown.molecule}_orb"), base)
     shown_now = state_of(cmd).shown
     shown_now.pop(base, None)
@@ -590,10 +589,22 @@ def show(
     return base
 
 
+def surface_of(shown: Shown, found: Sample) -> Surface:
+    """The surface that is to be drawn: that of the sample, unless the isovalue was changed since."""
+    if shown.isovalue == found.isovalue:
+        return found.surface
+    return surface_within(found.volume, shown.isovalue, shown.request.most_faces)[0]
+
+
 def show_map(cmd: Any, base: str, found: Sample) -> None:
     """Put the map of a surface that is shown."""
     adapter.put_map(cmd, f"{base}_map", found.volume)
-    cmd.group(cmd.get_legal_name(f"{state_of(cmd).shown[base].molecule}_orb"), f"{base}_map")
+    join_group(cmd, base)
+
+
+def join_group(cmd: Any, base: str) -> None:
+    """Put surface and map into the group of their molecule."""
+    cmd.group(cmd.get_legal_name(f"{state_of(cmd).shown[base].molecule}_orb"), f"{base} {base}_map")
 
 
 def show_instead(cmd: Any, base: str, shown: Shown, found: Sample, **keywords: Any) -> str:

@@ -17,12 +17,10 @@ from pymol.Qt import QtCore, QtWidgets
 
 from ...errors import Cancelled, OrbitileError
 from ...fields import field_names, resolve
-from ...lattice import Lattice
 from ...readers import load
 from ...session.request import Request, Sample
 from ...session.shown import NEGATIVE, POSITIVE, Shown
 from ...surface import isosurface
-from ...volume import Volume
 from ...wavefunction import Wavefunction
 from . import adapter, commands
 from .widgets import ColourButton, Level, LevelDiagram, OrbitalFilter, OrbitalModel, levels_of
@@ -33,14 +31,14 @@ _LOOK = 10
 """Milliseconds between two looks at what is under way."""
 _QUIET = 250
 """Milliseconds after which neighbours are computed ahead, or a surface dragged by the slider is made exact."""
-_DRAFT_POINTS = 250_000
-"""Points from which a surface is extracted while the slider moves."""
+_DRAFT_FACES = 15_000
+"""Triangles, about, of the surface that is drawn while the slider moves."""
 _AHEAD_POINTS = 8_000_000
 """Samples larger than this are not computed ahead: they would push the others out of the cache."""
 _AT_ONCE = 30_000
 """Triangles that are made into drawing instructions without a thread."""
-_MOST = 100_000
-"""Triangles from which on the window draws every second point, or fewer; map and export keep all of them."""
+_MOST_FACES = 90_000
+"""Triangles that PyMOL can be given without its window standing still; map and export keep all of them."""
 _MAP_LATER = 100
 """Milliseconds after the surface in which a larger map follows."""
 _MAP_AT_ONCE = 500_000
@@ -230,7 +228,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.quality_box = QtWidgets.QComboBox()
         self.quality_box.addItems(["coarse", "medium", "fine"])
         self.quality_box.setToolTip("Spacing of the lattice: 0.25, 0.15 or 0.075 Å")
-        self.quality_box.activated.connect(lambda: self._ask_again())
+        self.quality_box.activated.connect(lambda: self._quality_chosen())
         self.device_box = QtWidgets.QComboBox()
         self.device_box.addItems(["auto", "cuda", "vulkan", "cpu"])
         self.device_box.setToolTip("What computes")
@@ -407,7 +405,16 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
     def _request(self, field: str) -> Request:
         isovalue = None if self.auto_box.isChecked() else self._isovalue()
         path = adapter.source_of(self.cmd, self._molecule) or ""
-        return Request(path, field, self.quality_box.currentText(), isovalue, device=self.state.device)
+        quality = self.quality_box.currentText()
+        return Request(
+            path,
+            field,
+            quality,
+            isovalue,
+            device=self.state.device,
+            most_faces=_MOST_FACES,
+            box=self.state.samples.last_box(path, quality),
+        )
 
     def _ask(self, field: str) -> None:
         """Show a field: at once if it is in the cache, else when the worker has it."""
@@ -440,6 +447,12 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         if current:
             self._ask(self.state.shown[current].request.field)
 
+    def _quality_chosen(self) -> None:
+        self._ask_again()
+        if not self._current():
+            self._warmed = False  # the first orbital of another quality takes longest
+            self._idle.start(0)
+
     def _current(self) -> str:
         """Surface that the window acts on: of those of the chosen molecule the one shown last."""
         present = commands.present(self.cmd)
@@ -457,6 +470,12 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         if busy:
             self.say("Cancelled.")
         return busy
+
+    def at_rest(self) -> bool:
+        """Whether everything that was asked for is shown."""
+        pending = (self._wanted, self._reading, self._drawn, self._map_due)
+        waiting = (self._draft, self._settle, self._map_timer)
+        return all(one is None for one in pending) and not any(timer.isActive() for timer in waiting)
 
     def _withdraw(self) -> None:
         if self._wanted is not None:
@@ -565,7 +584,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         else:
             took = f"{found.seconds * 1000:.0f} ms" if found.seconds < 1 else f"{found.seconds:.1f} s"
             points = " × ".join(str(n) for n in found.volume.values.shape)
-            thin = "; drawn from fewer points" if len(found.surface.faces) > _MOST else ""
+            thin = "; drawn from fewer points" if found.step > 1 else ""
             self.say(f"{found.volume.quantity}: {points} points in {took} on {found.device}{thin}")
         self._idle.start(_QUIET)
 
@@ -681,11 +700,14 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         base, shown, found = held
         shown = replace(shown, isovalue=self._value)
         try:
-            surface = isosurface(_thinned(found.volume), self._value)
+            step = math.ceil(found.step * math.sqrt(len(found.surface.faces) / _DRAFT_FACES))
+            surface = isosurface(found.volume.every(step), self._value)
         except OrbitileError as error:
             self.say(str(error), error=True)
             return
-        adapter.put_surface(self.cmd, base, surface, shown.colours, shown.transparency)
+        instructions = adapter.drawing(surface, shown.colours)
+        state = adapter.state_of_orbitals(self.cmd, shown.molecule)
+        adapter.put_drawing(self.cmd, base, instructions, shown.transparency, state)
         self.state.shown[base] = shown
 
     def _extract_exact(self) -> None:
@@ -821,27 +843,8 @@ def _row(*widgets: Any) -> Any:
     return row
 
 
-def _thinned(volume: Volume) -> Volume:
-    """So few points of a volume that a surface can be extracted many times a second."""
-    return _every(volume, max(1, math.ceil((volume.values.size / _DRAFT_POINTS) ** (1 / 3))))
-
-
-def _every(volume: Volume, step: int) -> Volume:
-    """Every nth point of a volume along each axis."""
-    if step == 1:
-        return volume
-    values = volume.values[::step, ::step, ::step]
-    lattice = Lattice(volume.lattice.origin, volume.lattice.axes * step, values.shape)
-    return Volume(values, lattice, volume.quantity, volume.unit)
-
-
 def _instructions(shown: Shown, found: Sample) -> list[float]:
-    """What draws a surface; very large ones are drawn from fewer points, or PyMOL's window would stand still."""
-    surface = found.surface if shown.isovalue == found.isovalue else None
-    if surface is None or len(surface.faces) > _MOST:
-        step = max(1, math.ceil(math.sqrt(len(found.surface.faces) / _MOST)))
-        surface = isosurface(_every(found.volume, step), shown.isovalue)
-    return adapter.drawing(surface, shown.colours)
+    return adapter.drawing(commands.surface_of(shown, found), shown.colours)
 
 
 def _warm_up() -> None:

@@ -1,0 +1,212 @@
+"""How quickly the window of Orbitile answers in PyMOL: python benchmarks/pymol_panel.py FOLDER
+
+FOLDER holds thrb.molden and c60b.molden, as `benchmarks/make_molecules.py` writes them. PyMOL runs under Xvfb and is
+clicked on; a click counts until PyMOL has drawn the surface. A timer of 1 ms in the thread of the window sees how long
+it stands still.
+"""
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+
+def main() -> None:
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "data").resolve()
+    for name in ("thrb.molden", "c60b.molden"):
+        if not (folder / name).exists():
+            sys.exit(f"{folder / name} is not there: python benchmarks/make_molecules.py {folder} writes it")
+    with tempfile.TemporaryDirectory() as home:
+        report = Path(home) / "report"
+        environment = {
+            **os.environ,
+            "HOME": home,
+            "QT_QPA_PLATFORM": "xcb",
+            "BENCHMARK_REPORT": str(report),
+            "BENCHMARK_FOLDER": str(folder),
+        }
+        command = ["xvfb-run", "-a", "-s", "-screen 0 1600x1000x24", sys.executable, "-m", "pymol", "-q", __file__]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
+        if not report.exists():
+            sys.exit(done.stdout + done.stderr)
+        print(report.read_text())
+
+
+class Pulse:
+    """Longest time between two turns of the thread of the window."""
+
+    def __init__(self, QtCore):
+        self.longest, self._last = 0.0, time.perf_counter()
+        self._timer = QtCore.QTimer()
+        self._timer.timeout.connect(self._beat)
+        self._timer.start(1)
+
+    def _beat(self):
+        now = time.perf_counter()
+        self.longest = max(self.longest, now - self._last)
+        self._last = now
+
+    def reset(self):
+        self.longest, self._last = 0.0, time.perf_counter()
+
+
+def drive(say):
+    from pymol import cmd, gui
+    from pymol.Qt import QtCore
+    from PyQt5.QtTest import QTest
+
+    Qt = QtCore.Qt
+    folder = Path(os.environ["BENCHMARK_FOLDER"])
+
+    def wait(condition, seconds=120.0):
+        end = time.perf_counter() + seconds
+        while not condition():
+            if time.perf_counter() > end:
+                raise AssertionError("waited in vain")
+            QTest.qWait(1)
+
+    from orbitile.hosts.pymol import open_panel
+    from orbitile.hosts.pymol.commands import state_of
+
+    state, panel = state_of(cmd), open_panel(cmd)
+    pulse = Pulse(QtCore)
+
+    def settle():
+        wait(lambda: panel.at_rest())
+        QTest.qWait(300)
+
+    def shown(base):
+        return base in cmd.get_names("objects") and not panel.cancel_button.isVisible()
+
+    def click(row):
+        """Milliseconds from the click to the picture; longest standstill until it was computed, and after."""
+        cell = panel.proxy.index(row, 1)
+        panel.table.scrollTo(cell)
+        QTest.qWait(30)
+        base = f"{panel._molecule}_mo{row + 1}"
+        pulse.reset()
+        begin = time.perf_counter()
+        QTest.mouseClick(panel.table.viewport(), Qt.LeftButton, Qt.NoModifier, panel.table.visualRect(cell).center())
+        wait(lambda: panel._wanted is None)
+        computing = pulse.longest
+        pulse.reset()
+        wait(lambda: shown(base))
+        gui.get_qtwindow().pymolwidget.repaint()
+        took = 1000 * (time.perf_counter() - begin)
+        settle()
+        return took, 1000 * computing, 1000 * pulse.longest
+
+    def walk(rows):
+        # neighbours are not computed ahead here, or nothing would be computed by the click
+        panel._compute_ahead = lambda: None
+        panel._idle.timeout.disconnect()
+        results = [click(row) for row in rows]
+        panel._idle.timeout.connect(panel._compute_ahead)
+        return results
+
+    def row(what, results):
+        times, computing, showing = [sorted(column) for column in zip(*results, strict=True)]
+        say(
+            f"{what:42s} median {statistics.median(times):5.0f} ms, longest {times[-1]:5.0f} ms; the window stands "
+            f"still at most {computing[-1]:3.0f} ms while it computes, {showing[-1]:3.0f} ms (median "
+            f"{statistics.median(showing):3.0f} ms) while PyMOL takes and draws the surface"
+        )
+
+    def frame():
+        cmd.turn("y", 1)
+        begin = time.perf_counter()
+        gui.get_qtwindow().pymolwidget.repaint()
+        QTest.qWait(1)
+        return 1000 * (time.perf_counter() - begin)
+
+    panel.open(folder / "thrb.molden")
+    wait(lambda: panel.model.rowCount() > 30)
+    settle()
+    panel.quality_box.setCurrentText("medium")
+    QTest.qWait(6000)  # the worker has started
+    row("threonine 6-31+G*, medium, first click", [click(31)])
+    row("threonine 6-31+G*, medium, warm", walk(range(10, 30)))
+    row("threonine 6-31+G*, medium, from the cache", walk([12, 15, 18, 21, 24, 27]))
+    updates, begin = 0, time.perf_counter()
+    pulse.reset()
+    while time.perf_counter() - begin < 3:
+        panel.iso_slider.setValue(500 + updates % 200)
+        QTest.qWait(1)
+        gui.get_qtwindow().pymolwidget.repaint()
+        updates += 1
+    say(f"isovalue slider, threonine, medium: {updates / 3:.0f} updates a second")
+    settle()
+
+    panel.open(folder / "c60b.molden")
+    wait(lambda: panel.model.rowCount() > 150)
+    settle()
+    panel.quality_box.setCurrentText("fine")
+    panel.quality_box.activated.emit(2)
+    panel.keep_box.setChecked(False)
+    QTest.qWait(1500)
+    row("C60 6-31G*, fine, first click", walk([179]))
+    values = next(reversed(state.samples._held.values())).volume.values
+    say(f"    {' x '.join(map(str, values.shape))} = {values.size / 1e6:.2f} M points")
+    say(f"    one frame of PyMOL's own drawing of it: {statistics.median(frame() for _ in range(9)):.0f} ms")
+    row("C60 6-31G*, fine, warm", walk([178, 170, 165, 160, 184, 150, 140, 130]))
+    updates, begin = 0, time.perf_counter()
+    while time.perf_counter() - begin < 3:
+        panel.iso_slider.setValue(500 + updates % 200)
+        QTest.qWait(1)
+        gui.get_qtwindow().pymolwidget.repaint()
+        updates += 1
+    say(f"isovalue slider, C60, fine: {updates / 3:.0f} updates a second")
+    settle()
+
+    cmd.delete("c60b")
+    cmd.delete("c60b_orb")
+    panel.quality_box.setCurrentText("coarse")
+    QTest.qWait(1000)
+    panel._choose_molecule("thrb")
+    settle()
+
+    def memory():
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * resource.getpagesize() / 1e6
+
+    rows = panel.model.rowCount()
+    for at in range(60):
+        click_fast(panel, at % rows, wait, shown, Qt, QTest)
+    before, objects = memory(), len(cmd.get_names("all"))
+    for at in range(200):
+        click_fast(panel, (7 * at) % rows, wait, shown, Qt, QTest)
+    settle()
+    say(
+        f"200 orbitals in a row: memory {memory() - before:+.0f} MB, {len(cmd.get_names('all')) - objects:+d} objects "
+        f"(cache: at most {state.samples.limit / 1e6:.0f} MB)"
+    )
+
+
+def click_fast(panel, row, wait, shown, Qt, QTest):
+    cell = panel.proxy.index(row, 1)
+    panel.table.scrollTo(cell)
+    QTest.mouseClick(panel.table.viewport(), Qt.LeftButton, Qt.NoModifier, panel.table.visualRect(cell).center())
+    wait(lambda: shown(f"thrb_mo{row + 1}"))
+
+
+def inside() -> None:
+    lines: list[str] = []
+    try:
+        drive(lines.append)
+    except BaseException:
+        lines.append(traceback.format_exc())
+    Path(os.environ["BENCHMARK_REPORT"]).write_text("\n".join(lines))
+    os._exit(0)  # PyMOL asks questions otherwise
+
+
+if __name__ == "__main__":
+    main()
+elif "BENCHMARK_REPORT" in os.environ:
+    from pymol.Qt import QtCore
+
+    QtCore.QTimer.singleShot(1000, inside)
