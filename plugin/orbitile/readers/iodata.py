@@ -7,6 +7,7 @@ while a file is read.
 
 from __future__ import annotations
 
+import re
 import threading
 import warnings
 from collections.abc import Iterator
@@ -166,13 +167,16 @@ def _wavefunction(data: Any, path: Path, format_name: str, repairs: list[str]) -
 def _geometries(path: Path) -> NDArray[np.float64]:
     """Geometries of an optimisation, scan or reaction path in a formatted checkpoint file; none where it has none."""
     from iodata.api import load_many
+    from iodata.utils import FileFormatError, LoadError
 
-    if b" point " not in path.read_bytes():  # "Opt point 1 Geometries", "IRC point 1 Geometries"
+    if not re.search(rb"^(Opt|IRC) point +\d+ Geometries", path.read_bytes(), re.MULTILINE):
         return np.empty(0)
+    damaged = (LoadError, FileFormatError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
     try:
-        return np.array([frame.atcoords for frame in load_many(str(path), fmt="fchk")])
-    except (OSError, ValueError, LookupError, TypeError):  # a damaged path takes nothing from the orbitals
+        geometries = np.array([frame.atcoords for frame in load_many(str(path), fmt="fchk")], float)
+    except damaged:  # which takes nothing from the orbitals
         return np.empty(0)
+    return geometries if np.all(np.isfinite(geometries)) else np.empty(0)
 
 
 def shells_and_order(basis: Any) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:
