@@ -68,24 +68,30 @@ class Layout:
 
 def layout(degrees: np.ndarray) -> Layout:
     """Layout for primitives whose polynomials have these degrees, terms ordered k slowest, then j, i fastest."""
-    return _layout(tuple(degrees.tolist()))
+    return _layout(np.ascontiguousarray(degrees, np.int32).tobytes())
 
 
 @lru_cache(maxsize=32)
-def _layout(degrees: tuple[int, ...]) -> Layout:
-    rows, tables_x, first, first_x = [], [], [0], [0]
-    term = 0
-    for degree in degrees:
-        for k in range(degree + 1):
-            rows.append((first[-1] + k, len(tables_x), degree - k + 1, first[-1]))
-            for j in range(degree - k + 1):
-                tables_x.append((term, degree - k - j + 1))
-                term += degree - k - j + 1
-        first.append(first[-1] + degree + 1)
-        first_x.append(len(tables_x))
+def _layout(degrees: bytes) -> Layout:
+    degree = np.frombuffer(degrees, np.int32).astype(np.int64)
+    first = np.concatenate([[0], np.cumsum(degree + 1)])
+    first_x = np.concatenate([[0], np.cumsum((degree + 1) * (degree + 2) // 2)])
+    first_term = np.concatenate([[0], np.cumsum((degree + 1) * (degree + 2) * (degree + 3) // 6)])
+    rows, tables_x = np.empty((first[-1], 4), np.int32), np.empty((first_x[-1], 2), np.int32)
+    for d in np.unique(degree).tolist():
+        which = np.flatnonzero(degree == d)[:, None]
+        count = d + 1 - np.arange(d + 1)  # tables along x of each row
+        before = np.cumsum(count) - count
+        block = np.stack(np.broadcast_arrays(
+            first[which] + np.arange(d + 1), first_x[which] + before, count, first[which]
+        ), axis=-1)  # fmt: skip
+        rows[first[which] + np.arange(d + 1)] = block
+        size = np.concatenate([np.arange(d - k + 1, 0, -1) for k in range(d + 1)])  # coefficients of each table
+        terms = first_term[which] + np.cumsum(size) - size
+        tables_x[first_x[which] + np.arange(len(size))] = np.stack(np.broadcast_arrays(terms, size), axis=-1)
     # rows with equally many tables stand together, so that the branch on their number is predicted
-    rows.sort(key=lambda row: row[2])
-    arrays = [np.array(array, np.int32) for array in (rows, tables_x, first, first_x)]
+    rows = rows[np.argsort(rows[:, 2], kind="stable")]
+    arrays = [rows, tables_x, first.astype(np.int32), first_x.astype(np.int32)]
     for array in arrays:
         array.setflags(write=False)  # sent to the device once
     return Layout(*arrays)
@@ -136,7 +142,7 @@ def orbital_on_lattice(
         raise ValueError(f"start of a slab: expected a multiple of {BX}, got {start}")
     k = _kernels(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single")
     real = _DTYPES[precision][1]
-    space = _workspace(precision)
+    space = _workspace(precision, len(plan.rows).bit_length() > _MANY_ROWS)
     bricks_x, bricks_y, bricks_z = tuple(-(-n // b) for n, b in zip(shape, BRICK, strict=True))
     groups_y, groups_z = -(-bricks_y // GROUP), -(-bricks_z // GROUP)
     n_rows, n_tables, n_tables_x = len(plan.rows), int(plan.first_table[-1]), len(plan.tables_x)
@@ -232,7 +238,7 @@ def orbital_on_lattice(
 
 
 class _Workspace:
-    """Arrays on the device, kept between calls and grown when needed; at most one set a precision."""
+    """Arrays on the device, kept between calls and grown when needed; at most two sets a precision."""
 
     def __init__(self, precision: str) -> None:
         self._real = _DTYPES[precision][0]
@@ -246,39 +252,44 @@ class _Workspace:
             return self._arrays[name]
         self._sources.pop(name, None)
         element = ti.i32 if dtype is np.int32 else self._real
-        array = self._array(name, ti.types.vector(lanes, element) if lanes else element, values.shape[:1], exact=True)
-        array.from_numpy(np.ascontiguousarray(values, dtype))
+        array = self._array(name, ti.types.vector(lanes, element) if lanes else element, values.shape[:1])
+        padded = np.zeros((array.shape[0], *values.shape[1:]), dtype)
+        padded[: len(values)] = values
+        array.from_numpy(padded)
         if not values.flags.writeable:
             self._sources[name] = values
         return array
 
     def vectors(self, name: str, shape: tuple[int, ...], lanes: int) -> "ti.Ndarray":
-        return self._array(name, ti.types.vector(lanes, self._real), shape, exact=True)
+        return self._array(name, ti.types.vector(lanes, self._real), shape)
 
     def reals(self, name: str, shape: tuple[int, ...]) -> "ti.Ndarray":
-        return self._array(name, self._real, shape, exact=len(shape) > 1)
+        return self._array(name, self._real, shape)
 
     def integers(self, name: str, shape: tuple[int, ...]) -> "ti.Ndarray":
-        return self._array(name, ti.i32, shape, exact=len(shape) > 1)
+        return self._array(name, ti.i32, shape)
 
-    def _array(self, name: str, element: object, shape: tuple[int, ...], exact: bool) -> "ti.Ndarray":
-        """Array of the shape, or (not exact, one dimension) at least that long."""
+    def _array(self, name: str, element: object, shape: tuple[int, ...]) -> "ti.Ndarray":
+        """Array of the shape, or longer along its first axis: to make one costs more than to fill it."""
         held = self._arrays.get(name)
-        if held is None or (tuple(held.shape) != shape if exact else held.shape[0] < shape[0]):
+        if held is None or tuple(held.shape)[1:] != shape[1:] or held.shape[0] < shape[0]:
             self._arrays.pop(name, None)
-            size = shape if exact else (max(16, shape[0] + shape[0] // 4),)
-            self._arrays[name] = ti.ndarray(element, size)
+            longest = max(16, shape[0] + shape[0] // 4)
+            self._arrays[name] = ti.ndarray(element, (longest, *shape[1:]))
         return self._arrays[name]
 
 
-_workspaces: dict[str, tuple[int, _Workspace]] = {}
+_MANY_ROWS = 13
+"""Bits of a number of rows that is large: densities have lists, and so a workspace, of a size of their own."""
+
+_workspaces: dict[tuple[str, bool], tuple[int, _Workspace]] = {}
 
 
-def _workspace(precision: str) -> _Workspace:
+def _workspace(precision: str, many: bool) -> _Workspace:
     generation = runtime.generation()
-    held = _workspaces.get(precision)
+    held = _workspaces.get((precision, many))
     if held is None or held[0] != generation:
-        held = _workspaces[precision] = (generation, _Workspace(precision))
+        held = _workspaces[precision, many] = (generation, _Workspace(precision))
     return held[1]
 
 

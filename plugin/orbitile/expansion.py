@@ -1,0 +1,203 @@
+r"""Sums of Gaussians times polynomials: what densities and their derivatives are made of.
+
+.. math::  f(r) = \sum_p e^{-\zeta_p |r - P_p|^2} \sum_{i+j+k \le L_p} C^p_{ijk} x^i y^j z^k, \quad (x, y, z) = r - P_p
+
+Derivatives of such a sum are such sums again, of one degree more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .packing import polynomial_powers
+
+Reals = NDArray[np.float64]
+Integers = NDArray[np.int32]
+
+_FARTHEST = 120.0
+_BISECTIONS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianExpansion:
+    """A sum of Gaussians times polynomials.
+
+    Attributes
+    ----------
+    centre : ndarray, shape (n, 3)
+        In bohr.
+    exponent : ndarray, shape (n,)
+        In bohr^-2.
+    degree : ndarray of int32, shape (n,)
+        Degree of the polynomial of each Gaussian.
+    first_term : ndarray of int32, shape (n + 1,)
+        Range of polynomial coefficients of each, in the order of `packing.polynomial_powers`.
+    terms : ndarray, shape (n_terms,) or (n_terms, m)
+        Polynomial coefficients; with a second axis, of m sums of the same Gaussians.
+    """
+
+    centre: Reals
+    exponent: Reals
+    degree: Integers
+    first_term: Integers
+    terms: Reals
+
+    def __len__(self) -> int:
+        return len(self.exponent)
+
+    def chosen(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> GaussianExpansion:
+        """Some of its Gaussians, by a mask or by their indices."""
+        indices = np.flatnonzero(which) if which.dtype == np.bool_ else which
+        counts = np.diff(self.first_term)[indices]
+        first = starts(counts)
+        terms = np.arange(first[-1]) + np.repeat(self.first_term[indices] - first[:-1], counts)
+        return GaussianExpansion(
+            self.centre[indices], self.exponent[indices], self.degree[indices], first, self.terms[terms]
+        )
+
+    def scaled(self, factor: float) -> GaussianExpansion:
+        """The sum times a number."""
+        return GaussianExpansion(self.centre, self.exponent, self.degree, self.first_term, factor * self.terms)
+
+
+def starts(counts: NDArray[np.integer]) -> Integers:
+    """Where each of several runs begins that follow one another, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+
+
+def term_counts(degree: Integers) -> NDArray[np.int64]:
+    """Number of polynomial coefficients for each degree."""
+    d = degree.astype(np.int64)
+    return (d + 1) * (d + 2) * (d + 3) // 6
+
+
+def concatenated(expansions: list[GaussianExpansion]) -> GaussianExpansion:
+    """The sum of several sums."""
+    degree = np.concatenate([one.degree for one in expansions])
+    return GaussianExpansion(
+        np.concatenate([one.centre for one in expansions]),
+        np.concatenate([one.exponent for one in expansions]),
+        degree,
+        starts(term_counts(degree)),
+        np.concatenate([one.terms for one in expansions]),
+    )
+
+
+def derivative(expansion: GaussianExpansion, axis: int) -> GaussianExpansion:
+    r"""Partial derivative along x, y or z (axis 0, 1, 2), of one degree more.
+
+    From :math:`\partial_x x^i e^{-\zeta x^2} = (i x^{i-1} - 2 \zeta x^{i+1}) e^{-\zeta x^2}`.
+    """
+    degree = (expansion.degree + 1).astype(np.int32)
+    first = starts(term_counts(degree))
+    terms = np.zeros((int(first[-1]), *expansion.terms.shape[1:]))
+    for d in np.unique(expansion.degree):
+        which = np.flatnonzero(expansion.degree == d)
+        source, down, up = _derivative_table(int(d), axis)
+        values = expansion.terms[expansion.first_term[which][:, None] + source]
+        shape = (len(which), 1) + (1,) * (expansion.terms.ndim - 1)
+        zeta = expansion.exponent[which].reshape(shape)
+        power = np.array([p[axis] for p in polynomial_powers(int(d))]).reshape((1, -1) + shape[2:])
+        begin = first[which][:, None]
+        terms[begin + up] -= 2 * zeta * values  # each target is met once by each of the two
+        lowered = np.flatnonzero(power.reshape(-1) > 0)
+        if len(lowered):
+            terms[begin + down[lowered]] += (power * values)[:, lowered]
+    return GaussianExpansion(expansion.centre, expansion.exponent, degree, first, terms)
+
+
+@lru_cache
+def _derivative_table(degree: int, axis: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """For each term of a polynomial: its place, and the places with the power along the axis one lower and higher."""
+    place = {powers: n for n, powers in enumerate(polynomial_powers(degree + 1))}
+
+    def moved(powers: tuple[int, int, int], step: int) -> int:
+        i, j, k = (p + step * (n == axis) for n, p in enumerate(powers))
+        return place.get((i, j, k), 0)
+
+    powers = polynomial_powers(degree)
+    return (
+        np.arange(len(powers)),
+        np.array([moved(p, -1) for p in powers], np.intp),
+        np.array([moved(p, 1) for p in powers], np.intp),
+    )
+
+
+def largest_magnitudes(expansion: GaussianExpansion) -> Reals:
+    r"""Bound on the magnitude of each Gaussian times its polynomial, anywhere; shape (n,).
+
+    The maximum of :math:`|x|^i e^{-\zeta x^2}` is :math:`(i / (2 e \zeta))^{i/2}`; along three axes they multiply.
+    """
+    largest = np.zeros(len(expansion))
+    for d in np.unique(expansion.degree):
+        which = np.flatnonzero(expansion.degree == d)
+        powers = np.array(polynomial_powers(int(d)))
+        factor = np.prod(np.where(powers > 0, (powers / (2 * np.e)) ** (powers / 2), 1.0), axis=1)
+        magnitude = np.abs(expansion.terms[expansion.first_term[which][:, None] + np.arange(len(powers))])
+        size = expansion.exponent[which][:, None] ** (-powers.sum(axis=1) / 2)
+        largest[which] = (magnitude * factor * size).sum(axis=1)
+    return largest
+
+
+def radial_bounds(expansion: GaussianExpansion) -> Reals:
+    r"""Coefficients b of a bound :math:`\sum_n b_n d^n e^{-\zeta d^2}` at distance d; shape (n, highest degree + 1).
+
+    A monomial of degree n on a sphere is at most :math:`d^n \sqrt{i^i j^j k^k / n^n}`.
+    """
+    highest = int(expansion.degree.max(initial=0))
+    bounds = np.zeros((len(expansion), highest + 1))
+    for d in np.unique(expansion.degree):
+        which = np.flatnonzero(expansion.degree == d)
+        powers = np.array(polynomial_powers(int(d)), float)
+        total = powers.sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.where(powers > 0, powers * np.log(powers), 0).sum(axis=1)
+            factor = np.exp(0.5 * (logs - np.where(total > 0, total * np.log(total), 0)))
+        magnitude = np.abs(expansion.terms[expansion.first_term[which][:, None] + np.arange(len(powers))]) * factor
+        for n in range(int(d) + 1):
+            bounds[which, n] = magnitude[:, total == n].sum(axis=1)
+    return bounds
+
+
+def reach(expansion: GaussianExpansion, limit: float) -> Reals:
+    """Distance from its centre in bohr beyond which each Gaussian stays below a limit; shape (n,).
+
+    Beyond the last maximum of the bound, d^2 = degree / (2 exponent), it only falls: the search begins there.
+    """
+    bounds = radial_bounds(expansion)
+    orders = np.arange(bounds.shape[1])
+    low = np.sqrt(expansion.degree / (2 * expansion.exponent))
+    high = np.full(len(expansion), _FARTHEST)
+
+    def above(d: Reals) -> NDArray[np.bool_]:
+        with np.errstate(under="ignore", over="ignore"):
+            value = (bounds * d[:, None] ** orders).sum(axis=1) * np.exp(-expansion.exponent * d**2)
+        result: NDArray[np.bool_] = value > limit
+        return result
+
+    never = ~above(low) & (largest_magnitudes(expansion) <= limit)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        inside = above(middle)
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return np.where(never, 0.0, high)
+
+
+def value_at(expansion: GaussianExpansion, points: Reals) -> Reals:
+    """Plain sum at a few points, shape (n_points,): for samples and tests, not for pictures."""
+    total = np.zeros(len(points))
+    for d in np.unique(expansion.degree):
+        which = np.flatnonzero(expansion.degree == d)
+        powers = np.array(polynomial_powers(int(d)))
+        terms = expansion.terms[expansion.first_term[which][:, None] + np.arange(len(powers))]
+        for n, point in enumerate(points):
+            u = point - expansion.centre[which]
+            radial = np.exp(-expansion.exponent[which] * (u * u).sum(axis=1))
+            table = np.stack([u**power for power in range(int(d) + 1)])  # (power, n, 3)
+            monomials = table[powers[:, 0], :, 0] * table[powers[:, 1], :, 1] * table[powers[:, 2], :, 2]
+            total[n] += float(radial @ np.einsum("pt,tp->p", terms, monomials))
+    return total
