@@ -228,7 +228,10 @@ def enclosing_lattice(
 def default_isovalue(
     wavefunction: Wavefunction, field: str | Field, share: float = 0.9, *, device: str | None = None
 ) -> float:
-    """An isovalue that shows a field well whatever its extent: the surface encloses a share of the field's square.
+    """An isovalue that shows a field well.
+
+    For an orbital, the one whose surface encloses a share of the square of the orbital, whatever its extent; other
+    fields have a customary one.
 
     Parameters
     ----------
@@ -244,6 +247,9 @@ def default_isovalue(
     """
     from .surface import enclosing_isovalue
 
+    field = _field(wavefunction, field)
+    if field.isovalue is not None:
+        return field.isovalue
     lattice = enclosing_lattice(wavefunction, field, _FAINT, quality="coarse")
     volume = compute(wavefunction, field, lattice, device=device)
     return float(f"{enclosing_isovalue(volume, share):.3g}")

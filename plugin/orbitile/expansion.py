@@ -99,9 +99,9 @@ def derivative(expansion: GaussianExpansion, axis: int) -> GaussianExpansion:
         which = np.flatnonzero(expansion.degree == d)
         source, down, up = _derivative_table(int(d), axis)
         values = expansion.terms[expansion.first_term[which][:, None] + source]
-        shape = (len(which), 1) + (1,) * (expansion.terms.ndim - 1)
+        shape = (len(which), 1, *(1,) * (expansion.terms.ndim - 1))
         zeta = expansion.exponent[which].reshape(shape)
-        power = np.array([p[axis] for p in polynomial_powers(int(d))]).reshape((1, -1) + shape[2:])
+        power = np.array([p[axis] for p in polynomial_powers(int(d))]).reshape((1, -1, *shape[2:]))
         begin = first[which][:, None]
         terms[begin + up] -= 2 * zeta * values  # each target is met once by each of the two
         lowered = np.flatnonzero(power.reshape(-1) > 0)

@@ -8,8 +8,8 @@ is a sum over pairs of primitives, and by the Gaussian product theorem (S. F. Bo
 
 .. math::  e^{-\alpha |r-A|^2} e^{-\beta |r-B|^2} = e^{-\alpha\beta/(\alpha+\beta) |A-B|^2} e^{-(\alpha+\beta) |r-P|^2}
 
-each pair is a Gaussian about :math:`P = (\alpha A + \beta B)/(\alpha+\beta)`, times a polynomial that is found by moving
-both polynomials to P. Most pairs are too far apart to matter, so that their number grows with the number of atoms.
+each pair is a Gaussian about :math:`P = (\alpha A + \beta B)/(\alpha+\beta)`, times a polynomial that is found by
+moving both polynomials to P. Most pairs are too far apart to matter: their number grows with the number of atoms.
 """
 
 from __future__ import annotations
@@ -77,24 +77,13 @@ def kinetic_products(
     return _products(gradient[0], [(0.5 * d.terms * occupations, d.terms) for d in gradient], tolerance)
 
 
-def matrix_products(
-    wavefunction: Wavefunction, density_matrix: Reals, tolerance: float = TOLERANCE
-) -> GaussianExpansion:
-    """The density of a symmetric density matrix, shape (n_basis, n_basis); otherwise as `density_products`."""
-    primitives = merged_primitives(wavefunction)
-    left, right = primitives.from_basis @ density_matrix, primitives.from_basis.toarray()
-    return _products(_as_expansion(primitives, right), [(left, right)], tolerance)
-
-
 def _as_expansion(primitives: MergedPrimitives, terms: Reals) -> GaussianExpansion:
     return GaussianExpansion(
         primitives.centre, primitives.exponent, primitives.degree, primitives.first_term, np.asarray(terms)
     )
 
 
-def _products(
-    primitives: GaussianExpansion, factors: list[tuple[Reals, Reals]], tolerance: float
-) -> GaussianExpansion:
+def _products(primitives: GaussianExpansion, factors: list[tuple[Reals, Reals]], tolerance: float) -> GaussianExpansion:
     """Sum over pairs of primitives of the matrix that is the sum of left @ right.T over the factors."""
     counts = np.diff(primitives.first_term)
     parts: list[GaussianExpansion] = []
@@ -171,7 +160,7 @@ def _ceilings(primitives: GaussianExpansion) -> Reals:
 def _moved(
     primitives: GaussianExpansion, p: NDArray[np.intp], q: NDArray[np.intp], a: int, b: int, blocks: Reals
 ) -> GaussianExpansion:
-    """Products of primitives of degrees a and b, whose matrix elements are blocks, shape (n, terms of a, terms of b)."""
+    """Products of primitives of degrees a and b, with matrix elements blocks, shape (n, terms of a, terms of b)."""
     n, degree = len(p), a + b
     alpha, beta = primitives.exponent[p], primitives.exponent[q]
     exponent = alpha + beta

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .expansion import GaussianExpansion, reach
+from .expansion import GaussianExpansion, radial_bounds, reach
 from .lattice import Lattice
 from .packing import rotate_terms
 
@@ -81,3 +83,183 @@ def on_slabs(
             )
 
     return evaluate
+
+
+def at_points(
+    expansion: GaussianExpansion, tolerance: float, precision: str, device: str
+) -> Callable[[NDArray[np.float64]], NDArray[np.floating]]:
+    """Evaluator for arbitrary points; parameters as for `on_slabs`."""
+    from taichi_kernels.gaussians_at_points import gaussians_at_points
+
+    radius = reach(expansion, tolerance / len(expansion))
+
+    def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
+        values: NDArray[np.floating] = gaussians_at_points(
+            points,
+            expansion.centre,
+            expansion.exponent,
+            expansion.degree,
+            expansion.first_term,
+            expansion.terms,
+            radius,
+            precision,
+            device,
+        )
+        return values
+
+    return evaluate
+
+
+Reals = NDArray[np.floating]
+
+TOLERANCES = {"single": 5e-6, "double": 1e-11}
+"""Bound, in atomic units, on what screening may cost a sum of products at any point."""
+
+_RATIOS = 1 / 256
+"""Part of that bound for sums that are divided by each other: a small density is to be known to several digits too."""
+
+_SINGLE_SUFFICES = 64.0
+"""Where the magnitudes of the products add up to more than this, in e bohr^-3 away from the nuclei, they cancel: the
+sum is formed in double precision where the device can. Rounding would cost 6e-8 times it."""
+
+_DIRECTIONS = np.array([[1.0, 1, 1], [-1, -1, 1], [-1, 1, -1], [1, -1, -1]]) / np.sqrt(3)
+_DISTANCE = 1.2
+"""Distance from the atoms, in bohr, at which cancellation is looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class SumField:
+    """A field that is a function of sums of Gaussians: a density, its derivatives, and what is made of them.
+
+    Attributes
+    ----------
+    parts : tuple of GaussianExpansion
+        The sums.
+    quantity, unit : str
+        For people.
+    isovalue : float
+        One that shows the field well, in its unit.
+    extent : GaussianExpansion
+        Sum outside whose isosurface the field is of no interest: itself, or a density.
+    extent_isovalue : float or None
+        Isovalue of `extent` that bounds the field, or None where it is that of the field.
+    atoms : ndarray, shape (n, 3)
+        In bohr.
+    combine : callable or None
+        Takes the values of the parts, each an array of the same shape, to those of the field; None for one part.
+    """
+
+    parts: tuple[GaussianExpansion, ...]
+    quantity: str
+    unit: str
+    isovalue: float
+    extent: GaussianExpansion
+    atoms: NDArray[np.float64]
+    extent_isovalue: float | None = None
+    combine: Callable[..., Reals] | None = None
+
+    @cached_property
+    def _cancels(self) -> bool:
+        points = (self.atoms[:64, None] + _DISTANCE * _DIRECTIONS).reshape(-1, 3)
+        return bool(max(_magnitude(part, points) for part in self.parts) > _SINGLE_SUFFICES)
+
+    def _working(self, precision: str, device: str) -> str:
+        from taichi_kernels import runtime
+
+        return "double" if self._cancels and runtime.probe(device).double else precision
+
+    def _tolerance(self, precision: str) -> float:
+        return TOLERANCES[precision] * (1.0 if self.combine is None else _RATIOS)
+
+    def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Corners of a box outside which the field is smaller in magnitude, or of no interest, in bohr."""
+        return enclosing_box(self.extent, isovalue if self.extent_isovalue is None else self.extent_isovalue)
+
+    def on_slabs(self, lattice: Lattice, precision: str, device: str) -> Callable[[int, int, Any], None] | None:
+        """Evaluator for slabs of a lattice with orthogonal axes."""
+        working, tolerance = self._working(precision, device), self._tolerance(precision)
+        evaluators = [on_slabs(part, lattice, tolerance, working, device) for part in self.parts]
+        if any(evaluate is None for evaluate in evaluators):
+            return None
+        combine = self.combine
+        if combine is None:
+            return evaluators[0]
+
+        def evaluate(start: int, stop: int, out: Any) -> None:
+            from taichi_kernels import runtime
+
+            on_device = not isinstance(out, np.ndarray)
+            step = stop - start if on_device else _PLANES
+            for first in range(start, stop, step):
+                last = min(first + step, stop)
+                shape = (last - first, *lattice.shape[1:])
+                values = []
+                for one in evaluators:
+                    assert one is not None  # looked at above
+                    part: Any = runtime.allocate(shape, precision) if on_device else np.empty(shape, out.dtype)
+                    one(first, last, part)
+                    values.append(part.to_numpy() if on_device else part)
+                with np.errstate(under="ignore"):
+                    combined = combine(*values)
+                if on_device:
+                    out.from_numpy(combined.astype(values[0].dtype, copy=False))
+                else:
+                    out[first - start : last - start] = combined
+
+        return evaluate
+
+    def at_points(self, precision: str, device: str) -> Callable[[NDArray[np.float64]], Reals]:
+        """Evaluator for arbitrary points."""
+        working, tolerance = self._working(precision, device), self._tolerance(precision)
+        evaluators = [at_points(part, tolerance, working, device) for part in self.parts]
+        combine = self.combine
+
+        def evaluate(points: NDArray[np.float64]) -> Reals:
+            values = [one(points) for one in evaluators]
+            with np.errstate(under="ignore"):
+                result = values[0] if combine is None else combine(*values)
+            return result.astype(np.float32 if precision == "single" else np.float64, copy=False)
+
+        return evaluate
+
+
+def _magnitude(expansion: GaussianExpansion, points: NDArray[np.float64]) -> float:
+    """Largest sum of the magnitudes of all Gaussians at some points, from above."""
+    bounds = radial_bounds(expansion)
+    orders = np.arange(bounds.shape[1])
+    largest = 0.0
+    for point in points:
+        d = np.sqrt(((point - expansion.centre) ** 2).sum(axis=1))
+        near = expansion.exponent * d**2 < 30
+        value = (bounds[near] * d[near, None] ** orders).sum(axis=1) * np.exp(-expansion.exponent[near] * d[near] ** 2)
+        largest = max(largest, float(value.sum()))
+    return largest
+
+
+def enclosing_box(expansion: GaussianExpansion, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Corners of a box outside which a sum is guaranteed to be smaller in magnitude than an isovalue, in bohr.
+
+    Beyond a plane every Gaussian is at least as far away as its centre is from the plane; its bound falls with the
+    distance from its last maximum on, and before that its largest value stands in.
+    """
+    bounds = radial_bounds(expansion)
+    orders = np.arange(bounds.shape[1])
+    maximum = np.sqrt(expansion.degree / (2 * expansion.exponent))
+
+    def beyond(distance: NDArray[np.float64]) -> float:
+        d = np.maximum(distance, maximum)
+        with np.errstate(under="ignore"):
+            return float(((bounds * d[:, None] ** orders).sum(axis=1) * np.exp(-expansion.exponent * d**2)).sum())
+
+    corners = []
+    for sign in (-1.0, 1.0):
+        height = sign * expansion.centre
+        corner = np.empty(3)
+        for axis in range(3):
+            low, high = float(height[:, axis].min()), float(height[:, axis].max()) + 60.0
+            while high - low > 0.02:
+                middle = (low + high) / 2
+                low, high = (middle, high) if beyond(middle - height[:, axis]) > isovalue else (low, middle)
+            corner[axis] = high
+        corners.append(sign * corner)
+    return corners[0], corners[1]

@@ -5,7 +5,7 @@ Conventions of order, sign and normalisation are those of `orbitile.conventions`
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -142,6 +142,8 @@ class Wavefunction:
         True where the orbitals are natural orbitals (occupations need not be integers, energies mean little).
     geometries : ndarray, shape (n_geometries, n_atoms, 3)
         All geometries that the calculation went through, in bohr; `positions` is one of them.
+    density_matrix, spin_density_matrix : ndarray, shape (n_basis, n_basis)
+        Density matrices beyond those of the orbitals (post-SCF), over the basis functions; empty where there are none.
     title, source, program : str
         Title in the file; path of the file; program and dialect as far as known, with repairs that were made.
     """
@@ -158,6 +160,8 @@ class Wavefunction:
     program: str = ""
     method: str = ""
     geometries: NDArray[np.float64] = field(default_factory=_nothing)
+    density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
+    spin_density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -179,12 +183,20 @@ class Wavefunction:
         for shell in self.shells:
             if not 0 <= shell.atom < n:
                 raise OrbitileError(f"shell on atom {shell.atom + 1}: expected an atom from 1 to {n}")
+        for name in ("density_matrix", "spin_density_matrix"):
+            if (matrix := getattr(self, name)).size:
+                set_(self, name, _frozen(matrix, np.float64, (self.n_basis, self.n_basis), name.replace("_", " ")))
         for name, orbitals in (("alpha", self.alpha), ("beta", self.beta)):
             if orbitals is not None and orbitals.coefficients.shape[0] != self.n_basis:
                 raise OrbitileError(
                     f"{name} orbitals: expected {self.n_basis} coefficients each, one per basis function, "
                     f"got {orbitals.coefficients.shape[0]}"
                 )
+
+    @cached_property
+    def cache(self) -> dict[Any, Any]:
+        """What was derived from it and is worth keeping as long as it lives."""
+        return {}
 
     @property
     def geometry(self) -> int:

@@ -44,6 +44,10 @@ class Field(Protocol):
     def unit(self) -> str:
         """Unit of the values."""
 
+    @property
+    def isovalue(self) -> float | None:
+        """One that shows the field well; None for an orbital, where it depends on how far the orbital spreads."""
+
     def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
         """Evaluator for slabs of the lattice, or None where only points will do (skewed lattices)."""
 
@@ -75,7 +79,7 @@ def resolve(wavefunction: Wavefunction, name: str) -> Field:
     """
     if not isinstance(name, str):
         raise FieldError(f"field: expected a name such as 'homo', got {name!r}")
-    wanted = name.strip().lower()
+    wanted = name.strip()
     for module in field_modules().values():
         field: Field | None = module.resolve(wavefunction, wanted)
         if field is not None:
@@ -83,6 +87,6 @@ def resolve(wavefunction: Wavefunction, name: str) -> Field:
     from difflib import get_close_matches
 
     known = [pattern for pattern, _ in field_names()]
-    close = get_close_matches(wanted, known, 1, cutoff=0.4)
+    close = get_close_matches(wanted.lower(), known, 1, cutoff=0.4)
     hint = f" Nearest match: {close[0]}." if close else ""
     raise FieldError(f"field: there is no {name!r}. Known: {', '.join(known)}.{hint}")

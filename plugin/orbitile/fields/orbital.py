@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..bounds import ShellEnvelopes, enclosing_box, shell_envelopes, shell_reach
 from ..errors import FieldError
+from ..expansion import GaussianExpansion
 from ..lattice import Lattice
-from ..packing import merged_primitives, packed_shells, rotate_terms
+from ..packing import merged_primitives, packed_shells
+from ..sampling import on_slabs
 from ..wavefunction import Orbitals, Spin, Wavefunction
 from . import PointEvaluator, SlabEvaluator
 
@@ -56,6 +57,7 @@ class Orbital:
     index: int
     quantity: str
     unit: str = "bohr^-3/2"
+    isovalue: None = None
 
     @cached_property
     def _coefficients(self) -> NDArray[np.float64]:
@@ -99,27 +101,13 @@ class Orbital:
 
     def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
         """Evaluator for slabs: the separable kernel, for lattices with orthogonal axes in any orientation."""
-        if not lattice.is_orthogonal:
-            return None
-        from taichi_kernels.orbital_lattice import layout, orbital_on_lattice
-
         primitives = merged_primitives(self.wavefunction)
-        frame = lattice.axes / lattice.spacings[:, None]
-        centre, terms = primitives.centre - lattice.origin, self._terms
-        if not np.array_equal(frame, np.eye(3)):
-            centre, terms = centre @ frame.T, rotate_terms(terms, primitives.degree, frame)
-        hx, hy, hz = lattice.spacings.tolist()
-        plan = layout(primitives.degree)
-        tolerance = self._tolerance(precision)
-        working = self._working_precision(precision, device)
-
-        def evaluate(start: int, stop: int, out: Any) -> None:
-            shape = (stop - start, *lattice.shape[1:])
-            orbital_on_lattice(
-                plan, centre, primitives.exponent, terms, (hx, hy, hz), shape, start, tolerance, working, device, out
-            )
-
-        return evaluate
+        expansion = GaussianExpansion(
+            primitives.centre, primitives.exponent, primitives.degree, primitives.first_term, self._terms
+        )
+        return on_slabs(
+            expansion, lattice, self._tolerance(precision), self._working_precision(precision, device), device
+        )
 
     def at_points(self, precision: str, device: str) -> PointEvaluator:
         """Evaluator for points: the direct kernel."""
@@ -161,6 +149,7 @@ def resolve(wavefunction: Wavefunction, name: str) -> Orbital | None:
     FieldError
         When the wavefunction has no such orbital.
     """
+    name = name.lower()
     match = _NAME.fullmatch(name)
     if match is None:
         return None

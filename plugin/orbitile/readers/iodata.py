@@ -159,9 +159,20 @@ def _wavefunction(data: Any, path: Path, format_name: str, repairs: list[str]) -
         title=(data.title or "").strip(),
         source=str(path),
         program="; ".join([format_name, *repairs]),
+        density_matrix=_post_scf(data, "post_scf_ao", order, signs),
+        spin_density_matrix=_post_scf(data, "post_scf_spin_ao", order, signs),
         geometries=_geometries(path) if format_name == "fchk" else np.empty(0),
         method="/".join(part.upper() for part in (data.lot, data.obasis_name) if part),
     )
+
+
+def _post_scf(data: Any, name: str, order: NDArray[np.intp], signs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A density matrix of a correlated method in our order of basis functions, if the file has it."""
+    matrix = (data.one_rdms or {}).get(name)
+    if matrix is None:
+        return np.empty(0)
+    ours: NDArray[np.float64] = matrix[np.ix_(order, order)] * signs[:, None] * signs
+    return ours
 
 
 def _geometries(path: Path) -> NDArray[np.float64]:

@@ -1,0 +1,151 @@
+"""Densities: `density`, `density:alpha`, `spin`, `density:homo-2..homo`, and differences of two calculations."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FieldError
+from ..expansion import GaussianExpansion, concatenated
+from ..products import density_products
+from ..sampling import SumField
+from ..wavefunction import Spin, Wavefunction
+from .orbital import resolve as resolve_orbital
+
+NAMES = (
+    ("density", "electron density"),
+    ("density:alpha", "density of the alpha electrons (or :beta)"),
+    ("spin", "spin density, alpha less beta"),
+    ("density:homo-2..homo", "density of some orbitals, as they are occupied"),
+    ("difference:FILE", "density less that of the calculation in another file"),
+)
+
+Weighted = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Coefficients of orbitals, shape (n_basis, n_orbitals), and the weights of their squares."""
+
+_DENSITY = "e bohr^-3"
+
+
+def occupied(wavefunction: Wavefunction, which: str) -> Weighted:
+    """Orbitals and weights that make a density: total, alpha, beta, or spin (alpha less beta).
+
+    Where the file gives a density matrix of a correlated method, that is meant.
+
+    Raises
+    ------
+    FieldError
+        When there are no occupied orbitals, or natural orbitals do not tell the spins apart.
+    """
+    if wavefunction.density_matrix.size:
+        return _of_matrix(wavefunction, which)
+    if wavefunction.beta is not None:
+        sets = {"alpha": wavefunction.alpha, "beta": wavefunction.beta}
+        signs = {"total": (1, 1), "alpha": (1, 0), "beta": (0, 1), "spin": (1, -1)}[which]
+        chosen = [(one, sign) for one, sign in zip(sets.values(), signs, strict=True) if sign]
+        coefficients = np.hstack([one.coefficients for one, _ in chosen])
+        weights = np.concatenate([sign * one.occupations for one, sign in chosen])
+    else:
+        n = wavefunction.alpha.occupations
+        if which != "total" and np.any(np.abs(n - np.round(n)) > 1e-4):
+            raise FieldError(
+                f"density of {which}: these natural orbitals are of both spins, which the file does not tell apart"
+            )
+        beta = np.floor(n / 2 + 1e-6)  # singly occupied orbitals of a restricted open shell hold alpha electrons
+        coefficients = wavefunction.alpha.coefficients
+        weights = {"total": n, "alpha": n - beta, "beta": beta, "spin": n - 2 * beta}[which]
+    counts = np.abs(weights) > 1e-10
+    if not counts.any() and which != "spin":
+        raise FieldError(f"density ({which}): the file gives no occupied orbitals")
+    return coefficients[:, counts], weights[counts]
+
+
+def _of_matrix(wavefunction: Wavefunction, which: str) -> Weighted:
+    """Eigenvectors and eigenvalues of a density matrix: no natural orbitals, but the same sum of squares."""
+    total, spin = wavefunction.density_matrix, wavefunction.spin_density_matrix
+    if not spin.size and which != "total" and wavefunction.kind != "restricted":
+        raise FieldError(f"density of {which}: the file gives no spin density matrix of the correlated method")
+    spin = spin if spin.size else np.zeros_like(total)
+    matrix = {"total": total, "alpha": (total + spin) / 2, "beta": (total - spin) / 2, "spin": spin}[which]
+    values, vectors = np.linalg.eigh(matrix)
+    counts = np.abs(values) > 1e-12 * max(np.abs(values).max(), 1e-300)
+    return vectors[:, counts], values[counts]
+
+
+def density_of(wavefunction: Wavefunction, which: str = "total") -> GaussianExpansion:
+    """Density as a sum of Gaussians: total, alpha, beta or spin; made once per wavefunction."""
+    key = ("density", which)
+    if key not in wavefunction.cache:
+        coefficients, weights = occupied(wavefunction, which)
+        if len(weights) == 0:
+            raise FieldError("spin: all electrons are paired, so there is no spin density")
+        wavefunction.cache[key] = density_products(wavefunction, coefficients, weights)
+    expansion: GaussianExpansion = wavefunction.cache[key]
+    return expansion
+
+
+def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
+    """The density that a name stands for, or None.
+
+    Raises
+    ------
+    FieldError
+        When the wavefunction does not have it.
+    """
+    family, _, rest = name.partition(":")
+    family = family.strip().lower()
+    if family == "difference":
+        return _difference(wavefunction, rest.strip())
+    rest = rest.strip().lower()
+    if family == "spin" and not rest:
+        expansion, quantity, isovalue = density_of(wavefunction, "spin"), "spin density", 0.005
+    elif family != "density":
+        return None
+    elif rest in ("", "alpha", "beta", "a", "b"):
+        which = {"": "total", "a": "alpha", "b": "beta"}.get(rest, rest)
+        expansion = density_of(wavefunction, which)
+        quantity, isovalue = "electron density" if which == "total" else f"{which} density", 0.02
+        if wavefunction.density_matrix.size:
+            quantity += " (post-SCF)"
+    else:
+        expansion, quantity, isovalue = _of_some(wavefunction, rest), f"density of {rest}", 0.005
+    return SumField((expansion,), quantity, _DENSITY, isovalue, expansion, wavefunction.positions)
+
+
+def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:
+    """Density of a range or a list of orbitals: homo-2..homo, mo:5,mo:7, homo."""
+    columns: dict[tuple[str, int], None] = {}
+    for item in text.split(","):
+        ends = [end.strip() for end in item.split("..")]
+        found = [resolve_orbital(wavefunction, end) for end in ends]
+        if len(ends) > 2 or any(one is None for one in found):
+            raise FieldError(
+                f"field 'density:{text}': expected orbitals such as homo-2..homo or mo:5,mo:7, got {item.strip()!r}"
+            )
+        spins: set[Spin] = {one.spin for one in found if one is not None}
+        indices = [one.index for one in found if one is not None]
+        if len(spins) > 1:
+            raise FieldError(f"field 'density:{text}': a range runs over orbitals of one spin")
+        both = wavefunction.beta is not None and not re.search(r":(a|b|alpha|beta)\b", item)
+        for spin in ("alpha", "beta") if both else sorted(spins):
+            columns.update(((spin, index), None) for index in range(min(indices), max(indices) + 1))
+    orbitals = {spin: wavefunction.orbitals(spin) for spin in ("alpha", "beta")}
+    coefficients = np.stack([orbitals[spin].coefficients[:, index] for spin, index in columns], axis=1)
+    weights = np.array([orbitals[spin].occupations[index] for spin, index in columns])
+    if not np.any(weights > 0):
+        raise FieldError(f"field 'density:{text}': these orbitals are empty; name occupied ones")
+    return density_products(wavefunction, coefficients, weights)
+
+
+def _difference(wavefunction: Wavefunction, file: str) -> SumField:
+    """Density less that of another file: Fukui functions, deformation densities."""
+    from ..readers import load
+
+    if not file:
+        raise FieldError("field 'difference': expected the other file behind a colon: difference:cation.molden")
+    other = load(file)
+    expansion = concatenated([density_of(wavefunction), density_of(other).scaled(-1.0)])
+    return SumField(
+        (expansion,), f"density less that of {other.source}", _DENSITY, 0.003, expansion, wavefunction.positions
+    )

@@ -1,0 +1,88 @@
+"""Derivatives of the density, and kinetic energy densities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..expansion import GaussianExpansion, concatenated, derivative
+from ..products import kinetic_products
+from ..sampling import SumField
+from ..wavefunction import Wavefunction
+from .density import density_of, occupied
+
+NAMES = (
+    ("gradient", "magnitude of the gradient of the density"),
+    ("laplacian", "Laplacian of the density"),
+    ("kinetic", "kinetic energy density G, positive definite"),
+    ("kinetic:k", "kinetic energy density K = G less a quarter of the Laplacian"),
+)
+
+
+def gradient_of(wavefunction: Wavefunction, which: str = "total") -> tuple[GaussianExpansion, ...]:
+    """The three components of the gradient of the density."""
+    density = density_of(wavefunction, which)
+    return _kept(wavefunction, ("gradient", which), lambda: tuple(derivative(density, axis) for axis in range(3)))
+
+
+def hessian_of(wavefunction: Wavefunction) -> tuple[GaussianExpansion, ...]:
+    """The second derivatives of the density: xx, yy, zz, xy, xz, yz."""
+    x, y, z = gradient_of(wavefunction)
+    pairs = ((x, 0), (y, 1), (z, 2), (x, 1), (x, 2), (y, 2))
+    return _kept(wavefunction, ("hessian",), lambda: tuple(derivative(one, axis) for one, axis in pairs))
+
+
+def laplacian_of(wavefunction: Wavefunction) -> GaussianExpansion:
+    """The Laplacian of the density, as one sum."""
+
+    def make() -> tuple[GaussianExpansion, ...]:
+        xx, yy, zz = (derivative(one, axis) for axis, one in enumerate(gradient_of(wavefunction)))
+        terms = xx.terms + yy.terms + zz.terms
+        return (GaussianExpansion(xx.centre, xx.exponent, xx.degree, xx.first_term, terms),)
+
+    return _kept(wavefunction, ("laplacian",), make)[0]
+
+
+def kinetic_of(wavefunction: Wavefunction, which: str = "total") -> GaussianExpansion:
+    """The kinetic energy density G, half the sum of the squared gradients of the orbitals."""
+
+    def make() -> tuple[GaussianExpansion, ...]:
+        return (kinetic_products(wavefunction, *occupied(wavefunction, which)),)
+
+    return _kept(wavefunction, ("kinetic", which), make)[0]
+
+
+def _kept(
+    wavefunction: Wavefunction, key: tuple[str, ...], make: Callable[[], tuple[GaussianExpansion, ...]]
+) -> tuple[GaussianExpansion, ...]:
+    if key not in wavefunction.cache:
+        wavefunction.cache[key] = make()
+    kept: tuple[GaussianExpansion, ...] = wavefunction.cache[key]
+    return kept
+
+
+def norm(x: NDArray[np.floating], y: NDArray[np.floating], z: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Length of vectors."""
+    length: NDArray[np.floating] = np.sqrt(x * x + y * y + z * z)
+    return length
+
+
+def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
+    """The derivative that a name stands for, or None."""
+    wanted, atoms = name.lower(), wavefunction.positions
+    if wanted == "gradient":
+        parts = gradient_of(wavefunction)
+        steepest = concatenated(list(parts))
+        return SumField(parts, "gradient of the density", "e bohr^-4", 0.1, steepest, atoms, combine=norm)
+    if wanted == "laplacian":
+        expansion = laplacian_of(wavefunction)
+        return SumField((expansion,), "Laplacian of the density", "e bohr^-5", 0.3, expansion, atoms)
+    if wanted in ("kinetic", "kinetic:g"):
+        expansion = kinetic_of(wavefunction)
+        return SumField((expansion,), "kinetic energy density G", "hartree bohr^-3", 0.1, expansion, atoms)
+    if wanted == "kinetic:k":
+        expansion = concatenated([kinetic_of(wavefunction), laplacian_of(wavefunction).scaled(-0.25)])
+        return SumField((expansion,), "kinetic energy density K", "hartree bohr^-3", 0.1, expansion, atoms)
+    return None

@@ -1,0 +1,234 @@
+"""Sums of Gaussians times polynomials at arbitrary points.
+
+Points are sorted into cubic cells; for each cell the Gaussians that reach it are listed, and each point of the cell
+sums up those. Coordinates are given as whole cells and remainders, see `orbital_points`.
+"""
+
+from functools import lru_cache
+from types import SimpleNamespace
+
+import numpy as np
+import taichi as ti
+
+from .gaussian import DTYPES, exponential
+from .orbital_points import CELL, split_position
+
+_EDGE = 2.0
+"""Edge of the cells that points are sorted into, in bohr; doubled until there are several points a cell."""
+
+_POINTS_A_CELL = 8
+
+_TOGETHER = {"cpu": 1, "cuda": 32, "vulkan": 32}
+"""Threads that go through the same list: cells are filled up to a multiple, or the threads of a GPU would wait for each
+other."""
+
+_UNROLLED = 6
+"""Degree up to which polynomials are written out by the compiler. It takes a third of the time; and lavapipe ends the
+loops of a thread when they have turned 65,535 times all together."""
+
+_PLACE = {
+    degree: {
+        powers: n
+        for n, powers in enumerate(
+            (i, j, k) for k in range(degree + 1) for j in range(degree - k + 1) for i in range(degree - k - j + 1)
+        )
+    }
+    for degree in range(7)
+}
+"""Place of each term of a polynomial, by the powers of x, y and z."""
+
+_ENTRIES = 1 << 23
+"""Entries of the lists made at once: 32 MiB."""
+
+
+def gaussians_at_points(
+    points: np.ndarray,
+    centre: np.ndarray,
+    exponent: np.ndarray,
+    degree: np.ndarray,
+    first_term: np.ndarray,
+    terms: np.ndarray,
+    reach: np.ndarray,
+    precision: str,
+    device: str,
+) -> np.ndarray:
+    """Evaluate a sum of Gaussians times polynomials at points.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n_points, 3)
+        In bohr.
+    centre, exponent, degree, first_term, terms
+        The sum: positions (bohr), exponents (bohr^-2), degrees, ranges of coefficients, coefficients ordered with the
+        power of z slowest and that of x fastest.
+    reach : ndarray of float64, shape (n,)
+        Distance in bohr beyond which a Gaussian is left out.
+    precision, device
+        Of the sums; and the device of the current session.
+
+    Returns
+    -------
+    ndarray of float32 or float64, shape (n_points,)
+    """
+    real = np.float32 if precision == "single" else np.float64
+    values = np.zeros(len(points), real)
+    if len(points) == 0 or len(exponent) == 0:
+        return values
+    kernels = _kernels(precision, device)
+    edge = _EDGE
+    while True:
+        cells, member = np.unique(np.floor(points / edge).astype(np.int64), axis=0, return_inverse=True)
+        if len(cells) * _POINTS_A_CELL <= max(len(points), 64) or edge > 64:
+            break
+        edge *= 2
+    member = member.reshape(-1)
+    order = np.argsort(member, kind="stable")
+    counts, together = np.bincount(member, minlength=len(cells)), _TOGETHER[device]
+    slots = -(-counts // together) * together
+    first_point = np.concatenate([[0], np.cumsum(slots)])
+    slot = np.arange(len(points)) + np.repeat(first_point[:-1] - (np.cumsum(counts) - counts), counts)
+    placed = np.repeat(order[np.cumsum(counts) - counts], slots)  # the first point of a cell fills it up
+    placed[slot] = order
+    sorted_cell = np.repeat(np.arange(len(cells), dtype=np.int32), slots)
+    whole, remainder = split_position(points[placed])
+    whole_centre, remainder_centre = split_position(centre)
+    gaussian = np.zeros((len(exponent), 8), real)
+    gaussian[:, 0], gaussian[:, 1], gaussian[:, 2:5] = exponent, np.minimum(reach, 1e6) ** 2, remainder_centre
+    integer = np.zeros((len(exponent), 8), np.int32)
+    integer[:, :3], integer[:, 3], integer[:, 4] = whole_centre, degree, first_term[:-1]
+    middle = np.ascontiguousarray((cells + 0.5) * edge, np.float32)
+    position, radius = centre.astype(np.float32), (reach + edge * 0.87).astype(np.float32)
+    count = np.zeros(len(cells), np.int32)
+    kernels.count(len(cells), len(exponent), middle, position, radius, count)
+    ti.sync()
+    coefficients = np.ascontiguousarray(terms, real)
+    result = np.zeros(len(placed), real)
+    ends = np.cumsum(count, dtype=np.int64)
+    begin = 0
+    while begin < len(cells):
+        taken = int(ends[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, taken + _ENTRIES, side="right")))
+        first = np.concatenate([[0], ends[begin:end] - taken]).astype(np.int32)
+        listed = np.zeros(max(int(first[-1]), 1), np.int32)
+        kernels.fill(end - begin, len(exponent), middle[begin:end].copy(), position, radius, first, listed)
+        ti.sync()  # NumPy arrays come back from the device when it is through
+        some = slice(int(first_point[begin]), int(first_point[end]))
+        part = np.zeros(some.stop - some.start, real)
+        kernels.evaluate(
+            len(part),
+            np.ascontiguousarray(whole[some]),
+            np.ascontiguousarray(remainder[some], real),
+            sorted_cell[some] - np.int32(begin),
+            first,
+            listed,
+            gaussian,
+            integer,
+            coefficients,
+            part,
+        )
+        ti.sync()
+        result[some] = part
+        begin = end
+    values[order] = result[slot]
+    return values
+
+
+@lru_cache
+def _kernels(precision: str, device: str) -> SimpleNamespace:
+    real = DTYPES[precision]
+    exp = exponential(precision, device)
+    vector = ti.types.vector
+    I1, R1 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(real, 1)
+    F1, F3 = ti.types.ndarray(ti.f32, 1), ti.types.ndarray(vector(3, ti.f32), 1)
+    I3, R3 = ti.types.ndarray(vector(3, ti.i32), 1), ti.types.ndarray(vector(3, real), 1)
+    I8, R8 = ti.types.ndarray(vector(8, ti.i32), 1), ti.types.ndarray(vector(8, real), 1)
+
+    @ti.kernel
+    def count(n_cells: ti.i32, n: ti.i32, middle: F3, position: F3, radius: F1, found: I1):
+        for cell in range(n_cells):
+            here = middle[cell]
+            listed = 0
+            for p in range(n):
+                d = here - position[p]
+                if d.dot(d) < radius[p] * radius[p]:
+                    listed += 1
+            found[cell] = listed
+
+    @ti.kernel
+    def fill(n_cells: ti.i32, n: ti.i32, middle: F3, position: F3, radius: F1, first: I1, listed: I1):
+        for cell in range(n_cells):
+            here = middle[cell]
+            at = first[cell]
+            for p in range(n):
+                d = here - position[p]
+                if d.dot(d) < radius[p] * radius[p] and at < first[cell + 1]:
+                    listed[at] = p
+                    at += 1
+
+    @ti.func
+    def polynomial(degree: ti.i32, first: ti.i32, terms: ti.template(), x: real, y: real, z: real):
+        """Power of z slowest, that of x fastest; Horner's rule within a line along x."""
+        value = ti.cast(0.0, real)
+        at = first
+        power_z = ti.cast(1.0, real)
+        for k in range(degree + 1):
+            power = power_z
+            for j in range(degree - k + 1):
+                size = degree - k - j
+                line = ti.cast(0.0, real)
+                for i in range(size + 1):
+                    line = line * x + terms[at + size - i]
+                at += size + 1
+                value += power * line
+                power *= y
+            power_z *= z
+        return value
+
+    @ti.func
+    def unrolled(degree: ti.template(), first: ti.i32, terms: ti.template(), x: real, y: real, z: real):
+        """The same for one degree."""
+        value = ti.cast(0.0, real)
+        for k in ti.static(range(degree, -1, -1)):
+            plane = ti.cast(0.0, real)
+            for j in ti.static(range(degree - k, -1, -1)):
+                line = ti.cast(0.0, real)
+                for i in ti.static(range(degree - k - j, -1, -1)):
+                    line = line * x + terms[first + _PLACE[degree][i, j, k]]
+                plane = plane * y + line
+            value = value * z + plane
+        return value
+
+    @ti.kernel
+    def evaluate(
+        n_points: ti.i32,
+        whole: I3,  # (points) whole cells of CELL bohr
+        remainder: R3,  # (points) bohr
+        cell: I1,  # (points) cell of the lists
+        first: I1,  # (cells + 1)
+        listed: I1,
+        gaussian: R8,  # (n) exponent, square of the reach, remainder of the centre
+        integer: I8,  # (n) whole cells of the centre, degree, first term
+        terms: R1,
+        out: R1,
+    ):
+        ti.loop_config(block_dim=128)
+        for n in range(n_points):
+            total = ti.cast(0.0, real)
+            for q in range(first[cell[n]], first[cell[n] + 1]):
+                g = gaussian[listed[q]]
+                m = integer[listed[q]]
+                x = ti.cast(whole[n][0] - m[0], real) * CELL + (remainder[n][0] - g[2])
+                y = ti.cast(whole[n][1] - m[1], real) * CELL + (remainder[n][1] - g[3])
+                z = ti.cast(whole[n][2] - m[2], real) * CELL + (remainder[n][2] - g[4])
+                square = x * x + y * y + z * z
+                if square < g[1]:
+                    value = ti.cast(0.0, real)
+                    for degree in ti.static(range(_UNROLLED + 1)):
+                        if m[3] == degree:
+                            value = unrolled(degree, m[4], terms, x, y, z)
+                    if m[3] > _UNROLLED:
+                        value = polynomial(m[3], m[4], terms, x, y, z)
+                    total += value * exp(-g[0] * square)
+            out[n] = total
+
+    return SimpleNamespace(count=count, fill=fill, evaluate=evaluate)
