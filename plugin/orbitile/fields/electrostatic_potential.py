@@ -1,0 +1,111 @@
+"""The electrostatic potential of nuclei and electrons: `esp`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hermite import hermite_coefficients, largest_potentials
+from ..lattice import Lattice
+from ..wavefunction import Wavefunction
+from . import PointEvaluator, SlabEvaluator
+from .density import density_of
+
+NAMES = (("esp", "electrostatic potential of nuclei and electrons"),)
+
+_TOLERANCE = {"single": 1e-6, "double": 1e-11}
+"""Bound, in hartree/e, on what distributions that are left out would add up to at any point."""
+
+_NEAREST = 1e-8
+"""Distance in bohr at which the potential of a nucleus stays finite."""
+
+_MARGIN = 8.0
+"""The potential of an ion falls too slowly to be enclosed: shown within this distance of the atoms, in bohr."""
+
+
+@dataclass(frozen=True, eq=False)
+class ElectrostaticPotential:
+    """The electrostatic potential, a `Field`. At a nucleus it is large, but finite.
+
+    Attributes
+    ----------
+    wavefunction : Wavefunction
+    quantity, unit : str
+        For people.
+    isovalue : float
+        One that shows the field well.
+    """
+
+    wavefunction: Wavefunction
+    quantity: str = "electrostatic potential"
+    unit: str = "hartree/e"
+    isovalue: float = 0.05
+
+    def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Corners of a box about the atoms, with a margin: no promise for potentials that reach farther."""
+        positions = self.wavefunction.positions
+        return positions.min(axis=0) - _MARGIN, positions.max(axis=0) + _MARGIN
+
+    def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
+        """There is no separable form: points will do."""
+        return None
+
+    def at_points(self, precision: str, device: str) -> PointEvaluator:
+        """Evaluator for points, by Hermite Gaussians."""
+        from taichi_kernels.electrostatics import potential_at_points
+
+        classes = _classes(self.wavefunction, precision)
+        charges, nuclei = self.wavefunction.core_charges, self.wavefunction.positions
+        dtype = np.float32 if precision == "single" else np.float64
+
+        def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
+            values = potential_at_points(points, classes, precision, device)
+            for charge, nucleus in zip(charges, nuclei, strict=True):
+                distance = np.sqrt(((points - nucleus) ** 2).sum(axis=1))
+                values += charge / np.maximum(distance, _NEAREST)
+            result: NDArray[np.floating] = values.astype(dtype)
+            return result
+
+        return evaluate
+
+
+Class = tuple[int, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+"""Degree, centres, exponents and Hermite coefficients."""
+
+
+def _classes(wavefunction: Wavefunction, precision: str) -> list[Class]:
+    """The density as Hermite Gaussians, by degree, scaled and signed for a potential; made once per wavefunction."""
+    from taichi_kernels.electrostatics import powers_of
+
+    key = ("esp", precision)
+    if key not in wavefunction.cache:
+        density = density_of(wavefunction)
+        everything: list[Class] = []
+        bounds: list[NDArray[np.float64]] = []
+        for degree in np.unique(density.degree).tolist():
+            some = density.chosen(density.degree == degree)
+            scale = -2 * np.pi / some.exponent
+            hermite = hermite_coefficients(some, degree, powers_of(degree)) * scale[:, None]
+            everything.append((degree, some.centre, some.exponent, hermite))
+            bounds.append(largest_potentials(hermite, some.exponent, powers_of(degree)))
+        ordered = np.sort(np.concatenate(bounds))
+        weak = ordered[min(int(np.searchsorted(np.cumsum(ordered), _TOLERANCE[precision])), len(ordered) - 1)]
+        wavefunction.cache[key] = [
+            (degree, *(array[bound >= weak] for array in arrays))
+            for (degree, *arrays), bound in zip(everything, bounds, strict=True)
+            if np.any(bound >= weak)
+        ]
+    kept: list[Class] = wavefunction.cache[key]
+    return kept
+
+
+def resolve(wavefunction: Wavefunction, name: str) -> ElectrostaticPotential | None:
+    """The potential, or None for another name."""
+    if name.lower() != "esp":
+        return None
+    cores = wavefunction.atomic_numbers - wavefunction.core_charges
+    if np.any((cores > 0.5) & (wavefunction.core_charges > 0)):
+        return ElectrostaticPotential(wavefunction, "electrostatic potential (valence charges of effective cores)")
+    return ElectrostaticPotential(wavefunction)
