@@ -9,11 +9,11 @@ with R from the Boys functions F_m(p |P - r|^2) by R^m_{000} = (-2p)^m F_m and
 
 .. math::  R^m_{t+1,u,v} = t R^{m+1}_{t-1,u,v} + (P_x - x) R^{m+1}_{t,u,v}
 
-Each class of distributions, those of one degree, has a kernel with these recurrences written out; beyond `_UNROLLED` one
-with loops serves. A thread sums up over all distributions of the class for one point.
+Each class of distributions, those of one degree, has a kernel with these recurrences written out; beyond `_UNROLLED`
+one with loops serves. A thread sums up over all distributions of the class for one point.
 
-Boys functions: the highest one from a table by a Taylor series (its derivatives are higher Boys functions), the others by
-downward recurrence; beyond the table by their asymptotic form and upward recurrence, which is stable there.
+Boys functions: the highest one from a table by a Taylor series (its derivatives are higher Boys functions), the others
+by downward recurrence; beyond the table by their asymptotic form and upward recurrence, which is stable there.
 """
 
 from functools import lru_cache
@@ -39,14 +39,12 @@ _POINTS = 1 << 15
 
 def powers_of(degree: int) -> tuple[tuple[int, int, int], ...]:
     """Orders (t, u, v) of the Hermite Gaussians up to a degree, those of low degree first."""
-    return tuple(
-        (t, n - t - v, v) for n in range(degree + 1) for v in range(n + 1) for t in range(n - v, -1, -1)
-    )
+    return tuple((t, n - t - v, v) for n in range(degree + 1) for v in range(n + 1) for t in range(n - v, -1, -1))
 
 
 @lru_cache
 def _boys_table(precision: str) -> np.ndarray:
-    """F_m(T) on the grid, shape (points, orders), by downward recurrence from a converged series at the highest order."""
+    """F_m(T) on the grid, shape (points, orders), by downward recurrence from a series at the highest order."""
     end, orders = _TABLE_END[precision], _HIGHEST + _TAYLOR[precision] + 1
     t = np.arange(0, round(end / _STEP) + 2) * _STEP
     highest = orders - 1

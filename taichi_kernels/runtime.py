@@ -169,6 +169,7 @@ def _initialise(name: str) -> str | None:
                 log_level=ti.ERROR,
                 offline_cache=True,
                 fast_math=True,
+                unrolling_limit=0,  # no warnings about loops that are unrolled on purpose
                 **settings,
             )
         arch = str(ti.lang.impl.current_cfg().arch).rpartition(".")[2]

@@ -103,14 +103,14 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FIELD",
         nargs="?",
         default="homo",
-        help="homo, lumo, homo-2, lumo+1, mo:17, mo:17:beta (default: homo)",
+        help="homo, lumo+1, mo:17:beta, density, spin, elf, esp, ... (default: homo; `orbitile fields` lists them)",
     )
     group = sampling.add_argument_group("sampling")
     group.add_argument(
         "--isovalue",
         type=float,
         metavar="V",
-        help="in atomic units (default: such that the surface encloses 90 %% of the orbital's density)",
+        help="in atomic units (default: a customary one, for an orbital such that the surface encloses 90 %% of it)",
     )
     group.add_argument(
         "--quality",
@@ -130,18 +130,19 @@ def _parser() -> argparse.ArgumentParser:
     group.add_argument("--device", help="auto, cuda, vulkan or cpu (default: $ORBITILE_DEVICE, else auto)")
     group.add_argument("--precision", choices=("single", "double"), default="single", help="(default: single)")
 
-    render = command("render", _render, "draw an orbital and the molecule", file, sampling)
+    render = command("render", _render, "draw a field and the molecule", file, sampling)
     render.add_argument(
         "-o", "--output", metavar="PNG", help="picture to write (default: FILE-FIELD.png in the current folder)"
     )
     _add_picture_options(render)
 
-    volume = command("volume", _volume, "write an orbital on a lattice", file, sampling)
+    volume = command("volume", _volume, "write a field on a lattice", file, sampling)
     volume.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write: .cube, .dx, .mrc, .npz")
 
-    mesh = command("mesh", _mesh, "write the isosurface of an orbital", file, sampling)
+    mesh = command("mesh", _mesh, "write the isosurface of a field", file, sampling)
     mesh.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write: .ply, .obj, .glb")
 
+    command("fields", _fields, "list the fields that can be shown")
     command("devices", _devices, "show what can compute and draw here, and why the rest cannot")
     install = command("install", _install, "add Orbitile to a program that shows molecules")
     install.add_argument("host", choices=("pymol",), metavar="HOST", help="pymol")
@@ -160,7 +161,11 @@ def _add_picture_options(parser: argparse.ArgumentParser) -> None:
         "--background", default="white", metavar="COLOUR", help="a colour, or transparent (default: white)"
     )
     group.add_argument("--colors", metavar="POS,NEG", help="colours of the two phases, such as '#2166ac,#b2182b'")
-    group.add_argument("--opacity", type=float, default=0.65, help="of the surface, 0 to 1 (default: 0.65)")
+    group.add_argument(
+        "--color-by", metavar="FIELD", help="colour the surface by another field, such as esp, and list its extrema"
+    )
+    group.add_argument("--color-range", type=float, metavar="V", help="colours span -V to V (default: from the data)")
+    group.add_argument("--opacity", type=float, help="of the surface, 0 to 1 (default: 0.65; 1 with --color-by)")
     group.add_argument(
         "--turn",
         metavar="X,Y,Z",
@@ -182,6 +187,13 @@ def _info(options: argparse.Namespace) -> None:
         print(as_text(wavefunction, everything=options.all))
 
 
+def _fields(options: argparse.Namespace) -> None:
+    from .fields import field_names
+
+    for name, what in field_names():
+        print(f"{name:24s} {what}")
+
+
 def _render(options: argparse.Namespace) -> None:
     from .readers import load
     from .renderer import render
@@ -196,14 +208,29 @@ def _render(options: argparse.Namespace) -> None:
         from .renderer.scene import Camera
 
         choices["camera"] = Camera.facing(wavefunction.positions).turned(*_turn(options.turn))
+    surface = isosurface(volume, isovalue)
+    if options.color_by is not None:
+        from .colouring import as_text, coloured, extrema
+
+        surface = coloured(
+            surface,
+            wavefunction,
+            options.color_by,
+            options.color_range,
+            device=options.device,
+            precision=options.precision,
+        )
+        unit = "" if surface.colouring is None else surface.colouring.unit
+        print(as_text(extrema(surface, wavefunction), wavefunction, unit))
+    opacity = options.opacity if options.opacity is not None else 0.65 if options.color_by is None else 1.0
     render(
-        isosurface(volume, isovalue),
+        surface,
         wavefunction,
         output,
         size=size,
         background=options.background,
-        opacity=options.opacity,
-        legend=options.legend,
+        opacity=opacity,
+        legend=options.legend or options.color_by is not None,
         scale=options.scale,
         **choices,
     )

@@ -148,6 +148,7 @@ def evaluate(
     *,
     device: str | None = None,
     precision: str = "single",
+    cancelled: Callable[[], bool] | None = None,
 ) -> NDArray[np.floating]:
     """Evaluate a field at points.
 
@@ -157,6 +158,8 @@ def evaluate(
         As for `compute`.
     points : array_like, shape (n, 3)
         In bohr.
+    cancelled
+        Asked now and then; when it says True the computation stops.
 
     Returns
     -------
@@ -167,6 +170,8 @@ def evaluate(
     ------
     OrbitileError
         When the points have another shape or are not finite numbers; otherwise as for `compute`.
+    Cancelled
+        When `cancelled` said so.
     """
     resolved = _field(wavefunction, field)
     dtype = _dtype(precision)
@@ -182,6 +187,8 @@ def evaluate(
     with _session(device, precision) as name:
         at = resolved.at_points(precision, name)
         for first in range(0, len(where), TILE_POINTS):
+            if cancelled is not None and cancelled():
+                raise Cancelled("cancelled")
             values[first : first + TILE_POINTS] = at(where[first : first + TILE_POINTS])
     return values
 

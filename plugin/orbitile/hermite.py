@@ -66,6 +66,4 @@ def largest_potentials(hermite: Reals, exponent: Reals, orders: tuple[tuple[int,
 
 def _one_axis(n: int) -> list[tuple[int, float]]:
     """Orders and weights of x^n, without the power of the exponent, which is -(n + order) / 2."""
-    return [
-        (n - 2 * k, factorial(n) / (2**n * factorial(k) * factorial(n - 2 * k))) for k in range(n // 2 + 1)
-    ]
+    return [(n - 2 * k, factorial(n) / (2**n * factorial(k) * factorial(n - 2 * k))) for k in range(n // 2 + 1)]

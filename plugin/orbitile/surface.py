@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,26 @@ if TYPE_CHECKING:
 
 class IsovalueError(OrbitileError):
     """An isovalue at which a volume has no surface, or a share of its norm that cannot be enclosed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Colouring:
+    """Values of a second field at the vertices of a surface, and the range that the colours span.
+
+    Attributes
+    ----------
+    values : ndarray of float32, shape (n,)
+    low, high : float
+        Values that get the first and the last colour.
+    quantity, unit : str
+        For people.
+    """
+
+    values: NDArray[np.float32]
+    low: float
+    high: float
+    quantity: str = ""
+    unit: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +57,8 @@ class Surface:
         Magnitude of the field on the surface, in its unit.
     quantity, unit : str
         As in the volume.
+    colouring : Colouring or None
+        A second field that colours it; otherwise the phase does.
     """
 
     vertices: NDArray[np.float32]
@@ -46,6 +68,7 @@ class Surface:
     isovalue: float
     quantity: str = ""
     unit: str = ""
+    colouring: Colouring | None = None
 
 
 def isosurface(volume: Volume, isovalue: float) -> Surface:
@@ -136,6 +159,7 @@ def lobe(surface: Surface, phase: int) -> Surface:
         raise IsovalueError(f"phase of a lobe: expected +1 or -1, got {phase!r}")
     kept = surface.phases == phase
     index = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    whole = surface.colouring
     faces = surface.faces[kept[surface.faces[:, 0]]]
     return Surface(
         vertices=surface.vertices[kept],
@@ -145,6 +169,7 @@ def lobe(surface: Surface, phase: int) -> Surface:
         isovalue=surface.isovalue,
         quantity=surface.quantity,
         unit=surface.unit,
+        colouring=None if whole is None else replace(whole, values=whole.values[kept]),
     )
 
 

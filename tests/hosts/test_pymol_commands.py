@@ -252,3 +252,48 @@ def test_geometries_of_an_optimisation_are_states_and_the_orbital_belongs_to_the
     base = call(cmd, "orb_mo", "peroxide", "homo")
     assert cmd.count_states(base) == wavefunction.geometry + 1
     assert len(cmd.get_model("peroxide").bond) == 3
+
+
+def test_a_density_surface_coloured_by_the_potential(cmd, tmp_path):
+    call(cmd, "orb_load", BENZENE)
+    base = call(cmd, "orb_field", "benzene", "density", 0.001, "coarse", color_by="esp")
+    assert base == "benzene_density"
+    assert {base, f"{base}_map", f"{base}_scale"} <= set(cmd.get_names("objects"))
+    wavefunction = ob.load(BENZENE)
+    from orbitile.colouring import coloured
+    from orbitile.hosts.pymol.commands import state_of
+    from orbitile.surface import isosurface
+
+    (found,) = state_of(cmd).samples._held.values()
+    surface = coloured(isosurface(found.volume, 0.001), wavefunction, "esp", device="cpu")
+    assert found.surface.colouring.values == pytest.approx(surface.colouring.values)
+    assert surface.colouring.low == -surface.colouring.high
+    # red above the ring, where the pi electrons are; blue at the hydrogens
+    above = np.argmin(np.linalg.norm(surface.vertices[:, :2], axis=1))
+    outside = np.argmax(np.linalg.norm(surface.vertices[:, :2], axis=1))
+    assert surface.colouring.values[above] < -0.01
+    assert surface.colouring.values[outside] > 0.01
+    call(cmd, "orb_iso", 0.002)
+    assert next(reversed(state_of(cmd).samples._held.values())).isovalue == 0.002
+    picture = tmp_path / "esp.png"
+    cmd.png(str(picture), 320, 240, ray=1)
+    from PIL import Image
+
+    pixels = np.asarray(Image.open(picture).convert("RGB")).reshape(-1, 3).astype(int)
+    reddish = (pixels[:, 0] - pixels[:, 2] > 40).sum()
+    bluish = (pixels[:, 2] - pixels[:, 0] > 40).sum()
+    assert reddish > 100
+    assert bluish > 100
+
+
+@pytest.mark.parametrize("field", ["spin", "density:homo-1..homo", "laplacian", "elf", "nci"])
+def test_every_family_of_fields_can_be_shown(cmd, field):
+    call(cmd, "orb_load", BENZENE)
+    if field == "spin":
+        from pymol import CmdException
+
+        with pytest.raises(CmdException, match="paired"):
+            call(cmd, "orb_field", "benzene", field)
+        return
+    base = call(cmd, "orb_field", "benzene", field, quality="coarse")
+    assert {base, f"{base}_map"} <= set(cmd.get_names("objects"))

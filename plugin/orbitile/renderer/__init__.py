@@ -170,11 +170,29 @@ def _legend_entries(surfaces: Sequence[Surface], positive: RGB, negative: RGB) -
         if surface.quantity:
             entries.append((None, surface.quantity))
         unit = f" {surface.unit}" if surface.unit else ""
+        if surface.colouring is not None:
+            entries += _scale_entries(surface)
+            continue
         signs = [phase for phase in (1, -1) if np.any(surface.phases == phase)]
         for phase in signs:
             sign = "−" if phase < 0 else "+" if len(signs) == 2 else ""
             entries.append((positive if phase > 0 else negative, f"{sign}{surface.isovalue:.3g}{unit}"))
     return list(dict.fromkeys(entries))
+
+
+def _scale_entries(surface: Surface) -> list[tuple[RGB | None, str]]:
+    """Rows of the legend for a surface that is coloured by a second field, from its highest value down."""
+    from ..colouring import SCALE
+
+    colouring = surface.colouring
+    assert colouring is not None  # the caller has looked
+    unit = f" {colouring.unit}" if colouring.unit else ""
+    values = np.linspace(colouring.low, colouring.high, len(SCALE))
+    rows: list[tuple[RGB | None, str]] = [(None, f"at {surface.isovalue:.3g} {surface.unit}: {colouring.quantity}")]
+    for at in range(len(SCALE) - 1, -1, -1):
+        value = f"{values[at]:+.3g}" if abs(values[at]) > 1e-9 * abs(colouring.high) else "0"
+        rows.append((SCALE[at], value.replace("-", "−") + (unit if at == len(SCALE) - 1 else "")))
+    return rows
 
 
 def _write_legend(pixels: NDArray[np.uint8], entries: Sequence[tuple[RGB | None, str]], ink: RGB) -> NDArray[np.uint8]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..colouring import colours_of
 from ..errors import RenderError
 from ..surface import Surface
 from ..units import angstrom
@@ -154,7 +155,11 @@ class Mesh:
 
     @classmethod
     def of(cls, surface: Surface, positive: RGB, negative: RGB, opacity: float) -> Mesh:
-        """A surface with one colour for each sign of the field."""
+        """A surface in the colours of its second field, or else with one colour for each sign of the field."""
+        if surface.colouring is not None:
+            alpha = np.full((len(surface.vertices), 1), opacity, np.float32)
+            colours = np.hstack([colours_of(surface.colouring), alpha])
+            return cls(surface.vertices, surface.faces, surface.normals, colours)
         palette = np.array([[*negative, opacity], [*positive, opacity]], dtype=np.float32)
         return cls(surface.vertices, surface.faces, surface.normals, palette[(surface.phases > 0).astype(np.intp)])
 

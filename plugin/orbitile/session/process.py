@@ -16,6 +16,7 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
 
+from ..colouring import coloured
 from ..errors import Cancelled, OrbitileError
 from ..evaluation import compute, default_isovalue, enclosing_lattice
 from ..readers import load
@@ -76,6 +77,16 @@ def sample(request: Request, cache: WavefunctionCache, progress: Any = None, can
     if cancelled is not None and cancelled():
         raise Cancelled("cancelled")
     surface, step = surface_within(volume, isovalue, request.most_faces)
+    if request.color_by:
+        surface = coloured(
+            surface,
+            wavefunction,
+            request.color_by,
+            request.color_range,
+            device=request.device,
+            precision=request.precision,
+            cancelled=cancelled,
+        )
     seconds = time.perf_counter() - begin
     return Sample(request, volume, surface, isovalue, runtime.running() or "", step, seconds)
 

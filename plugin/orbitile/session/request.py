@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import OrbitileError
 from ..lattice import Lattice
-from ..surface import Surface, isosurface
+from ..surface import Colouring, Surface, isosurface
 from ..volume import Volume
 
 Box = tuple[tuple[float, float, float], float, tuple[int, int, int]]
@@ -64,6 +64,10 @@ class Request:
         Share of the field's square that the default isovalue encloses.
     device, precision : str
         As for `orbitile.compute`.
+    color_by : str
+        Name of a second field that colours the surface; empty for the colours of its phases.
+    color_range : float or None
+        The colours span minus this to plus this; None picks a range from the data.
     most_faces : int or None
         Triangles of the surface, at most about so many: where there would be more, it is extracted from every second
         point of the lattice, or fewer. The volume keeps all of them.
@@ -79,6 +83,8 @@ class Request:
     share: float = 0.9
     device: str = "auto"
     precision: str = "single"
+    color_by: str = ""
+    color_range: float | None = None
     most_faces: int | None = None
     box: Box | None = dataclasses.field(default=None, compare=False)
 
@@ -119,7 +125,8 @@ class Sample:
     def n_bytes(self) -> int:
         """Memory that the arrays take."""
         s = self.surface
-        return sum(a.nbytes for a in (self.volume.values, s.vertices, s.faces, s.normals, s.phases))
+        colours = () if s.colouring is None else (s.colouring.values,)
+        return sum(a.nbytes for a in (self.volume.values, s.vertices, s.faces, s.normals, s.phases, *colours))
 
 
 def surface_within(volume: Volume, isovalue: float, most_faces: int | None) -> tuple[Surface, int]:
@@ -160,6 +167,13 @@ def put_sample(sample: Sample, folder: str, number: int) -> dict[str, Any]:
         path = Path(folder) / f"{number}-{name}"
         array.tofile(path)
         described[name] = (str(path), array.dtype.str, array.shape)
+    colouring = sample.surface.colouring
+    scale = None
+    if colouring is not None:
+        path = Path(folder) / f"{number}-colours"
+        colouring.values.tofile(path)
+        described["colours"] = (str(path), colouring.values.dtype.str, colouring.values.shape)
+        scale = (colouring.low, colouring.high, colouring.quantity, colouring.unit)
     lattice = sample.volume.lattice
     return {
         "arrays": described,
@@ -171,6 +185,7 @@ def put_sample(sample: Sample, folder: str, number: int) -> dict[str, Any]:
         "isovalue": sample.isovalue,
         "device": sample.device,
         "step": sample.step,
+        "scale": scale,
         "seconds": sample.seconds,
     }
 
@@ -178,12 +193,22 @@ def put_sample(sample: Sample, folder: str, number: int) -> dict[str, Any]:
 def take_sample(request: Request, message: dict[str, Any]) -> Sample:
     """Map the arrays that a worker left, and unlink their files: memory is given back when the sample is dropped."""
     arrays = {name: _taken(*described) for name, described in message["arrays"].items()}
+    colouring = Colouring(arrays["colours"], *message["scale"]) if "colours" in arrays else None
     lattice = Lattice(message["origin"], message["axes"], message["shape"])
     quantity, unit, isovalue = message["quantity"], message["unit"], message["isovalue"]
     return Sample(
         request,
         Volume(arrays["values"], lattice, quantity, unit),
-        Surface(arrays["vertices"], arrays["faces"], arrays["normals"], arrays["phases"], isovalue, quantity, unit),
+        Surface(
+            arrays["vertices"],
+            arrays["faces"],
+            arrays["normals"],
+            arrays["phases"],
+            isovalue,
+            quantity,
+            unit,
+            colouring,
+        ),
         isovalue,
         message["device"],
         message["step"],

@@ -52,7 +52,7 @@ class Shown:
 
 def object_name(molecule: str, field: str) -> str:
     """Name of the object that shows a field: letters, digits and underscores only."""
-    plain = field.lower().replace("+", "_p").replace("-", "_m").replace("mo:", "mo")
+    plain = field.lower().replace("+", "_p").replace("-", "_m").replace("mo:", "mo").replace("..", "_to_")
     return re.sub(r"[^A-Za-z0-9_]+", "_", f"{molecule}_{plain}")
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...colouring import SCALE, colours_of
 from ...elements import SYMBOLS
-from ...surface import Surface, lobe
+from ...surface import Colouring, Surface, lobe
 from ...units import angstrom
 from ...volume import Volume
 from ...wavefunction import Wavefunction
@@ -143,8 +144,15 @@ def put_drawing(cmd: Any, name: str, instructions: list[float], transparency: fl
     cmd.set("cgo_transparency", transparency, name)
 
 
+def put_scale(cmd: Any, name: str, colouring: Colouring) -> None:
+    """Make or replace a colour ramp that explains the colours of a surface; PyMOL can colour by it too."""
+    values = np.linspace(colouring.low, colouring.high, len(SCALE)).tolist()
+    cmd.delete(name)
+    cmd.ramp_new(name, "none", values, [list(colour) for colour in SCALE])
+
+
 def drawing(surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:
-    """Drawing instructions of a surface: colour, then normal and position of each corner of each triangle.
+    """Drawing instructions of a surface: colours, and normal and position of each corner of each triangle.
 
     PyMOL wants a list of Python's numbers. About six triangles share a vertex, so its numbers are made once and then
     referred to, which is three times as fast. The list grows in pieces, so that in a thread it does not hold up others.
@@ -154,12 +162,16 @@ def drawing(surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:
         part = lobe(surface, phase)
         if len(part.faces) == 0:
             continue
-        numbers = np.empty((len(part.vertices), 8), object)
-        numbers[:, 0], numbers[:, 4] = _NORMAL, _VERTEX
+        inked = part.colouring is not None
+        numbers = np.empty((len(part.vertices), 12 if inked else 8), object)
+        numbers[:, -8], numbers[:, -4] = _NORMAL, _VERTEX
+        if part.colouring is not None:
+            numbers[:, 0] = _COLOR
+            numbers[:, 1:4] = colours_of(part.colouring)
         for first in range(0, len(numbers), _PIECE):
             piece = slice(first, first + _PIECE)
-            numbers[piece, 1:4] = part.normals[piece]
-            numbers[piece, 5:8] = part.vertices[piece] / angstrom
+            numbers[piece, -7:-4] = part.normals[piece]
+            numbers[piece, -3:] = part.vertices[piece] / angstrom
         instructions += [_BEGIN, _TRIANGLES, _COLOR, *colour]
         for first in range(0, len(part.faces), _PIECE):
             instructions += numbers[part.faces[first : first + _PIECE].reshape(-1)].reshape(-1).tolist()

@@ -159,6 +159,8 @@ def orb_field(
     field: str,
     isovalue: float | str = "",
     quality: str = "medium",
+    color_by: str = "",
+    color_range: float | str = "",
     quiet: int = 1,
     *,
     _self: Any = global_cmd,
@@ -166,25 +168,30 @@ def orb_field(
     """
     DESCRIPTION
 
-        Show a field of a molecule: a map, and a surface of two colours.
+        Show a field of a molecule: a map, and a surface, in two colours or coloured by a second field.
 
     USAGE
 
-        orb_field name, field [, isovalue [, quality ]]
+        orb_field name, field [, isovalue [, quality [, color_by [, color_range ]]]]
 
     ARGUMENTS
 
         name = string: an object loaded by orb_load
 
-        field = string: homo, lumo, homo-1, lumo+1, mo:17, mo:17:beta
+        field = string: homo, lumo+1, mo:17:beta, density, spin, laplacian, elf, esp, ...
 
-        isovalue = float: in atomic units {default: the surface encloses 90 percent}
+        isovalue = float: in atomic units {default: a customary one; of an orbital, one that encloses 90 percent}
 
         quality = coarse, medium or fine: spacing 0.25, 0.15 or 0.075 Angstrom {default: medium}
+
+        color_by = string: a second field that colours the surface, such as esp {default: two colours}
+
+        color_range = float: the colours span minus this to plus this {default: from the data}
 
     EXAMPLE
 
         orb_field benzene, homo-1, 0.03, fine
+        orb_field benzene, density, 0.001, color_by=esp
 
     See Also
     --------
@@ -192,12 +199,24 @@ def orb_field(
     """  # noqa: D400 - the layout of PyMOL's help
     state, molecule = state_of(_self), _molecule(_self, name)
     wavefunction = _wavefunction(_self, molecule)
-    wanted = _unquoted(field).strip().lower()
+    wanted = _unquoted(field).strip()
     resolve(wavefunction, wanted)
     if quality not in QUALITIES:
         raise OrbitileError(f"quality: expected {', '.join(QUALITIES)}, got {quality!r}")
     value = None if str(isovalue).strip() == "" else _positive("isovalue", isovalue)
-    request = Request(_source(_self, molecule), wanted, quality, value, device=state.device)
+    second = _unquoted(color_by).strip()
+    if second:
+        resolve(wavefunction, second)
+    limit = None if str(color_range).strip() == "" else _positive("color_range", color_range)
+    request = Request(
+        _source(_self, molecule),
+        wanted,
+        quality,
+        value,
+        device=state.device,
+        color_by=second,
+        color_range=limit,
+    )
     found = state.samples.get(request, state.sample)
     shown = Shown(molecule, request, found.isovalue)
     base = show(_self, shown, found)
@@ -247,7 +266,7 @@ def orb_mo(
     wanted = _unquoted(str(orbital)).strip().lower()
     if wanted[:1].isdigit():
         wanted = f"mo:{wanted}"
-    shown: str = orb_field(_molecule(_self, name), wanted, isovalue, quality, quiet, _self=_self)
+    shown: str = orb_field(_molecule(_self, name), wanted, isovalue, quality, quiet=quiet, _self=_self)
     return shown
 
 
@@ -274,6 +293,8 @@ def orb_iso(isovalue: float | str, name: str = "", quiet: int = 1, *, _self: Any
     """  # noqa: D400 - the layout of PyMOL's help
     state, base = state_of(_self), _surface(_self, name)
     shown = replace(state.shown[base], isovalue=_positive("isovalue", isovalue))
+    if shown.request.color_by:  # its colours are computed for the surface at this isovalue
+        shown = replace(shown, request=replace(shown.request, isovalue=shown.isovalue))
     found = state.samples.get(shown.request, state.sample)
     show(_self, shown, found, base)
 
@@ -515,6 +536,7 @@ def register(cmd: Any = global_cmd) -> None:
         ("orb_mo", 1, fields, "orbital"),
         ("orb_field", 0, molecule_names, "molecule"),
         ("orb_field", 1, fields, "field"),
+        ("orb_field", 4, fields, "field"),
         ("orb_iso", 1, surface_names, "surface"),
         ("orb_color", 3, surface_names, "surface"),
         ("orb_next", 0, surface_names, "surface"),
@@ -581,6 +603,9 @@ def show(
     base = base or cmd.get_legal_name(object_name(shown.molecule, shown.request.field))
     adapter.put_drawing(cmd, base, instructions, shown.transparency, adapter.state_of_orbitals(cmd, shown.molecule))
     cmd.group(cmd.get_legal_name(f"{shown.molecule}_orb"), base)
+    if found.surface.colouring is not None:
+        adapter.put_scale(cmd, f"{base}_scale", found.surface.colouring)
+        cmd.group(cmd.get_legal_name(f"{shown.molecule}_orb"), f"{base}_scale")
     shown_now = state_of(cmd).shown
     shown_now.pop(base, None)
     shown_now[base] = shown  # the last one is the one shown last
@@ -617,7 +642,7 @@ def show_instead(cmd: Any, base: str, shown: Shown, found: Sample, **keywords: A
 
 def remove(cmd: Any, base: str) -> None:
     """Delete a surface and its map."""
-    for name in (base, f"{base}_map"):
+    for name in (base, f"{base}_map", f"{base}_scale"):
         if name in cmd.get_names("objects"):
             cmd.delete(name)
     state_of(cmd).shown.pop(base, None)
