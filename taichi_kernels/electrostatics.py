@@ -91,10 +91,16 @@ def potential_at_points(
     total = np.zeros(len(points))
     if len(points) == 0:
         return total
+    if device == "cpu":
+        from .electrostatics_vectors import add_potential
+
+        low = [one for one in classes if one[0] <= _UNROLLED]
+        add_potential(points, low, precision, total)
+        classes = [one for one in classes if one[0] > _UNROLLED]
     real = np.float32 if precision == "single" else np.float64
     table = np.ascontiguousarray(_boys_table(precision), real)
     sums = "double" if runtime.probe(device).double else precision
-    for first in range(0, len(points), _POINTS):
+    for first in range(0, len(points), _POINTS) if classes else ():
         some = slice(first, min(first + _POINTS, len(points)))
         cell, remainder = split_position(points[some])
         remainder = np.ascontiguousarray(remainder, real)
@@ -116,7 +122,7 @@ def potential_at_points(
                 out,
             )
             ti.sync()
-        total[some] = out
+        total[some] += out
     return total
 
 

@@ -5,7 +5,7 @@ r"""From Gaussians times polynomials to Hermite Gaussians, the derivatives of a 
 
 from __future__ import annotations
 
-from math import factorial
+from math import factorial, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,11 +57,31 @@ def largest_potentials(hermite: Reals, exponent: Reals, orders: tuple[tuple[int,
         Of the coefficients.
     """
     bound = np.zeros(len(exponent))
-    for column, (t, u, v) in enumerate(orders):
-        n = t + u + v
-        size = 1.0865**3 * np.sqrt(2.0**n * factorial(t) * factorial(u) * factorial(v)) / (n + 1) if n else 1.0
-        bound += np.abs(hermite[:, column]) * exponent ** (n / 2) * size
+    for column, order in enumerate(orders):
+        bound += np.abs(hermite[:, column]) * exponent ** (sum(order) / 2) * _largest(order)
     return bound
+
+
+def _largest(order: tuple[int, int, int]) -> float:
+    t, u, v = order
+    n = t + u + v
+    return 1.0865**3 * sqrt(2.0**n * factorial(t) * factorial(u) * factorial(v)) / (n + 1) if n else 1.0
+
+
+def sum_of_magnitudes(
+    point: Reals, centre: Reals, hermite: Reals, exponent: Reals, orders: tuple[tuple[int, int, int], ...]
+) -> float:
+    r"""Sum of the magnitudes of the potentials of all Hermite Gaussians at a point, from above.
+
+    Far from its centre, that of order n is at most :math:`\tfrac12\sqrt{\pi/p}\; n!/R^{n+1}`.
+    """
+    distance = np.maximum(np.sqrt(((point - centre) ** 2).sum(axis=1)), 1e-6)
+    total = 0.0
+    for column, order in enumerate(orders):
+        n = sum(order)
+        far = 0.8863 / np.sqrt(exponent) * factorial(n) / distance ** (n + 1)
+        total += float((np.abs(hermite[:, column]) * np.minimum(exponent ** (n / 2) * _largest(order), far)).sum())
+    return total
 
 
 def _one_axis(n: int) -> list[tuple[int, float]]:
