@@ -8,7 +8,8 @@ Derivatives of such a sum are such sums again, of one degree more.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,11 @@ class GaussianExpansion:
     degree: Integers
     first_term: Integers
     terms: Reals
+
+    @cached_property
+    def cache(self) -> dict[Any, Any]:
+        """What was derived from it and is worth keeping as long as it lives."""
+        return {}
 
     def __len__(self) -> int:
         return len(self.exponent)
@@ -168,6 +174,13 @@ def reach(expansion: GaussianExpansion, limit: float) -> Reals:
 
     Beyond the last maximum of the bound, d^2 = degree / (2 exponent), it only falls: the search begins there.
     """
+    if ("reach", limit) not in expansion.cache:
+        expansion.cache["reach", limit] = _reach(expansion, limit)
+    radius: Reals = expansion.cache["reach", limit]
+    return radius
+
+
+def _reach(expansion: GaussianExpansion, limit: float) -> Reals:
     bounds = radial_bounds(expansion)
     orders = np.arange(bounds.shape[1])
     low = np.sqrt(expansion.degree / (2 * expansion.exponent))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,7 @@ def on_slabs(
         local = GaussianExpansion(local.centre @ frame.T, local.exponent, local.degree, local.first_term, terms)
     hx, hy, hz = lattice.spacings.tolist()
     many = len(local) > _MANY
-    radius = reach(local, tolerance / (2 * len(local))) if many else None
+    radius = reach(expansion, tolerance / (2 * len(local))) if many else None
     inside = tolerance / 2 if many else tolerance
     plane = lattice.shape[1:]
 
@@ -122,9 +121,11 @@ _SINGLE_SUFFICES = 64.0
 """Where the magnitudes of the products add up to more than this, in e bohr^-3 away from the nuclei, they cancel: the
 sum is formed in double precision where the device can. Rounding would cost 6e-8 times it."""
 
+_ATOMS = 16
+"""Atoms about which cancellation is looked for."""
 _DIRECTIONS = np.array([[1.0, 1, 1], [-1, -1, 1], [-1, 1, -1], [1, -1, -1]]) / np.sqrt(3)
 _DISTANCE = 1.2
-"""Distance from the atoms, in bohr, at which cancellation is looked for."""
+"""Distance from them in bohr."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,15 +159,19 @@ class SumField:
     extent_isovalue: float | None = None
     combine: Callable[..., Reals] | None = None
 
-    @cached_property
     def _cancels(self) -> bool:
-        points = (self.atoms[:64, None] + _DISTANCE * _DIRECTIONS).reshape(-1, 3)
-        return bool(max(_magnitude(part, points) for part in self.parts) > _SINGLE_SUFFICES)
+        return any(self._sum_of_magnitudes(part) > _SINGLE_SUFFICES for part in self.parts)
+
+    def _sum_of_magnitudes(self, part: GaussianExpansion) -> float:
+        if "magnitudes" not in part.cache:
+            points = (self.atoms[:_ATOMS, None] + _DISTANCE * _DIRECTIONS).reshape(-1, 3)
+            part.cache["magnitudes"] = _magnitude(part, points)
+        return float(part.cache["magnitudes"])
 
     def _working(self, precision: str, device: str) -> str:
         from taichi_kernels import runtime
 
-        return "double" if self._cancels and runtime.probe(device).double else precision
+        return "double" if self._cancels() and runtime.probe(device).double else precision
 
     def _tolerance(self, precision: str) -> float:
         return TOLERANCES[precision] * (1.0 if self.combine is None else _RATIOS)
