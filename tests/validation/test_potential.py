@@ -114,7 +114,7 @@ def test_moving_and_turning_the_molecule_changes_nothing():
 def test_at_a_nucleus_it_is_large_and_finite(benzene):
     value = ob.evaluate(benzene, "esp", benzene.positions[:1], device="cpu")
     assert np.isfinite(value[0])
-    assert value[0] > 1e6
+    assert value[0] > 1e5
 
 
 def test_a_lattice_agrees_with_points(benzene):

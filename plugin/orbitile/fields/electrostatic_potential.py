@@ -25,8 +25,8 @@ _DIRECTIONS = np.array([[1.0, 1, 1], [-1, -1, 1], [-1, 1, -1], [1, -1, -1]]) / n
 _DISTANCE = 1.2
 """Distance from the atoms, in bohr, at which that is looked for."""
 
-_NEAREST = 1e-8
-"""Distance in bohr at which the potential of a nucleus stays finite."""
+_NUCLEUS = 1e10
+"""Exponent of the Gaussian, in bohr^-2, that stands for a nucleus: a point charge from 1e-4 bohr on, and finite."""
 
 _MARGIN = 8.0
 """The potential of an ion falls too slowly to be enclosed: shown within this distance of the atoms, in bohr."""
@@ -34,7 +34,7 @@ _MARGIN = 8.0
 
 @dataclass(frozen=True, eq=False)
 class ElectrostaticPotential:
-    """The electrostatic potential, a `Field`. At a nucleus it is large, but finite.
+    """The electrostatic potential, a `Field`. At a nucleus it is large, 1e5 times its charge, but finite.
 
     Attributes
     ----------
@@ -66,15 +66,10 @@ class ElectrostaticPotential:
 
         classes = _classes(self.wavefunction, precision)
         working = "double" if _cancels(self.wavefunction) and runtime.probe(device).double else precision
-        charges, nuclei = self.wavefunction.core_charges, self.wavefunction.positions
         dtype = np.float32 if precision == "single" else np.float64
 
         def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
-            values = potential_at_points(points, classes, working, device)
-            for charge, nucleus in zip(charges, nuclei, strict=True):
-                distance = np.sqrt(((points - nucleus) ** 2).sum(axis=1))
-                values += charge / np.maximum(distance, _NEAREST)
-            result: NDArray[np.floating] = values.astype(dtype)
+            result: NDArray[np.floating] = potential_at_points(points, classes, working, device).astype(dtype)
             return result
 
         return evaluate
@@ -101,13 +96,22 @@ def _classes(wavefunction: Wavefunction, precision: str) -> list[Class]:
             bounds.append(largest_potentials(hermite, some.exponent, powers_of(degree)))
         ordered = np.sort(np.concatenate(bounds))
         weak = ordered[min(int(np.searchsorted(np.cumsum(ordered), _TOLERANCE[precision])), len(ordered) - 1)]
-        wavefunction.cache[key] = [
+        kept = [
             (degree, *(array[bound >= weak] for array in arrays))
             for (degree, *arrays), bound in zip(everything, bounds, strict=True)
             if np.any(bound >= weak)
         ]
-    kept: list[Class] = wavefunction.cache[key]
-    return kept
+        wavefunction.cache[key] = [(0, *_nuclei(wavefunction)), *kept]
+    classes: list[Class] = wavefunction.cache[key]
+    return classes
+
+
+def _nuclei(wavefunction: Wavefunction) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Centres, exponents and coefficients of the nuclei: Gaussians of charge q, q (p / pi)^(3/2), times 2 pi / p."""
+    charged = wavefunction.core_charges != 0
+    charges = wavefunction.core_charges[charged]
+    exponents = np.full(len(charges), _NUCLEUS)
+    return wavefunction.positions[charged], exponents, (2 * charges * np.sqrt(_NUCLEUS / np.pi))[:, None]
 
 
 def _cancels(wavefunction: Wavefunction) -> bool:
@@ -117,7 +121,7 @@ def _cancels(wavefunction: Wavefunction) -> bool:
     key = ("esp", "cancels")
     if key not in wavefunction.cache:
         points = (wavefunction.positions[:16, None] + _DISTANCE * _DIRECTIONS).reshape(-1, 3)
-        classes = _classes(wavefunction, "single")
+        classes = _classes(wavefunction, "single")[1:]  # without the nuclei
         wavefunction.cache[key] = any(
             sum(
                 sum_of_magnitudes(point, centre, hermite, exponent, powers_of(degree))
