@@ -37,8 +37,8 @@ GROUP = 16
 
 _DTYPES = {"single": (ti.f32, np.float32), "double": (ti.f64, np.float64)}
 
-_GPU_PARTS, _GPU_SHARED = 64, 8
-"""Parts of the plane and column lists on a GPU, and how many of them make a part of a brick list."""
+_GPU_PARTS = {False: (64, 8), True: (512, 32)}
+"""Parts of the plane and column lists on a GPU, and how many of them make a part of a brick list; with few, many rows."""
 
 # Shares of the tolerance that the three steps of the screening may lose, and the share below which one row may go.
 _SHARES = ((0.1, 1e-3), (0.2, 1e-2), (0.7, 1e-1))
@@ -142,7 +142,8 @@ def orbital_on_lattice(
         raise ValueError(f"start of a slab: expected a multiple of {BX}, got {start}")
     k = _kernels(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single")
     real = _DTYPES[precision][1]
-    space = _workspace(precision, len(plan.rows).bit_length() > _MANY_ROWS)
+    many = len(plan.rows).bit_length() > _MANY_ROWS
+    space = _workspace(precision, many)
     bricks_x, bricks_y, bricks_z = tuple(-(-n // b) for n, b in zip(shape, BRICK, strict=True))
     groups_y, groups_z = -(-bricks_y // GROUP), -(-bricks_z // GROUP)
     n_rows, n_tables, n_tables_x = len(plan.rows), int(plan.first_table[-1]), len(plan.tables_x)
@@ -192,8 +193,9 @@ def orbital_on_lattice(
         largest_x,
     )
 
-    parts = 1 if device == "cpu" else min(_GPU_PARTS, -(-n_rows // 4))
-    shared = 1 if device == "cpu" else min(_GPU_SHARED, parts)
+    most, together = _GPU_PARTS[many]
+    parts = 1 if device == "cpu" else min(most, -(-n_rows // 4))
+    shared = 1 if device == "cpu" else min(together, parts)
     parts = parts // shared * shared
     brick_parts = parts // shared
     n_columns, n_bricks = bricks_x * bricks_y, bricks_x * bricks_y * bricks_z
