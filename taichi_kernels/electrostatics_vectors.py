@@ -117,7 +117,7 @@ def _source(degree: int, n_taylor: int) -> str:
             + ["if t.min() < END:"],
             3,
         )
-        + block([f"b{degree} = L(0.0)", "decay = L(0.0)", "for s in ti.static(range(LANES)):"], 4)
+        + block([f"b{degree} = L(0.0)", "decay = L(0.0)", "for s in range(LANES):"], 4)
         + block(
             ["u = ti.min(t[s], END)", "row = ti.cast(u * real(1 / STEP) + real(0.5), ti.i32)"]
             + ["x = real(STEP) * ti.cast(row, real) - u", *taylor, f"b{degree}[s] = f"]

@@ -38,7 +38,7 @@ GROUP = 16
 _DTYPES = {"single": (ti.f32, np.float32), "double": (ti.f64, np.float64)}
 
 _GPU_PARTS = {False: (64, 8), True: (512, 32)}
-"""Parts of the plane and column lists on a GPU, and how many of them make a part of a brick list; with few, many rows."""
+"""Parts of the plane and column lists on a GPU, and how many make a part of a brick list; with few rows, with many."""
 
 # Shares of the tolerance that the three steps of the screening may lose, and the share below which one row may go.
 _SHARES = ((0.1, 1e-3), (0.2, 1e-2), (0.7, 1e-1))
