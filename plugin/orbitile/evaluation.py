@@ -86,7 +86,7 @@ def compute(
     resolved = _field(wavefunction, field)
     dtype = _dtype(precision)
     require_memory(lattice, np.dtype(dtype).itemsize)
-    with _session(device, precision) as name:
+    with device_session(device, precision) as name:
         values = np.empty(lattice.shape, dtype)
         evaluate = resolved.on_slabs(lattice, precision, name)
         tell = progress or (lambda share: None)
@@ -125,7 +125,7 @@ def compute_on_device(
     """
     resolved = _field(wavefunction, field)
     _dtype(precision)
-    with _session(device, precision) as name:
+    with device_session(device, precision) as name:
         from taichi_kernels import runtime
 
         evaluate = resolved.on_slabs(lattice, precision, name)
@@ -175,6 +175,25 @@ def evaluate(
     """
     resolved = _field(wavefunction, field)
     dtype = _dtype(precision)
+    where = checked_points(points)
+    values = np.empty(len(where), dtype)
+    with device_session(device, precision) as name:
+        at = resolved.at_points(precision, name)
+        for first in range(0, len(where), TILE_POINTS):
+            if cancelled is not None and cancelled():
+                raise Cancelled("cancelled")
+            values[first : first + TILE_POINTS] = at(where[first : first + TILE_POINTS])
+    return values
+
+
+def checked_points(points: ArrayLike) -> NDArray[np.float64]:
+    """Points as an array of shape (n, 3).
+
+    Raises
+    ------
+    OrbitileError
+        When they have another shape or are not finite numbers.
+    """
     try:
         where = np.asarray(points, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -183,14 +202,7 @@ def evaluate(
         raise OrbitileError(f"points: expected shape (n, 3), got {where.shape}")
     if not np.all(np.abs(where) < 1e7):
         raise OrbitileError("points: expected finite coordinates below 1e7 bohr, got NaN, infinity or larger")
-    values = np.empty(len(where), dtype)
-    with _session(device, precision) as name:
-        at = resolved.at_points(precision, name)
-        for first in range(0, len(where), TILE_POINTS):
-            if cancelled is not None and cancelled():
-                raise Cancelled("cancelled")
-            values[first : first + TILE_POINTS] = at(where[first : first + TILE_POINTS])
-    return values
+    return where
 
 
 def enclosing_lattice(
@@ -299,7 +311,7 @@ def _dtype(precision: str) -> type[np.float32 | np.float64]:
 
 
 @contextmanager
-def _session(device: str | None, precision: str) -> Iterator[str]:
+def device_session(device: str | None, precision: str) -> Iterator[str]:
     """The compute device, with its errors made ours."""
     from taichi_kernels import runtime
 

@@ -1,0 +1,143 @@
+r"""Given charges and their potential: density cubes with no wavefunction behind them, charges of a force field.
+
+.. math::  U(r) = \sum_m \frac{q_m}{|r - r_m|}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import FileError, OrbitileError
+from .units import angstrom
+from .volume import Volume
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PointCharges:
+    """Charges at given places.
+
+    Attributes
+    ----------
+    positions : ndarray, shape (n, 3)
+        In bohr.
+    charges : ndarray, shape (n,)
+        In e.
+    radius : float
+        In bohr: each charge fills a sphere of this radius evenly. 0 for point charges.
+    """
+
+    positions: Reals
+    charges: Reals
+    radius: float = 0.0
+
+    def __post_init__(self) -> None:
+        positions, charges = np.array(self.positions, np.float64), np.array(self.charges, np.float64)
+        if positions.ndim != 2 or positions.shape[1:] != (3,) or charges.shape != positions.shape[:1]:
+            raise OrbitileError(
+                f"given charges: expected positions of shape (n, 3) and n charges, got {positions.shape} and "
+                f"{charges.shape}"
+            )
+        if len(charges) == 0 or not (np.all(np.abs(positions) < 1e7) and np.all(np.isfinite(charges))):
+            raise OrbitileError("given charges: expected one or more, at finite positions and with finite charges")
+        if not (np.isfinite(self.radius) and self.radius >= 0):
+            raise OrbitileError(f"radius of given charges: expected a length in bohr, 0 or more, got {self.radius}")
+        for name, array in (("positions", positions), ("charges", charges)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @cached_property
+    def _on_device(self) -> dict[str, Any]:
+        return {}
+
+    def potential(self, points: ArrayLike, *, device: str | None = None, precision: str = "single") -> Reals:
+        """Electrostatic potential of the charges at points.
+
+        Parameters
+        ----------
+        points : array_like, shape (n, 3)
+            In bohr.
+        device
+            As for `orbitile.compute`. The charges stay on it between calls.
+        precision
+            `single`: distances in single precision, error below 3e-7 of the sum of |q| / distance; `double`: 1e-14.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            In hartree/e. At a point charge it is large and finite.
+        """
+        from taichi_kernels.point_charges import potential_of_charges, send_charges
+
+        from .evaluation import checked_points, device_session
+
+        where = checked_points(points)
+        if precision not in ("single", "double"):
+            raise OrbitileError(f"precision: expected single or double, got {precision!r}")
+        with device_session(device, precision) as name:
+            held = self._on_device.get(precision)
+            if held is None or held.is_lost:
+                radii = np.full(len(self.charges), self.radius)
+                held = send_charges(self.positions, self.charges, radii, precision, name)
+                self._on_device[precision] = held
+            values: Reals = potential_of_charges(where, held)
+            return values
+
+
+def charges_of_density(density: Volume, nuclei: PointCharges | None = None) -> PointCharges:
+    """Charges of the cells of an electron density, negative, and of nuclei if there are any.
+
+    Each cell counts as a ball of its own volume, which keeps the potential finite inside of it. Cells of less than
+    1e-12 e are left out. Nuclei become balls of that size too: give them to a `PointCharges` of their own where a
+    point comes closer to them than a cell is wide.
+    """
+    values = density.values.reshape(-1).astype(np.float64) * -density.lattice.cell_volume
+    kept = np.abs(values) > 1e-12
+    positions, charges = density.lattice.points()[kept], values[kept]
+    if nuclei is not None:
+        positions = np.concatenate([positions, nuclei.positions])
+        charges = np.concatenate([charges, nuclei.charges])
+    return PointCharges(positions, charges, float((3 * density.lattice.cell_volume / (4 * np.pi)) ** (1 / 3)))
+
+
+def load_charges(path: str | Path) -> PointCharges:
+    """Read point charges: a .pqr file, or lines of x y z q in Angstrom and e.
+
+    Raises
+    ------
+    FileError
+        When there is no such file, or a line is damaged.
+    """
+    path = Path(path).expanduser()
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror})") from error
+    rows: list[list[float]] = []
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        pqr = words[0] in ("ATOM", "HETATM")
+        if path.suffix.lower() == ".pqr" and not pqr:
+            continue
+        # in a PQR file x, y, z, charge and radius are the last five of the fields, whichever of the others are there
+        fields = words[-5:-1] if pqr else words[:4]
+        try:
+            row = [float(field) for field in fields]
+        except ValueError:
+            row = []
+        if len(row) != 4 or not np.all(np.isfinite(row)):
+            raise FileError(f"{path.name}, line {number}: expected x y z (Angstrom) and q (e), got {line.strip()!r}")
+        rows.append(row)
+    if not rows:
+        raise FileError(f"{path.name}: no charges in it; expected a .pqr file, or lines of x y z q")
+    table = np.array(rows)
+    return PointCharges(table[:, :3] * angstrom, table[:, 3])

@@ -1,0 +1,81 @@
+"""The potential of given charges, on every device."""
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile.charges import PointCharges, charges_of_density, load_charges
+from tests.conftest import random_wavefunction
+
+LIMIT = {"single": 3e-7, "double": 1e-13}
+
+
+def direct(charges, points):
+    distances = np.linalg.norm(points[:, None] - charges.positions, axis=2)
+    return (charges.charges / distances).sum(axis=1), (np.abs(charges.charges) / distances).sum(axis=1)
+
+
+@pytest.mark.parametrize(("n_charges", "n_points"), [(1, 1), (17, 3), (5000, 40), (300, 3000)])
+def test_direct_sum(device, precision, n_charges, n_points):
+    rng = np.random.default_rng(n_charges)
+    shift = np.array([500.0, -300, 200])
+    charges = PointCharges(rng.normal(size=(n_charges, 3)) * 10 + shift, rng.normal(size=n_charges))
+    points = rng.normal(size=(n_points, 3)) * 10 + shift
+    expected, scale = direct(charges, points)
+    values = charges.potential(points, device=device, precision=precision)
+    assert np.all(np.abs(values - expected) < LIMIT[precision] * scale)
+    again = charges.potential(points[:1], device=device, precision=precision)
+    assert np.abs(again[0] - expected[0]) < LIMIT[precision] * scale[0]
+
+
+def test_inside_a_charged_ball(device):
+    ball = PointCharges(np.zeros((1, 3)), [2.0], radius=0.5)
+    points = np.array([[0, 0, 0], [0.25, 0, 0], [0.5, 0, 0], [0, 2.0, 0]])
+    expected = [2 * 1.5 / 0.5, 2 * (3 - 0.25) / (2 * 0.5), 2 / 0.5, 1.0]
+    assert ball.potential(points, device=device, precision="double") == pytest.approx(expected)
+
+
+def test_a_density_on_a_lattice_has_the_potential_of_its_wavefunction():
+    wavefunction = random_wavefunction(1, (0, 1))  # without cusps
+    lattice = ob.Lattice.around(wavefunction, 0.15, 8.0)
+    density = ob.compute(wavefunction, "density", lattice, device="cpu", precision="double")
+    nuclei = PointCharges(wavefunction.positions, wavefunction.core_charges)
+    points = wavefunction.positions + np.array([[1.1, 0.3, -0.6], [-0.8, 0.9, 0.7], [0.1, -1.2, 0.5]])
+    expected = ob.evaluate(wavefunction, "esp", points, device="cpu", precision="double")
+    electrons = charges_of_density(density).potential(points, device="cpu", precision="double")
+    values = electrons + nuclei.potential(points, device="cpu", precision="double")
+    assert values == pytest.approx(expected, abs=2e-4)
+
+
+def test_files(tmp_path):
+    pqr = tmp_path / "m.pqr"
+    pqr.write_text(
+        "REMARK  made up\nATOM      1  N   ALA A   1      1.000   2.000  -3.000  0.1414 1.8240\n"
+        "HETATM    2  O   HOH     2      0.500   0.000   0.250 -0.8340 1.6612\nEND\n"
+    )
+    charges = load_charges(pqr)
+    assert charges.positions / ob.units.angstrom == pytest.approx(np.array([[1, 2, -3], [0.5, 0, 0.25]]))
+    assert charges.charges == pytest.approx([0.1414, -0.834])
+    plain = tmp_path / "m.xyzq"
+    plain.write_text("# x y z q\n1 2 -3 0.1414\n0.5 0 0.25 -0.834\n")
+    assert load_charges(plain).charges == pytest.approx(charges.charges)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("1 2 3\n", "line 1: expected x y z"), ("1 2 3 nan\n", "line 1"), ("a b c d\n", "line 1"), ("\n", "no charges")],
+)
+def test_damaged_files(tmp_path, text, message):
+    path = tmp_path / "m.xyzq"
+    path.write_text(text)
+    with pytest.raises(ob.errors.OrbitileError, match=message):
+        load_charges(path)
+
+
+def test_wrong_arguments():
+    with pytest.raises(ob.errors.OrbitileError, match="shape"):
+        PointCharges(np.zeros((2, 3)), [1.0])
+    with pytest.raises(ob.errors.OrbitileError, match="finite"):
+        PointCharges([[np.nan, 0, 0]], [1.0])
+    with pytest.raises(ob.errors.OrbitileError, match="single or double"):
+        PointCharges(np.zeros((1, 3)), [1.0]).potential([[1.0, 0, 0]], precision="half")
