@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .errors import FileError, OrbitileError
 from .units import angstrom
@@ -54,41 +54,20 @@ class PointCharges:
             object.__setattr__(self, name, array)
 
     @cached_property
-    def _on_device(self) -> dict[str, Any]:
+    def cache(self) -> dict[Any, Any]:
+        """What was sent to a device, and is of use as long as the charges live."""
         return {}
 
-    def potential(self, points: ArrayLike, *, device: str | None = None, precision: str = "single") -> Reals:
-        """Electrostatic potential of the charges at points.
-
-        Parameters
-        ----------
-        points : array_like, shape (n, 3)
-            In bohr.
-        device
-            As for `orbitile.compute`. The charges stay on it between calls.
-        precision
-            `single`: distances in single precision, error below 3e-7 of the sum of |q| / distance; `double`: 1e-14.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            In hartree/e. At a point charge it is large and finite.
-        """
+    def potential_in_session(self, points: Reals, device: str, precision: str) -> Reals:
+        """Potential in hartree/e at points, shape (n, 3), in bohr; within a session of the compute device."""
         from taichi_kernels.point_charges import potential_of_charges, send_charges
 
-        from .evaluation import checked_points, device_session
-
-        where = checked_points(points)
-        if precision not in ("single", "double"):
-            raise OrbitileError(f"precision: expected single or double, got {precision!r}")
-        with device_session(device, precision) as name:
-            held = self._on_device.get(precision)
-            if held is None or held.is_lost:
-                radii = np.full(len(self.charges), self.radius)
-                held = send_charges(self.positions, self.charges, radii, precision, name)
-                self._on_device[precision] = held
-            values: Reals = potential_of_charges(where, held)
-            return values
+        held = self.cache.get(precision)
+        if held is None or held.is_lost:
+            radii = np.full(len(self.charges), self.radius)
+            held = self.cache[precision] = send_charges(self.positions, self.charges, radii, precision, device)
+        values: Reals = potential_of_charges(points, held)
+        return values
 
 
 def charges_of_density(density: Volume, nuclei: PointCharges | None = None) -> PointCharges:

@@ -5,6 +5,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.charges import PointCharges, charges_of_density, load_charges
+from orbitile.evaluation import potential_of_charges
 from tests.conftest import random_wavefunction
 
 LIMIT = {"single": 3e-7, "double": 1e-13}
@@ -22,9 +23,9 @@ def test_direct_sum(device, precision, n_charges, n_points):
     charges = PointCharges(rng.normal(size=(n_charges, 3)) * 10 + shift, rng.normal(size=n_charges))
     points = rng.normal(size=(n_points, 3)) * 10 + shift
     expected, scale = direct(charges, points)
-    values = charges.potential(points, device=device, precision=precision)
+    values = potential_of_charges(charges, points, device=device, precision=precision)
     assert np.all(np.abs(values - expected) < LIMIT[precision] * scale)
-    again = charges.potential(points[:1], device=device, precision=precision)
+    again = potential_of_charges(charges, points[:1], device=device, precision=precision)
     assert np.abs(again[0] - expected[0]) < LIMIT[precision] * scale[0]
 
 
@@ -32,7 +33,7 @@ def test_inside_a_charged_ball(device):
     ball = PointCharges(np.zeros((1, 3)), [2.0], radius=0.5)
     points = np.array([[0, 0, 0], [0.25, 0, 0], [0.5, 0, 0], [0, 2.0, 0]])
     expected = [2 * 1.5 / 0.5, 2 * (3 - 0.25) / (2 * 0.5), 2 / 0.5, 1.0]
-    assert ball.potential(points, device=device, precision="double") == pytest.approx(expected)
+    assert potential_of_charges(ball, points, device=device, precision="double") == pytest.approx(expected)
 
 
 def test_a_density_on_a_lattice_has_the_potential_of_its_wavefunction():
@@ -42,8 +43,8 @@ def test_a_density_on_a_lattice_has_the_potential_of_its_wavefunction():
     nuclei = PointCharges(wavefunction.positions, wavefunction.core_charges)
     points = wavefunction.positions + np.array([[1.1, 0.3, -0.6], [-0.8, 0.9, 0.7], [0.1, -1.2, 0.5]])
     expected = ob.evaluate(wavefunction, "esp", points, device="cpu", precision="double")
-    electrons = charges_of_density(density).potential(points, device="cpu", precision="double")
-    values = electrons + nuclei.potential(points, device="cpu", precision="double")
+    electrons = potential_of_charges(charges_of_density(density), points, device="cpu", precision="double")
+    values = electrons + potential_of_charges(nuclei, points, device="cpu", precision="double")
     assert values == pytest.approx(expected, abs=2e-4)
 
 
@@ -78,4 +79,16 @@ def test_wrong_arguments():
     with pytest.raises(ob.errors.OrbitileError, match="finite"):
         PointCharges([[np.nan, 0, 0]], [1.0])
     with pytest.raises(ob.errors.OrbitileError, match="single or double"):
-        PointCharges(np.zeros((1, 3)), [1.0]).potential([[1.0, 0, 0]], precision="half")
+        potential_of_charges(PointCharges(np.zeros((1, 3)), [1.0]), [[1.0, 0, 0]], precision="half")
+
+
+def test_charges_are_added_to_the_potential_of_a_molecule(benzene, tmp_path):
+    path = tmp_path / "around.xyzq"
+    path.write_text("3 0 0 0.5\n0 4 1 -0.25\n")
+    points = benzene.positions[:4] + np.array([0.2, 0.3, 1.5])
+    alone = ob.evaluate(benzene, "esp", points, device="cpu", precision="double")
+    both = ob.evaluate(benzene, f"esp:{path}", points, device="cpu", precision="double")
+    added, _ = direct(load_charges(path), points)
+    assert both - alone == pytest.approx(added)
+    with pytest.raises(ob.errors.OrbitileError, match="cannot be read"):
+        ob.evaluate(benzene, "esp:/no/such.pqr", points)

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..charges import PointCharges, load_charges
 from ..hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
 from ..lattice import Lattice
 from ..wavefunction import Wavefunction
 from . import PointEvaluator, SlabEvaluator
 from .density import density_of
 
-NAMES = (("esp", "electrostatic potential of nuclei and electrons"),)
+NAMES = (
+    ("esp", "electrostatic potential of nuclei and electrons"),
+    ("esp:FILE", "the same with the point charges of a file (.pqr, or lines of x y z q)"),
+)
 
 _TOLERANCE = {"single": 3e-6, "double": 1e-11}
 """Bound, in hartree/e, on what distributions that are left out would add up to at any point."""
@@ -43,12 +47,15 @@ class ElectrostaticPotential:
         For people.
     isovalue : float
         One that shows the field well.
+    charges : PointCharges or None
+        Given charges whose potential is added, as those around the quantum part of a QM/MM calculation.
     """
 
     wavefunction: Wavefunction
     quantity: str = "electrostatic potential"
     unit: str = "hartree/e"
     isovalue: float = 0.05
+    charges: PointCharges | None = None
 
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box about the atoms, with a margin: no promise for potentials that reach farther."""
@@ -69,7 +76,10 @@ class ElectrostaticPotential:
         dtype = np.float32 if precision == "single" else np.float64
 
         def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
-            result: NDArray[np.floating] = potential_at_points(points, classes, working, device).astype(dtype)
+            values = potential_at_points(points, classes, working, device)
+            if self.charges is not None:
+                values += self.charges.potential_in_session(points, device, working)
+            result: NDArray[np.floating] = values.astype(dtype)
             return result
 
         return evaluate
@@ -134,10 +144,21 @@ def _cancels(wavefunction: Wavefunction) -> bool:
 
 
 def resolve(wavefunction: Wavefunction, name: str) -> ElectrostaticPotential | None:
-    """The potential, or None for another name."""
-    if name.lower() != "esp":
+    """The potential, or None for another name.
+
+    Raises
+    ------
+    FileError
+        When charges are named that cannot be read.
+    """
+    family, _, file = name.partition(":")
+    if family.strip().lower() != "esp":
         return None
+    charges = load_charges(file.strip()) if file.strip() else None
+    quantity = (
+        "electrostatic potential" if charges is None else f"electrostatic potential with {len(charges.charges)} charges"
+    )
     cores = wavefunction.atomic_numbers - wavefunction.core_charges
     if np.any((cores > 0.5) & (wavefunction.core_charges > 0)):
-        return ElectrostaticPotential(wavefunction, "electrostatic potential (valence charges of effective cores)")
-    return ElectrostaticPotential(wavefunction)
+        quantity += " (valence charges of effective cores)"
+    return ElectrostaticPotential(wavefunction, quantity, charges=charges)
