@@ -9,23 +9,42 @@ with R from the Boys functions F_m(p |P - r|^2) by R^m_{000} = (-2p)^m F_m and
 
 .. math::  R^m_{t+1,u,v} = t R^{m+1}_{t-1,u,v} + (P_x - x) R^{m+1}_{t,u,v}
 
-Each class of distributions, those of one degree, has a kernel with these recurrences written out; beyond `_UNROLLED`
-one with loops serves. A thread sums up over all distributions of the class for one point.
+Far from them, many distributions together have the potential of multipoles on a site, sums of irregular solid
+harmonics, by
+
+.. math::  I_m^m = (2m - 1)\, \frac{x + iy}{r^2}\, I_{m-1}^{m-1}, \qquad
+    I_{l+1}^m = \frac{(2l + 1)\, z\, I_l^m - (l^2 - m^2)\, I_{l-1}^m}{r^2}
+
+Points are sorted into cells, and what is near and what is far is listed for each cell. The recurrences of each degree
+are written out as source text, one variable a quantity: on a GPU a thread takes one point; on a CPU sixteen points of
+a cell are taken at a time, as vectors that are elements of arrays, which Taichi turns into SIMD code. Distributions of
+a degree beyond `_WRITTEN_OUT` have a kernel with loops.
 
 Boys functions: the highest one from a table by a Taylor series (its derivatives are higher Boys functions), the others
 by downward recurrence; beyond the table by their asymptotic form and upward recurrence, which is stable there.
 """
 
+import linecache
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import taichi as ti
 
 from . import runtime
-from .gaussian import DTYPES, exponential
+from .cells import Cells, sorted_into_cells
+from .gaussian import DTYPES
 from .orbital_points import CELL, split_position
 
-_UNROLLED = 6
+LANES = 16
+"""Points that a CPU takes at once."""
+
+_EDGE, _POINTS_A_CELL = 1.0, 8
+"""Edge of the cells in bohr, and how many points they should hold."""
+
+_BLOCK = {"cpu": 16, "cuda": 128, "vulkan": 128}
+
+_WRITTEN_OUT = 6
 _HIGHEST = 16
 """Degree of a product of two functions with angular momentum 8."""
 
@@ -34,7 +53,48 @@ _TABLE_END = {"single": 26.0, "double": 44.0}
 """Beyond it exp(-T) does not matter beside the Boys functions, which fall with powers of T."""
 _TAYLOR = {"single": 4, "double": 7}
 
-_POINTS = 1 << 15
+
+@dataclass(frozen=True, eq=False)
+class Distributions:
+    """Hermite Gaussians of one degree.
+
+    Attributes
+    ----------
+    degree : int
+    centre : ndarray of float64, shape (n, 3)
+        In bohr.
+    exponent : ndarray of float64, shape (n,)
+        In bohr^-2.
+    hermite : ndarray of float64, shape (n, number of orders)
+        Hermite coefficients times 2 pi / exponent, in the order of `powers_of`, for a charge in units of e.
+    ranges : ndarray of int32, shape (n_rows, 2)
+        The distributions that a row of the lists stands for.
+    """
+
+    degree: int
+    centre: np.ndarray
+    exponent: np.ndarray
+    hermite: np.ndarray
+    ranges: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Multipoles:
+    """What stands for distributions that are far.
+
+    Attributes
+    ----------
+    order : int
+        Highest order.
+    site : ndarray of float64, shape (n_rows, 3)
+        In bohr.
+    moments : ndarray of float64, shape (n_rows, (order + 1) (order + 2))
+        Factors of the harmonics, m slowest, then l, then real before imaginary part (which there is for m = 0 too).
+    """
+
+    order: int
+    site: np.ndarray
+    moments: np.ndarray
 
 
 def powers_of(degree: int) -> tuple[tuple[int, int, int], ...]:
@@ -42,29 +102,17 @@ def powers_of(degree: int) -> tuple[tuple[int, int, int], ...]:
     return tuple((t, n - t - v, v) for n in range(degree + 1) for v in range(n + 1) for t in range(n - v, -1, -1))
 
 
-@lru_cache
-def _boys_table(precision: str) -> np.ndarray:
-    """F_m(T) on the grid, shape (points, orders), by downward recurrence from a series at the highest order."""
-    end, orders = _TABLE_END[precision], _HIGHEST + _TAYLOR[precision] + 1
-    t = np.arange(0, round(end / _STEP) + 2) * _STEP
-    highest = orders - 1
-    # F_m(T) = exp(-T) sum_i (2T)^i / ((2m+1)(2m+3)...(2m+2i+1))
-    term = np.full(len(t), 1.0 / (2 * highest + 1))
-    series = term.copy()
-    for i in range(1, 400):
-        term = term * 2 * t / (2 * highest + 2 * i + 1)
-        series += term
-    decay = np.exp(-t)
-    table = np.empty((len(t), orders))
-    table[:, highest] = decay * series
-    for m in range(highest, 0, -1):
-        table[:, m - 1] = (2 * t * table[:, m] + decay) / (2 * m - 1)
-    return table
+def cells_of(points: np.ndarray, device: str) -> Cells:
+    """Points sorted for `potential_in_cells`."""
+    return sorted_into_cells(points, _EDGE, _POINTS_A_CELL, LANES if device == "cpu" else 32)
 
 
-def potential_at_points(
+def potential_in_cells(
     points: np.ndarray,
-    classes: "list[tuple[int, np.ndarray, np.ndarray, np.ndarray]]",
+    cells: Cells,
+    rows: np.ndarray,
+    distributions: list[Distributions],
+    multipoles: Multipoles,
     precision: str,
     device: str,
 ) -> np.ndarray:
@@ -73,12 +121,15 @@ def potential_at_points(
     Parameters
     ----------
     points : ndarray of float64, shape (n_points, 3)
-        In bohr.
-    classes : list of (degree, centre, exponent, hermite)
-        Distributions by degree: centres (bohr) and exponents (bohr^-2), and Hermite coefficients times 2 pi / exponent,
-        shape (n, number of orders), in the order of `powers_of`, for a charge in units of e.
+        In bohr. Memory is about 100 bytes a point, and what the lists need: the caller hands over tiles.
+    cells
+        Of these points.
+    rows : ndarray of int32, shape (n_cells, n_sites)
+        Rows of the lists: for each cell and site one.
+    distributions, multipoles
+        The distributions that are near, for each row, and the multipoles of those that are far.
     precision : str
-        single: products are evaluated in single precision and summed up in double precision where the device has it;
+        single: terms are evaluated in single precision and summed up in double precision where the device has it;
         double: all in double precision.
     device : str
         The device of the current session.
@@ -88,42 +139,95 @@ def potential_at_points(
     ndarray of float64, shape (n_points,)
         In hartree / e.
     """
-    total = np.zeros(len(points))
-    if len(points) == 0:
-        return total
-    if device == "cpu":
-        from .electrostatics_vectors import add_potential
-
-        low = [one for one in classes if one[0] <= _UNROLLED]
-        add_potential(points, low, precision, total)
-        classes = [one for one in classes if one[0] > _UNROLLED]
     real = np.float32 if precision == "single" else np.float64
-    table = np.ascontiguousarray(_boys_table(precision), real)
-    sums = "double" if runtime.probe(device).double else precision
-    for first in range(0, len(points), _POINTS) if classes else ():
-        some = slice(first, min(first + _POINTS, len(points)))
-        cell, remainder = split_position(points[some])
-        remainder = np.ascontiguousarray(remainder, real)
-        out = np.zeros(some.stop - some.start, np.float64 if sums == "double" else np.float32)
-        for degree, centre, exponent, hermite in classes:
-            centre_cell, centre_remainder = split_position(centre)
-            kernel = _kernel(precision, device, sums, degree if degree <= _UNROLLED else -1)
+    sums = np.float64 if runtime.probe(device).double else real
+    lanes = LANES if device == "cpu" else 1
+    whole, rest = split_position(points[cells.placed])
+    rest = np.ascontiguousarray(rest, real)
+    out = np.zeros(len(cells.placed), sums)
+    cell = cells.of_slots(lanes)
+    there = _in_lanes(whole, lanes), _in_lanes(rest, lanes)
+    near = np.zeros(len(multipoles.moments), bool)
+    for one in distributions:
+        near |= one.ranges[:, 1] > one.ranges[:, 0]
+    first, listed = _lists(rows, near)
+    for one in distributions if len(listed) else ():
+        centre_whole, centre_rest = split_position(one.centre)
+        arrays = (
+            one.ranges,
+            centre_whole,
+            np.ascontiguousarray(np.column_stack([centre_rest, one.exponent]), real),
+            np.ascontiguousarray(one.hermite, real),
+            _boys_table(precision, one.degree),
+        )
+        if one.degree <= _WRITTEN_OUT:
+            kernel = _written_out(precision, device, sums is np.float64, one.degree)
+            kernel(len(cell), cell, first, listed, *there, *arrays, out.reshape(-1, lanes) if lanes > 1 else out)
+        else:
+            kernel = _with_loops(precision, sums is np.float64)
             kernel(
                 len(out),
-                len(exponent),
-                degree,
-                cell,
-                remainder,
-                centre_cell,
-                np.ascontiguousarray(np.column_stack([centre_remainder, exponent]), real),
-                np.ascontiguousarray(hermite.reshape(-1), real),
-                _recurrence(degree),
-                table,
+                one.degree,
+                cells.of_slots(),
+                first,
+                listed,
+                whole,
+                rest,
+                *arrays,
+                _recurrence(one.degree),
                 out,
             )
-            ti.sync()
-        total[some] += out
-    return total
+        ti.sync()
+    first, listed = _lists(rows, np.any(multipoles.moments != 0, axis=1))
+    if len(listed):
+        site_whole, site_rest = split_position(multipoles.site)
+        kernel = _far(precision, device, sums is np.float64)
+        kernel(
+            len(cell),
+            multipoles.order,
+            cell,
+            first,
+            listed,
+            *there,
+            site_whole,
+            np.ascontiguousarray(site_rest, real),
+            np.ascontiguousarray(multipoles.moments, real),
+            out.reshape(-1, lanes) if lanes > 1 else out,
+        )
+        ti.sync()
+    return cells.by_point(out).astype(np.float64, copy=False)
+
+
+def _in_lanes(array: np.ndarray, lanes: int) -> np.ndarray:
+    """From (n, columns) to (n / lanes, columns, lanes)."""
+    if lanes == 1:
+        return array
+    return np.ascontiguousarray(array.reshape(-1, lanes, array.shape[1]).transpose(0, 2, 1))
+
+
+def _lists(rows: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each cell, where its list begins; and the lists of rows that are wanted."""
+    chosen = wanted[rows]
+    first = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))]).astype(np.int32)
+    return first, np.ascontiguousarray(rows[chosen], np.int32)
+
+
+@lru_cache
+def _boys_table(precision: str, degree: int) -> np.ndarray:
+    """F_degree(T), those above that its Taylor series needs, and exp(-T), on the grid; shape (points, n)."""
+    end, highest = _TABLE_END[precision], degree + _TAYLOR[precision]
+    t = np.arange(0, round(end / _STEP) + 2) * _STEP
+    decay = np.exp(-t)
+    # F_m(T) = exp(-T) sum_i (2T)^i / ((2m+1)(2m+3)...(2m+2i+1)), then downwards
+    term = np.full(len(t), 1.0 / (2 * highest + 1))
+    series = term.copy()
+    for i in range(1, 400):
+        term = term * 2 * t / (2 * highest + 2 * i + 1)
+        series += term
+    columns = [decay, decay * series]
+    for m in range(highest, degree, -1):
+        columns.append((2 * t * columns[-1] + decay) / (2 * m - 1))
+    return np.ascontiguousarray(np.stack(columns[::-1], axis=1), np.float32 if precision == "single" else np.float64)
 
 
 @lru_cache
@@ -140,161 +244,239 @@ def _recurrence(degree: int) -> np.ndarray:
     return np.array(rows, np.int32)
 
 
-@lru_cache
-def _kernel(precision: str, device: str, sums: str, unrolled: int) -> object:
-    real, wide = DTYPES[precision], DTYPES[sums]
-    exp = exponential(precision, device)
-    n_taylor = _TAYLOR[precision]
-    end = _TABLE_END[precision]
-    vector = ti.types.vector
-    I3, R3, R4 = (
-        ti.types.ndarray(vector(3, ti.i32), 1),
-        ti.types.ndarray(vector(3, real), 1),
-        ti.types.ndarray(vector(4, real), 1),
-    )
-    R1, R2, W1, I2 = (
-        ti.types.ndarray(real, 1),
-        ti.types.ndarray(real, 2),
-        ti.types.ndarray(wide, 1),
-        ti.types.ndarray(ti.i32, 2),
-    )
-    n_orders = len(powers_of(max(unrolled, 0)))
-    size = [len(powers_of(n)) for n in range(max(unrolled, 0) + 1)]
-    rules = _recurrence(max(unrolled, 0)).tolist()
-    most = len(powers_of(_HIGHEST))
+def _block(statements: list[str], depth: int) -> str:
+    return "".join("    " * depth + statement + "\n" for statement in statements)
 
-    @ti.func
-    def highest_boys(degree: ti.i32, T: real, table: ti.template()):
-        """F_degree(T) within the table."""
-        row = ti.cast(T * real(1 / _STEP) + real(0.5), ti.i32)
-        d = real(_STEP) * ti.cast(row, real) - T
-        value = table[row, degree + n_taylor]
-        for k in ti.static(range(n_taylor - 1, -1, -1)):
-            value = value * d * real(1.0 / (k + 1)) + table[row, degree + k]
-        return value
+
+def _near_source(degree: int, n_taylor: int, vectors: bool) -> str:
+    """Source of the kernel for distributions of one degree; for vectors or for numbers."""
+    powers, rules = powers_of(degree), _recurrence(degree).tolist()
+    lines = []
+    held: dict[int, str] = {}
+    for m in range(degree, -1, -1):
+        now = {0: f"b{m}"}
+        for s, p in enumerate(powers):
+            if s > 0 and sum(p) <= degree - m:
+                once, twice, axis, factor = rules[s]
+                again = f" + {factor}.0 * {held[twice]}" if factor else ""
+                now[s] = f"r{m}_{s}"
+                lines.append(f"{now[s]} = d{axis} * {held[once]}{again}")
+        held = now
+    lines += [f"value = h[q, 0] * {held[0]}"] + [f"value += h[q, {s}] * {held[s]}" for s in range(1, len(powers))]
+    taylor = [f"b{degree} = f{n_taylor}"]
+    taylor += [f"b{degree} = b{degree} * (x * real({1.0 / (k + 1)!r})) + f{k}" for k in range(n_taylor - 1, -1, -1)]
+    exponential = ["e = L(1.0)"] + [f"e = 1.0 + e * (x * real({1.0 / k!r}))" for k in range(n_taylor, 0, -1)]
+    downward = [f"b{m - 1} = (2.0 * u * b{m} + decay) * real({1.0 / (2 * m - 1)!r})" for m in range(degree, 0, -1)]
+    upward = [f"a{m + 1} = a{m} * (inverse * real({m + 0.5}))" for m in range(degree)]
+    scaled = ["factor = -2.0 * p"] if degree else []
+    for m in range(1, degree + 1):
+        scaled += [f"b{m} *= factor"] + (["factor *= -2.0 * p"] if m < degree else [])
+    smallest, element = ("t.min()", "[s]") if vectors else ("t", "")
+    looked_up = [f"f{k} = L(0.0)" for k in range(n_taylor + 2)]
+    return (
+        "@ti.kernel\n"
+        "def kernel(n: ti.i32, cell: I1, first: I1, listed: I1, whole: IL, rest: RL, ranges: I2, c: I2, g: R2, h: R2, "
+        "table: R2, out: WL):\n"
+        "    ti.loop_config(block_dim=BLOCK)\n"
+        "    for i in range(n):\n"
+        "        total = W(0.0)\n"
+        "        for entry in range(first[cell[i]], first[cell[i] + 1]):\n"
+        "            row = listed[entry]\n"
+        "            for q in range(ranges[row, 0], ranges[row, 1]):\n"
+        + _block(
+            [
+                f"d{n} = ti.cast(c[q, {n}] - whole[i, {n}], real) * real(CELL) + (g[q, {n}] - rest[i, {n}])"
+                for n in range(3)
+            ]
+            + ["p = g[q, 3]", "t = p * (d0 * d0 + d1 * d1 + d2 * d2)", "inverse = 1.0 / t"]
+            + ["a0 = ti.sqrt(inverse) * real(0.886226925452758)", *upward]
+            + [f"b{m} = a{m}" for m in range(degree + 1)]
+            + [f"if {smallest} < END:"],
+            4,
+        )
+        + _block(
+            ["u = ti.min(t, END)", "place = ti.cast(u * real(1 / STEP) + real(0.5), ti.i32)"]
+            + ["x = real(STEP) * ti.cast(place, real) - u", *looked_up]
+            + ["for s in range(LANES):"],
+            5,
+        )
+        + _block([f"f{k}{element} = table[place{element}, {k}]" for k in range(n_taylor + 2)], 6)
+        + _block(
+            [*taylor, *exponential, f"decay = e * f{n_taylor + 1}", *downward, "far = t >= END"]
+            + [f"b{m} = ti.select(far, a{m}, b{m})" for m in range(degree + 1)],
+            5,
+        )
+        + _block([*scaled, *lines, "total += ti.cast(value, WIDE)"], 4)
+        + "        out[i] = out[i] + total\n"
+    )
+
+
+@lru_cache
+def _written_out(precision: str, device: str, wide: bool, degree: int) -> object:
+    source = _near_source(degree, _TAYLOR[precision], device == "cpu")
+    return _compiled(source, f"<potential of degree {degree}, {precision}, {device}>", precision, device, wide)
+
+
+def _types(precision: str, device: str, wide: bool) -> tuple:
+    """Types of a term, of a sum, and of arrays of integers, terms and sums: vectors on a CPU, numbers on a GPU."""
+    real, sums, vector, ndarray = (
+        DTYPES[precision],
+        ti.f64 if wide else DTYPES[precision],
+        ti.types.vector,
+        ti.types.ndarray,
+    )
+    i, r, w = (vector(LANES, one) if device == "cpu" else one for one in (ti.i32, real, sums))
+    return r, w, ndarray(ti.i32, 1), ndarray(ti.i32, 2), ndarray(real, 2), ndarray(i, 2), ndarray(r, 2), ndarray(w, 1)
+
+
+def _compiled(text: str, file: str, precision: str, device: str, wide: bool) -> object:
+    """A kernel from its source."""
+    names = {
+        "ti": ti,
+        "real": DTYPES[precision],
+        "WIDE": ti.f64 if wide else DTYPES[precision],
+        "CELL": CELL,
+        "STEP": _STEP,
+        "END": _TABLE_END[precision],
+        "LANES": LANES if device == "cpu" else 1,
+        "BLOCK": _BLOCK[device],
+        **dict(zip(("L", "W", "I1", "I2", "R2", "IL", "RL", "WL"), _types(precision, device, wide), strict=True)),
+    }
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where Taichi looks for the source
+    exec(compile(text, file, "exec"), names)
+    return names["kernel"]
+
+
+@lru_cache
+def _far(precision: str, device: str, wide: bool) -> object:
+    """Kernel for multipoles of any order."""
+    real, sums = DTYPES[precision], ti.f64 if wide else DTYPES[precision]
+    L, W, I1, I2, R2, IL, RL, WL = _types(precision, device, wide)
+    block = _BLOCK[device]
 
     @ti.kernel
-    def written_out(
-        n_points: ti.i32,
+    def kernel(
         n: ti.i32,
-        degree: ti.i32,
-        cell: I3,
-        remainder: R3,
-        centre_cell: I3,
-        centre: R4,  # remainder and exponent
-        hermite: R1,
-        rule: I2,
-        table: R2,
-        out: W1,
+        order: ti.i32,
+        cell: I1,
+        first: I1,
+        listed: I1,
+        whole: IL,
+        rest: RL,
+        site_whole: I2,
+        site_rest: R2,
+        moments: R2,
+        out: WL,
     ):
-        ti.loop_config(block_dim=128)
-        for i in range(n_points):
-            total = ti.cast(0.0, wide)
-            here = cell[i]
-            rest = remainder[i]
-            for q in range(n):
-                c = centre[q]
-                offset = centre_cell[q] - here
-                d = vector(3, real)(
-                    ti.cast(offset[0], real) * real(CELL) + (c[0] - rest[0]),
-                    ti.cast(offset[1], real) * real(CELL) + (c[1] - rest[1]),
-                    ti.cast(offset[2], real) * real(CELL) + (c[2] - rest[2]),
-                )
-                p = c[3]
-                T = p * d.dot(d)
-                boys = vector(unrolled + 1, real)(0.0)
-                if T < real(end):
-                    boys[unrolled] = highest_boys(unrolled, T, table)
-                    if ti.static(unrolled > 0):
-                        decay = exp(-T)
-                        for m in ti.static(range(unrolled, 0, -1)):
-                            boys[m - 1] = (2 * T * boys[m] + decay) * real(1.0 / (2 * m - 1))
-                else:
-                    inverse = 1 / T
-                    boys[0] = real(0.886226925452758) * ti.sqrt(inverse)
-                    for m in ti.static(range(unrolled)):
-                        boys[m + 1] = boys[m] * (real(m + 0.5) * inverse)
-                factor = ti.cast(1.0, real)
-                for m in ti.static(range(unrolled + 1)):
-                    boys[m] *= factor
-                    factor *= -2 * p
-                r = vector(n_orders, real)(0.0)
-                for m in ti.static(range(unrolled, -1, -1)):
-                    # in place, from high orders to low ones: each is made of lower ones of m + 1
-                    for s in ti.static(range(size[unrolled - m] - 1, 0, -1)):
-                        value = d[rules[s][2]] * r[rules[s][0]]
-                        if ti.static(rules[s][3] > 0):
-                            value += real(float(rules[s][3])) * r[rules[s][1]]
-                        r[s] = value
-                    r[0] = boys[m]
-                value = ti.cast(0.0, real)
-                for s in ti.static(range(n_orders)):
-                    value += hermite[q * n_orders + s] * r[s]
-                total += ti.cast(value, wide)
+        ti.loop_config(block_dim=block)
+        for i in range(n):
+            total = W(0.0)
+            for entry in range(first[cell[i]], first[cell[i] + 1]):
+                row = listed[entry]
+                x = ti.cast(whole[i, 0] - site_whole[row, 0], real) * real(CELL) + (rest[i, 0] - site_rest[row, 0])
+                y = ti.cast(whole[i, 1] - site_whole[row, 1], real) * real(CELL) + (rest[i, 1] - site_rest[row, 1])
+                z = ti.cast(whole[i, 2] - site_whole[row, 2], real) * real(CELL) + (rest[i, 2] - site_rest[row, 2])
+                inverse = 1.0 / (x * x + y * y + z * z)
+                diagonal_re, diagonal_im = ti.sqrt(inverse), L(0.0)
+                x, y, z = x * inverse, y * inverse, z * inverse
+                value = L(0.0)
+                at = 0
+                for m in range(order + 1):
+                    re, im, re_before, im_before = diagonal_re, diagonal_im, L(0.0), L(0.0)
+                    for l in range(m, order + 1):
+                        value += moments[row, at] * re + moments[row, at + 1] * im
+                        at += 2
+                        f, g = ti.cast(2 * l + 1, real) * z, ti.cast(l * l - m * m, real) * inverse
+                        re_next, im_next = f * re - g * re_before, f * im - g * im_before
+                        re_before, im_before, re, im = re, im, re_next, im_next
+                    f = ti.cast(2 * m + 1, real)
+                    re_next = f * (x * diagonal_re - y * diagonal_im)
+                    diagonal_im = f * (x * diagonal_im + y * diagonal_re)
+                    diagonal_re = re_next
+                total += ti.cast(value, sums)
             out[i] = out[i] + total
 
+    return kernel
+
+
+@lru_cache
+def _with_loops(precision: str, wide: bool) -> object:
+    real, sums = DTYPES[precision], ti.f64 if wide else DTYPES[precision]
+    n_taylor, end = _TAYLOR[precision], _TABLE_END[precision]
+    vector = ti.types.vector
+    I1, I2, R2 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.i32, 2), ti.types.ndarray(real, 2)
+    W1 = ti.types.ndarray(sums, 1)
+    most = len(powers_of(_HIGHEST))
+
     @ti.kernel
-    def with_loops(
-        n_points: ti.i32,
+    def kernel(
         n: ti.i32,
         degree: ti.i32,
-        cell: I3,
-        remainder: R3,
-        centre_cell: I3,
-        centre: R4,
-        hermite: R1,
-        rule: I2,  # (orders, 4)
+        cell: I1,
+        first: I1,
+        listed: I1,
+        whole: I2,
+        rest: R2,
+        ranges: I2,
+        centre_whole: I2,
+        centre: R2,  # remainder and exponent
+        hermite: R2,
         table: R2,
+        rule: I2,  # (orders, 4)
         out: W1,
     ):
         ti.loop_config(block_dim=32)
-        for i in range(n_points):
-            total = ti.cast(0.0, wide)
-            here = cell[i]
-            rest = remainder[i]
+        for i in range(n):
+            total = ti.cast(0.0, sums)
             n_all = (degree + 1) * (degree + 2) * (degree + 3) // 6
-            for q in range(n):
-                c = centre[q]
-                offset = centre_cell[q] - here
-                d = vector(3, real)(
-                    ti.cast(offset[0], real) * real(CELL) + (c[0] - rest[0]),
-                    ti.cast(offset[1], real) * real(CELL) + (c[1] - rest[1]),
-                    ti.cast(offset[2], real) * real(CELL) + (c[2] - rest[2]),
-                )
-                p = c[3]
-                T = p * d.dot(d)
-                boys = vector(_HIGHEST + 1, real)(0.0)
-                if T < real(end):
-                    boys[degree] = highest_boys(degree, T, table)
-                    decay = exp(-T)
-                    for step in range(degree):
-                        m = degree - step
-                        boys[m - 1] = (2 * T * boys[m] + decay) / ti.cast(2 * m - 1, real)
-                else:
-                    boys[0] = real(0.886226925452758) / ti.sqrt(T)
-                    for m in range(degree):
-                        boys[m + 1] = boys[m] * (ti.cast(m, real) + real(0.5)) / T
-                factor = ti.cast(1.0, real)
-                for m in range(degree + 1):
-                    boys[m] *= factor
-                    factor *= -2 * p
-                r = vector(most, real)(0.0)
-                for step in range(degree + 1):
-                    top = (step + 1) * (step + 2) * (step + 3) // 6
-                    for back in range(top - 1):
-                        s = top - 1 - back
-                        axis = rule[s, 2]
-                        along = d[0]
-                        if axis == 1:
-                            along = d[1]
-                        if axis == 2:
-                            along = d[2]
-                        r[s] = along * r[rule[s, 0]] + ti.cast(rule[s, 3], real) * r[rule[s, 1]]
-                    r[0] = boys[degree - step]
-                value = ti.cast(0.0, real)
-                for s in range(n_all):
-                    value += hermite[q * n_all + s] * r[s]
-                total += ti.cast(value, wide)
+            for entry in range(first[cell[i]], first[cell[i] + 1]):
+                row = listed[entry]
+                for q in range(ranges[row, 0], ranges[row, 1]):
+                    d = vector(3, real)(0.0)
+                    for axis in ti.static(range(3)):
+                        cells = ti.cast(centre_whole[q, axis] - whole[i, axis], real)
+                        d[axis] = cells * real(CELL) + (centre[q, axis] - rest[i, axis])
+                    p = centre[q, 3]
+                    T = p * d.dot(d)
+                    boys = vector(_HIGHEST + 1, real)(0.0)
+                    if T < real(end):
+                        place = ti.cast(T * real(1 / _STEP) + real(0.5), ti.i32)
+                        x = real(_STEP) * ti.cast(place, real) - T
+                        value = table[place, n_taylor]
+                        decay = ti.cast(1.0, real)
+                        for k in ti.static(range(n_taylor - 1, -1, -1)):
+                            value = value * x * real(1.0 / (k + 1)) + table[place, k]
+                            decay = 1.0 + decay * x * real(1.0 / (k + 1))
+                        decay *= table[place, n_taylor + 1]
+                        boys[degree] = value
+                        for step in range(degree):
+                            m = degree - step
+                            boys[m - 1] = (2 * T * boys[m] + decay) / ti.cast(2 * m - 1, real)
+                    else:
+                        boys[0] = real(0.886226925452758) / ti.sqrt(T)
+                        for m in range(degree):
+                            boys[m + 1] = boys[m] * (ti.cast(m, real) + real(0.5)) / T
+                    factor = ti.cast(1.0, real)
+                    for m in range(degree + 1):
+                        boys[m] *= factor
+                        factor *= -2 * p
+                    r = vector(most, real)(0.0)
+                    for step in range(degree + 1):
+                        top = (step + 1) * (step + 2) * (step + 3) // 6
+                        for back in range(top - 1):
+                            s = top - 1 - back
+                            axis = rule[s, 2]
+                            along = d[0]
+                            if axis == 1:
+                                along = d[1]
+                            if axis == 2:
+                                along = d[2]
+                            r[s] = along * r[rule[s, 0]] + ti.cast(rule[s, 3], real) * r[rule[s, 1]]
+                        r[0] = boys[degree - step]
+                    value = ti.cast(0.0, real)
+                    for s in range(n_all):
+                        value += hermite[q, s] * r[s]
+                    total += ti.cast(value, sums)
             out[i] = out[i] + total
 
-    return written_out if unrolled >= 0 else with_loops
+    return kernel

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import taichi as ti
 
+from .cells import sorted_into_cells
 from .gaussian import DTYPES, exponential
 from .orbital_points import CELL, split_position
 
@@ -36,6 +37,9 @@ _PLACE = {
     for degree in range(7)
 }
 """Place of each term of a polynomial, by the powers of x, y and z."""
+
+_ROUNDING = 1e-3
+"""Of coordinates in single precision, in bohr, added to the reach where lists are made."""
 
 _ENTRIES = 1 << 23
 """Entries of the lists made at once: 32 MiB."""
@@ -71,38 +75,25 @@ def gaussians_at_points(
     ndarray of float32 or float64, shape (n_points,)
     """
     real = np.float32 if precision == "single" else np.float64
-    values = np.zeros(len(points), real)
     if len(points) == 0 or len(exponent) == 0:
-        return values
+        return np.zeros(len(points), real)
     kernels = _kernels(precision, device)
-    edge = _EDGE
-    while True:
-        cells, member = np.unique(np.floor(points / edge).astype(np.int64), axis=0, return_inverse=True)
-        if len(cells) * _POINTS_A_CELL <= max(len(points), 64) or edge > 64:
-            break
-        edge *= 2
-    member = member.reshape(-1)
-    order = np.argsort(member, kind="stable")
-    counts, together = np.bincount(member, minlength=len(cells)), _TOGETHER[device]
-    slots = -(-counts // together) * together
-    first_point = np.concatenate([[0], np.cumsum(slots)])
-    slot = np.arange(len(points)) + np.repeat(first_point[:-1] - (np.cumsum(counts) - counts), counts)
-    placed = np.repeat(order[np.cumsum(counts) - counts], slots)  # the first point of a cell fills it up
-    placed[slot] = order
-    sorted_cell = np.repeat(np.arange(len(cells), dtype=np.int32), slots)
-    whole, remainder = split_position(points[placed])
+    cells = sorted_into_cells(points, _EDGE, _POINTS_A_CELL, _TOGETHER[device])
+    sorted_cell = cells.of_slots()
+    whole, remainder = split_position(points[cells.placed])
     whole_centre, remainder_centre = split_position(centre)
     gaussian = np.zeros((len(exponent), 8), real)
     gaussian[:, 0], gaussian[:, 1], gaussian[:, 2:5] = exponent, np.minimum(reach, 1e6) ** 2, remainder_centre
     integer = np.zeros((len(exponent), 8), np.int32)
     integer[:, :3], integer[:, 3], integer[:, 4] = whole_centre, degree, first_term[:-1]
-    middle = np.ascontiguousarray((cells + 0.5) * edge, np.float32)
-    position, radius = centre.astype(np.float32), (reach + edge * 0.87).astype(np.float32)
+    origin = points.mean(axis=0)
+    low, high, position = ((array - origin).astype(np.float32) for array in (cells.low, cells.high, centre))
+    radius = (reach + _ROUNDING).astype(np.float32)
     count = np.zeros(len(cells), np.int32)
-    kernels.count(len(cells), len(exponent), middle, position, radius, count)
+    kernels.count(len(cells), len(exponent), low, high, position, radius, count)
     ti.sync()
     coefficients = np.ascontiguousarray(terms, real)
-    result = np.zeros(len(placed), real)
+    result = np.zeros(len(cells.placed), real)
     ends = np.cumsum(count, dtype=np.int64)
     begin = 0
     while begin < len(cells):
@@ -110,9 +101,10 @@ def gaussians_at_points(
         end = max(begin + 1, int(np.searchsorted(ends, taken + _ENTRIES, side="right")))
         first = np.concatenate([[0], ends[begin:end] - taken]).astype(np.int32)
         listed = np.zeros(max(int(first[-1]), 1), np.int32)
-        kernels.fill(end - begin, len(exponent), middle[begin:end].copy(), position, radius, first, listed)
+        boxes = low[begin:end].copy(), high[begin:end].copy()
+        kernels.fill(end - begin, len(exponent), *boxes, position, radius, first, listed)
         ti.sync()  # NumPy arrays come back from the device when it is through
-        some = slice(int(first_point[begin]), int(first_point[end]))
+        some = slice(int(cells.first_slot[begin]), int(cells.first_slot[end]))
         part = np.zeros(some.stop - some.start, real)
         kernels.evaluate(
             len(part),
@@ -129,8 +121,7 @@ def gaussians_at_points(
         ti.sync()
         result[some] = part
         begin = end
-    values[order] = result[slot]
-    return values
+    return cells.by_point(result)
 
 
 @lru_cache
@@ -144,23 +135,21 @@ def _kernels(precision: str, device: str) -> SimpleNamespace:
     I8, R8 = ti.types.ndarray(vector(8, ti.i32), 1), ti.types.ndarray(vector(8, real), 1)
 
     @ti.kernel
-    def count(n_cells: ti.i32, n: ti.i32, middle: F3, position: F3, radius: F1, found: I1):
+    def count(n_cells: ti.i32, n: ti.i32, low: F3, high: F3, position: F3, radius: F1, found: I1):
         for cell in range(n_cells):
-            here = middle[cell]
             listed = 0
             for p in range(n):
-                d = here - position[p]
+                d = ti.max(ti.max(low[cell] - position[p], position[p] - high[cell]), 0.0)
                 if d.dot(d) < radius[p] * radius[p]:
                     listed += 1
             found[cell] = listed
 
     @ti.kernel
-    def fill(n_cells: ti.i32, n: ti.i32, middle: F3, position: F3, radius: F1, first: I1, listed: I1):
+    def fill(n_cells: ti.i32, n: ti.i32, low: F3, high: F3, position: F3, radius: F1, first: I1, listed: I1):
         for cell in range(n_cells):
-            here = middle[cell]
             at = first[cell]
             for p in range(n):
-                d = here - position[p]
+                d = ti.max(ti.max(low[cell] - position[p], position[p] - high[cell]), 0.0)
                 if d.dot(d) < radius[p] * radius[p] and at < first[cell + 1]:
                     listed[at] = p
                     at += 1

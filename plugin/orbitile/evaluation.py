@@ -389,11 +389,13 @@ def _fill_points(
     progress: Progress,
     cancelled: Callable[[], bool],
 ) -> None:
-    for plane in range(lattice.shape[0]):
-        points = lattice.points(plane, plane + 1)
-        flat = values[plane].reshape(-1)
+    planes = lattice.shape[0]
+    step = max(1, TILE_POINTS // (lattice.shape[1] * lattice.shape[2]))
+    for plane in range(0, planes, step):
+        points = lattice.points(plane, min(plane + step, planes))
+        flat = values[plane : plane + step].reshape(-1)
         for first in range(0, len(points), TILE_POINTS):
             if cancelled():
                 raise Cancelled("cancelled")
             flat[first : first + TILE_POINTS] = at(points[first : first + TILE_POINTS])
-        progress((plane + 1) / lattice.shape[0])
+        progress(min(plane + step, planes) / planes)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..charges import PointCharges, load_charges
 from ..hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
 from ..lattice import Lattice
+from ..multipoles import Class, FarField, far_field
 from ..wavefunction import Wavefunction
 from . import PointEvaluator, SlabEvaluator
 from .density import density_of
@@ -19,8 +20,14 @@ NAMES = (
     ("esp:FILE", "the same with the point charges of a file (.pqr, or lines of x y z q)"),
 )
 
-_TOLERANCE = {"single": 3e-6, "double": 1e-11}
-"""Bound, in hartree/e, on what distributions that are left out would add up to at any point."""
+_TOLERANCE = {"single": 1e-5, "double": 1e-10}
+"""Bound, in hartree/e, on what approximations cost at any point, unless the caller sets one."""
+
+_SCREENED = 0.3
+"""Share of it for distributions that are left out; the rest is for multipoles."""
+
+_ORDER, _ORDER_TIGHT, _TIGHT = 10, 16, 1e-7
+"""Highest order of the multipoles; for tolerances below the last number, the second one."""
 
 _SINGLE_SUFFICES = 200.0
 """Sum of the magnitudes of all terms, in hartree/e, up to which single precision keeps the error below 1e-5."""
@@ -49,6 +56,11 @@ class ElectrostaticPotential:
         One that shows the field well.
     charges : PointCharges or None
         Given charges whose potential is added, as those around the quantum part of a QM/MM calculation.
+    tolerance : float or None
+        Bound in hartree/e on what leaving out weak distributions and truncating multipoles cost at any point. None:
+        1e-5, in double precision 1e-10.
+    far_field : bool
+        Whether distributions that are far from a point are taken together as multipoles on the atoms.
     """
 
     wavefunction: Wavefunction
@@ -56,6 +68,8 @@ class ElectrostaticPotential:
     unit: str = "hartree/e"
     isovalue: float = 0.05
     charges: PointCharges | None = None
+    tolerance: float | None = None
+    far_field: bool = True
 
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box about the atoms, with a margin: no promise for potentials that reach farther."""
@@ -67,16 +81,28 @@ class ElectrostaticPotential:
         return None
 
     def at_points(self, precision: str, device: str) -> PointEvaluator:
-        """Evaluator for points, by Hermite Gaussians."""
+        """Evaluator for points, by Hermite Gaussians and multipoles."""
         from taichi_kernels import runtime
-        from taichi_kernels.electrostatics import potential_at_points
+        from taichi_kernels.electrostatics import Distributions, Multipoles, cells_of, potential_in_cells
 
-        classes = _classes(self.wavefunction, precision)
-        working = "double" if _cancels(self.wavefunction) and runtime.probe(device).double else precision
+        tolerance = _TOLERANCE[precision] if self.tolerance is None else self.tolerance
+        field = _far_field(self.wavefunction, tolerance)
+        near = [
+            Distributions(one.degree, one.centre, one.exponent, one.hermite, ranges)
+            for one, ranges in zip(field.classes, field.ranges, strict=True)
+        ]
+        rows_a_site = len(field.moments) // len(field.sites)
+        far = Multipoles(field.order, np.repeat(field.sites, rows_a_site, axis=0), field.moments)
+        left_out = (1 - _SCREENED) * tolerance if self.far_field else 0.0
+        working = "double" if _cancels(self.wavefunction, field) and runtime.probe(device).double else precision
         dtype = np.float32 if precision == "single" else np.float64
 
         def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
-            values = potential_at_points(points, classes, working, device)
+            if len(points) == 0:
+                return np.zeros(0, dtype)
+            cells = cells_of(points, device)
+            rows = field.rows(cells.low, cells.high, left_out)
+            values = potential_in_cells(points, cells, rows, near, far, working, device)
             if self.charges is not None:
                 values += self.charges.potential_in_session(points, device, working)
             result: NDArray[np.floating] = values.astype(dtype)
@@ -85,57 +111,51 @@ class ElectrostaticPotential:
         return evaluate
 
 
-Class = tuple[int, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
-"""Degree, centres, exponents and Hermite coefficients."""
-
-
-def _classes(wavefunction: Wavefunction, precision: str) -> list[Class]:
-    """The density as Hermite Gaussians, by degree, scaled and signed for a potential; made once per wavefunction."""
-    from taichi_kernels.electrostatics import powers_of
-
-    key = ("esp", precision)
+def _far_field(wavefunction: Wavefunction, tolerance: float) -> FarField:
+    """The nuclei and the density as Hermite Gaussians and multipoles; made once per wavefunction and tolerance."""
+    key = ("esp", tolerance)
     if key not in wavefunction.cache:
+        from taichi_kernels.electrostatics import powers_of
+
         density = density_of(wavefunction)
-        everything: list[Class] = []
+        classes: list[Class] = []
         bounds: list[NDArray[np.float64]] = []
         for degree in np.unique(density.degree).tolist():
             some = density.chosen(density.degree == degree)
             scale = -2 * np.pi / some.exponent
-            hermite = hermite_coefficients(some, degree, powers_of(degree)) * scale[:, None]
-            everything.append((degree, some.centre, some.exponent, hermite))
-            bounds.append(largest_potentials(hermite, some.exponent, powers_of(degree)))
+            orders = powers_of(degree)
+            hermite = hermite_coefficients(some, degree, orders) * scale[:, None]
+            classes.append(Class(degree, some.centre, some.exponent, hermite, orders))
+            bounds.append(largest_potentials(hermite, some.exponent, orders))
         ordered = np.sort(np.concatenate(bounds))
-        weak = ordered[min(int(np.searchsorted(np.cumsum(ordered), _TOLERANCE[precision])), len(ordered) - 1)]
+        weak = np.searchsorted(np.cumsum(ordered), _SCREENED * tolerance)
+        least = ordered[min(int(weak), len(ordered) - 1)]
         kept = [
-            (degree, *(array[bound >= weak] for array in arrays))
-            for (degree, *arrays), bound in zip(everything, bounds, strict=True)
-            if np.any(bound >= weak)
+            one.chosen(bound >= least) for one, bound in zip(classes, bounds, strict=True) if np.any(bound >= least)
         ]
-        wavefunction.cache[key] = [(0, *_nuclei(wavefunction)), *kept]
-    classes: list[Class] = wavefunction.cache[key]
-    return classes
+        order = _ORDER if tolerance > _TIGHT else _ORDER_TIGHT
+        wavefunction.cache[key] = far_field([_nuclei(wavefunction), *kept], wavefunction.positions, order, tolerance)
+    field: FarField = wavefunction.cache[key]
+    return field
 
 
-def _nuclei(wavefunction: Wavefunction) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Centres, exponents and coefficients of the nuclei: Gaussians of charge q, q (p / pi)^(3/2), times 2 pi / p."""
+def _nuclei(wavefunction: Wavefunction) -> Class:
+    """Nuclei as Gaussians of charge q, q (p / pi)^(3/2), times 2 pi / p."""
     charged = wavefunction.core_charges != 0
     charges = wavefunction.core_charges[charged]
-    exponents = np.full(len(charges), _NUCLEUS)
-    return wavefunction.positions[charged], exponents, (2 * charges * np.sqrt(_NUCLEUS / np.pi))[:, None]
+    hermite = (2 * charges * np.sqrt(_NUCLEUS / np.pi))[:, None]
+    return Class(0, wavefunction.positions[charged], np.full(len(charges), _NUCLEUS), hermite, ((0, 0, 0),))
 
 
-def _cancels(wavefunction: Wavefunction) -> bool:
+def _cancels(wavefunction: Wavefunction, field: FarField) -> bool:
     """Whether the terms of the potential are so much larger than it that single precision would show."""
-    from taichi_kernels.electrostatics import powers_of
-
     key = ("esp", "cancels")
     if key not in wavefunction.cache:
         points = (wavefunction.positions[:16, None] + _DISTANCE * _DIRECTIONS).reshape(-1, 3)
-        classes = _classes(wavefunction, "single")[1:]  # without the nuclei
         wavefunction.cache[key] = any(
             sum(
-                sum_of_magnitudes(point, centre, hermite, exponent, powers_of(degree))
-                for degree, centre, exponent, hermite in classes
+                sum_of_magnitudes(point, one.centre, one.hermite, one.exponent, one.orders)
+                for one in field.classes[1:]  # without the nuclei
             )
             > _SINGLE_SUFFICES
             for point in points

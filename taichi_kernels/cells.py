@@ -1,0 +1,82 @@
+"""Points sorted into cubic cells, so that neighbours go through the same lists."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Points by cells.
+
+    Attributes
+    ----------
+    placed : ndarray of int, shape (n_slots,)
+        The point in each slot. Slots of a cell follow one another; the first point of the cell fills up the rest.
+    slot : ndarray of int, shape (n_points,)
+        One slot of each point, ordered as `order`.
+    order : ndarray of int, shape (n_points,)
+        Points, cell by cell.
+    first_slot : ndarray of int, shape (n_cells + 1,)
+        Slots of each cell.
+    low, high : ndarray, shape (n_cells, 3)
+        Corners of the box about the points of each cell, in bohr.
+    """
+
+    placed: np.ndarray
+    slot: np.ndarray
+    order: np.ndarray
+    first_slot: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.first_slot) - 1
+
+    def of_slots(self, together: int = 1) -> np.ndarray:
+        """The cell of each run of slots, int32."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.first_slot) // together)
+
+    def by_point(self, values: np.ndarray) -> np.ndarray:
+        """Values of slots, in the order in which the points were given."""
+        result = np.empty(len(self.order), values.dtype)
+        result[self.order] = values[self.slot]
+        return result
+
+
+def sorted_into_cells(points: np.ndarray, edge: float, points_a_cell: int, together: int) -> Cells:
+    """Sort points into cells.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n_points, 3)
+        One or more, in bohr.
+    edge
+        Of the cells, in bohr; doubled until there are several points a cell.
+    points_a_cell
+        How many there should be, on average.
+    together
+        The slots of a cell are filled up to a multiple.
+    """
+    edge = max(edge, float(np.ptp(points, axis=0).max()) * 2.0**-20)  # keys of 63 bits
+    while True:
+        # one key a point: sorting rows takes ten times as long
+        whole = np.floor((points - points.min(axis=0)) / edge).astype(np.int64)
+        size = whole.max(axis=0) + 1
+        key = (whole[:, 0] * size[1] + whole[:, 1]) * size[2] + whole[:, 2]
+        order = np.argsort(key, kind="stable")
+        ordered = key[order]
+        begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        if len(begins) * points_a_cell <= max(len(points), 64) or len(begins) == 1:
+            break
+        edge *= 2
+    counts = np.diff(np.concatenate([begins, [len(points)]]))
+    slots = -(-counts // together) * together
+    first_slot = np.concatenate([[0], np.cumsum(slots)])
+    slot = np.arange(len(points)) + np.repeat(first_slot[:-1] - begins, counts)
+    placed = np.repeat(order[begins], slots)
+    placed[slot] = order
+    by_cell = points[order]
+    return Cells(
+        placed, slot, order, first_slot, np.minimum.reduceat(by_cell, begins), np.maximum.reduceat(by_cell, begins)
+    )
