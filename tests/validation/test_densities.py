@@ -1,5 +1,7 @@
 """Densities and their derivatives: every sample file of qc-iodata against qc-gbasis, and what must hold of them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from iodata import load_one
@@ -156,6 +158,36 @@ def test_the_difference_of_a_calculation_and_itself_is_nothing(benzene):
     points = points_near(benzene)[::5]
     values = ob.evaluate(benzene, f"difference:{benzene.source}", points, device="cpu", precision="double")
     assert np.abs(values).max() < 1e-9
+
+
+def test_fukui_functions_of_frozen_orbitals(benzene, tmp_path):
+    """Of orbitals that do not relax they are squares of frontier orbitals."""
+    lines = Path(benzene.source).read_text().splitlines()
+    places = [n for n, line in enumerate(lines) if line.strip().startswith("Occup")]
+    homo = round(benzene.n_electrons / 2) - 1
+    files = {}
+    for name, changes in (("anion", homo + 1), ("cation", homo)):
+        changed = list(lines)
+        changed[places[changes]] = " Occup= 1.0"
+        files[name] = tmp_path / f"{name}.molden"
+        files[name].write_text("\n".join(changed) + "\n")
+    points = points_near(benzene)[::5]
+    square = {
+        name: ob.evaluate(benzene, name, points, device="cpu", precision="double") ** 2 for name in ("homo", "lumo")
+    }
+    both = f"{files['cation']},{files['anion']}"
+    for field, expected in (
+        (f"fukui+:{files['anion']}", square["lumo"]),
+        (f"fukui-:{files['cation']}", square["homo"]),
+        (f"fukui0:{both}", (square["lumo"] + square["homo"]) / 2),
+        (f"dual:{both}", square["lumo"] - square["homo"]),
+    ):
+        values = ob.evaluate(benzene, field, points, device="cpu", precision="double")
+        assert np.abs(values - expected).max() < 1e-8
+    with pytest.raises(ob.errors.FieldError, match="expected 43 electrons, got 41"):
+        ob.evaluate(benzene, f"fukui+:{files['cation']}", points)
+    with pytest.raises(ob.errors.FieldError, match=r"2 file\(s\), of N\+1 and N-1 electrons, got 1"):
+        ob.evaluate(benzene, f"dual:{files['cation']}", points)
 
 
 @pytest.mark.parametrize(

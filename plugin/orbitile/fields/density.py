@@ -19,7 +19,7 @@ NAMES = (
     ("density:alpha", "density of the alpha electrons (or :beta)"),
     ("spin", "spin density, alpha less beta"),
     ("density:homo-2..homo", "density of some orbitals, as they are occupied"),
-    ("difference:FILE", "density less that of the calculation in another file"),
+    ("difference:FILE", "density less that of another file, or of several, as of fragments: FILE,FILE"),
 )
 
 Weighted = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -138,14 +138,14 @@ def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:
     return density_products(wavefunction, coefficients, weights)
 
 
-def _difference(wavefunction: Wavefunction, file: str) -> SumField:
-    """Density less that of another file: Fukui functions, deformation densities."""
+def _difference(wavefunction: Wavefunction, text: str) -> SumField:
+    """Density less those of other files: deformation densities, a complex less its fragments."""
     from ..readers import load
 
-    if not file:
+    files = [file.strip() for file in text.split(",") if file.strip()]
+    if not files:
         raise FieldError("field 'difference': expected the other file behind a colon: difference:cation.molden")
-    other = load(file)
-    expansion = concatenated([density_of(wavefunction), density_of(other).scaled(-1.0)])
-    return SumField(
-        (expansion,), f"density less that of {other.source}", _DENSITY, 0.003, expansion, wavefunction.positions
-    )
+    others = [load(file) for file in files]
+    expansion = concatenated([density_of(wavefunction), *(density_of(other).scaled(-1.0) for other in others)])
+    quantity = f"density less that of {', '.join(str(other.source) for other in others)}"
+    return SumField((expansion,), quantity, _DENSITY, 0.003, expansion, wavefunction.positions)
