@@ -21,6 +21,7 @@ from .errors import OrbitileError
 
 if TYPE_CHECKING:
     from .lattice import Lattice
+    from .surface import Surface
     from .volume import Volume
     from .wavefunction import Wavefunction
 
@@ -141,6 +142,23 @@ def _parser() -> argparse.ArgumentParser:
 
     mesh = command("mesh", _mesh, "write the isosurface of a field", file, sampling)
     mesh.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write: .ply, .obj, .glb")
+    _add_colouring_options(mesh)
+
+    plane = command("slice", _slice, "draw a field on a plane through atoms, with contours (needs matplotlib)", file)
+    plane.add_argument("field", metavar="FIELD", nargs="?", default="density", help="(default: density)")
+    plane.add_argument(
+        "--atoms",
+        metavar="I,J,K",
+        help="three atoms or more that define the plane, counted from 1; the first points to the second from left to "
+        "right (default: the plane closest to all atoms)",
+    )
+    plane.add_argument("-o", "--output", metavar="OUT", required=True, help="picture to write: .png, .svg, .pdf")
+    plane.add_argument("--color-range", type=float, metavar="V", help="colours span -V to V (default: from the data)")
+    plane.add_argument("--spacing", type=float, default=0.05, metavar="H", help="in Angstrom (default: 0.05)")
+    plane.add_argument("--margin", type=float, default=2.5, metavar="D", help="in Angstrom (default: 2.5)")
+    plane.add_argument("--size", default="1600x1200", metavar="WxH", help="in pixels (default: 1600x1200)")
+    plane.add_argument("--device", help="auto, cuda, vulkan or cpu (default: $ORBITILE_DEVICE, else auto)")
+    plane.add_argument("--precision", choices=("single", "double"), default="single", help="(default: single)")
 
     integrate = command("integrate", _integrate, "electrons, dipole, quadrupole and charges of atoms, by density", file)
     integrate.add_argument(
@@ -167,11 +185,13 @@ def _add_picture_options(parser: argparse.ArgumentParser) -> None:
         "--background", default="white", metavar="COLOUR", help="a colour, or transparent (default: white)"
     )
     group.add_argument("--colors", metavar="POS,NEG", help="colours of the two phases, such as '#2166ac,#b2182b'")
+    _add_colouring_options(group)
     group.add_argument(
-        "--color-by", metavar="FIELD", help="colour the surface by another field, such as esp, and list its extrema"
+        "--plane", metavar="I,J,K", help="in place of the surface, a plane through these atoms, coloured by the field"
     )
-    group.add_argument("--color-range", type=float, metavar="V", help="colours span -V to V (default: from the data)")
-    group.add_argument("--opacity", type=float, help="of the surface, 0 to 1 (default: 0.65; 1 with --color-by)")
+    group.add_argument(
+        "--opacity", type=float, help="of the surface, 0 to 1 (default: 0.65; 1 with --color-by, 0.85 with --plane)"
+    )
     group.add_argument(
         "--turn",
         metavar="X,Y,Z",
@@ -180,6 +200,13 @@ def _add_picture_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--legend", action="store_true", help="name of the orbital and isovalue in the picture")
     group.add_argument("--scale", action="store_true", help="a scale bar")
+
+
+def _add_colouring_options(group: Any) -> None:
+    group.add_argument(
+        "--color-by", metavar="FIELD", help="colour the surface by another field, such as esp, and list its extrema"
+    )
+    group.add_argument("--color-range", type=float, metavar="V", help="colours span -V to V (default: from the data)")
 
 
 def _info(options: argparse.Namespace) -> None:
@@ -237,32 +264,18 @@ def _fields(options: argparse.Namespace) -> None:
 def _render(options: argparse.Namespace) -> None:
     from .readers import load
     from .renderer import render
-    from .surface import isosurface
 
     size = _size(options.size)
     output = options.output or f"{Path(options.file).name.split('.')[0]}-{options.field.replace(':', '-')}.png"
     wavefunction = load(options.file)
-    volume, isovalue = _sample(options, wavefunction)
     choices: dict[str, Any] = {} if options.colors is None else {"colors": _colors(options.colors)}
     if options.turn is not None:
         from .renderer.scene import Camera
 
         choices["camera"] = Camera.facing(wavefunction.positions).turned(*_turn(options.turn))
-    surface = isosurface(volume, isovalue)
-    if options.color_by is not None:
-        from .colouring import as_text, coloured, extrema
-
-        surface = coloured(
-            surface,
-            wavefunction,
-            options.color_by,
-            options.color_range,
-            device=options.device,
-            precision=options.precision,
-        )
-        unit = "" if surface.colouring is None else surface.colouring.unit
-        print(as_text(extrema(surface, wavefunction), wavefunction, unit))
-    opacity = options.opacity if options.opacity is not None else 0.65 if options.color_by is None else 1.0
+    surface = _surface(options, wavefunction) if options.plane is None else _flat(options, wavefunction)
+    usual = 0.65 if surface.colouring is None else 1.0 if options.plane is None else 0.85
+    opacity = usual if options.opacity is None else options.opacity
     render(
         surface,
         wavefunction,
@@ -270,7 +283,7 @@ def _render(options: argparse.Namespace) -> None:
         size=size,
         background=options.background,
         opacity=opacity,
-        legend=options.legend or options.color_by is not None,
+        legend=options.legend or surface.colouring is not None,
         scale=options.scale,
         **choices,
     )
@@ -291,13 +304,66 @@ def _volume(options: argparse.Namespace) -> None:
 def _mesh(options: argparse.Namespace) -> None:
     from .exporters import exporter_for, save
     from .readers import load
-    from .surface import isosurface
 
     exporter_for(options.output, "mesh")
     wavefunction = load(options.file)
-    volume, isovalue = _sample(options, wavefunction)
-    save(isosurface(volume, isovalue), options.output, wavefunction=wavefunction)
+    save(_surface(options, wavefunction), options.output, wavefunction=wavefunction)
     print(options.output)
+
+
+def _slice(options: argparse.Namespace) -> None:
+    from .planes import check_picture, draw_slice, plane_through, slice_field
+    from .readers import load
+    from .units import angstrom
+
+    size = _size(options.size)
+    check_picture(options.output)
+    wavefunction = load(options.file)
+    plane = plane_through(
+        wavefunction,
+        _atoms("--atoms", options.atoms) if options.atoms else (),
+        spacing=options.spacing * angstrom,
+        margin=options.margin * angstrom,
+    )
+    one = slice_field(wavefunction, options.field, plane, device=options.device, precision=options.precision)
+    draw_slice(one, wavefunction, options.output, limit=options.color_range, size=size)
+    print(options.output)
+
+
+def _surface(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
+    """The isosurface that the options ask for, coloured if they say so."""
+    from .surface import isosurface
+
+    volume, isovalue = _sample(options, wavefunction)
+    surface = isosurface(volume, isovalue)
+    if options.color_by is None:
+        return surface
+    from .colouring import as_text, coloured, extrema
+
+    surface = coloured(
+        surface,
+        wavefunction,
+        options.color_by,
+        options.color_range,
+        device=options.device,
+        precision=options.precision,
+    )
+    unit = "" if surface.colouring is None else surface.colouring.unit
+    print(as_text(extrema(surface, wavefunction), wavefunction, unit))
+    return surface
+
+
+def _flat(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
+    """The plane that the options ask for, coloured by the field."""
+    from .lattice import spacing_of
+    from .planes import as_surface, plane_through, slice_field
+    from .units import angstrom
+
+    spacing = spacing_of(options.quality) / 2 if options.spacing is None else options.spacing * angstrom
+    margin = {} if options.margin is None else {"margin": options.margin * angstrom}
+    plane = plane_through(wavefunction, _atoms("--plane", options.plane), spacing=spacing, **margin)
+    one = slice_field(wavefunction, options.field, plane, device=options.device, precision=options.precision)
+    return as_surface(one, options.color_range)
 
 
 def _sample(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Volume, float]:
@@ -309,7 +375,8 @@ def _sample(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Vo
     isovalue = options.isovalue
     if isovalue is None:
         isovalue = default_isovalue(wavefunction, field, device=options.device)
-        _note(options, f"{field.quantity}: isovalue {isovalue:.4g} {field.unit}, which encloses 90 % of it")
+        share = ", which encloses 90 % of it" if field.isovalue is None else ""
+        _note(options, f"{field.quantity}: isovalue {isovalue:.4g} {field.unit}{share}")
     lattice = _lattice(options, wavefunction, isovalue)
     _note(options, "{} x {} x {} points".format(*lattice.shape))
     with _progress(options, field.quantity) as progress:
@@ -372,6 +439,14 @@ def _colors(text: str) -> tuple[str, str]:
             f"--colors: expected two colours with a comma between, such as '#2166ac,#b2182b', got {text!r}"
         )
     return parts[0], parts[1]
+
+
+def _atoms(option: str, text: str) -> list[int]:
+    """Atoms, counted from 0, as a user counts them from 1."""
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) < 3 or not all(part.isdigit() for part in parts):
+        raise OrbitileError(f"{option}: expected three atoms or more with commas between, such as 1,2,3, got {text!r}")
+    return [int(part) - 1 for part in parts]
 
 
 def _turn(text: str) -> list[float]:

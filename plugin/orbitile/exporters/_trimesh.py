@@ -6,8 +6,10 @@ import importlib
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..surface import Surface
+from ..colouring import colours_of
+from ..surface import Colouring, Surface
 from ..units import angstrom
 
 POSITIVE, NEGATIVE = (0x21, 0x66, 0xAC, 0xFF), (0xB2, 0x18, 0x2B, 0xFF)
@@ -21,10 +23,19 @@ def trimesh_of(surface: Surface) -> Any:
         vertices=surface.vertices.astype(np.float64) / angstrom,
         faces=surface.faces,
         vertex_normals=surface.normals,
-        vertex_colors=np.where(surface.phases[:, None] > 0, POSITIVE, NEGATIVE).astype(np.uint8),
+        vertex_colors=_colours(surface),
         metadata=described(surface),
         process=False,
     )
+
+
+def _colours(surface: Surface) -> NDArray[np.uint8]:
+    """Those of the second field, or of the phases; shape (n, 4)."""
+    if surface.colouring is None:
+        return np.where(surface.phases[:, None] > 0, POSITIVE, NEGATIVE).astype(np.uint8)
+    colours = np.full((len(surface.vertices), 4), 255, np.uint8)
+    colours[:, :3] = np.round(255 * colours_of(surface.colouring))
+    return colours
 
 
 def described(surface: Surface) -> dict[str, Any]:
@@ -35,6 +46,7 @@ def described(surface: Surface) -> dict[str, Any]:
         "isovalue": float(surface.isovalue),
         "unit": " ".join(surface.unit.split()),
         "length_unit": "angstrom",
+        **({} if surface.colouring is None else {"colours": _range(surface.colouring)}),
     }
 
 
@@ -42,4 +54,10 @@ def comments(surface: Surface) -> list[str]:
     """The same as lines of ASCII text."""
     lines = ["written by Orbitile; lengths in Angstrom"]
     lines.append(f"{surface.quantity or 'surface'} at isovalue +/-{surface.isovalue:g} {surface.unit}")
+    if surface.colouring is not None:
+        lines.append(f"colours: {_range(surface.colouring)}")
     return [" ".join(line.split()).encode("ascii", errors="replace").decode()[:200] for line in lines]
+
+
+def _range(colouring: Colouring) -> str:
+    return f"{colouring.quantity} from {colouring.low:g} to {colouring.high:g} {colouring.unit}"

@@ -26,8 +26,8 @@ def write(surface: Surface, path: Path, wavefunction: Wavefunction | None = None
     Parameters
     ----------
     surface : Surface
-        Its phases become colours (in linear light, as glTF wants them); quantity, isovalue and units stand in the
-        extras of the mesh.
+        Its phases, or the field that colours it, become colours (in linear light, as glTF wants them); quantity,
+        isovalue and units stand in the extras of the mesh.
     path
         The file.
     wavefunction : Wavefunction, optional

@@ -19,8 +19,8 @@ def write(surface: Surface, path: Path, wavefunction: Wavefunction | None = None
     Parameters
     ----------
     surface : Surface
-        Its phases become colours after the coordinates (`v x y z r g b`: widely read, though not in the first
-        specification); quantity, isovalue and units stand in comments.
+        Its phases, or the field that colours it, become colours after the coordinates (`v x y z r g b`: widely read,
+        though not in the first specification); quantity, isovalue and units stand in comments.
     path
         The file.
     wavefunction : Wavefunction, optional

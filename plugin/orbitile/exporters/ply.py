@@ -19,7 +19,8 @@ def write(surface: Surface, path: Path, wavefunction: Wavefunction | None = None
     Parameters
     ----------
     surface : Surface
-        Its phases become colours; quantity, isovalue and units stand in the comments of the header.
+        Its phases, or the field that colours it, become colours; quantity, isovalue and units stand in
+        the comments of the header.
     path
         The file.
     wavefunction : Wavefunction, optional

@@ -188,7 +188,8 @@ def _scale_entries(surface: Surface) -> list[tuple[RGB | None, str]]:
     assert colouring is not None  # the caller has looked
     unit = f" {colouring.unit}" if colouring.unit else ""
     values = np.linspace(colouring.low, colouring.high, len(SCALE))
-    rows: list[tuple[RGB | None, str]] = [(None, f"at {surface.isovalue:.3g} {surface.unit}: {colouring.quantity}")]
+    where = f"at {surface.isovalue:.3g} {surface.unit}: " if surface.isovalue else ""
+    rows: list[tuple[RGB | None, str]] = [(None, where + colouring.quantity)]
     for at in range(len(SCALE) - 1, -1, -1):
         value = f"{values[at]:+.3g}" if abs(values[at]) > 1e-9 * abs(colouring.high) else "0"
         rows.append((SCALE[at], value.replace("-", "−") + (unit if at == len(SCALE) - 1 else "")))

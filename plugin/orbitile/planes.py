@@ -1,0 +1,324 @@
+"""Slices: a field on a plane through chosen atoms, as a picture with contours, or as a surface in the scene."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .colouring import SCALE
+from .elements import SYMBOLS
+from .errors import FileError, OrbitileError
+from .files import written_atomically
+from .surface import Colouring, Surface
+from .units import angstrom
+
+if TYPE_CHECKING:
+    from .fields import Field
+    from .wavefunction import Wavefunction
+
+FORMATS = (".png", ".svg", ".pdf")
+
+_SHARE = 0.95
+"""Share of the points of a slice whose values the colours span by default: at the nuclei fields have peaks."""
+
+_AMPLE, _HARDLY = 2.0, 0.02
+"""The colours span this many times the largest value of the weaker sign at most, unless that is hardly there: smaller
+than this share of the span."""
+
+_IN_PLANE = 0.4
+"""Atoms nearer to the plane than this, in bohr, are named in black, those farther away in grey."""
+
+_MOST_POINTS = 4_000_000
+_DPI = 160
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """A lattice of points on a plane.
+
+    Attributes
+    ----------
+    origin : ndarray, shape (3,)
+        The first point, in bohr.
+    right, up : ndarray, shape (3,)
+        Unit vectors.
+    spacing : float
+        In bohr.
+    shape : (int, int)
+        Points along `up` and along `right`.
+    """
+
+    origin: NDArray[np.float64]
+    right: NDArray[np.float64]
+    up: NDArray[np.float64]
+    spacing: float
+    shape: tuple[int, int]
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """All points, shape (n, 3), in bohr; along `right` fastest."""
+        rows, columns = np.indices(self.shape).reshape(2, -1)
+        return self.origin + self.spacing * (columns[:, None] * self.right + rows[:, None] * self.up)
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """Values of a field on a plane.
+
+    Attributes
+    ----------
+    plane : Plane
+    values : ndarray of float32 or float64, shape `plane.shape`
+    quantity, unit : str
+        For people.
+    """
+
+    plane: Plane
+    values: NDArray[np.floating]
+    quantity: str
+    unit: str
+
+
+def plane_through(
+    wavefunction: Wavefunction,
+    atoms: Sequence[int] = (),
+    *,
+    spacing: float = 0.05 * angstrom,
+    margin: float = 2.5 * angstrom,
+) -> Plane:
+    """The plane that lies closest to some atoms, large enough for the whole molecule.
+
+    Parameters
+    ----------
+    wavefunction
+        Its atoms.
+    atoms
+        Three or more, counted from 0, not all on a line; () for all atoms of the molecule. The first points to the
+        second along `right`.
+    spacing, margin
+        In bohr: between points, and around the projections of all atoms.
+
+    Raises
+    ------
+    OrbitileError
+        When the atoms do not define a plane, or the plane would have more than 4 million points.
+    """
+    positions = wavefunction.positions
+    chosen = list(range(len(positions))) if len(atoms) == 0 else list(atoms)
+    if any(not 0 <= atom < len(positions) for atom in chosen) or len(set(chosen)) != len(chosen):
+        raise OrbitileError(
+            f"plane: expected different atoms from 1 to {len(positions)}, got {[a + 1 for a in chosen]}"
+        )
+    if not (np.isfinite(spacing) and spacing > 0 and np.isfinite(margin) and margin >= 0):
+        raise OrbitileError(f"plane: expected a positive spacing and a margin, got {spacing} and {margin} bohr")
+    some = positions[chosen]
+    middle = some.mean(axis=0)
+    _, extents, axes = np.linalg.svd(some - middle)
+    if len(atoms) and (len(chosen) < 3 or extents[1] < 0.05):
+        raise OrbitileError("plane: expected three atoms or more that are not on a line")
+    normal = axes[2]
+    right = some[1] - some[0] if len(atoms) else axes[0]
+    right = right - normal * (right @ normal)
+    right = right / np.linalg.norm(right)
+    up = np.cross(normal, right)
+    projected = (positions - middle) @ np.stack([right, up], axis=1)
+    low, high = projected.min(axis=0) - margin, projected.max(axis=0) + margin
+    columns, rows = (max(2, int(np.ceil(length / spacing)) + 1) for length in high - low)
+    if columns * rows > _MOST_POINTS:
+        raise OrbitileError(f"plane: {columns} x {rows} points are more than 4 million; choose a larger spacing")
+    return Plane(middle + low[0] * right + low[1] * up, right, up, float(spacing), (rows, columns))
+
+
+def slice_field(
+    wavefunction: Wavefunction,
+    field: str | Field,
+    plane: Plane,
+    *,
+    device: str | None = None,
+    precision: str = "single",
+    cancelled: Callable[[], bool] | None = None,
+) -> Slice:
+    """Evaluate a field on a plane; parameters and errors as for `orbitile.evaluate`."""
+    from .evaluation import evaluate
+    from .fields import resolve
+
+    resolved = resolve(wavefunction, field) if isinstance(field, str) else field
+    values = evaluate(
+        wavefunction, resolved, plane.points, device=device, precision=precision, cancelled=cancelled
+    ).reshape(plane.shape)
+    return Slice(plane, values, resolved.quantity, resolved.unit)
+
+
+def colour_range(values: NDArray[np.floating], limit: float | None) -> tuple[float, float]:
+    """Lowest and highest value of the colours: symmetric about 0 where there are negative ones.
+
+    By default they span 95 % of the magnitudes, and not more than makes the weaker of the two signs visible.
+
+    Raises
+    ------
+    OrbitileError
+        When a limit is given that is not a positive number.
+    """
+    if limit is not None:
+        if not (np.isfinite(limit) and limit > 0):
+            raise OrbitileError(f"range of colours: expected a positive number, got {limit}")
+        return (-limit, limit) if values.min() < 0 else (0.0, limit)
+    most = float(np.quantile(np.abs(values), _SHARE))
+    weaker = min(float(values.max()), -float(values.min()))
+    if weaker > _HARDLY * most:
+        most = min(most, _AMPLE * weaker)  # or the weaker sign would be pale: potentials are positive at nuclei
+    if most == 0:
+        most = float(np.abs(values).max()) or 1.0
+    digit = 10.0 ** (np.floor(np.log10(most)) - 1)
+    high = float(np.ceil(most / digit - 1e-9) * digit)
+    return (-high, high) if values.min() < 0 else (0.0, high)
+
+
+def as_surface(one: Slice, limit: float | None = None) -> Surface:
+    """A slice as a flat coloured surface, for `orbitile.render` and the mesh formats.
+
+    Parameters
+    ----------
+    limit
+        The colours span -limit to limit; by default see `colour_range`.
+    """
+    rows, columns = one.plane.shape
+    corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).reshape(-1)
+    faces = np.concatenate(
+        [
+            np.stack([corner, corner + 1, corner + columns + 1], axis=1),
+            np.stack([corner, corner + columns + 1, corner + columns], axis=1),
+        ]
+    )
+    low, high = colour_range(one.values, limit)
+    n = rows * columns
+    values = one.values.reshape(-1).astype(np.float32)
+    return Surface(
+        vertices=one.plane.points.astype(np.float32),
+        faces=faces.astype(np.int32),
+        normals=np.tile(np.cross(one.plane.right, one.plane.up), (n, 1)).astype(np.float32),
+        phases=np.ones(n, np.int8),
+        isovalue=0.0,
+        colouring=Colouring(values, low if low < 0 else -high, high, one.quantity, one.unit),
+    )
+
+
+def contour_levels(low: float, high: float) -> NDArray[np.float64]:
+    """Levels 1, 2, 5, 10, ... of both signs, over two decades below the highest value."""
+    top = np.floor(np.log10(high))
+    steps = np.array([m * 10.0**e for e in range(int(top) - 2, int(top) + 1) for m in (1, 2, 5)])
+    steps = steps[(steps > high / 101) & (steps < high * (1 + 1e-9))]
+    return np.concatenate([-steps[::-1], steps]) if low < 0 else steps
+
+
+def draw_slice(
+    one: Slice,
+    wavefunction: Wavefunction,
+    path: str | PathLike[str],
+    *,
+    limit: float | None = None,
+    size: tuple[int, int] = (1600, 1200),
+) -> None:
+    """Draw a slice: a map of colours with its scale, contours (dashed where negative), and the atoms.
+
+    Parameters
+    ----------
+    one
+        From `slice_field`.
+    wavefunction
+        Its atoms.
+    path
+        .png, .svg or .pdf. It appears complete or not at all.
+    limit
+        The colours span -limit to limit; by default see `colour_range`.
+    size : (int, int)
+        In pixels, of a .png; the others have the same proportions.
+
+    Raises
+    ------
+    FileError
+        When the file has another ending, or cannot be written.
+    OrbitileError
+        When matplotlib is not installed.
+    """
+    target = check_picture(path)
+    figure = _figure(one, wavefunction, limit, size)
+    with written_atomically(target) as file:
+        figure.savefig(file, format=target.suffix[1:].lower(), dpi=_DPI)
+
+
+def check_picture(path: str | PathLike[str]) -> Path:
+    """The path of a picture, if its ending is one of those that can be written and matplotlib is there.
+
+    Raises
+    ------
+    FileError, OrbitileError
+        Otherwise.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in FORMATS:
+        raise FileError(f"{target.name}: expected a picture to end in {', '.join(FORMATS)}")
+    try:
+        importlib.import_module("matplotlib.figure")
+    except ImportError as error:
+        raise OrbitileError("slices are drawn by matplotlib, which is not here; pip install orbitile[plots]") from error
+    return target
+
+
+def _figure(one: Slice, wavefunction: Wavefunction, limit: float | None, size: tuple[int, int]) -> Any:
+    colors: Any = importlib.import_module("matplotlib.colors")
+    figures: Any = importlib.import_module("matplotlib.figure")  # no pyplot: no window, no state
+
+    plane = one.plane
+    low, high = colour_range(one.values, limit)
+    scale = SCALE if low < 0 else SCALE[len(SCALE) // 2 :]
+    shades = colors.LinearSegmentedColormap.from_list("orbitile", scale)
+    extent = [
+        0.0,
+        (plane.shape[1] - 1) * plane.spacing / angstrom,
+        0.0,
+        (plane.shape[0] - 1) * plane.spacing / angstrom,
+    ]
+    figure = figures.Figure(figsize=(size[0] / _DPI, size[1] / _DPI), layout="constrained")
+    axes = figure.add_subplot()
+    image = axes.imshow(
+        one.values, origin="lower", extent=extent, vmin=low, vmax=high, cmap=shades, interpolation="bilinear"
+    )
+    levels = contour_levels(low, high)
+    inside = levels[(levels > one.values.min()) & (levels < one.values.max())]
+    if len(inside):
+        axes.contour(
+            one.values,
+            levels=inside,
+            extent=extent,
+            origin="lower",
+            colors="#303030",
+            linewidths=0.6,
+            linestyles=["dashed" if level < 0 else "solid" for level in inside],
+        )
+    normal = np.cross(plane.right, plane.up)
+    for number, position in zip(wavefunction.atomic_numbers, wavefunction.positions - plane.origin, strict=True):
+        near = abs(position @ normal) < _IN_PLANE
+        axes.annotate(
+            SYMBOLS[int(number)],
+            (position @ plane.right / angstrom, position @ plane.up / angstrom),
+            ha="center",
+            va="center",
+            fontsize=9,
+            color="black" if near else "#808080",
+            bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.7},
+        )
+    axes.set_xlabel("Å")
+    axes.set_ylabel("Å")
+    axes.set_title(one.quantity)
+    beyond = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
+    extend = beyond[bool(one.values.min() < low), bool(one.values.max() > high)]
+    figure.colorbar(image, ax=axes, label=one.unit, extend=extend, shrink=0.9)
+    return figure
