@@ -28,7 +28,7 @@ from . import runtime
 from .gaussian import DTYPES
 from .orbital_points import CELL, split_position
 
-_LANES = 16
+_LANES = 8
 """Charges that a CPU takes at once."""
 
 _BLOCKS_A_PART = 128
@@ -59,7 +59,7 @@ class ChargesOnDevice:
     n, parts : int
         Charges, or blocks of them on a CPU; and parts that they are summed up in.
     arrays : tuple
-        Whole cells, remainders with charges, and squares of the radii.
+        Places, charges, and squares of the radii.
     precision, device : str
         What they were prepared for.
     generation : int
@@ -94,7 +94,6 @@ def send_charges(
         Of the terms that are to be summed up, single or double; and the device.
     """
     real = np.float32 if precision == "single" else np.float64
-    cell, remainder = split_position(position)
     square = np.maximum(radius, _SMALLEST) ** 2
     n = len(charge)
     if device == "cpu":
@@ -102,10 +101,11 @@ def send_charges(
         # what fills up the last block repeats the last charge, as nothing
         place = np.minimum(np.arange(n * _LANES), len(charge) - 1)
         counts = np.arange(n * _LANES) < len(charge)
-        floats = np.column_stack([remainder[place], charge[place] * counts, square[place]])
-        arrays = (_lanes(cell[place], np.int32), _lanes(floats, real))
+        floats = np.column_stack([charge[place] * counts, square[place]])
+        arrays = (_lanes(position[place], np.float64), _lanes(floats, real))
         parts = -(-n // _BLOCKS_A_PART)
     else:
+        cell, remainder = split_position(position)
         arrays = (
             _on_device(cell, 3, ti.i32),
             _on_device(np.column_stack([remainder, charge]).astype(real), 4, DTYPES[precision]),
@@ -140,14 +140,14 @@ def potential_of_charges(points: np.ndarray, charges: ChargesOnDevice) -> np.nda
     for first in range(0, len(points), step):
         some = slice(first, min(first + step, len(points)))
         n = some.stop - some.start
-        cell, remainder = split_position(points[some])
-        remainder = np.ascontiguousarray(remainder, real)
         if charges.device == "cpu":
             partial = np.empty((charges.parts, n), wide)
-            kernels.sum_vectors(n, charges.n, charges.parts, cell, remainder, *charges.arrays, partial)
+            kernels.sum_vectors(n, charges.n, charges.parts, points[some].copy(), *charges.arrays, partial)
             ti.sync()
             values[some] = partial.sum(axis=0)
             continue
+        cell, remainder = split_position(points[some])
+        remainder = np.ascontiguousarray(remainder, real)
         rows, held = charges.parts, runtime.allocate((charges.parts, n), sums)
         kernels.sum_charges(n, charges.n, rows, cell, remainder, *charges.arrays, held)
         while rows > 1:
@@ -177,7 +177,7 @@ def _kernels(precision: str, device: str, sums: str) -> SimpleNamespace:
     lanes = vector(_LANES, real)
     I3, R3 = ti.types.ndarray(vector(3, ti.i32), 1), ti.types.ndarray(vector(3, real), 1)
     R4, R1, W2 = ti.types.ndarray(vector(4, real), 1), ti.types.ndarray(real, 1), ti.types.ndarray(wide, 2)
-    IL, RL = ti.types.ndarray(vector(_LANES, ti.i32), 2), ti.types.ndarray(lanes, 2)
+    P2, PL, RL = ti.types.ndarray(ti.f64, 2), ti.types.ndarray(vector(_LANES, ti.f64), 2), ti.types.ndarray(lanes, 2)
 
     @ti.func
     def term(square: ti.template(), smallest: ti.template()):
@@ -196,22 +196,20 @@ def _kernels(precision: str, device: str, sums: str) -> SimpleNamespace:
         n_points: ti.i32,
         n_blocks: ti.i32,
         parts: ti.i32,
-        cell: I3,  # (points) whole cells
-        remainder: R3,  # (points) bohr
-        whole: IL,  # (blocks, 3) whole cells
-        charge: RL,  # (blocks, 5) remainders (bohr), charges (e), squared radii (bohr^2)
+        point: P2,  # (points, 3) bohr
+        position: PL,  # (blocks, 3) bohr
+        charge: RL,  # (blocks, 2) charges (e), squared radii (bohr^2)
         out: W2,  # (parts, points)
     ):
         ti.loop_config(block_dim=64)
         for task in range(parts * n_points):
             part, i = task // n_points, task % n_points
-            here, rest = cell[i], remainder[i]
             total = lanes(0.0)
             for b in range(part * _BLOCKS_A_PART, ti.min((part + 1) * _BLOCKS_A_PART, n_blocks)):
-                x = ti.cast(whole[b, 0] - here[0], real) * real(CELL) + (charge[b, 0] - rest[0])
-                y = ti.cast(whole[b, 1] - here[1], real) * real(CELL) + (charge[b, 1] - rest[1])
-                z = ti.cast(whole[b, 2] - here[2], real) * real(CELL) + (charge[b, 2] - rest[2])
-                total += charge[b, 3] * term(x * x + y * y + z * z, charge[b, 4])
+                x = ti.cast(position[b, 0] - point[i, 0], real)
+                y = ti.cast(position[b, 1] - point[i, 1], real)
+                z = ti.cast(position[b, 2] - point[i, 2], real)
+                total += charge[b, 0] * term(x * x + y * y + z * z, charge[b, 1])
             out[part, i] = ti.cast(total, wide).sum()
 
     @ti.kernel

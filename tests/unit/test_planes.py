@@ -58,10 +58,10 @@ def test_as_a_surface(benzene):
 
 def test_ranges_and_levels():
     values = np.concatenate([np.linspace(0, 1, 99), [300.0]])
-    assert colour_range(values, None) == (0.0, 0.96)
+    assert colour_range(values, None) == (0.0, pytest.approx(0.96))
     assert colour_range(values, 2.0) == (0.0, 2.0)
-    both = np.concatenate([np.full(50, -0.05), np.full(50, 3.0)])
-    assert colour_range(both, None) == (-0.1, 0.1)
+    both = np.concatenate([np.full(50, -0.05), np.full(50, 2.0)])
+    assert colour_range(both, None) == pytest.approx((-0.1, 0.1))
     hardly = np.concatenate([[-0.001], np.full(99, 3.0)])
     assert colour_range(hardly, None) == (-3.0, 3.0)
     assert colour_range(np.zeros(5), None) == (0.0, 1.0)
@@ -82,7 +82,7 @@ def test_pictures(benzene, tmp_path, suffix):
 
         with Image.open(path) as picture:
             assert picture.size == (640, 480)
-            assert len(set(picture.convert("RGB").resize((64, 48)).getdata())) > 20
+            assert len(np.unique(np.asarray(picture.convert("RGB")).reshape(-1, 3), axis=0)) > 100
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
