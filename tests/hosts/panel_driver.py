@@ -115,6 +115,31 @@ def drive():
     wait(lambda: "benzene_mo13" in names())
     report["replaced"] = state.worker.process_id not in (None, first)
 
+    panel.field_edit.clear()
+    QTest.keyClicks(panel.field_edit, "density")
+    panel.iso_edit.clear()
+    QTest.keyClicks(panel.iso_edit, "0.002\r")
+    wait(lambda: not panel.auto_box.isChecked())
+    QTest.mouseClick(panel.show_button, Qt.LeftButton)
+    wait(lambda: "benzene_density" in names())
+    panel.second_box.setFocus()
+    while panel.second_box.currentText() != "esp":
+        QTest.keyClick(panel.second_box, Qt.Key_Down)
+    wait(lambda: "benzene_density_scale" in names())
+    before = state.shown["benzene_density"].isovalue
+    QTest.keyClick(panel.iso_slider, Qt.Key_PageUp)
+    wait(lambda: state.shown["benzene_density"].isovalue > before and panel.at_rest())
+    report["coloured after the slider"] = [
+        state.shown["benzene_density"].request.color_by,
+        panel.second_box.currentText(),
+    ]
+    if os.environ.get("PICTURE"):
+        QtWidgets.QApplication.primaryScreen().grabWindow(0).save(os.environ["PICTURE"] + "-esp.png")
+    cmd.do("orb_field benzene, density, 0.002, coarse")
+    wait(lambda: panel.second_box.currentText() == "two colours", 5)
+    wait(lambda: panel.at_rest())
+    report["scale left"] = [name for name in names() if name.endswith("_scale")]
+
     count = len(names())
     for row in range(5, 25):
         click(panel, row)

@@ -70,6 +70,8 @@ def test_the_stub_is_loaded_and_the_panel_works(tmp_path):
     assert report["cancel changed nothing"]
     assert "signal 9" in report["killed"]
     assert report["replaced"]
+    assert report["coloured after the slider"] == ["esp", "esp"]
+    assert report["scale left"] == []
     assert report["objects leaked"] == 0
     assert report["recent"] == [BENZENE]
     assert f"removed {stub}" in installed(tmp_path, "--uninstall")

@@ -603,7 +603,9 @@ def show(
     base = base or cmd.get_legal_name(object_name(shown.molecule, shown.request.field))
     adapter.put_drawing(cmd, base, instructions, shown.transparency, adapter.state_of_orbitals(cmd, shown.molecule))
     cmd.group(cmd.get_legal_name(f"{shown.molecule}_orb"), base)
-    if found.surface.colouring is not None:
+    if found.surface.colouring is None:
+        cmd.delete(f"{base}_scale")
+    else:
         adapter.put_scale(cmd, f"{base}_scale", found.surface.colouring)
         cmd.group(cmd.get_legal_name(f"{shown.molecule}_orb"), f"{base}_scale")
     shown_now = state_of(cmd).shown

@@ -46,6 +46,7 @@ _MAP_AT_ONCE = 500_000
 _LOW, _HIGH = 1e-4, 0.5
 _STEPS = 1000
 _RECENT = 10
+_TWO_COLOURS = "two colours"
 _PREFERENCES = "orbitile"
 
 
@@ -101,6 +102,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self._reading: tuple[Path, Future[Wavefunction]] | None = None
         self._drawn: _Drawn | None = None
         self._map_due: tuple[str, Sample] | None = None
+        self._followed: tuple[str, Request] | None = None
         self._share = 0.0
         self._molecule = ""
         self._wavefunction: Wavefunction | None = None
@@ -242,6 +244,11 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.negative_button = ColourButton(NEGATIVE, "Colour where the field is negative")
         for button in (self.positive_button, self.negative_button):
             button.changed.connect(self._restyle)
+        self.second_box = QtWidgets.QComboBox()
+        self.second_box.addItem(_TWO_COLOURS)
+        self.second_box.addItems([name for name, _ in field_names() if name.isalpha()])
+        self.second_box.setToolTip("Colour the surface by a second field: esp on density at 0.001, above all")
+        self.second_box.activated.connect(lambda: self._ask_again())
         self.transparency_slider = QtWidgets.QSlider(Qt.Horizontal)
         self.transparency_slider.setRange(0, 100)
         self.transparency_slider.setValue(35)
@@ -252,16 +259,10 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.export_button.clicked.connect(self._ask_export)
         form.addWidget(QtWidgets.QLabel("Colours"), 3, 0)
         form.addLayout(
-            _row(
-                self.positive_button,
-                self.negative_button,
-                QtWidgets.QLabel("Transparency"),
-                self.transparency_slider,
-                self.export_button,
-            ),
-            3,
-            1,
+            _row(self.positive_button, self.negative_button, QtWidgets.QLabel("or by"), self.second_box, None), 3, 1
         )
+        form.addWidget(QtWidgets.QLabel("Transparency"), 4, 0)
+        form.addLayout(_row(self.transparency_slider, self.export_button), 4, 1)
 
         self.status = QtWidgets.QLabel()
         self.status.setWordWrap(True)
@@ -412,17 +413,19 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             quality,
             isovalue,
             device=self.state.device,
+            color_by="" if self.second_box.currentText() == _TWO_COLOURS else self.second_box.currentText(),
             most_faces=_MOST_FACES,
             box=self.state.samples.last_box(path, quality),
         )
 
-    def _ask(self, field: str) -> None:
-        """Show a field: at once if it is in the cache, else when the worker has it."""
+    def _ask(self, field: str, typing: bool = False) -> None:
+        """Show a field: at once if it is in the cache, else when the worker has it. What is being typed stays."""
         self._withdraw()
         self._draft.stop()
         self._settle.stop()
         self._drawn = None
-        self.field_edit.setText(field)
+        if not typing:
+            self.field_edit.setText(field)
         request = self._request(field)
         current = self._current()
         base = "" if self.keep_box.isChecked() else current
@@ -445,7 +448,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
     def _ask_again(self) -> None:
         current = self._current()
         if current:
-            self._ask(self.state.shown[current].request.field)
+            self._ask(self.state.shown[current].request.field, self.field_edit.isModified())
 
     def _quality_chosen(self) -> None:
         self._ask_again()
@@ -635,8 +638,14 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
                     return
 
     def _follow(self) -> None:
-        """Show the isovalue of a surface that was changed at the prompt."""
+        """Show the isovalue and the second field of a surface that was changed at the prompt."""
         current = self._current()
+        if current and self._wanted is None and self._followed != (current, self.state.shown[current].request):
+            self._followed = (current, self.state.shown[current].request)
+            second = self._followed[1].color_by or _TWO_COLOURS
+            if self.second_box.findText(second) < 0:
+                self.second_box.addItem(second)
+            self.second_box.setCurrentText(second)
         if current and self._wanted is None and not self.iso_slider.isSliderDown() and not self._settle.isActive():
             isovalue = self.state.shown[current].isovalue
             if self._drawn is None and not self.iso_edit.hasFocus() and not math.isclose(isovalue, self._isovalue()):
@@ -711,12 +720,12 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.state.shown[base] = shown
 
     def _extract_exact(self) -> None:
-        """Extract from all points; where the lattice may be too small for a lower isovalue, compute a larger one."""
+        """Extract from all points; ask the worker where the lattice may be too small, or a second field colours it."""
         if self.iso_slider.isSliderDown():
             self._settle.start(_QUIET)
             return
         held = self._held()
-        if held is None or self._value < held[2].isovalue:
+        if held is None or self._value < held[2].isovalue or held[1].request.color_by:
             self._ask_again()
             return
         base, shown, found = held
