@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import gamma
 from typing import Any
 
 import numpy as np
@@ -198,6 +199,38 @@ def _reach(expansion: GaussianExpansion, limit: float) -> Reals:
         inside = above(middle)
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     return np.where(never, 0.0, high)
+
+
+def integrals(density: GaussianExpansion) -> tuple[float, Reals, Reals]:
+    r"""Integrals of a sum over space, alone, times r and times r r: a number, shape (3,), shape (3, 3).
+
+    From :math:`\int x^n e^{-p x^2} dx = \Gamma(\tfrac{n+1}{2}) / p^{(n+1)/2}` for even n.
+    """
+    zeroth, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
+    for degree in np.unique(density.degree).tolist():
+        some = density.chosen(density.degree == degree)
+        powers = np.array(polynomial_powers(degree))
+        terms = some.terms.reshape(-1, len(powers))
+        orders = np.arange(degree + 3)
+        even = np.array([gamma((n + 1) / 2) * (n % 2 == 0) for n in orders])
+        line = even / some.exponent[:, None] ** ((orders + 1) / 2)  # integral of each power of one coordinate
+        # by order of the moment: integrals of u^n, of x u^n and of x^2 u^n for x = P + u
+        lines = []
+        for axis in range(3):
+            at, p = powers[:, axis], some.centre[:, axis, None]
+            lines.append((
+                line[:, at], p * line[:, at] + line[:, at + 1],
+                p * p * line[:, at] + 2 * p * line[:, at + 1] + line[:, at + 2],
+            ))  # fmt: skip
+        for i in range(3):
+            for j in range(i, 3):
+                order = [int(n == i) + int(n == j) for n in range(3)]
+                second[i, j] += (terms * lines[0][order[0]] * lines[1][order[1]] * lines[2][order[2]]).sum()
+            order = [int(n == i) for n in range(3)]
+            first[i] += (terms * lines[0][order[0]] * lines[1][order[1]] * lines[2][order[2]]).sum()
+        zeroth += float((terms * lines[0][0] * lines[1][0] * lines[2][0]).sum())
+    second = np.triu(second) + np.triu(second, 1).T
+    return zeroth, first, second
 
 
 def value_at(expansion: GaussianExpansion, points: Reals) -> Reals:

@@ -106,6 +106,15 @@ def as_dictionary(wavefunction: Wavefunction) -> dict[str, Any]:
             )
         ],
         "orbitals": orbitals,
+        "excitations": [
+            {
+                "number": n,
+                "energy_eV": one.energy / electronvolt,
+                "oscillator_strength": one.strength if np.isfinite(one.strength) else None,
+                "label": one.label,
+            }
+            for n, one in enumerate(wavefunction.excitations, 1)
+        ],
     }
 
 
@@ -143,4 +152,9 @@ def as_text(wavefunction: Wavefunction, everything: bool = False) -> str:
             lines.append((row + f"  {marks.get(n, '')}").rstrip())
         if shown.stop < len(those):
             lines.append(f"{'...':>8}  ({len(those) - shown.stop} above; --all shows them)")
+    if wavefunction.excitations:
+        lines += ["", f"{'excited':>8}  {'energy / eV':>12}  {'strength':>10}  (fields transition:N, nto:N:hole)"]
+        for n, one in enumerate(wavefunction.excitations, 1):
+            strength = f"{one.strength:>10.4f}" if np.isfinite(one.strength) else f"{'-':>10}"
+            lines.append(f"{n:>8}  {one.energy / electronvolt:>12.3f}  {strength}  {one.label}".rstrip())
     return "\n".join(lines)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import gamma
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +16,7 @@ from numpy.typing import NDArray
 
 from .elements import ATOMIC_RADII, SYMBOLS
 from .errors import OrbitileError
-from .expansion import GaussianExpansion
-from .packing import polynomial_powers
+from .expansion import GaussianExpansion, integrals
 
 if TYPE_CHECKING:
     from .lattice import Lattice
@@ -59,32 +57,8 @@ def _with_nuclei(wavefunction: Wavefunction, zeroth: float, first: Reals, second
 
 
 def analytic_moments(wavefunction: Wavefunction, density: GaussianExpansion) -> Moments:
-    r"""Moments from :math:`\int x^n e^{-p x^2} dx = \Gamma(\tfrac{n+1}{2}) / p^{(n+1)/2}` for even n."""
-    zeroth, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
-    for degree in np.unique(density.degree).tolist():
-        some = density.chosen(density.degree == degree)
-        powers = np.array(polynomial_powers(degree))
-        terms = some.terms.reshape(-1, len(powers))
-        orders = np.arange(degree + 3)
-        even = np.array([gamma((n + 1) / 2) * (n % 2 == 0) for n in orders])
-        line = even / some.exponent[:, None] ** ((orders + 1) / 2)  # integral of each power of one coordinate
-        # by order of the moment: integrals of u^n, of x u^n and of x^2 u^n for x = P + u
-        lines = []
-        for axis in range(3):
-            at, p = powers[:, axis], some.centre[:, axis, None]
-            lines.append((
-                line[:, at], p * line[:, at] + line[:, at + 1],
-                p * p * line[:, at] + 2 * p * line[:, at + 1] + line[:, at + 2],
-            ))  # fmt: skip
-        for i in range(3):
-            for j in range(i, 3):
-                order = [int(n == i) + int(n == j) for n in range(3)]
-                second[i, j] += (terms * lines[0][order[0]] * lines[1][order[1]] * lines[2][order[2]]).sum()
-            order = [int(n == i) for n in range(3)]
-            first[i] += (terms * lines[0][order[0]] * lines[1][order[1]] * lines[2][order[2]]).sum()
-        zeroth += float((terms * lines[0][0] * lines[1][0] * lines[2][0]).sum())
-    second = np.triu(second) + np.triu(second, 1).T
-    return _with_nuclei(wavefunction, zeroth, first, second)
+    """Moments of the nuclei and of a density, without a lattice."""
+    return _with_nuclei(wavefunction, *integrals(density))
 
 
 def lattice_moments(wavefunction: Wavefunction, values: NDArray[np.floating], lattice: Lattice) -> Moments:

@@ -64,6 +64,26 @@ def density_products(
     return _products(_as_expansion(primitives, left), [(left * occupations, left)], tolerance)
 
 
+def transition_products(
+    wavefunction: Wavefunction, left: Reals, right: Reals, tolerance: float = TOLERANCE
+) -> GaussianExpansion:
+    r"""A sum of products of different orbitals, :math:`\sum_k l_k(r)\, r_k(r)`.
+
+    Parameters
+    ----------
+    wavefunction
+        Its atoms and basis set.
+    left, right : ndarray, shape (n_basis, n_products)
+        Coefficients of the two orbitals of each product.
+    tolerance
+        As for `density_products`.
+    """
+    primitives = merged_primitives(wavefunction)
+    first, second = (np.asarray(primitives.from_basis @ one) for one in (left, right))
+    # half of each order: pairs of primitives are visited once, and taken for both
+    return _products(_as_expansion(primitives, first), [(0.5 * first, second), (0.5 * second, first)], tolerance)
+
+
 def kinetic_products(
     wavefunction: Wavefunction, coefficients: Reals, occupations: Reals, tolerance: float = TOLERANCE
 ) -> GaussianExpansion:

@@ -121,6 +121,47 @@ class Orbitals:
 
 
 @dataclass(frozen=True, eq=False)
+class Excitation:
+    """An excited state as single excitations of the orbitals, normalised: the squares of all amplitudes add up to 1.
+
+    Attributes
+    ----------
+    source, target : ndarray of int, shape (n,)
+        Orbitals that an electron leaves and enters, from 0.
+    spins : ndarray of int, shape (n,)
+        Of both orbitals: 0 for alpha, or where both spins share the orbitals; 1 for beta.
+    amplitudes : ndarray, shape (n,)
+        As far as the program prints them. De-excitations, whose source is unoccupied, count with their sign.
+    energy : float
+        Above the ground state, in hartree.
+    strength : float
+        Oscillator strength; NaN where unknown.
+    label : str
+        Spin and symmetry, as in the file.
+    """
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    spins: NDArray[np.int64]
+    amplitudes: NDArray[np.float64]
+    energy: float
+    strength: float = float("nan")
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        n = len(self.amplitudes)
+        for name, dtype in (
+            ("source", np.int64),
+            ("target", np.int64),
+            ("spins", np.int64),
+            ("amplitudes", np.float64),
+        ):
+            object.__setattr__(self, name, _frozen(getattr(self, name), dtype, (n,), f"{name} of an excitation"))
+        if not np.all(np.isfinite(self.amplitudes)) or not np.isfinite(self.energy):
+            raise OrbitileError("amplitudes and energy of an excitation: expected finite numbers")
+
+
+@dataclass(frozen=True, eq=False)
 class Wavefunction:
     """Atoms, basis set and molecular orbitals.
 
@@ -144,6 +185,8 @@ class Wavefunction:
         All geometries that the calculation went through, in bohr; `positions` is one of them.
     density_matrix, spin_density_matrix : ndarray, shape (n_basis, n_basis)
         Density matrices beyond those of the orbitals (post-SCF), over the basis functions; empty where there are none.
+    excitations : tuple of Excitation
+        Excited states, in the order of the file.
     title, source, program : str
         Title in the file; path of the file; program and dialect as far as known, with repairs that were made.
     """
@@ -162,6 +205,7 @@ class Wavefunction:
     geometries: NDArray[np.float64] = field(default_factory=_nothing)
     density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
     spin_density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
+    excitations: tuple[Excitation, ...] = ()
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -192,6 +236,12 @@ class Wavefunction:
                     f"{name} orbitals: expected {self.n_basis} coefficients each, one per basis function, "
                     f"got {orbitals.coefficients.shape[0]}"
                 )
+        set_(self, "excitations", tuple(self.excitations))
+        for one in self.excitations:
+            for spin, n_orbitals in ((0, len(self.alpha)), (1, 0 if self.beta is None else len(self.beta))):
+                used = np.concatenate([one.source, one.target])[np.tile(one.spins == spin, 2)]
+                if used.size and not (used.min() >= 0 and used.max() < n_orbitals):
+                    raise OrbitileError(f"excitation: expected orbitals below {n_orbitals}, got {used.max() + 1}")
 
     @cached_property
     def cache(self) -> dict[Any, Any]:

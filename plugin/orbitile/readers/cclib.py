@@ -32,7 +32,7 @@ from ..conventions import (
 )
 from ..errors import ConventionError, FileError, OrbitileError
 from ..overlap import shell_overlap
-from ..wavefunction import Orbitals, Shell, Wavefunction
+from ..wavefunction import Excitation, Orbitals, Shell, Wavefunction
 
 DESCRIPTION = "logs of Gaussian, ORCA, GAMESS, NWChem, Psi4, Q-Chem and Molpro with basis set and coefficients"
 PATTERNS = ("*.log", "*.out", "*.output")
@@ -264,7 +264,40 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
         program="; ".join(remark for remark in remarks if remark),
         geometries=geometries,
         method="/".join(part for part in (method, str(metadata.get("basis_set", ""))) if part),
+        excitations=_excitations(data, kept) if not natural else (),
     )
+
+
+_WAVENUMBER = 4.556335252912e-6  # hartree per cm^-1, CODATA 2018
+
+
+def _excitations(data: Any, kept: list[NDArray[np.bool_]]) -> tuple[Excitation, ...]:
+    """Excited states; those with orbitals whose coefficients are not printed are left out."""
+    place = [np.where(chosen, np.cumsum(chosen) - 1, -1) for chosen in kept]
+    result = []
+    for n, transitions in enumerate(getattr(data, "etsecs", ())):
+        rows = [(s, t, spin, a) for (s, spin), (t, other), a in transitions if spin == other and spin < len(place)]
+        inside = all(0 <= s < len(place[spin]) and 0 <= t < len(place[spin]) for s, t, spin, _ in rows)
+        mapped = [(place[spin][s], place[spin][t], spin, a) for s, t, spin, a in rows] if inside else []
+        if not mapped or len(rows) < len(transitions) or min(min(row[:2]) for row in mapped) < 0:
+            continue
+        source, target, spins, amplitudes = (np.array(column) for column in zip(*mapped, strict=True))
+        norm = float(np.linalg.norm(amplitudes))
+        if norm == 0 or n >= len(getattr(data, "etenergies", ())):
+            continue
+        strengths, labels = getattr(data, "etoscs", ()), getattr(data, "etsyms", ())
+        result.append(
+            Excitation(
+                source,
+                target,
+                spins,
+                amplitudes / norm,
+                float(data.etenergies[n]) * _WAVENUMBER,
+                float(strengths[n]) if n < len(strengths) else float("nan"),
+                str(labels[n]) if n < len(labels) else "",
+            )
+        )
+    return tuple(result)
 
 
 def _missing(data: Any, program: Program, path: Path, what: str, remedy: str) -> FileError:
