@@ -37,7 +37,7 @@ GROUP = 16
 
 _DTYPES = {"single": (ti.f32, np.float32), "double": (ti.f64, np.float64)}
 
-_GPU_PARTS = {False: (64, 8), True: (512, 32)}
+_GPU_PARTS = {False: (64, 8), True: (512, 8)}
 """Parts of the plane and column lists on a GPU, and how many make a part of a brick list; with few rows, with many."""
 
 # Shares of the tolerance that the three steps of the screening may lose, and the share below which one row may go.

@@ -181,6 +181,17 @@ def reach(expansion: GaussianExpansion, limit: float) -> Reals:
     return radius
 
 
+def reaching(expansion: GaussianExpansion, limit: float) -> GaussianExpansion:
+    """The Gaussians that exceed a limit somewhere; kept with the expansion, and so the same object each time."""
+    if ("reaching", limit) not in expansion.cache:
+        some = expansion.chosen(reach(expansion, limit) > 0)
+        some.terms.setflags(write=False)  # sent to a device once
+        some.cache["reach", limit] = reach(expansion, limit)[reach(expansion, limit) > 0]
+        expansion.cache["reaching", limit] = some
+    result: GaussianExpansion = expansion.cache["reaching", limit]
+    return result
+
+
 def _reach(expansion: GaussianExpansion, limit: float) -> Reals:
     bounds = radial_bounds(expansion)
     orders = np.arange(bounds.shape[1])

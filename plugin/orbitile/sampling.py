@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .expansion import GaussianExpansion, radial_bounds, reach
+from .expansion import GaussianExpansion, radial_bounds, reach, reaching
 from .lattice import Lattice
 from .packing import rotate_terms
 
@@ -17,6 +17,9 @@ _MANY = 4096
 """Gaussians from which on a CPU deals with few planes at a time, each with the Gaussians that reach it."""
 
 _PLANES = 32
+
+_MOST = 0.9
+"""Where more than this share of the Gaussians reaches the planes, all are taken: screening deals with the rest."""
 
 
 def on_slabs(
@@ -39,6 +42,10 @@ def on_slabs(
         return None
     from taichi_kernels.orbital_lattice import layout, orbital_on_lattice
 
+    many = len(expansion) > _MANY
+    limit = tolerance / (2 * len(expansion))
+    if many:
+        expansion = reaching(expansion, limit)
     frame = lattice.axes / lattice.spacings[:, None]
     local = GaussianExpansion(
         expansion.centre - lattice.origin,
@@ -51,8 +58,7 @@ def on_slabs(
         terms = rotate_terms(local.terms, local.degree, frame)
         local = GaussianExpansion(local.centre @ frame.T, local.exponent, local.degree, local.first_term, terms)
     hx, hy, hz = lattice.spacings.tolist()
-    many = len(local) > _MANY
-    radius = reach(expansion, tolerance / (2 * len(local))) if many else None
+    radius = reach(expansion, limit) if many else None
     inside = tolerance / 2 if many else tolerance
     plane = lattice.shape[1:]
 
@@ -65,7 +71,9 @@ def on_slabs(
                 low = np.array([first * hx, 0.0, 0.0])
                 high = np.array([(last - 1) * hx, (plane[0] - 1) * hy, (plane[1] - 1) * hz])
                 outside = np.maximum(np.maximum(low - local.centre, local.centre - high), 0.0)
-                chosen = local.chosen(np.einsum("nd,nd->n", outside, outside) < radius**2)
+                reached = np.einsum("nd,nd->n", outside, outside) < radius**2
+                if reached.mean() < _MOST:  # what is not copied need not be sent to a device again
+                    chosen = local.chosen(reached)
             part = out[first - start : last - start] if step < stop - start else out
             orbital_on_lattice(
                 layout(chosen.degree),
