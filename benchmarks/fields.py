@@ -1,4 +1,4 @@
-"""Densities and electrostatic potentials, beside PySCF: python benchmarks/fields.py FOLDER [--device cpu] [--peers]
+"""Densities and electrostatic potentials, beside peers: python benchmarks/fields.py FOLDER [--device cpu] [--peers]
 
 FOLDER holds thrb.molden and c60b.molden, as `benchmarks/make_molecules.py` writes them. Times are medians of repeated
 calls of the public functions, the error is the largest against double precision at random points.
@@ -59,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--peers", action="store_true", help="PySCF too, in this process")
+    parser.add_argument("--peers", action="store_true", help="PySCF and qc-gbasis too, in this process")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     device = options.device
@@ -113,7 +113,8 @@ def main() -> None:
             "farther than 0.2 bohr from nuclei",
         )
         if options.peers:
-            by_pyscf(options.folder / f"{file}.molden", system, where, exact, vertices, exact_potential)
+            for peer in (by_pyscf, by_gbasis):
+                peer(options.folder / f"{file}.molden", system, where, exact, vertices, exact_potential)
 
 
 def by_pyscf(path, system, where, exact, vertices, exact_potential) -> None:
@@ -136,6 +137,31 @@ def by_pyscf(path, system, where, exact, vertices, exact_potential) -> None:
     distances = np.linalg.norm(few[:, None] - mol.atom_coords(), axis=2)
     values = values + (mol.atom_charges() / distances).sum(axis=1)
     line(system, "PySCF int1e_grids", seconds, len(few), np.abs(values - exact_potential[: len(few)]).max())
+
+
+def by_gbasis(path, system, where, exact, vertices, exact_potential) -> None:
+    from gbasis.evals.density import evaluate_density
+    from gbasis.evals.electrostatic_potential import electrostatic_potential
+    from gbasis.wrappers import from_iodata
+    from iodata import load_one
+
+    data = load_one(str(path))
+    matrix, basis = (data.mo.coeffs * data.mo.occs) @ data.mo.coeffs.T, from_iodata(data)
+    few, fewer = (2000, 20) if len(matrix) < 500 else (500, 2)
+    seconds, values = once(lambda: evaluate_density(matrix, basis, where[:few]))
+    line(system, "qc-gbasis evaluate_density", seconds, few, np.abs(values - exact[:few]).max())
+    charges = np.asarray(data.atnums, float)
+    seconds, values = once(
+        lambda: electrostatic_potential(basis, matrix, vertices[:fewer], np.asarray(data.atcoords), charges)
+    )
+    error = np.abs(values - exact_potential[:fewer]).max()
+    line(system, "qc-gbasis electrostatic_potential", seconds, fewer, error)
+
+
+def once(function):
+    begin = time.perf_counter()
+    result = function()
+    return time.perf_counter() - begin, result
 
 
 if __name__ == "__main__":

@@ -14,16 +14,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .charges import charges_of_density as charges_of_density
+    from .charges import load_charges as load_charges
+    from .colouring import coloured as coloured
+    from .colouring import extrema as extrema
     from .errors import OrbitileError as OrbitileError
     from .evaluation import compute as compute
     from .evaluation import compute_on_device as compute_on_device
     from .evaluation import default_isovalue as default_isovalue
     from .evaluation import enclosing_lattice as enclosing_lattice
     from .evaluation import evaluate as evaluate
+    from .evaluation import potential_of_charges as potential_of_charges
     from .exporters import save as save
     from .fields import field_names as field_names
     from .lattice import Lattice as Lattice
     from .overlap import overlap_matrix as overlap_matrix
+    from .planes import draw_slice as draw_slice
+    from .planes import plane_through as plane_through
+    from .planes import slice_field as slice_field
     from .readers import load as load
     from .readers import load_volumes as load_volumes
     from .renderer import render as render
@@ -39,25 +47,33 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Lattice": "lattice",
-    "OrbitileError": "errors",
     "Orbitals": "wavefunction",
+    "OrbitileError": "errors",
     "Shell": "wavefunction",
     "Surface": "surface",
     "Volume": "volume",
     "Wavefunction": "wavefunction",
+    "charges_of_density": "charges",
+    "coloured": "colouring",
     "compute": "evaluation",
     "compute_on_device": "evaluation",
     "default_isovalue": "evaluation",
+    "draw_slice": "planes",
     "enclosing_isovalue": "surface",
     "enclosing_lattice": "evaluation",
     "evaluate": "evaluation",
+    "extrema": "colouring",
     "field_names": "fields",
     "isosurface": "surface",
     "load": "readers",
+    "load_charges": "charges",
     "load_volumes": "readers",
     "overlap_matrix": "overlap",
+    "plane_through": "planes",
+    "potential_of_charges": "evaluation",
     "render": "renderer",
     "save": "exporters",
+    "slice_field": "planes",
 }
 
 __all__ = [*_HOME, "__version__"]  # noqa: PLE0604 - the names are strings

@@ -19,7 +19,8 @@ _MANY = 4096
 _PLANES = 32
 
 _MOST = 0.9
-"""Where more than this share of the Gaussians reaches the planes, all are taken: screening deals with the rest."""
+"""Where more than this share of the Gaussians reaches the planes, a device is given all, which it may have already:
+screening deals with the rest."""
 
 
 def on_slabs(
@@ -72,7 +73,7 @@ def on_slabs(
                 high = np.array([(last - 1) * hx, (plane[0] - 1) * hy, (plane[1] - 1) * hz])
                 outside = np.maximum(np.maximum(low - local.centre, local.centre - high), 0.0)
                 reached = np.einsum("nd,nd->n", outside, outside) < radius**2
-                if reached.mean() < _MOST:  # what is not copied need not be sent to a device again
+                if isinstance(out, np.ndarray) or reached.mean() < _MOST:
                     chosen = local.chosen(reached)
             part = out[first - start : last - start] if step < stop - start else out
             orbital_on_lattice(
