@@ -154,6 +154,22 @@ def test_signed_density_by_the_eigenvalues(benzene):
     assert values[clear] == pytest.approx((np.sign(middle) * rho)[clear])
 
 
+def test_components_of_gradient_and_hessian(benzene):
+    points = points_near(benzene)[::7]
+    step = 1e-4
+
+    def value(field, at):
+        return ob.evaluate(benzene, field, at, device="cpu", precision="double")
+
+    vectors = [value(f"gradient:{axis}", points) for axis in "xyz"]
+    assert np.linalg.norm(vectors, axis=0) == pytest.approx(value("gradient", points), rel=1e-9, abs=1e-10)
+    trace = sum(value(f"hessian:{axis}{axis}", points) for axis in "xyz")
+    assert trace == pytest.approx(value("laplacian", points), rel=1e-8, abs=1e-8)
+    shift = step * np.array([0.0, 1.0, 0.0])
+    slope = (value("gradient:x", points + shift) - value("gradient:x", points - shift)) / (2 * step)
+    assert value("hessian:yx", points) == pytest.approx(slope, rel=1e-4, abs=1e-5)
+
+
 def test_the_difference_of_a_calculation_and_itself_is_nothing(benzene):
     points = points_near(benzene)[::5]
     values = ob.evaluate(benzene, f"difference:{benzene.source}", points, device="cpu", precision="double")

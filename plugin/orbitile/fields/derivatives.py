@@ -15,10 +15,15 @@ from .density import density_of, occupied
 
 NAMES = (
     ("gradient", "magnitude of the gradient of the density"),
+    ("gradient:x", "one component of it (or :y, :z)"),
+    ("hessian:xy", "one second derivative of the density"),
     ("laplacian", "Laplacian of the density"),
     ("kinetic", "kinetic energy density G, positive definite"),
     ("kinetic:k", "kinetic energy density K = G less a quarter of the Laplacian"),
 )
+
+
+_PAIRS = ("xx", "yy", "zz", "xy", "xz", "yz")
 
 
 def gradient_of(wavefunction: Wavefunction, which: str = "total") -> tuple[GaussianExpansion, ...]:
@@ -76,6 +81,13 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
         parts = gradient_of(wavefunction)
         steepest = concatenated(list(parts))
         return SumField(parts, "gradient of the density", "e bohr^-4", 0.1, steepest, atoms, combine=norm)
+    family, _, axes = wanted.partition(":")
+    if family == "gradient" and axes in ("x", "y", "z"):
+        expansion = gradient_of(wavefunction)["xyz".index(axes)]
+        return SumField((expansion,), f"gradient of the density along {axes}", "e bohr^-4", 0.1, expansion, atoms)
+    if family == "hessian" and (pair := "".join(sorted(axes))) in _PAIRS:
+        expansion = hessian_of(wavefunction)[_PAIRS.index(pair)]
+        return SumField((expansion,), f"second derivative {pair} of the density", "e bohr^-5", 0.3, expansion, atoms)
     if wanted == "laplacian":
         expansion = laplacian_of(wavefunction)
         return SumField((expansion,), "Laplacian of the density", "e bohr^-5", 0.3, expansion, atoms)
