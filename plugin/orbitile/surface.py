@@ -216,10 +216,18 @@ def _one_phase(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]] | None:
     """Surface around where `values > isovalue`: vertices less the origin, faces, normals; None if there is none."""
     measure = importlib.import_module("skimage.measure")  # imported here because it takes half a second
-    try:
-        indices, faces, _, _ = measure.marching_cubes(values, isovalue)
-    except (RuntimeError, ValueError):  # the isovalue lies between the extremum and its float32 rounding
+    crossed = _crossed_cells(values > isovalue)
+    box = [_extent(np.asarray(crossed.any(axis=tuple(a for a in range(3) if a != axis)))) for axis in range(3)]
+    if any(stop == start for start, stop in box):  # the isovalue lies between the extremum and its float32 rounding
         return None
+    inside = tuple(slice(start, stop + 1) for start, stop in box)
+    mask = np.zeros(tuple(stop - start + 1 for start, stop in box), bool)
+    mask[1:, 1:, 1:] = crossed[tuple(slice(start, stop) for start, stop in box)]
+    try:
+        indices, faces, _, _ = measure.marching_cubes(values[inside], isovalue, mask=mask)
+    except (RuntimeError, ValueError):  # values that equal the isovalue, and no surface between them
+        return None
+    indices += np.array([start for start, _ in box], np.float32)
     indices, faces = _merge_at_lattice_points(indices, faces)
     if len(faces) == 0:
         return None
@@ -229,6 +237,22 @@ def _one_phase(
     normals = -_index_gradient(values, indices) @ np.linalg.inv(axes).T
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), np.finfo(np.float64).tiny)
     return indices.astype(np.float64) @ axes, faces, normals
+
+
+def _crossed_cells(above: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Cells with corners on both sides: scikit-image is to look at those only; the others take most of its time."""
+    every, some = above, above
+    for axis in range(3):
+        n = above.shape[axis]
+        first, second = (tuple(s if a == axis else slice(None) for a in range(3)) for s in (slice(n - 1), slice(1, n)))
+        every, some = every[first] & every[second], some[first] | some[second]
+    return some & ~every
+
+
+def _extent(present: NDArray[np.bool_]) -> tuple[int, int]:
+    """Where the True entries begin, and behind the last one."""
+    (places,) = np.nonzero(present)
+    return (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
 
 
 def _merge_at_lattice_points(
@@ -260,15 +284,16 @@ def _index_gradient(values: NDArray[np.float32], indices: NDArray[np.float32]) -
     low = np.floor(indices).astype(np.intp)
     high = np.ceil(indices).astype(np.intp)
     weight = (indices - low).max(axis=1).astype(np.float64)  # a vertex is off the lattice along one axis at most
+    flat = np.ascontiguousarray(values).reshape(-1)
+    strides = (values.shape[1] * values.shape[2], values.shape[2], 1)
     gradient = np.empty(indices.shape)
     for axis in range(3):
         ends = []
         for node in (low, high):
-            before, after = node.copy(), node.copy()
-            before[:, axis] = np.maximum(node[:, axis] - 1, 0)
-            after[:, axis] = np.minimum(node[:, axis] + 1, values.shape[axis] - 1)
-            step = after[:, axis] - before[:, axis]
-            ends.append((values[tuple(after.T)].astype(np.float64) - values[tuple(before.T)]) / step)
+            place, along = node @ strides, node[:, axis]
+            before, after = along > 0, along < values.shape[axis] - 1
+            rise = flat[place + after * strides[axis]] - flat[place - before * strides[axis]]
+            ends.append(rise / (before.astype(np.float32) + after))
         gradient[:, axis] = (1 - weight) * ends[0] + weight * ends[1]
     return gradient
 

@@ -2,10 +2,18 @@
 
 import numpy as np
 import pytest
+from skimage.measure import marching_cubes
 
 from orbitile.errors import LatticeError, OrbitileError
 from orbitile.lattice import Lattice
-from orbitile.surface import IsovalueError, Surface, enclosing_isovalue, isosurface, lobe
+from orbitile.surface import (
+    IsovalueError,
+    Surface,
+    _merge_at_lattice_points,
+    enclosing_isovalue,
+    isosurface,
+    lobe,
+)
 from orbitile.volume import Volume
 
 CENTRE = np.array([0.31, -0.22, 0.17])
@@ -172,3 +180,32 @@ def test_lobe_keeps_the_labels():
     assert isinstance(part, Surface)
     assert (part.isovalue, part.quantity, part.unit) == (surface.isovalue, surface.quantity, surface.unit)
     assert part.faces.max() == len(part.vertices) - 1
+
+
+@pytest.mark.parametrize("kind", ["smooth", "noise", "integers", "thin", "at the border"])
+def test_looking_at_crossed_cells_only_changes_nothing(kind):
+    """The whole lattice, searched by scikit-image, is the oracle: the same triangles in the same places."""
+    rng = np.random.default_rng(5)
+    shape = (17, 12, 21)
+    values = {
+        "smooth": lambda: np.sin(np.indices(shape) * 0.5).prod(axis=0),
+        "noise": lambda: rng.normal(size=shape),
+        "integers": lambda: rng.integers(-2, 3, shape),
+        "thin": lambda: np.where(np.indices(shape)[0] == 8, 1.0, 0.0),
+        "at the border": lambda: np.where(np.indices(shape)[2] > 19, 3.0, -3.0),
+    }[kind]().astype(np.float32)
+    for isovalue in (0.5, 1.0):
+        try:
+            found = isosurface(Volume(values, Lattice(np.zeros(3), np.eye(3), shape)), isovalue)
+        except IsovalueError:
+            assert not ((np.abs(values) > isovalue).any() and (np.abs(values) < isovalue).any())
+            continue
+        for phase in (1, -1):
+            part = lobe(found, phase)
+            if not (phase * values > isovalue).any():
+                assert len(part.faces) == 0
+                continue
+            vertices, faces, _, _ = marching_cubes(phase * values, isovalue)
+            vertices, faces = _merge_at_lattice_points(vertices, faces)
+            assert part.vertices == pytest.approx(vertices, abs=1e-6)
+            assert np.array_equal(part.faces, faces[:, ::-1])
