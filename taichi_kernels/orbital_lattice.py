@@ -32,12 +32,15 @@ from . import runtime
 from .gaussian import exponential
 
 BX, BY, BZ = BRICK = (8, 8, 16)
-GROUP = 16
-"""Bricks screened at once."""
+_GROUP = {"cpu": 16, "cuda": 1, "vulkan": 1}
+"""Bricks screened at once by a task: a vector of them on a CPU; a GPU wants tasks."""
+
+_WIDE = 2
+"""Neighbours along y that a thread of a GPU evaluates together: what it loads for one serves the other."""
 
 _DTYPES = {"single": (ti.f32, np.float32), "double": (ti.f64, np.float64)}
 
-_GPU_PARTS = {False: (64, 8), True: (512, 8)}
+_GPU_PARTS = {False: (128, 8), True: (1024, 16)}
 """Parts of the plane and column lists on a GPU, and how many make a part of a brick list; with few rows, with many."""
 
 # Shares of the tolerance that the three steps of the screening may lose, and the share below which one row may go.
@@ -145,7 +148,8 @@ def orbital_on_lattice(
     many = len(plan.rows).bit_length() > _MANY_ROWS
     space = _workspace(precision, many)
     bricks_x, bricks_y, bricks_z = tuple(-(-n // b) for n, b in zip(shape, BRICK, strict=True))
-    groups_y, groups_z = -(-bricks_y // GROUP), -(-bricks_z // GROUP)
+    group = _GROUP[device]
+    groups_y, groups_z = -(-bricks_y // group), -(-bricks_z // group)
     n_rows, n_tables, n_tables_x = len(plan.rows), int(plan.first_table[-1]), len(plan.tables_x)
 
     # Positions relative to the nearest point keep float32 tables exact to rounding wherever the molecule lies.
@@ -162,8 +166,8 @@ def orbital_on_lattice(
     y = space.vectors("y", (n_tables, bricks_y), BY)
     z = space.vectors("z", (n_tables, bricks_z), BZ)
     largest_x = space.reals("largest_x", (n_tables_x, bricks_x))
-    largest_y = space.vectors("largest_y", (n_tables, groups_y), GROUP)
-    largest_z = space.vectors("largest_z", (n_tables, groups_z), GROUP)
+    largest_y = space.vectors("largest_y", (n_tables, groups_y), group)
+    largest_z = space.vectors("largest_z", (n_tables, groups_z), group)
     top_y, top_z = space.reals("top_y", (n_tables,)), space.reals("top_z", (n_tables,))
     first_table = space.upload("first_table", plan.first_table, np.int32)
     k.tables_yz(
@@ -300,8 +304,9 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
     """The kernels for one precision of tables and sums, one device, and one precision of the result."""
     real = _DTYPES[precision][0]
     vector = ti.types.vector
-    V8, V16, G = vector(8, real), vector(16, real), vector(GROUP, real)
-    GI = vector(GROUP, ti.i32)
+    at_once, wide = _GROUP[device], _WIDE
+    V8, V16, G = vector(8, real), vector(16, real), vector(at_once, real)
+    GI = vector(at_once, ti.i32)
     I1 = ti.types.ndarray(ti.i32, 1)
     R1, R2 = (ti.types.ndarray(real, n) for n in (1, 2))
     Pairs, Rows = (ti.types.ndarray(vector(n, ti.i32), 1) for n in (2, 4))
@@ -340,7 +345,7 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
                 factor[s] = exp(-here[0] * distance[s] * distance[s])
             for t in range(first_table[p], first_table[p + 1]):
                 y[t, b] = factor
-                largest_y[t, b // GROUP][b % GROUP] = ti.abs(factor).max()
+                largest_y[t, b // at_once][b % at_once] = ti.abs(factor).max()
                 factor *= distance
         for task in range(n_primitives * bricks_z):
             p = task // bricks_z
@@ -353,16 +358,16 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
                 factor[s] = exp(-here[0] * distance[s] * distance[s])
             for t in range(first_table[p], first_table[p + 1]):
                 z[t, b] = factor
-                largest_z[t, b // GROUP][b % GROUP] = ti.abs(factor).max()
+                largest_z[t, b // at_once][b % at_once] = ti.abs(factor).max()
                 factor *= distance
         for t in range(first_table[n_primitives]):
             largest = ti.cast(0.0, real)
             for b in range(bricks_y):
-                largest = ti.max(largest, largest_y[t, b // GROUP][b % GROUP])
+                largest = ti.max(largest, largest_y[t, b // at_once][b % at_once])
             top_y[t] = largest
             largest = 0.0
             for b in range(bricks_z):
-                largest = ti.max(largest, largest_z[t, b // GROUP][b % GROUP])
+                largest = ti.max(largest, largest_z[t, b // at_once][b % at_once])
             top_z[t] = largest
 
     @ti.kernel
@@ -452,10 +457,10 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
         for i in range(2):
             needed[i] = 0
         for task in range(bricks_x * groups * parts):
-            part = task % parts
-            group = (task // parts) % groups
-            bx = task // (parts * groups)
-            first = group * GROUP
+            group = task % groups
+            part = (task // groups) % parts
+            bx = task // (groups * parts)
+            first = group * at_once
             lost = G(0.0)
             n = GI(0)
             plane = bx * parts + part
@@ -469,13 +474,13 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
                 keep = ti.abs(ti.cast((whole > limit) or (lost + whole > budget), ti.i32))
                 lost += ti.select(keep, 0.0, whole)
                 if keep.sum() != 0:
-                    for s in ti.static(range(GROUP)):
+                    for s in ti.static(range(at_once)):
                         if keep[s] != 0 and first + s < bricks_y and n[s] < capacity:
                             at = ((bx * bricks_y + first + s) * parts + part) * capacity + n[s]
                             column_rows[at] = r
                             column_size[at] = size[s]
                     n += keep
-            for s in ti.static(range(GROUP)):
+            for s in ti.static(range(at_once)):
                 if first + s < bricks_y:
                     column_count[(bx * bricks_y + first + s) * parts + part] = ti.min(n[s], capacity)
                     if n[s] > needed[0]:
@@ -503,10 +508,10 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
     ):
         ti.loop_config(block_dim=32)
         for task in range(n_columns * groups * parts):
-            part = task % parts
-            group = (task // parts) % groups
-            column = task // (parts * groups)
-            first = group * GROUP
+            group = task % groups
+            part = (task // groups) % parts
+            column = task // (groups * parts)
+            first = group * at_once
             lost = G(0.0)
             n = GI(0)
             for c in range(shared):
@@ -517,11 +522,11 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
                     keep = ti.abs(ti.cast((whole > limit) or (lost + whole > budget), ti.i32))
                     lost += ti.select(keep, 0.0, whole)
                     if keep.sum() != 0:
-                        for s in ti.static(range(GROUP)):
+                        for s in ti.static(range(at_once)):
                             if keep[s] != 0 and first + s < bricks_z and n[s] < capacity:
                                 brick_rows[((column * bricks_z + first + s) * parts + part) * capacity + n[s]] = r
                         n += keep
-            for s in ti.static(range(GROUP)):
+            for s in ti.static(range(at_once)):
                 if first + s < bricks_z:
                     brick_count[(column * bricks_z + first + s) * parts + part] = ti.min(n[s], capacity)
                     if n[s] > needed[1]:
@@ -611,28 +616,35 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
         brick_rows: I1,
         out: Result,  # (nx, ny, nz)
     ):
-        """For GPUs: a block of threads is a brick, a thread one column of 16 points of it."""
+        """For GPUs: a thread evaluates some neighbouring columns of 16 points of a brick."""
         ti.loop_config(block_dim=64)
-        for thread in range(n_bricks * 64):
-            brick = thread // 64
-            lane = thread % 64
+        for thread in range(n_bricks * (64 // wide)):
+            brick = thread // (64 // wide)
+            lane = thread % (64 // wide)
+            s, m = lane // (8 // wide), lane % (8 // wide)
             bz = brick % bricks_z
             by = (brick // bricks_z) % bricks_y
             bx = brick // (bricks_z * bricks_y)
-            c = V16(0.0)
+            c = ti.Matrix.zero(real, wide, BZ)
             for part in range(brick * parts, (brick + 1) * parts):
                 for q in range(part * capacity, part * capacity + brick_count[part]):
                     row = rows[brick_rows[q]]
-                    a = ti.cast(0.0, real)
+                    a = vector(wide, real)(0.0)
                     for j in range(row[2]):
-                        a += x[row[1] + j, bx][lane // 8] * y[row[3] + j, by][lane % 8]
-                    c += a * z[row[0], bz]
-            i = bx * BX + lane // 8
-            j = by * BY + lane % 8
-            if i < nx and j < ny:
-                for k in ti.static(range(BZ)):
-                    if bz * BZ + k < nz:
-                        out[i, j, bz * BZ + k] = ti.cast(c[k], kept)
+                        along = x[row[1] + j, bx][s]
+                        for n in ti.static(range(wide)):
+                            a[n] += along * y[row[3] + j, by][m * wide + n]
+                    b = z[row[0], bz]
+                    for n in ti.static(range(wide)):
+                        for k in ti.static(range(BZ)):
+                            c[n, k] += a[n] * b[k]
+            i = bx * BX + s
+            for n in ti.static(range(wide)):
+                j = by * BY + m * wide + n
+                if i < nx and j < ny:
+                    for k in ti.static(range(BZ)):
+                        if bz * BZ + k < nz:
+                            out[i, j, bz * BZ + k] = ti.cast(c[n, k], kept)
 
     return SimpleNamespace(
         tables_yz=tables_yz,
