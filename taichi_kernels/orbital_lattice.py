@@ -23,7 +23,6 @@ scalar. That is why tables are arrays of vectors, and why screening looks at 16 
 
 from dataclasses import dataclass
 from functools import lru_cache
-from types import SimpleNamespace
 
 import numpy as np
 import taichi as ti
@@ -143,7 +142,7 @@ def orbital_on_lattice(
     """
     if start % BX:
         raise ValueError(f"start of a slab: expected a multiple of {BX}, got {start}")
-    k = _kernels(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single")
+    kernel = _kernel(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single")
     real = _DTYPES[precision][1]
     many = len(plan.rows).bit_length() > _MANY_ROWS
     space = _workspace(precision, many)
@@ -160,43 +159,6 @@ def orbital_on_lattice(
     primitives[:, 1:4] = nearest * step - centre
     primitives[:, 4:7] = nearest - [start, 0, 0]
 
-    rows = space.upload("rows", plan.rows, np.int32, 4)
-    primitive = space.upload("primitives", primitives, real, 8)
-    x = space.vectors("x", (n_tables_x, bricks_x), BX)
-    y = space.vectors("y", (n_tables, bricks_y), BY)
-    z = space.vectors("z", (n_tables, bricks_z), BZ)
-    largest_x = space.reals("largest_x", (n_tables_x, bricks_x))
-    largest_y = space.vectors("largest_y", (n_tables, groups_y), group)
-    largest_z = space.vectors("largest_z", (n_tables, groups_z), group)
-    top_y, top_z = space.reals("top_y", (n_tables,)), space.reals("top_z", (n_tables,))
-    first_table = space.upload("first_table", plan.first_table, np.int32)
-    k.tables_yz(
-        len(exponent),
-        bricks_y,
-        bricks_z,
-        step[1],
-        step[2],
-        primitive,
-        first_table,
-        y,
-        z,
-        largest_y,
-        largest_z,
-        top_y,
-        top_z,
-    )
-    k.tables_x(
-        len(exponent),
-        bricks_x,
-        step[0],
-        primitive,
-        space.upload("first_table_x", plan.first_table_x, np.int32),
-        space.upload("tables_x", plan.tables_x, np.int32, 2),
-        space.upload("terms", terms, real),
-        x,
-        largest_x,
-    )
-
     most, together = _GPU_PARTS[many]
     parts = 1 if device == "cpu" else min(most, -(-n_rows // 4))
     shared = 1 if device == "cpu" else min(together, parts)
@@ -204,31 +166,49 @@ def orbital_on_lattice(
     brick_parts = parts // shared
     n_columns, n_bricks = bricks_x * bricks_y, bricks_x * bricks_y * bricks_z
     limits = [
-        (tolerance * share / n, tolerance * share * part / n)
+        tolerance * share * factor / n
         for (share, part), n in zip(_SHARES, (parts, parts, brick_parts), strict=True)
+        for factor in (1.0, part)
     ]
     longest = -(-n_rows // parts)
-    plane_count = space.integers("plane_count", (bricks_x * parts,))
-    plane_rows = space.integers("plane_rows", (bricks_x * parts * longest,))
-    k.screen_planes(bricks_x, n_rows, parts, *limits[0], rows, largest_x, top_y, top_z, plane_count, plane_rows)
     while True:
         capacity, brick_capacity = space.capacity
         capacity, brick_capacity = min(capacity, longest), min(brick_capacity, longest * shared)
-        column_count = space.integers("column_count", (n_columns * parts,))
-        column_rows = space.integers("column_rows", (n_columns * parts * capacity,))
-        column_size = space.reals("column_size", (n_columns * parts * capacity,))
-        brick_count = space.integers("brick_count", (n_bricks * brick_parts,))
-        brick_rows = space.integers("brick_rows", (n_bricks * brick_parts * brick_capacity,))
-        needed = space.integers("needed", (2,))
-        k.screen_columns(
-            bricks_x, bricks_y, groups_y, parts, longest, capacity, *limits[1], rows, largest_x, largest_y, top_z,
-            plane_count, plane_rows, column_count, column_rows, column_size, needed,
-        )  # fmt: skip
-        k.screen_bricks(
-            n_columns, bricks_z, groups_z, brick_parts, shared, capacity, brick_capacity, *limits[2], rows, largest_z,
-            column_count, column_rows, column_size, brick_count, brick_rows, needed,
-        )  # fmt: skip
-        longest_column, longest_brick = k.read_needed(needed)
+        longest_column, longest_brick = kernel(
+            len(exponent),
+            n_rows,
+            *shape,
+            *spacing,
+            parts,
+            shared,
+            longest,
+            capacity,
+            brick_capacity,
+            *limits,
+            space.upload("rows", plan.rows, np.int32, 4),
+            space.upload("primitives", primitives, real, 8),
+            space.upload("first_table", plan.first_table, np.int32),
+            space.upload("first_table_x", plan.first_table_x, np.int32),
+            space.upload("tables_x", plan.tables_x, np.int32, 2),
+            space.upload("terms", terms, real),
+            space.vectors("x", (n_tables_x, bricks_x), BX),
+            space.vectors("y", (n_tables, bricks_y), BY),
+            space.vectors("z", (n_tables, bricks_z), BZ),
+            space.reals("largest_x", (n_tables_x, bricks_x)),
+            space.vectors("largest_y", (n_tables, groups_y), group),
+            space.vectors("largest_z", (n_tables, groups_z), group),
+            space.reals("top_y", (n_tables,)),
+            space.reals("top_z", (n_tables,)),
+            space.integers("plane_count", (bricks_x * parts,)),
+            space.integers("plane_rows", (bricks_x * parts * longest,)),
+            space.integers("column_count", (n_columns * parts,)),
+            space.integers("column_rows", (n_columns * parts * capacity,)),
+            space.reals("column_size", (n_columns * parts * capacity,)),
+            space.integers("brick_count", (n_bricks * brick_parts,)),
+            space.integers("brick_rows", (n_bricks * brick_parts * brick_capacity,)),
+            space.integers("needed", (2,)),
+            out,
+        )
         if longest_column <= capacity and longest_brick <= brick_capacity:
             break
         grown = [
@@ -236,11 +216,6 @@ def orbital_on_lattice(
             for have, n in zip(space.capacity, (longest_column, longest_brick), strict=True)
         ]
         space.capacity = grown[0], grown[1]
-
-    accumulate = k.accumulate_tiles if isinstance(out, np.ndarray) else k.accumulate_columns
-    accumulate(
-        n_bricks, *shape, bricks_y, bricks_z, brick_parts, brick_capacity, rows, x, y, z, brick_count, brick_rows, out
-    )
 
 
 class _Workspace:
@@ -300,11 +275,11 @@ def _workspace(precision: str, many: bool) -> _Workspace:
 
 
 @lru_cache
-def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
-    """The kernels for one precision of tables and sums, one device, and one precision of the result."""
+def _kernel(precision: str, device: str, result: str) -> object:
+    """The kernel for one precision of tables and sums, one device, and one precision of the result."""
     real = _DTYPES[precision][0]
     vector = ti.types.vector
-    at_once, wide = _GROUP[device], _WIDE
+    at_once, wide, on_cpu = _GROUP[device], _WIDE, device == "cpu"
     V8, V16, G = vector(8, real), vector(16, real), vector(at_once, real)
     GI = vector(at_once, ti.i32)
     I1 = ti.types.ndarray(ti.i32, 1)
@@ -319,21 +294,58 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
     exp = exponential(precision, device)
 
     @ti.kernel
-    def tables_yz(
+    def evaluate(
         n_primitives: ti.i32,
-        bricks_y: ti.i32,
-        bricks_z: ti.i32,
+        n_rows: ti.i32,
+        nx: ti.i32,
+        ny: ti.i32,
+        nz: ti.i32,
+        step_x: real,
         step_y: real,
         step_z: real,
+        parts: ti.i32,
+        shared: ti.i32,
+        longest: ti.i32,
+        column_capacity: ti.i32,
+        brick_capacity: ti.i32,
+        plane_budget: real,
+        plane_limit: real,
+        column_budget: real,
+        column_limit: real,
+        brick_budget: real,
+        brick_limit: real,
+        rows: Rows,
         primitive: Primitives,
         first_table: I1,  # (primitives + 1)
+        first_table_x: I1,  # (primitives + 1)
+        table: Pairs,  # (tables along x) first term, number of terms
+        terms: R1,  # polynomial coefficients
+        x: X,  # (tables, bricks_x) of 8
         y: X,  # (tables, bricks_y) of 8
         z: Z,  # (tables, bricks_z) of 16
+        largest_x: R2,  # (tables, bricks_x)
         largest_y: Largest,  # (tables, groups of bricks)
         largest_z: Largest,
         top_y: R1,  # (tables)
         top_z: R1,
-    ):
+        plane_count: I1,  # (bricks_x, parts)
+        plane_rows: I1,  # (bricks_x, parts, longest)
+        column_count: I1,  # (columns, parts)
+        column_rows: I1,  # (columns, parts, capacity) row
+        column_size: R1,  # the same: its largest magnitude in the column, without the factor along z
+        brick_count: I1,  # (bricks, parts)
+        brick_rows: I1,  # (bricks, parts, capacity) row
+        needed: I1,  # (2) longest part of a column list and of a brick list
+        out: Result,  # (nx, ny, nz)
+    ) -> vector(2, ti.i32):
+        """All steps as one kernel, its loops one after the other: launching costs more than most of them."""
+        bricks_x, bricks_y, bricks_z = (nx + BX - 1) // BX, (ny + BY - 1) // BY, (nz + BZ - 1) // BZ
+        groups_y, groups_z = (bricks_y + at_once - 1) // at_once, (bricks_z + at_once - 1) // at_once
+        brick_parts = parts // shared
+        n_columns = bricks_x * bricks_y
+        n_bricks = n_columns * bricks_z
+
+        # tables along y and z, and their largest magnitudes
         for task in range(n_primitives * bricks_y):
             p = task // bricks_y
             b = task % bricks_y
@@ -370,18 +382,7 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
                 largest = ti.max(largest, largest_z[t, b // at_once][b % at_once])
             top_z[t] = largest
 
-    @ti.kernel
-    def tables_x(
-        n_primitives: ti.i32,
-        bricks_x: ti.i32,
-        step_x: real,
-        primitive: Primitives,
-        first_table_x: I1,  # (primitives + 1)
-        table: Pairs,  # (tables) first term, number of terms
-        terms: R1,  # polynomial coefficients
-        x: X,  # (tables, bricks_x) of 8
-        largest_x: R2,  # (tables, bricks_x)
-    ):
+        # along x, with the polynomials
         for task in range(n_primitives * bricks_x):
             p = task // bricks_x
             b = task % bricks_x
@@ -400,21 +401,7 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
                 x[t, b] = value
                 largest_x[t, b] = ti.abs(value).max()
 
-    @ti.kernel
-    def screen_planes(
-        bricks_x: ti.i32,
-        n_rows: ti.i32,
-        parts: ti.i32,
-        budget: real,
-        limit: real,
-        rows: Rows,
-        largest_x: R2,
-        top_y: R1,
-        top_z: R1,
-        plane_count: I1,  # (bricks_x, parts)
-        plane_rows: I1,  # (bricks_x, parts, longest)
-    ):
-        longest = (n_rows + parts - 1) // parts
+        # rows of each plane of bricks
         for task in range(bricks_x * parts):
             bx = task // parts
             n = 0
@@ -426,40 +413,20 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
                 for j in range(row[2]):
                     size += largest_x[row[1] + j, bx] * top_y[row[3] + j]
                 size *= top_z[row[0]]
-                if size > limit or lost + size > budget:
+                if size > plane_limit or lost + size > plane_budget:
                     plane_rows[task * longest + n] = r
                     n += 1
                 else:
                     lost += size
             plane_count[task] = n
 
-    @ti.kernel
-    def screen_columns(
-        bricks_x: ti.i32,
-        bricks_y: ti.i32,
-        groups: ti.i32,
-        parts: ti.i32,
-        longest: ti.i32,
-        capacity: ti.i32,
-        budget: real,
-        limit: real,
-        rows: Rows,
-        largest_x: R2,
-        largest_y: Largest,
-        top_z: R1,
-        plane_count: I1,
-        plane_rows: I1,
-        column_count: I1,  # (columns, parts)
-        column_rows: I1,  # (columns, parts, capacity) row
-        column_size: R1,  # the same: its largest magnitude in the column, without the factor along z
-        needed: I1,  # (2) longest part of a column list and of a brick list
-    ):
+        # of each column
         for i in range(2):
             needed[i] = 0
-        for task in range(bricks_x * groups * parts):
-            group = task % groups
-            part = (task // groups) % parts
-            bx = task // (groups * parts)
+        for task in range(bricks_x * groups_y * parts):
+            group = task % groups_y
+            part = (task // groups_y) % parts
+            bx = task // (groups_y * parts)
             first = group * at_once
             lost = G(0.0)
             n = GI(0)
@@ -471,188 +438,126 @@ def _kernels(precision: str, device: str, result: str) -> SimpleNamespace:
                 for j in range(row[2]):
                     size += largest_x[row[1] + j, bx] * largest_y[row[3] + j, group]
                 whole = size * top_z[row[0]]
-                keep = ti.abs(ti.cast((whole > limit) or (lost + whole > budget), ti.i32))
+                keep = ti.abs(ti.cast((whole > column_limit) or (lost + whole > column_budget), ti.i32))
                 lost += ti.select(keep, 0.0, whole)
                 if keep.sum() != 0:
                     for s in ti.static(range(at_once)):
-                        if keep[s] != 0 and first + s < bricks_y and n[s] < capacity:
-                            at = ((bx * bricks_y + first + s) * parts + part) * capacity + n[s]
+                        if keep[s] != 0 and first + s < bricks_y and n[s] < column_capacity:
+                            at = ((bx * bricks_y + first + s) * parts + part) * column_capacity + n[s]
                             column_rows[at] = r
                             column_size[at] = size[s]
                     n += keep
             for s in ti.static(range(at_once)):
                 if first + s < bricks_y:
-                    column_count[(bx * bricks_y + first + s) * parts + part] = ti.min(n[s], capacity)
+                    column_count[(bx * bricks_y + first + s) * parts + part] = ti.min(n[s], column_capacity)
                     if n[s] > needed[0]:
                         ti.atomic_max(needed[0], n[s])
 
-    @ti.kernel
-    def screen_bricks(
-        n_columns: ti.i32,
-        bricks_z: ti.i32,
-        groups: ti.i32,
-        parts: ti.i32,
-        shared: ti.i32,
-        column_capacity: ti.i32,
-        capacity: ti.i32,
-        budget: real,
-        limit: real,
-        rows: Rows,
-        largest_z: Largest,
-        column_count: I1,
-        column_rows: I1,
-        column_size: R1,
-        brick_count: I1,  # (bricks, parts)
-        brick_rows: I1,  # (bricks, parts, capacity) row
-        needed: I1,
-    ):
+        # of each brick
         ti.loop_config(block_dim=32)
-        for task in range(n_columns * groups * parts):
-            group = task % groups
-            part = (task // groups) % parts
-            column = task // (groups * parts)
+        for task in range(n_columns * groups_z * brick_parts):
+            group = task % groups_z
+            part = (task // groups_z) % brick_parts
+            column = task // (groups_z * brick_parts)
             first = group * at_once
             lost = G(0.0)
             n = GI(0)
             for c in range(shared):
-                source = (column * parts + part) * shared + c
+                source = (column * brick_parts + part) * shared + c
                 for q in range(source * column_capacity, source * column_capacity + column_count[source]):
                     r = column_rows[q]
                     whole = column_size[q] * largest_z[rows[r][0], group]
-                    keep = ti.abs(ti.cast((whole > limit) or (lost + whole > budget), ti.i32))
+                    keep = ti.abs(ti.cast((whole > brick_limit) or (lost + whole > brick_budget), ti.i32))
                     lost += ti.select(keep, 0.0, whole)
                     if keep.sum() != 0:
                         for s in ti.static(range(at_once)):
-                            if keep[s] != 0 and first + s < bricks_z and n[s] < capacity:
-                                brick_rows[((column * bricks_z + first + s) * parts + part) * capacity + n[s]] = r
+                            if keep[s] != 0 and first + s < bricks_z and n[s] < brick_capacity:
+                                brick_rows[
+                                    ((column * bricks_z + first + s) * brick_parts + part) * brick_capacity + n[s]
+                                ] = r
                         n += keep
             for s in ti.static(range(at_once)):
                 if first + s < bricks_z:
-                    brick_count[(column * bricks_z + first + s) * parts + part] = ti.min(n[s], capacity)
+                    brick_count[(column * bricks_z + first + s) * brick_parts + part] = ti.min(n[s], brick_capacity)
                     if n[s] > needed[1]:
                         ti.atomic_max(needed[1], n[s])
 
-    @ti.kernel
-    def read_needed(needed: I1) -> vector(2, ti.i32):
+        if ti.static(on_cpu):
+            # a task is a brick, its inner tile of 8 x 16 points stays in registers
+            ti.loop_config(block_dim=8)
+            for brick in range(n_bricks):
+                bz = brick % bricks_z
+                by = (brick // bricks_z) % bricks_y
+                bx = brick // (bricks_z * bricks_y)
+                j0 = by * BY
+                k0 = bz * BZ
+                whole = j0 + BY <= ny and k0 + BZ <= nz
+                for s in range(ti.min(BX, nx - bx * BX)):
+                    i = bx * BX + s
+                    c0 = V16(0.0)
+                    c1 = V16(0.0)
+                    c2 = V16(0.0)
+                    c3 = V16(0.0)
+                    c4 = V16(0.0)
+                    c5 = V16(0.0)
+                    c6 = V16(0.0)
+                    c7 = V16(0.0)
+                    for q in range(
+                        brick * brick_capacity, brick * brick_capacity + brick_count[brick]
+                    ):  # a CPU has one part
+                        row = rows[brick_rows[q]]
+                        a = x[row[1], bx][s] * y[row[3], by]
+                        for j in range(1, row[2]):
+                            a += x[row[1] + j, bx][s] * y[row[3] + j, by]
+                        b = z[row[0], bz]
+                        c0 += a[0] * b
+                        c1 += a[1] * b
+                        c2 += a[2] * b
+                        c3 += a[3] * b
+                        c4 += a[4] * b
+                        c5 += a[5] * b
+                        c6 += a[6] * b
+                        c7 += a[7] * b
+                    if whole:
+                        for m, c in ti.static(enumerate((c0, c1, c2, c3, c4, c5, c6, c7))):
+                            for k in ti.static(range(BZ)):
+                                out[i, j0 + m, k0 + k] = ti.cast(c[k], kept)
+                    else:  # rare: a loop that is not unrolled, on a copy, so that c0 ... c7 stay in registers
+                        for m, c in ti.static(enumerate((c0, c1, c2, c3, c4, c5, c6, c7))):
+                            if j0 + m < ny:
+                                copy = c
+                                for k in range(ti.min(BZ, nz - k0)):
+                                    out[i, j0 + m, k0 + k] = ti.cast(copy[k], kept)
+        else:
+            # a thread evaluates some neighbouring columns of 16 points of a brick
+            ti.loop_config(block_dim=64)
+            for thread in range(n_bricks * (64 // wide)):
+                brick = thread // (64 // wide)
+                lane = thread % (64 // wide)
+                s, m = lane // (8 // wide), lane % (8 // wide)
+                bz = brick % bricks_z
+                by = (brick // bricks_z) % bricks_y
+                bx = brick // (bricks_z * bricks_y)
+                c = ti.Matrix.zero(real, wide, BZ)
+                for part in range(brick * brick_parts, (brick + 1) * brick_parts):
+                    for q in range(part * brick_capacity, part * brick_capacity + brick_count[part]):
+                        row = rows[brick_rows[q]]
+                        a = vector(wide, real)(0.0)
+                        for j in range(row[2]):
+                            along = x[row[1] + j, bx][s]
+                            for n in ti.static(range(wide)):
+                                a[n] += along * y[row[3] + j, by][m * wide + n]
+                        b = z[row[0], bz]
+                        for n in ti.static(range(wide)):
+                            for k in ti.static(range(BZ)):
+                                c[n, k] += a[n] * b[k]
+                i = bx * BX + s
+                for n in ti.static(range(wide)):
+                    j = by * BY + m * wide + n
+                    if i < nx and j < ny:
+                        for k in ti.static(range(BZ)):
+                            if bz * BZ + k < nz:
+                                out[i, j, bz * BZ + k] = ti.cast(c[n, k], kept)
         return ti.Vector([needed[0], needed[1]])
 
-    @ti.kernel
-    def accumulate_tiles(
-        n_bricks: ti.i32,
-        nx: ti.i32,
-        ny: ti.i32,
-        nz: ti.i32,
-        bricks_y: ti.i32,
-        bricks_z: ti.i32,
-        parts: ti.i32,
-        capacity: ti.i32,
-        rows: Rows,
-        x: X,
-        y: X,
-        z: Z,
-        brick_count: I1,
-        brick_rows: I1,
-        out: Result,  # (nx, ny, nz)
-    ):
-        """For CPUs: a task is a brick, its inner tile of 8 x 16 points stays in registers."""
-        ti.loop_config(block_dim=8)
-        for brick in range(n_bricks):
-            bz = brick % bricks_z
-            by = (brick // bricks_z) % bricks_y
-            bx = brick // (bricks_z * bricks_y)
-            j0 = by * BY
-            k0 = bz * BZ
-            whole = j0 + BY <= ny and k0 + BZ <= nz
-            for s in range(ti.min(BX, nx - bx * BX)):
-                i = bx * BX + s
-                c0 = V16(0.0)
-                c1 = V16(0.0)
-                c2 = V16(0.0)
-                c3 = V16(0.0)
-                c4 = V16(0.0)
-                c5 = V16(0.0)
-                c6 = V16(0.0)
-                c7 = V16(0.0)
-                for q in range(brick * capacity, brick * capacity + brick_count[brick]):  # a CPU has one part
-                    row = rows[brick_rows[q]]
-                    a = x[row[1], bx][s] * y[row[3], by]
-                    for j in range(1, row[2]):
-                        a += x[row[1] + j, bx][s] * y[row[3] + j, by]
-                    b = z[row[0], bz]
-                    c0 += a[0] * b
-                    c1 += a[1] * b
-                    c2 += a[2] * b
-                    c3 += a[3] * b
-                    c4 += a[4] * b
-                    c5 += a[5] * b
-                    c6 += a[6] * b
-                    c7 += a[7] * b
-                if whole:
-                    for m, c in ti.static(enumerate((c0, c1, c2, c3, c4, c5, c6, c7))):
-                        for k in ti.static(range(BZ)):
-                            out[i, j0 + m, k0 + k] = ti.cast(c[k], kept)
-                else:  # a loop that is not unrolled, on a copy: this branch is rare, and c0 ... c7 stay in registers
-                    for m, c in ti.static(enumerate((c0, c1, c2, c3, c4, c5, c6, c7))):
-                        if j0 + m < ny:
-                            copy = c
-                            for k in range(ti.min(BZ, nz - k0)):
-                                out[i, j0 + m, k0 + k] = ti.cast(copy[k], kept)
-
-    @ti.kernel
-    def accumulate_columns(
-        n_bricks: ti.i32,
-        nx: ti.i32,
-        ny: ti.i32,
-        nz: ti.i32,
-        bricks_y: ti.i32,
-        bricks_z: ti.i32,
-        parts: ti.i32,
-        capacity: ti.i32,
-        rows: Rows,
-        x: X,
-        y: X,
-        z: Z,
-        brick_count: I1,
-        brick_rows: I1,
-        out: Result,  # (nx, ny, nz)
-    ):
-        """For GPUs: a thread evaluates some neighbouring columns of 16 points of a brick."""
-        ti.loop_config(block_dim=64)
-        for thread in range(n_bricks * (64 // wide)):
-            brick = thread // (64 // wide)
-            lane = thread % (64 // wide)
-            s, m = lane // (8 // wide), lane % (8 // wide)
-            bz = brick % bricks_z
-            by = (brick // bricks_z) % bricks_y
-            bx = brick // (bricks_z * bricks_y)
-            c = ti.Matrix.zero(real, wide, BZ)
-            for part in range(brick * parts, (brick + 1) * parts):
-                for q in range(part * capacity, part * capacity + brick_count[part]):
-                    row = rows[brick_rows[q]]
-                    a = vector(wide, real)(0.0)
-                    for j in range(row[2]):
-                        along = x[row[1] + j, bx][s]
-                        for n in ti.static(range(wide)):
-                            a[n] += along * y[row[3] + j, by][m * wide + n]
-                    b = z[row[0], bz]
-                    for n in ti.static(range(wide)):
-                        for k in ti.static(range(BZ)):
-                            c[n, k] += a[n] * b[k]
-            i = bx * BX + s
-            for n in ti.static(range(wide)):
-                j = by * BY + m * wide + n
-                if i < nx and j < ny:
-                    for k in ti.static(range(BZ)):
-                        if bz * BZ + k < nz:
-                            out[i, j, bz * BZ + k] = ti.cast(c[n, k], kept)
-
-    return SimpleNamespace(
-        tables_yz=tables_yz,
-        tables_x=tables_x,
-        screen_planes=screen_planes,
-        screen_columns=screen_columns,
-        screen_bricks=screen_bricks,
-        read_needed=read_needed,
-        accumulate_tiles=accumulate_tiles,
-        accumulate_columns=accumulate_columns,
-    )
+    return evaluate
