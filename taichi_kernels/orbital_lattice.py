@@ -228,8 +228,9 @@ class _Workspace:
         self.capacity = (32, 32)
 
     def upload(self, name: str, values: np.ndarray, dtype: type, lanes: int = 0) -> "ti.Ndarray":
-        """Values on the device; arrays that never change (they are frozen) are sent once."""
-        if self._sources.get(name) is values:
+        """Values on the device. What is there already is not sent again: a transfer takes longer than a comparison."""
+        held = self._sources.get(name)
+        if held is not None and (held is values or np.array_equal(held, values)):
             return self._arrays[name]
         self._sources.pop(name, None)
         element = ti.i32 if dtype is np.int32 else self._real
@@ -237,8 +238,7 @@ class _Workspace:
         padded = np.zeros((array.shape[0], *values.shape[1:]), dtype)
         padded[: len(values)] = values
         array.from_numpy(padded)
-        if not values.flags.writeable:
-            self._sources[name] = values
+        self._sources[name] = values.copy() if values.flags.writeable else values
         return array
 
     def vectors(self, name: str, shape: tuple[int, ...], lanes: int) -> "ti.Ndarray":

@@ -153,6 +153,17 @@ def resolve(wavefunction: Wavefunction, name: str) -> Orbital | None:
     match = _NAME.fullmatch(name)
     if match is None:
         return None
+    # the same orbital is asked for again and again: its isovalue, its lattice, its values
+    if ("orbital", name) not in wavefunction.cache:
+        orbital = _found(wavefunction, name, match)
+        for key in [key for key in wavefunction.cache if key[0] == "orbital"]:
+            del wavefunction.cache[key]
+        wavefunction.cache["orbital", name] = orbital
+    kept: Orbital = wavefunction.cache["orbital", name]
+    return kept
+
+
+def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbital:
     frontier, shift, number, spin_letter = match.groups()
     spin: Spin = "beta" if (spin_letter or "a").startswith("b") else "alpha"
     orbitals = wavefunction.orbitals(spin)
