@@ -145,6 +145,7 @@ def potential_in_cells(
     whole, rest = split_position(points[cells.placed])
     rest = np.ascontiguousarray(rest, real)
     out = np.zeros(len(cells.placed), sums)
+    target = out.reshape(-1, lanes) if lanes > 1 else out
     cell = cells.of_slots(lanes)
     there = _in_lanes(whole, lanes), _in_lanes(rest, lanes)
     near = np.zeros(len(multipoles.moments), bool)
@@ -162,10 +163,11 @@ def potential_in_cells(
         )
         if one.degree <= _WRITTEN_OUT:
             kernel = _written_out(precision, device, sums is np.float64, one.degree)
-            kernel(len(cell), cell, first, listed, *there, *arrays, out.reshape(-1, lanes) if lanes > 1 else out)
+            runtime.launch(kernel, len(cell), cell, first, listed, *there, *arrays, target)
         else:
             kernel = _with_loops(precision, sums is np.float64)
-            kernel(
+            runtime.launch(
+                kernel,
                 len(out),
                 one.degree,
                 cells.of_slots(),
@@ -177,12 +179,12 @@ def potential_in_cells(
                 _recurrence(one.degree),
                 out,
             )
-        ti.sync()
     first, listed = _lists(rows, np.any(multipoles.moments != 0, axis=1))
     if len(listed):
         site_whole, site_rest = split_position(multipoles.site)
         kernel = _far(precision, device, sums is np.float64)
-        kernel(
+        runtime.launch(
+            kernel,
             len(cell),
             multipoles.order,
             cell,
@@ -192,9 +194,8 @@ def potential_in_cells(
             site_whole,
             np.ascontiguousarray(site_rest, real),
             np.ascontiguousarray(multipoles.moments, real),
-            out.reshape(-1, lanes) if lanes > 1 else out,
+            target,
         )
-        ti.sync()
     return cells.by_point(out).astype(np.float64, copy=False)
 
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import taichi as ti
 
+from . import runtime
 from .cells import sorted_into_cells
 from .gaussian import DTYPES, exponential
 from .orbital_points import CELL, split_position
@@ -90,8 +91,7 @@ def gaussians_at_points(
     low, high, position = ((array - origin).astype(np.float32) for array in (cells.low, cells.high, centre))
     radius = (reach + _ROUNDING).astype(np.float32)
     count = np.zeros(len(cells), np.int32)
-    kernels.count(len(cells), len(exponent), low, high, position, radius, count)
-    ti.sync()
+    runtime.launch(kernels.count, len(cells), len(exponent), low, high, position, radius, count)
     coefficients = np.ascontiguousarray(terms, real)
     result = np.zeros(len(cells.placed), real)
     ends = np.cumsum(count, dtype=np.int64)
@@ -102,11 +102,11 @@ def gaussians_at_points(
         first = np.concatenate([[0], ends[begin:end] - taken]).astype(np.int32)
         listed = np.zeros(max(int(first[-1]), 1), np.int32)
         boxes = low[begin:end].copy(), high[begin:end].copy()
-        kernels.fill(end - begin, len(exponent), *boxes, position, radius, first, listed)
-        ti.sync()  # NumPy arrays come back from the device when it is through
+        runtime.launch(kernels.fill, end - begin, len(exponent), *boxes, position, radius, first, listed)
         some = slice(int(cells.first_slot[begin]), int(cells.first_slot[end]))
         part = np.zeros(some.stop - some.start, real)
-        kernels.evaluate(
+        runtime.launch(
+            kernels.evaluate,
             len(part),
             np.ascontiguousarray(whole[some]),
             np.ascontiguousarray(remainder[some], real),
@@ -118,7 +118,6 @@ def gaussians_at_points(
             coefficients,
             part,
         )
-        ti.sync()
         result[some] = part
         begin = end
     return cells.by_point(result)

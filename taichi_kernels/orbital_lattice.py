@@ -256,7 +256,7 @@ class _Workspace:
         if held is None or tuple(held.shape)[1:] != shape[1:] or held.shape[0] < shape[0]:
             self._arrays.pop(name, None)
             longest = max(16, shape[0] + shape[0] // 4)
-            self._arrays[name] = ti.ndarray(element, (longest, *shape[1:]))
+            self._arrays[name] = runtime.array_of(element, (longest, *shape[1:]))
         return self._arrays[name]
 
 

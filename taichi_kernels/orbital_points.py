@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import taichi as ti
 
+from . import runtime
 from .gaussian import DTYPES, exponential
 
 CELL = 0.0625
@@ -72,7 +73,8 @@ def orbital_at_points(
     largest = np.maximum.reduceat(square, atom_first_shell)
     cell, remainder = split_position(points)
     atom_cell, atom_remainder = split_position(atom_position)
-    _kernel(precision, device).evaluate(
+    runtime.launch(
+        _kernel(precision, device).evaluate,
         len(points),
         len(atom_position),
         *(np.ascontiguousarray(a, np.int32) for a in (cell, atom_cell)),
@@ -86,7 +88,6 @@ def orbital_at_points(
         *(np.ascontiguousarray(a, real) for a in (exponent, contraction, coefficient, square, largest)),
         out,
     )
-    ti.sync()
     return out
 
 

@@ -142,14 +142,14 @@ def potential_of_charges(points: np.ndarray, charges: ChargesOnDevice) -> np.nda
         n = some.stop - some.start
         if charges.device == "cpu":
             partial = np.empty((charges.parts, n), wide)
-            kernels.sum_vectors(n, charges.n, charges.parts, points[some].copy(), *charges.arrays, partial)
-            ti.sync()
+            where = points[some].copy()
+            runtime.launch(kernels.sum_vectors, n, charges.n, charges.parts, where, *charges.arrays, partial)
             values[some] = partial.sum(axis=0)
             continue
         cell, remainder = split_position(points[some])
         remainder = np.ascontiguousarray(remainder, real)
         rows, held = charges.parts, runtime.allocate((charges.parts, n), sums)
-        kernels.sum_charges(n, charges.n, rows, cell, remainder, *charges.arrays, held)
+        runtime.launch(kernels.sum_charges, n, charges.n, rows, cell, remainder, *charges.arrays, held)
         while rows > 1:
             fewer = -(-rows // _FOLD)
             folded = runtime.allocate((fewer, n), sums)
@@ -165,7 +165,7 @@ def _lanes(array: np.ndarray, dtype: type) -> np.ndarray:
 
 
 def _on_device(array: np.ndarray, columns: int, dtype: object) -> object:
-    kept = ti.ndarray(ti.types.vector(columns, dtype) if columns else dtype, len(array))
+    kept = runtime.array_of(ti.types.vector(columns, dtype) if columns else dtype, len(array))
     kept.from_numpy(np.ascontiguousarray(array))
     return kept
 

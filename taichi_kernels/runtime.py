@@ -9,7 +9,8 @@ import ctypes.util
 import os
 import threading
 import warnings
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -190,6 +191,7 @@ def _initialise(name: str) -> str | None:
     settings = _settings()
     _state.generation += 1
     _state.device = None
+    _disown()
     try:
         with _quiet_stdout():
             ti.init(
@@ -341,7 +343,49 @@ def allocate(shape: tuple[int, ...], precision: str) -> object:
     """Uninitialised array on the device, for kernels to write to; has `to_numpy()`."""
     import taichi as ti
 
-    return ti.ndarray({"single": ti.f32, "double": ti.f64}[precision], shape)
+    return array_of({"single": ti.f32, "double": ti.f64}[precision], shape)
+
+
+def array_of(element: object, shape: "int | tuple[int, ...]") -> object:
+    """Uninitialised array on the device, of numbers or vectors of a Taichi type."""
+    import taichi as ti
+
+    array = ti.ndarray(element, shape)
+    _arrays.add(array)
+    return array
+
+
+_arrays: "weakref.WeakSet[object]" = weakref.WeakSet()
+
+
+def _disown() -> None:
+    """Part with the arrays of a program that ends.
+
+    It frees them itself. An array that dies later would have the new program free whatever is at its address by then.
+    """
+    for array in list(_arrays):
+        array.__class__ = _lost(type(array))  # type: ignore[assignment]
+    _arrays.clear()
+
+
+@lru_cache
+def _lost(kind: type) -> type:
+    """A class like another one, whose objects need not be freed, and have no values any more."""
+
+    def gone(self: object, *arguments: object, **keywords: object) -> None:
+        raise DeviceUnavailable("this array is lost: Taichi was started anew, for another device, since it was made")
+
+    return type(f"Lost{kind.__name__}", (kind,), {"__del__": lambda self: None, "to_numpy": gone, "from_numpy": gone})
+
+
+def launch(kernel: Callable[..., object], *arguments: object) -> None:
+    """Call a kernel that takes NumPy arrays, and wait for it.
+
+    Taichi writes arrays back when the device is through, and keeps no reference to them: what is made for the call
+    only has to live until then.
+    """
+    kernel(*arguments)
+    synchronise()
 
 
 def synchronise() -> None:

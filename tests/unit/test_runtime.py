@@ -118,3 +118,25 @@ def test_other_arguments_that_do_not_fit(benzene):
     with pytest.raises(ob.OrbitileError, match="wavefunction"):
         ob.compute("benzene.molden", "homo", lattice)
     assert ob.evaluate(benzene, "homo", np.zeros((0, 3))).shape == (0,)
+
+
+def test_arrays_of_a_program_that_ended_free_nothing_of_the_next():
+    """Each start of Taichi ends the program before; what dies later must leave the new arrays alone."""
+
+    def start():
+        runtime._state.device = None
+        return runtime.session("cpu")
+
+    with start():
+        held = [runtime.allocate((64, 64), "single") for _ in range(50)]
+    with start():
+        fresh = [runtime.allocate((64, 64), "single") for _ in range(50)]
+        for n, array in enumerate(fresh):
+            array.from_numpy(np.full((64, 64), n, np.float32))
+        with pytest.raises(runtime.DeviceUnavailable, match="lost"):
+            held[0].to_numpy()
+        held.clear()
+        more = [runtime.allocate((64, 64), "single") for _ in range(50)]
+        for array in more:
+            array.from_numpy(np.full((64, 64), -1, np.float32))
+        assert [float(array.to_numpy().max()) for array in fresh] == list(range(50))
