@@ -177,6 +177,8 @@ def orbital_on_lattice(
         longest_column, longest_brick = kernel(
             len(exponent),
             n_rows,
+            n_tables,
+            n_tables_x,
             *shape,
             *spacing,
             parts,
@@ -191,9 +193,9 @@ def orbital_on_lattice(
             space.upload("first_table_x", plan.first_table_x, np.int32),
             space.upload("tables_x", plan.tables_x, np.int32, 2),
             space.upload("terms", terms, real),
-            space.vectors("x", (n_tables_x, bricks_x), BX),
-            space.vectors("y", (n_tables, bricks_y), BY),
-            space.vectors("z", (n_tables, bricks_z), BZ),
+            space.vectors("x", (bricks_x * n_tables_x,), BX),
+            space.vectors("y", (bricks_y * n_tables,), BY),
+            space.vectors("z", (bricks_z * n_tables,), BZ),
             space.reals("largest_x", (n_tables_x, bricks_x)),
             space.vectors("largest_y", (n_tables, groups_y), group),
             space.vectors("largest_z", (n_tables, groups_z), group),
@@ -288,7 +290,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
     Primitives = ti.types.ndarray(
         vector(8, real), 1
     )  # exponent; nearest point less centre; index of that point; unused
-    X, Z, Largest = ti.types.ndarray(V8, 2), ti.types.ndarray(V16, 2), ti.types.ndarray(G, 2)
+    X, Z, Largest = ti.types.ndarray(V8, 1), ti.types.ndarray(V16, 1), ti.types.ndarray(G, 2)
     kept = _DTYPES[result][0]
     Result = ti.types.ndarray(kept, 3)
     exp = exponential(precision, device)
@@ -297,6 +299,8 @@ def _kernel(precision: str, device: str, result: str) -> object:
     def evaluate(
         n_primitives: ti.i32,
         n_rows: ti.i32,
+        n_tables: ti.i32,
+        n_tables_x: ti.i32,
         nx: ti.i32,
         ny: ti.i32,
         nz: ti.i32,
@@ -320,9 +324,9 @@ def _kernel(precision: str, device: str, result: str) -> object:
         first_table_x: I1,  # (primitives + 1)
         table: Pairs,  # (tables along x) first term, number of terms
         terms: R1,  # polynomial coefficients
-        x: X,  # (tables, bricks_x) of 8
-        y: X,  # (tables, bricks_y) of 8
-        z: Z,  # (tables, bricks_z) of 16
+        x: X,  # (bricks_x, tables) of 8: what a brick needs lies together
+        y: X,  # (bricks_y, tables) of 8
+        z: Z,  # (bricks_z, tables) of 16
         largest_x: R2,  # (tables, bricks_x)
         largest_y: Largest,  # (tables, groups of bricks)
         largest_z: Largest,
@@ -356,7 +360,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
                 distance[s] = here[2] + (ti.cast(b * BY + s, real) - here[5]) * step_y
                 factor[s] = exp(-here[0] * distance[s] * distance[s])
             for t in range(first_table[p], first_table[p + 1]):
-                y[t, b] = factor
+                y[b * n_tables + t] = factor
                 largest_y[t, b // at_once][b % at_once] = ti.abs(factor).max()
                 factor *= distance
         for task in range(n_primitives * bricks_z):
@@ -369,7 +373,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
                 distance[s] = here[3] + (ti.cast(b * BZ + s, real) - here[6]) * step_z
                 factor[s] = exp(-here[0] * distance[s] * distance[s])
             for t in range(first_table[p], first_table[p + 1]):
-                z[t, b] = factor
+                z[b * n_tables + t] = factor
                 largest_z[t, b // at_once][b % at_once] = ti.abs(factor).max()
                 factor *= distance
         for t in range(first_table[n_primitives]):
@@ -398,7 +402,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
                 for i in range(table[t][1]):
                     value = value * distance + terms[last - i]
                 value *= factor
-                x[t, b] = value
+                x[b * n_tables_x + t] = value
                 largest_x[t, b] = ti.abs(value).max()
 
         # rows of each plane of bricks
@@ -506,10 +510,10 @@ def _kernel(precision: str, device: str, result: str) -> object:
                         brick * brick_capacity, brick * brick_capacity + brick_count[brick]
                     ):  # a CPU has one part
                         row = rows[brick_rows[q]]
-                        a = x[row[1], bx][s] * y[row[3], by]
+                        a = x[bx * n_tables_x + row[1]][s] * y[by * n_tables + row[3]]
                         for j in range(1, row[2]):
-                            a += x[row[1] + j, bx][s] * y[row[3] + j, by]
-                        b = z[row[0], bz]
+                            a += x[bx * n_tables_x + row[1] + j][s] * y[by * n_tables + row[3] + j]
+                        b = z[bz * n_tables + row[0]]
                         c0 += a[0] * b
                         c1 += a[1] * b
                         c2 += a[2] * b
@@ -544,10 +548,10 @@ def _kernel(precision: str, device: str, result: str) -> object:
                         row = rows[brick_rows[q]]
                         a = vector(wide, real)(0.0)
                         for j in range(row[2]):
-                            along = x[row[1] + j, bx][s]
+                            along = x[bx * n_tables_x + row[1] + j][s]
                             for n in ti.static(range(wide)):
-                                a[n] += along * y[row[3] + j, by][m * wide + n]
-                        b = z[row[0], bz]
+                                a[n] += along * y[by * n_tables + row[3] + j][m * wide + n]
+                        b = z[bz * n_tables + row[0]]
                         for n in ti.static(range(wide)):
                             for k in ti.static(range(BZ)):
                                 c[n, k] += a[n] * b[k]
