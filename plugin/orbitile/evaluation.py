@@ -32,6 +32,8 @@ _MOST_POINTS = 1 << 29
 
 _RESERVE = 256 << 20
 """Bytes left to everything but the result."""
+_SMALL = 1 << 25
+"""Bytes of a result below which nobody asks how much memory there is: asking takes as long as a small orbital."""
 
 _FAINT = 2e-3
 """Isovalue of the box in which a default isovalue is looked for, in atomic units."""
@@ -310,6 +312,8 @@ def require_memory(lattice: Lattice, itemsize: int) -> None:
     LatticeError
         Says what would fit.
     """
+    if lattice.n_points * itemsize < _SMALL:
+        return
     needed = lattice.n_points * itemsize + _RESERVE
     available = available_memory()
     if available is None or needed <= available:
