@@ -282,6 +282,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
     real = _DTYPES[precision][0]
     vector = ti.types.vector
     at_once, wide, on_cpu = _GROUP[device], _WIDE, device == "cpu"
+    few = 1 if on_cpu else 64  # tasks that a thread of a CPU takes at once: there are few, and long ones
     V8, V16, G = vector(8, real), vector(16, real), vector(at_once, real)
     GI = vector(at_once, ti.i32)
     I1 = ti.types.ndarray(ti.i32, 1)
@@ -406,6 +407,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
                 largest_x[t, b] = ti.abs(value).max()
 
         # rows of each plane of bricks
+        ti.loop_config(block_dim=few)
         for task in range(bricks_x * parts):
             bx = task // parts
             n = 0
@@ -427,6 +429,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
         # of each column
         for i in range(2):
             needed[i] = 0
+        ti.loop_config(block_dim=few)
         for task in range(bricks_x * groups_y * parts):
             group = task % groups_y
             part = (task // groups_y) % parts
@@ -458,7 +461,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
                         ti.atomic_max(needed[0], n[s])
 
         # of each brick
-        ti.loop_config(block_dim=32)
+        ti.loop_config(block_dim=2 * few)
         for task in range(n_columns * groups_z * brick_parts):
             group = task % groups_z
             part = (task // groups_z) % brick_parts
