@@ -1,7 +1,7 @@
 """Variational Monte Carlo in the field of a charge grid: python benchmarks/quantum_monte_carlo.py [--device cuda]
 
 Two electrons of a hydrogen molecule walk above a benzene molecule, whose electrons are given as charge cells and
-nothing else: 268,782 of them, as in the seed of this kernel (seeds S3: fragments in the field of each other, on a GTX
+nothing else: 268,782 of them, as many as in published work on fragments in the field of each other (FMO-QMC on a GTX
 275). Every step moves all walkers by Metropolis' rule and evaluates the potential of the cells at the new places; the
 cells stay on the device. The walk does not depend on the potential, so the energies in single precision, in double
 precision and by NumPy belong to the same path, and their difference is the drift that precision causes.

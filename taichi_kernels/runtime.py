@@ -364,6 +364,7 @@ def _disown() -> None:
     It frees them itself. An array that dies later would have the new program free whatever is at its address by then.
     """
     for array in list(_arrays):
+        # an assignment that type checkers refuse; the finaliser is looked up in the class, so no other way stops it
         array.__class__ = _lost(type(array))  # type: ignore[assignment]
     _arrays.clear()
 

@@ -32,6 +32,7 @@ _MOST_POINTS = 1 << 29
 
 _RESERVE = 256 << 20
 """Bytes left to everything but the result."""
+
 _SMALL = 1 << 25
 """Bytes of a result below which nobody asks how much memory there is: asking takes as long as a small orbital."""
 

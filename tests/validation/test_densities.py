@@ -55,6 +55,7 @@ def references(path, points) -> dict[str, np.ndarray]:
 def test_density_gradient_laplacian_and_kinetic_energy(path):
     wavefunction = ob.load(path)
     if not np.any(wavefunction.alpha.occupations):
+        # some sample files hold a basis and orbitals only: there is no density to compare
         pytest.skip("no occupied orbitals in this file")
     points = points_near(wavefunction)[::3]
     for name, expected in references(path, points).items():
