@@ -359,6 +359,8 @@ def _flat(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
     from .planes import as_surface, plane_through, slice_field
     from .units import angstrom
 
+    if options.color_by is not None:
+        raise OrbitileError("--plane is coloured by FIELD itself; leave out --color-by")
     spacing = spacing_of(options.quality) / 2 if options.spacing is None else options.spacing * angstrom
     margin = {} if options.margin is None else {"margin": options.margin * angstrom}
     plane = plane_through(wavefunction, _atoms("--plane", options.plane), spacing=spacing, **margin)

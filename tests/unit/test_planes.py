@@ -134,3 +134,11 @@ def test_a_coloured_mesh_has_the_colours_of_the_second_field(benzene, tmp_path, 
     assert np.corrcoef(blue, np.clip(potential, -0.05, 0.05))[0, 1] > 0.9
     assert np.all(blue[potential > 0.02] > 0)
     assert np.all(blue[potential < -0.02] < 0)
+
+
+def test_a_plane_has_one_field(benzene, tmp_path, capsys):
+    output = tmp_path / "a.png"
+    arguments = ["render", benzene.source, "density", "--plane", "1,2,3", "--color-by", "esp", "-o", str(output)]
+    assert main(arguments) == 2
+    assert "leave out --color-by" in capsys.readouterr().err
+    assert not output.exists()

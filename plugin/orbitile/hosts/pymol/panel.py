@@ -393,7 +393,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         return f"mo:{level.index + 1}" + (f":{level.spin}" if beta else "")
 
     def _show_typed(self) -> None:
-        field = self.field_edit.text().strip().lower()
+        field = self.field_edit.text().strip()  # as typed: it may name a file
         if not field or self._wavefunction is None:
             return
         try:
