@@ -29,6 +29,7 @@ import taichi as ti
 
 from . import runtime
 from .gaussian import exponential
+from .workspace import Workspace
 
 BX, BY, BZ = BRICK = (8, 8, 16)
 _GROUP = {"cpu": 16, "cuda": 1, "vulkan": 1}
@@ -56,6 +57,9 @@ class Layout:
         For each row: its table along z, its first table along x, how many it has, its first table along y.
     tables_x : ndarray of int32, shape (n_tables_x, 2)
         For each table along x: first polynomial coefficient and number of coefficients.
+    products : ndarray of int32, shape (n_tables_x, 4)
+        The same, and where the factors along y and z that it is multiplied by begin: the number of the table times 2
+        (a GPU keeps tables in parts of 4 points along y) and times 16.
     first_table : ndarray of int32, shape (n_primitives + 1,)
         Range of tables of each primitive along y, and along z.
     first_table_x : ndarray of int32, shape (n_primitives + 1,)
@@ -64,6 +68,7 @@ class Layout:
 
     rows: np.ndarray
     tables_x: np.ndarray
+    products: np.ndarray
     first_table: np.ndarray
     first_table_x: np.ndarray
 
@@ -79,7 +84,7 @@ def _layout(degrees: bytes) -> Layout:
     first = np.concatenate([[0], np.cumsum(degree + 1)])
     first_x = np.concatenate([[0], np.cumsum((degree + 1) * (degree + 2) // 2)])
     first_term = np.concatenate([[0], np.cumsum((degree + 1) * (degree + 2) * (degree + 3) // 6)])
-    rows, tables_x = np.empty((first[-1], 4), np.int32), np.empty((first_x[-1], 2), np.int32)
+    rows, products = np.empty((first[-1], 4), np.int32), np.empty((first_x[-1], 4), np.int32)
     for d in np.unique(degree).tolist():
         which = np.flatnonzero(degree == d)[:, None]
         count = d + 1 - np.arange(d + 1)  # tables along x of each row
@@ -90,10 +95,14 @@ def _layout(degrees: bytes) -> Layout:
         rows[first[which] + np.arange(d + 1)] = block
         size = np.concatenate([np.arange(d - k + 1, 0, -1) for k in range(d + 1)])  # coefficients of each table
         terms = first_term[which] + np.cumsum(size) - size
-        tables_x[first_x[which] + np.arange(len(size))] = np.stack(np.broadcast_arrays(terms, size), axis=-1)
+        j = np.concatenate([np.arange(n) for n in count])
+        k = np.repeat(np.arange(d + 1), count)
+        products[first_x[which] + np.arange(len(size))] = np.stack(
+            np.broadcast_arrays(terms, size, (BX // 4) * (first[which] + j), BZ * (first[which] + k)), axis=-1
+        )
     # rows with equally many tables stand together, so that the branch on their number is predicted
     rows = rows[np.argsort(rows[:, 2], kind="stable")]
-    arrays = [rows, tables_x, first.astype(np.int32), first_x.astype(np.int32)]
+    arrays = [rows, products[:, :2].copy(), products, first.astype(np.int32), first_x.astype(np.int32)]
     for array in arrays:
         array.setflags(write=False)  # sent to the device once
     return Layout(*arrays)
@@ -142,15 +151,7 @@ def orbital_on_lattice(
     """
     if start % BX:
         raise ValueError(f"start of a slab: expected a multiple of {BX}, got {start}")
-    kernel = _kernel(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single")
     real = _DTYPES[precision][1]
-    many = len(plan.rows).bit_length() > _MANY_ROWS
-    space = _workspace(precision, many)
-    bricks_x, bricks_y, bricks_z = tuple(-(-n // b) for n, b in zip(shape, BRICK, strict=True))
-    group = _GROUP[device]
-    groups_y, groups_z = -(-bricks_y // group), -(-bricks_z // group)
-    n_rows, n_tables, n_tables_x = len(plan.rows), int(plan.first_table[-1]), len(plan.tables_x)
-
     # Positions relative to the nearest point keep float32 tables exact to rounding wherever the molecule lies.
     step = np.asarray(spacing)
     primitives = np.zeros((len(exponent), 8), real)
@@ -158,6 +159,22 @@ def orbital_on_lattice(
     primitives[:, 0] = exponent
     primitives[:, 1:4] = nearest * step - centre
     primitives[:, 4:7] = nearest - [start, 0, 0]
+
+    many = len(plan.rows).bit_length() > _MANY_ROWS
+    space = _workspace(precision, many)
+    if device != "cpu" and not many:
+        from . import orbital_lattice_gpu
+
+        basis = plan.first_table, plan.first_table_x, plan.products
+        orbital_lattice_gpu.evaluate(
+            space, *basis, primitives, terms, spacing, shape, tolerance, precision, device, out
+        )
+        return
+    kernel = _kernel(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single")
+    bricks_x, bricks_y, bricks_z = tuple(-(-n // b) for n, b in zip(shape, BRICK, strict=True))
+    group = _GROUP[device]
+    groups_y, groups_z = -(-bricks_y // group), -(-bricks_z // group)
+    n_rows, n_tables, n_tables_x = len(plan.rows), int(plan.first_table[-1]), len(plan.tables_x)
 
     most, together = _GPU_PARTS[many]
     parts = 1 if device == "cpu" else min(most, -(-n_rows // 4))
@@ -220,59 +237,17 @@ def orbital_on_lattice(
         space.capacity = grown[0], grown[1]
 
 
-class _Workspace:
-    """Arrays on the device, kept between calls and grown when needed; at most two sets a precision."""
-
-    def __init__(self, precision: str) -> None:
-        self._real = _DTYPES[precision][0]
-        self._arrays: dict[str, ti.Ndarray] = {}
-        self._sources: dict[str, np.ndarray] = {}
-        self.capacity = (32, 32)
-
-    def upload(self, name: str, values: np.ndarray, dtype: type, lanes: int = 0) -> "ti.Ndarray":
-        """Values on the device. What is there already is not sent again: a transfer takes longer than a comparison."""
-        held = self._sources.get(name)
-        if held is not None and (held is values or np.array_equal(held, values)):
-            return self._arrays[name]
-        self._sources.pop(name, None)
-        element = ti.i32 if dtype is np.int32 else self._real
-        array = self._array(name, ti.types.vector(lanes, element) if lanes else element, values.shape[:1])
-        padded = np.zeros((array.shape[0], *values.shape[1:]), dtype)
-        padded[: len(values)] = values
-        array.from_numpy(padded)
-        self._sources[name] = values.copy() if values.flags.writeable else values
-        return array
-
-    def vectors(self, name: str, shape: tuple[int, ...], lanes: int) -> "ti.Ndarray":
-        return self._array(name, ti.types.vector(lanes, self._real), shape)
-
-    def reals(self, name: str, shape: tuple[int, ...]) -> "ti.Ndarray":
-        return self._array(name, self._real, shape)
-
-    def integers(self, name: str, shape: tuple[int, ...]) -> "ti.Ndarray":
-        return self._array(name, ti.i32, shape)
-
-    def _array(self, name: str, element: object, shape: tuple[int, ...]) -> "ti.Ndarray":
-        """Array of the shape, or longer along its first axis: to make one costs more than to fill it."""
-        held = self._arrays.get(name)
-        if held is None or tuple(held.shape)[1:] != shape[1:] or held.shape[0] < shape[0]:
-            self._arrays.pop(name, None)
-            longest = max(16, shape[0] + shape[0] // 4)
-            self._arrays[name] = runtime.array_of(element, (longest, *shape[1:]))
-        return self._arrays[name]
-
-
 _MANY_ROWS = 13
 """Bits of a number of rows that is large: densities have lists, and so a workspace, of a size of their own."""
 
-_workspaces: dict[tuple[str, bool], tuple[int, _Workspace]] = {}
+_workspaces: dict[tuple[str, bool], tuple[int, Workspace]] = {}
 
 
-def _workspace(precision: str, many: bool) -> _Workspace:
+def _workspace(precision: str, many: bool) -> Workspace:
     generation = runtime.generation()
     held = _workspaces.get((precision, many))
     if held is None or held[0] != generation:
-        held = _workspaces[precision, many] = (generation, _Workspace(precision))
+        held = _workspaces[precision, many] = (generation, Workspace(precision))
     return held[1]
 
 
