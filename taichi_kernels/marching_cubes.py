@@ -25,9 +25,6 @@ from . import runtime
 MOST_POINTS = 1 << 26
 """Points of a lattice at most: the numbers of corners of triangles stay within 32 bits whatever the values."""
 
-_FACES = ((0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0), (0, 3, 2, 1), (4, 7, 6, 5))
-"""Corners of the faces of a cell in the order of the bits in `tests`, one after the other around each."""
-
 _TINY = 2.0**-52
 """Added to distances from the level before they are divided by."""
 
@@ -63,6 +60,7 @@ class Mesh(NamedTuple):
 def marching_cubes(
     values: "np.ndarray | ti.Ndarray",
     level: float,
+    faces: np.ndarray,
     tests: np.ndarray,
     interior: np.ndarray,
     tiling: np.ndarray,
@@ -79,7 +77,7 @@ def marching_cubes(
         2 points or more along each axis, `MOST_POINTS` at most.
     level
         Positive.
-    tests, interior, tiling, corners : ndarrays of int32
+    faces, tests, interior, tiling, corners : ndarrays of int32
         The cases of a cell: see `orbitile.cube_cases`.
     to_real : ndarray, shape (3, 3)
         Takes a gradient with respect to the index, as a column, to one in real space.
@@ -94,7 +92,7 @@ def marching_cubes(
     count, write = _kernels("double" if values.dtype in (np.float64, ti.f64) else "single", device)
     words = -(-nz // 32)
     held = _workspace()
-    tables = [held.constant(name, array) for name, array in zip(_TABLES, (tests, interior, tiling, corners), strict=True)]
+    tables = [held.constant(name, array) for name, array in zip(_TABLES, (faces, tests, interior, tiling, corners), strict=True)]
     common = [
         *shape,
         float(level),
@@ -113,15 +111,15 @@ def marching_cubes(
     if not np.isfinite(largest):
         largest, n, m = np.inf, 0, 0
     vertices, normals = np.empty((n, 3), np.float32), np.empty((n, 3), np.float32)
-    faces = np.empty((m, 3), np.int32)
+    triangles = np.empty((m, 3), np.int32)
     on_points = 0
     if m:
         rotation = ti.Matrix(np.asarray(to_real, np.float32).tolist())
-        on_points = write(*common, rotation, int(flip), vertices, normals, faces)
-    return Mesh(vertices, faces, normals, (n_first, m_first), on_points, smallest, largest)
+        on_points = write(*common, rotation, int(flip), vertices, normals, triangles)
+    return Mesh(vertices, triangles, normals, (n_first, m_first), on_points, smallest, largest)
 
 
-_TABLES = ("tests", "interior", "tiling", "corners")
+_TABLES = ("faces", "tests", "interior", "tiling", "corners")
 
 
 class _Workspace:
@@ -186,62 +184,76 @@ def _kernels(precision: str, device: str) -> tuple:
         return pattern
 
     @ti.func
-    def tiling_of(pattern, phase, i, j, k, level, values: ti.template(), tests: ti.template(), interior: ti.template(), tiling: ti.template()):
-        """Entry of `tiling` for a cell: the tests on its faces and inside."""
+    def corner(c, phase, i, j, k, level, values: ti.template()):
+        """Value at a corner of a cell, less the level."""
+        return above_level(phase, i + (c >> 2), j + ((c >> 1) & 1), k + ((c ^ (c >> 1)) & 1), level, values)
+
+    @ti.func
+    def tiling_of(
+        pattern,
+        phase,
+        i,
+        j,
+        k,
+        level,
+        values: ti.template(),
+        faces: ti.template(),
+        tests: ti.template(),
+        interior: ti.template(),
+        tiling: ti.template(),
+    ):
+        """Entry of `tiling` for a cell, found by the tests on its faces and inside."""
         entry = 64 * pattern
-        together = 0
+        joined = 0
         to_test = tests[pattern]
         if to_test != 0:
-            value = ti.Vector.zero(ti.f32, 8)
-            for c in ti.static(range(8)):
-                value[c] = corner(c, phase, i, j, k, level, values)
-            for face in ti.static(range(6)):
+            for face in range(6):
                 if (to_test >> face) & 1:
-                    # the saddle of the bilinear function on the face is above the level if the product of the values on
-                    # the diagonal above is the larger one; compared as it is, the cells on both sides find the same
-                    ac = value[_FACES[face][0]] * value[_FACES[face][2]]
-                    bd = value[_FACES[face][1]] * value[_FACES[face][3]]
-                    first_above = (pattern >> _FACES[face][0]) & 1
-                    entry += ti.cast((first_above != 0 and ac > bd) or (first_above == 0 and bd > ac), ti.i32) << face
+                    # the saddle of the bilinear function on a face is above the level if the product of the values on
+                    # the diagonal above is the larger one; compared like this, the cells on both sides find the same
+                    above, below = 1.0, 1.0
+                    for n in range(4):
+                        value = corner(faces[4 * face + n], phase, i, j, k, level, values)
+                        if (pattern >> faces[4 * face + n]) & 1:
+                            above *= value
+                        else:
+                            below *= value
+                    entry += ti.cast(above >= below, ti.i32) << face
             kind = interior[entry]
             if kind == 1:
-                together = joined_across_first_axis(value)
+                joined = joined_across_first_axis(phase, i, j, k, level, values)
             elif kind > 1:
-                together = joined_across_edge(kind - 2, phase, i, j, k, level, values)
-        return tiling[2 * entry + together]
+                joined = joined_across_edge(kind - 2, phase, i, j, k, level, values)
+        return tiling[2 * entry + joined]
 
     @ti.func
-    def corner(c: ti.template(), phase, i, j, k, level, values: ti.template()):
-        di, dj, dk = ti.static(c >> 2, (c >> 1) & 1, (c ^ (c >> 1)) & 1)
-        return above_level(phase, i + di, j + dj, k + dk, level, values)
+    def joined_across_first_axis(phase, i, j, k, level, values: ti.template()):
+        """Whether parts above the level are joined in a plane across the first axis.
 
-    @ti.func
-    def joined_across_first_axis(value):
-        """Whether parts above the level are joined in the plane across the first axis where its saddle is an extremum.
-
-        The product of the values on one diagonal less that on the other is a t^2 + b t + c at the share t of the edge.
+        The product of the values on one diagonal less that on the other is a t^2 + b t + c at the share t of the axis;
+        the plane is the one where that has its extremum.
         """
-        low, rise = ti.Vector.zero(ti.f32, 4), ti.Vector.zero(ti.f32, 4)
-        for c in ti.static(range(4)):
-            low[c] = value[c]
-            rise[c] = value[c + 4] - value[c]
+        low, rise = ti.Vector([0.0, 0.0, 0.0, 0.0]), ti.Vector([0.0, 0.0, 0.0, 0.0])
+        for c in range(4):
+            low[c] = corner(c, phase, i, j, k, level, values)
+            rise[c] = corner(c + 4, phase, i, j, k, level, values) - low[c]
         a = rise[0] * rise[2] - rise[1] * rise[3]
         b = low[2] * rise[0] + low[0] * rise[2] - low[1] * rise[3] - low[3] * rise[1]
-        # t = -b / 2a, between 0 and 1
-        end = ti.select(a < 0.0, -2.0 * a, 2.0 * a)
-        part = ti.select(a < 0.0, b, -b)
+        end = 2.0 * ti.abs(a)
+        part = ti.select(a < 0.0, b, -b)  # t = -b / 2a, between 0 and 1
         joined = 0
         if part >= 0.0 and part <= end:
-            at = low
-            if end > 0.0:
-                at = low + rise * (part / end)
-            first, second = at[0] >= 0.0 and at[2] >= 0.0, at[1] >= 0.0 and at[3] >= 0.0
-            if first and second:
+            at = low + rise * (part / ti.max(end, 1e-37))
+            first, second = at[0] * at[2], at[1] * at[3]
+            n = 0
+            for c in range(4):
+                n += ti.cast(at[c] >= 0.0, ti.i32)
+            if n > 2:
                 joined = 1
-            elif first:
-                joined = ti.cast(at[1] >= 0.0 or at[3] >= 0.0 or at[0] * at[2] > at[1] * at[3], ti.i32)
-            elif second:
-                joined = ti.cast(at[0] >= 0.0 or at[2] >= 0.0 or at[0] * at[2] < at[1] * at[3], ti.i32)
+            elif n == 2 and at[0] >= 0.0 and at[2] >= 0.0:
+                joined = ti.cast(first > second, ti.i32)
+            elif n == 2 and at[1] >= 0.0 and at[3] >= 0.0:
+                joined = ti.cast(first < second, ti.i32)
         return joined
 
     @ti.func
@@ -250,27 +262,23 @@ def _kernels(precision: str, device: str) -> tuple:
 
         They are if at least two of the other three parallel edges are above the level in that plane.
         """
-        axis = place & 3
-        along = ti.Vector([ti.cast(axis == 0, ti.i32), ti.cast(axis == 1, ti.i32), ti.cast(axis == 2, ti.i32)])
-        start = ti.Vector([(place >> 4) & 1, (place >> 3) & 1, (place >> 2) & 1])
-        first = above_level(phase, i + start[0], j + start[1], k + start[2], level, values)
-        end = start + along
-        last = above_level(phase, i + end[0], j + end[1], k + end[2], level, values)
-        t = first / (first - last)
-        n = 0
-        for step in range(1, 4):
-            # the two other axes, in any order
-            u, w = step & 1, step >> 1
-            move = ti.Vector([0, u, w])
-            if axis == 1:
-                move = ti.Vector([u, 0, w])
-            elif axis == 2:
-                move = ti.Vector([u, w, 0])
-            low = start ^ move
-            high = low + along
-            f = above_level(phase, i + low[0], j + low[1], k + low[2], level, values)
-            g = above_level(phase, i + high[0], j + high[1], k + high[2], level, values)
-            n += ti.cast(f + (g - f) * t >= 0.0, ti.i32)
+        along = 4 >> (place & 3)  # one bit for each axis, the first one highest, as in a place
+        start = (place >> 2) & 7
+        across, other = 1, 4
+        if along == 1:
+            across = 2
+        elif along == 4:
+            other = 2
+        t, n = 0.0, 0
+        for step in range(4):
+            low = start ^ ((step & 1) * across) ^ ((step >> 1) * other)
+            high = low ^ along
+            f = above_level(phase, i + (low >> 2), j + ((low >> 1) & 1), k + (low & 1), level, values)
+            g = above_level(phase, i + (high >> 2), j + ((high >> 1) & 1), k + (high & 1), level, values)
+            if step == 0:
+                t = f / (f - g)
+            else:
+                n += ti.cast(f + (g - f) * t >= 0.0, ti.i32)
         return ti.cast(n >= 2, ti.i32)
 
     @ti.func
@@ -292,8 +300,10 @@ def _kernels(precision: str, device: str) -> tuple:
         """A vertex at `share`, with the gradient between point (i, j, k) and the one at `move`; on how many points."""
         place = ti.Vector([ti.cast(i, ti.f32), ti.cast(j, ti.f32), ti.cast(k, ti.f32)]) + share
         weight = share.max()
-        slope = (1.0 - weight) * gradient(i, j, k, nx, ny, nz, values)
-        slope += weight * gradient(i + move[0], j + move[1], k + move[2], nx, ny, nz, values)
+        slope = ti.Vector([0.0, 0.0, 0.0])
+        for end in range(2):
+            part = ti.select(end == 0, 1.0 - weight, weight)
+            slope += part * gradient(i + end * move[0], j + end * move[1], k + end * move[2], nx, ny, nz, values)
         normal = rotation @ slope * ti.cast(2 * phase - 1, ti.f32)
         # lengths may lie far outside of what can be squared
         size = ti.max(ti.abs(normal).max(), 1e-37)
@@ -314,6 +324,7 @@ def _kernels(precision: str, device: str) -> tuple:
         nz: ti.i32,
         level: ti.f32,
         values: Values,  # (nx, ny, nz)
+        faces: Integers,  # see `orbitile.cube_cases`, also for the other tables
         tests: Integers,
         interior: Integers,
         tiling: Integers,
@@ -399,7 +410,7 @@ def _kernels(precision: str, device: str) -> tuple:
                     bit = lowest_bit(crossed)
                     crossed &= crossed - u32(1)
                     pattern = pattern_of(bit, b00, s00, b01, s01, b10, s10, b11, s11)
-                    cell = tiling_of(pattern, phase, i, j, 32 * w + bit, level, values, tests, interior, tiling)
+                    cell = tiling_of(pattern, phase, i, j, 32 * w + bit, level, values, faces, tests, interior, tiling)
                     m += (cell >> 1) & 15
                     n += cell & 1
                 b00, b01, b10, b11 = n00, n01, n10, n11
@@ -459,6 +470,7 @@ def _kernels(precision: str, device: str) -> tuple:
         nz: ti.i32,
         level: ti.f32,
         values: Values,  # as in `count`, down to summary
+        faces: Integers,
         tests: Integers,
         interior: Integers,
         tiling: Integers,
@@ -472,7 +484,7 @@ def _kernels(precision: str, device: str) -> tuple:
         flip: ti.i32,
         vertices: Points,  # (n, 3)
         normals: Points,  # (n, 3)
-        faces: Triangles,  # (m, 3)
+        triangles: Triangles,  # (m, 3)
     ) -> ti.i32:
         words = (nz + 31) // 32
         n_rows = nx * ny
@@ -483,9 +495,9 @@ def _kernels(precision: str, device: str) -> tuple:
                 phase, i, j = r // n_rows, (r // ny) % nx, r % ny
                 n, m = row[r][0] + first[here][0], row[r][1] + first[here][1]
                 on_points = 0
-                for axis in ti.static(range(3)):
-                    move = ti.Vector([int(axis == 0), int(axis == 1), int(axis == 2)])
-                    left = found[axis]
+                for axis in range(3):
+                    move = ti.Vector([ti.cast(axis == 0, ti.i32), ti.cast(axis == 1, ti.i32), ti.cast(axis == 2, ti.i32)])
+                    left = edges[here][axis]
                     while left != 0:
                         k = start + lowest_bit(left)
                         left &= left - u32(1)
@@ -511,12 +523,12 @@ def _kernels(precision: str, device: str) -> tuple:
                         left &= left - u32(1)
                         k = start + bit
                         pattern = pattern_of(bit, b00, s00, b01, s01, b10, s10, b11, s11)
-                        cell = tiling_of(pattern, phase, i, j, k, level, values, tests, interior, tiling)
+                        cell = tiling_of(pattern, phase, i, j, k, level, values, faces, tests, interior, tiling)
                         centre = n
                         if cell & 1:
                             # nearer to the corners at which the value is nearer to the level
                             share, weights = ti.Vector([0.0, 0.0, 0.0]), 0.0
-                            for c in ti.static(range(8)):
+                            for c in range(8):
                                 offset = ti.Vector([c >> 2, (c >> 1) & 1, (c ^ (c >> 1)) & 1])
                                 weight = 1.0 / (ti.abs(corner(c, phase, i, j, k, level, values)) + _TINY)
                                 share += weight * offset
@@ -527,7 +539,7 @@ def _kernels(precision: str, device: str) -> tuple:
                             )  # fmt: skip
                             n += 1
                         for triangle in range((cell >> 1) & 15):
-                            for c in ti.static(range(3)):
+                            for c in range(3):
                                 code = corners[(cell >> 5) + 3 * triangle + c]
                                 number = centre
                                 if (code & 3) != 3:
@@ -538,7 +550,7 @@ def _kernels(precision: str, device: str) -> tuple:
                                 at = c
                                 if flip != 0:
                                     at = 2 - c
-                                faces[m, at] = number
+                                triangles[m, at] = number
                             m += 1
                 if on_points != 0:
                     ti.atomic_add(summary[6], on_points)

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-FACES = ((0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0), (0, 3, 2, 1), (4, 7, 6, 5))
+_FACES = ((0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0), (0, 3, 2, 1), (4, 7, 6, 5))
 """Corners of the faces of a cell, one after the other around each; face 1 of the tables comes first."""
 
 # Edges 0 to 11 and the centre of the cell: axis along which an edge runs, and its first point relative to corner 0,
@@ -38,6 +38,8 @@ class CubeCases:
 
     Attributes
     ----------
+    faces : ndarray of int32, shape (24,)
+        Corners of the six faces, one after the other around each.
     tests : ndarray of int32, shape (256,)
         For each pattern: bit f is set where face f is ambiguous, and `INTERIOR` where the inside may be.
     interior : ndarray of int32, shape (256 * 64,)
@@ -51,6 +53,7 @@ class CubeCases:
         Corners of triangles, as axis | k << 2 | j << 3 | i << 4 of an edge; axis 3 stands for the centre.
     """
 
+    faces: NDArray[np.int32]
     tests: NDArray[np.int32]
     interior: NDArray[np.int32]
     tiling: NDArray[np.int32]
@@ -83,8 +86,8 @@ def cube_cases() -> CubeCases:
             tiling[entry] = [place(*one) if one else 0 for one in (apart, together)]
             if kind:
                 tests[pattern] |= INTERIOR
-    tables = CubeCases(tests, interior, tiling.reshape(-1), np.array(corners, np.int32))
-    for array in (tables.tests, tables.interior, tables.tiling, tables.corners):
+    tables = CubeCases(np.array(_FACES, np.int32).reshape(-1), tests, interior, tiling.reshape(-1), np.array(corners, np.int32))
+    for array in (tables.faces, tables.tests, tables.interior, tables.tiling, tables.corners):
         array.setflags(write=False)
     return tables
 
@@ -171,7 +174,7 @@ def _ambiguous_faces(pattern: int) -> int:
     above = [pattern >> corner & 1 for corner in range(8)]
     return sum(
         1 << number
-        for number, (a, b, c, d) in enumerate(FACES)
+        for number, (a, b, c, d) in enumerate(_FACES)
         if above[a] == above[c] != above[b] and above[b] == above[d]
     )
 
