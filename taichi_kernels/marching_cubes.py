@@ -92,7 +92,10 @@ def marching_cubes(
     count, write = _kernels("double" if values.dtype in (np.float64, ti.f64) else "single", device)
     words = -(-nz // 32)
     held = _workspace()
-    tables = [held.constant(name, array) for name, array in zip(_TABLES, (faces, tests, interior, tiling, corners), strict=True)]
+    tables = [
+        held.constant(name, array)
+        for name, array in zip(_TABLES, (faces, tests, interior, tiling, corners), strict=True)
+    ]
     common = [
         *shape,
         float(level),
@@ -296,7 +299,22 @@ def _kernels(precision: str, device: str) -> tuple:
         )
 
     @ti.func
-    def put_vertex(n, phase, i, j, k, move, share, nx, ny, nz, rotation, values: ti.template(), vertices: ti.template(), normals: ti.template()):
+    def put_vertex(
+        n,
+        phase,
+        i,
+        j,
+        k,
+        move,
+        share,
+        nx,
+        ny,
+        nz,
+        rotation,
+        values: ti.template(),
+        vertices: ti.template(),
+        normals: ti.template(),
+    ):
         """A vertex at `share`, with the gradient between point (i, j, k) and the one at `move`; on how many points."""
         place = ti.Vector([ti.cast(i, ti.f32), ti.cast(j, ti.f32), ti.cast(k, ti.f32)]) + share
         weight = share.max()
@@ -496,7 +514,9 @@ def _kernels(precision: str, device: str) -> tuple:
                 n, m = row[r][0] + first[here][0], row[r][1] + first[here][1]
                 on_points = 0
                 for axis in range(3):
-                    move = ti.Vector([ti.cast(axis == 0, ti.i32), ti.cast(axis == 1, ti.i32), ti.cast(axis == 2, ti.i32)])
+                    move = ti.Vector(
+                        [ti.cast(axis == 0, ti.i32), ti.cast(axis == 1, ti.i32), ti.cast(axis == 2, ti.i32)]
+                    )
                     left = edges[here][axis]
                     while left != 0:
                         k = start + lowest_bit(left)
@@ -544,9 +564,7 @@ def _kernels(precision: str, device: str) -> tuple:
                                 number = centre
                                 if (code & 3) != 3:
                                     owner = r + ((code >> 4) & 1) * ny + ((code >> 3) & 1)
-                                    number = vertex_on(
-                                        code & 3, owner, k + ((code >> 2) & 1), words, edges, first, row
-                                    )
+                                    number = vertex_on(code & 3, owner, k + ((code >> 2) & 1), words, edges, first, row)
                                 at = c
                                 if flip != 0:
                                     at = 2 - c

@@ -65,16 +65,19 @@ def cube_cases() -> CubeCases:
     """The tables, worked up once."""
     tests = np.array([_ambiguous_faces(pattern) for pattern in range(256)], np.int32)
     interior, tiling = np.zeros(256 * 64, np.int32), np.zeros((256 * 64, 2), np.int32)
-    found: dict[tuple[str, tuple[int, ...]], int] = {}
+    found: dict[_Tiling, int] = {}
     corners: list[int] = []
 
-    def place(name: str, *index: int) -> int:
+    def place(rows: _Tiling) -> int:
         """The entry of `tiling` for a row of a table."""
+        name, index = rows
+        if not name:
+            return 0
         edges = _table(name)[index].tolist()
-        if (name, index) not in found:
-            found[name, index] = len(corners)
+        if rows not in found:
+            found[rows] = len(corners)
             corners.extend(_PLACES[edge] for edge in edges)
-        return found[name, index] << 5 | len(edges) // 3 << 1 | (_CENTRE in edges)
+        return found[rows] << 5 | len(edges) // 3 << 1 | (_CENTRE in edges)
 
     for pattern in range(256):
         ambiguous = [face for face in range(6) if tests[pattern] >> face & 1]
@@ -83,17 +86,21 @@ def cube_cases() -> CubeCases:
             entry = pattern * 64 + sum(bit << face for face, bit in joined.items())
             kind, apart, together = _resolved(pattern, joined)
             interior[entry] = kind
-            tiling[entry] = [place(*one) if one else 0 for one in (apart, together)]
+            tiling[entry] = [place(apart), place(together)]
             if kind:
                 tests[pattern] |= INTERIOR
-    tables = CubeCases(np.array(_FACES, np.int32).reshape(-1), tests, interior, tiling.reshape(-1), np.array(corners, np.int32))
+    tables = CubeCases(
+        np.array(_FACES, np.int32).reshape(-1), tests, interior, tiling.reshape(-1), np.array(corners, np.int32)
+    )
     for array in (tables.faces, tables.tests, tables.interior, tables.tiling, tables.corners):
         array.setflags(write=False)
     return tables
 
 
-_Tiling = tuple[str | int, ...]
-"""Name of a table of triangles, and the indices of a row; empty where there is nothing."""
+_Tiling = tuple[str, tuple[int, ...]]
+"""Name of a table of triangles, and the indices of a row."""
+
+_NOTHING: _Tiling = ("", ())
 
 
 def _resolved(pattern: int, joined: dict[int, int]) -> tuple[int, _Tiling, _Tiling]:
@@ -103,7 +110,7 @@ def _resolved(pattern: int, joined: dict[int, int]) -> tuple[int, _Tiling, _Tili
     """
     case, number = _table("CASES")[pattern].tolist()
     if case == 0:
-        return 0, (), ()
+        return 0, _NOTHING, _NOTHING
 
     def tests() -> list[int]:
         return [int(code) for code in _table(f"TEST{case}")[number].reshape(-1)]
@@ -116,23 +123,23 @@ def _resolved(pattern: int, joined: dict[int, int]) -> tuple[int, _Tiling, _Tili
         """Two tilings, by the test inside: a positive code asks whether the parts above are apart."""
         return (kind, yes, no) if code > 0 else (kind, no, yes)
 
-    def only(*tiling: str | int) -> tuple[int, _Tiling, _Tiling]:
-        return 0, tiling, tiling
+    def only(name: str, *index: int) -> tuple[int, _Tiling, _Tiling]:
+        return 0, (name, index), (name, index)
 
     if case in (3, 4, 6, 7, 10, 12, 13):
         code = tests()
     if case == 3:
         return only("TILING3_2" if positive(code[0]) else "TILING3_1", number)
     if case == 4:
-        return inside(code[0], 1, ("TILING4_1", number), ("TILING4_2", number))
+        return inside(code[0], 1, ("TILING4_1", (number,)), ("TILING4_2", (number,)))
     if case == 6:
         if positive(code[0]):
             return only("TILING6_2", number)
-        return inside(code[1], 2 + _PLACES[code[2]], ("TILING6_1_1", number), ("TILING6_1_2", number))
+        return inside(code[1], 2 + _PLACES[code[2]], ("TILING6_1_1", (number,)), ("TILING6_1_2", (number,)))
     if case == 7:
         outcome = [positive(one) for one in code[:3]]
         if sum(outcome) == 3:
-            return inside(code[3], 2 + _PLACES[code[4]], ("TILING7_4_2", number), ("TILING7_4_1", number))
+            return inside(code[3], 2 + _PLACES[code[4]], ("TILING7_4_2", (number,)), ("TILING7_4_1", (number,)))
         if sum(outcome) == 2:
             return only("TILING7_3", number, 2 - outcome.index(0))
         if sum(outcome) == 1:
@@ -146,7 +153,7 @@ def _resolved(pattern: int, joined: dict[int, int]) -> tuple[int, _Tiling, _Tili
         if outcome != [0, 0]:
             return only(f"{name}_2" if outcome[0] else f"{name}_2_", number)
         kind = 1 if case == 10 else 2 + _PLACES[code[3]]
-        return inside(code[2], kind, (f"{name}_1_1", number), (f"{name}_1_2", number))
+        return inside(code[2], kind, (f"{name}_1_1", (number,)), (f"{name}_1_2", (number,)))
     if case == 13:
         outcome = [positive(one) for one in code[:6]]
         which = int(_table("SUBCONFIG13")[sum(bit << place for place, bit in enumerate(outcome))])
@@ -162,9 +169,9 @@ def _resolved(pattern: int, joined: dict[int, int]) -> tuple[int, _Tiling, _Tili
         if 23 <= which < 27:
             row = number, which - 23
             kind = 2 + _PLACES[int(_table("TILING13_5_1")[row][0])]
-            return inside(code[6], kind, ("TILING13_5_1", *row), ("TILING13_5_2", *row))
+            return inside(code[6], kind, ("TILING13_5_1", row), ("TILING13_5_2", row))
         if which < 0:  # no values of eight corners have this outcome
-            return 0, (), ()
+            return 0, _NOTHING, _NOTHING
         return only("TILING13_1" if which == 0 else "TILING13_1_", number)
     return only(f"TILING{case}", number)
 
