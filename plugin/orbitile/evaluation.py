@@ -234,8 +234,8 @@ def extract_surface(volume: Volume, isovalue: float, *, device: str | None = Non
 
         values: Any = np.ascontiguousarray(volume.values, np.float32)
         if name != "cpu":
-            values = runtime.allocate(values.shape, "single")
-            values.from_numpy(np.ascontiguousarray(volume.values, np.float32))
+            home, values = values, runtime.allocate(values.shape, "single")
+            values.from_numpy(home)
         return isosurface_in_session(values, volume.lattice, isovalue, volume.quantity, volume.unit, name)
 
 
