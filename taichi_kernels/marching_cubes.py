@@ -11,7 +11,8 @@ do. Every step is a loop over rows of the lattice along its last axis, or over w
 4. Vertices, normals and triangles are written. The number of a vertex is the first of its word plus the number of bits
    before its own, so no table from edges to vertices is needed.
 
-Memory on the device: 1.75 bytes a point for both phases, and the mesh while it is written.
+Memory on the device: 1.75 bytes a point for both phases where rows fill their words, a quarter more as a reserve for
+larger lattices to come, and the mesh while it is written.
 """
 
 from functools import lru_cache
@@ -23,7 +24,7 @@ import taichi as ti
 from . import runtime
 
 MOST_POINTS = 1 << 26
-"""Points of a lattice at most: the numbers of corners of triangles stay within 32 bits whatever the values."""
+"""Points of a lattice at most: with 12 triangles a cell and phase, the most there can be, counts stay within 32 bits."""
 
 _TINY = 2.0**-52
 """Added to distances from the level before they are divided by."""
@@ -71,6 +72,8 @@ def marching_cubes(
 ) -> Mesh:
     """Surfaces on which values are `level` and `-level`.
 
+    Each lattice edge that a surface meets owns one vertex of it, and faces are the same in every run.
+
     Parameters
     ----------
     values : ndarray, or array on the device, of float32 or float64, shape (nx, ny, nz)
@@ -85,6 +88,11 @@ def marching_cubes(
         Whether to turn the triangles round: for a left-handed lattice.
     device
         The device of the current session.
+
+    Raises
+    ------
+    DeviceUnavailable
+        When the mesh would have more than 715 million triangles.
     """
     nx, ny, nz = shape = tuple(values.shape)
     if min(shape) < 2 or nx * ny * nz > MOST_POINTS:
@@ -113,6 +121,8 @@ def marching_cubes(
     smallest, largest = np.array([least, most], np.int32).view(np.float32).tolist()
     if not np.isfinite(largest):
         largest, n, m = np.inf, 0, 0
+    if 3 * m >= 1 << 31:
+        raise runtime.DeviceUnavailable(f"a surface of {m} triangles is too large; choose another isovalue or lattice")
     vertices, normals = np.empty((n, 3), np.float32), np.empty((n, 3), np.float32)
     triangles = np.empty((m, 3), np.int32)
     on_points = 0

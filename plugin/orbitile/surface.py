@@ -186,9 +186,13 @@ _Part = tuple[int, NDArray[np.float32], NDArray[np.integer], NDArray[np.floating
 
 def _assembled(parts: list[_Part], lattice: Lattice, isovalue: float, quantity: str, unit: str) -> Surface:
     offsets = np.cumsum([0] + [len(indices) for _, indices, _, _ in parts])
-    indices = np.concatenate([indices for _, indices, _, _ in parts])
+    vertices = np.empty((offsets[-1], 3), np.float32)
+    for start, (_, indices, _, _) in zip(offsets[:-1], parts, strict=True):
+        i, j, k = indices.T.astype(np.float64)
+        for axis, (x, y, z) in enumerate(lattice.axes.T):  # a product of matrices would wake the threads of BLAS
+            vertices[start : start + len(indices), axis] = lattice.origin[axis] + i * x + j * y + k * z
     return Surface(
-        vertices=(indices.astype(np.float64) @ lattice.axes + lattice.origin).astype(np.float32),
+        vertices=vertices,
         faces=np.concatenate(
             [faces + offset for offset, (_, _, faces, _) in zip(offsets[:-1], parts, strict=True)], dtype=np.int32
         ),
@@ -332,6 +336,8 @@ def _merge_at_lattice_points(
     """
     (on_lattice,) = np.nonzero((indices == np.rint(indices)).all(axis=1))
     _, first, group = np.unique(indices[on_lattice], axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(on_lattice):
+        return np.ones(len(indices), bool), faces
     representative = np.arange(len(indices))
     representative[on_lattice] = on_lattice[first][group.reshape(-1)]
     faces = representative[faces]
