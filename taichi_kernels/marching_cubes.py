@@ -24,7 +24,7 @@ import taichi as ti
 from . import runtime
 
 MOST_POINTS = 1 << 26
-"""Points of a lattice at most: with 12 triangles a cell and phase, the most there can be, counts stay within 32 bits."""
+"""Points of a lattice at most: with 12 triangles a cell and phase, the most there are, counts stay within 32 bits."""
 
 _TINY = 2.0**-52
 """Added to distances from the level before they are divided by."""
