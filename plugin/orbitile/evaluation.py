@@ -159,8 +159,9 @@ def compute_surface(
 ) -> Surface:
     """Isosurface of a field, without its values on a lattice.
 
-    On a GPU the values stay there and the mesh alone is brought home, where the axes of the lattice are orthogonal and
-    its points are 67 million at most. Otherwise this is `isosurface` of what `compute` gives.
+    On a GPU the values stay there and the mesh alone is brought home, where the axes of the lattice are orthogonal, its
+    points are 67 million at most and the field has a kernel for lattices (all but the electrostatic potential).
+    Otherwise this is `isosurface` of what `compute` gives.
 
     Parameters
     ----------
@@ -186,14 +187,21 @@ def compute_surface(
         As `compute` does.
     """
     resolved = _field(wavefunction, field)
+    _dtype(precision)
     isovalue = positive_isovalue(isovalue, resolved.quantity)
     if lattice is None:
         lattice = enclosing_lattice(wavefunction, resolved, isovalue)
     with device_session(device, precision) as name:
-        if name != "cpu" and lattice.is_orthogonal and _fits_kernel(lattice):
+        evaluate = None
+        if name != "cpu" and _fits_kernel(lattice):
+            evaluate = resolved.on_slabs(lattice, precision, name)
+        if evaluate is not None:
+            from taichi_kernels import runtime
+
             if cancelled is not None and cancelled():
                 raise Cancelled("cancelled")
-            values = compute_on_device(wavefunction, resolved, lattice, device=device, precision=precision)
+            values = runtime.allocate(lattice.shape, precision)
+            evaluate(0, lattice.shape[0], values)
             if progress is not None:
                 progress(1.0)
             return isosurface_in_session(values, lattice, isovalue, resolved.quantity, resolved.unit, name)

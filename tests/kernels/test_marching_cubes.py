@@ -196,6 +196,22 @@ def test_without_a_lattice_the_surface_is_whole(device, benzene):
     assert unmatched_edges(ob.compute_surface(benzene, "density", 0.01, device=device).faces) == []
 
 
+@pytest.mark.parametrize("field", ["esp", "elf", "density"])
+def test_fields_with_and_without_a_kernel_for_lattices(device, field, benzene):
+    lattice = ob.Lattice.around(benzene, 0.8, 2.0)
+    volume = ob.compute(benzene, field, lattice, device=device)
+    between = np.quantile(np.abs(volume.values), [0.6, 0.8])
+    magnitudes = np.unique(np.abs(volume.values).clip(*between))
+    gap = np.diff(magnitudes).argmax()  # far from the values on the lattice, which may differ by rounding
+    isovalue = float(magnitudes[gap : gap + 2].mean())
+    found = ob.compute_surface(benzene, field, isovalue, lattice, device=device)
+    expected = ob.isosurface(volume, isovalue)
+    distance, same = cKDTree(expected.vertices).query(found.vertices)
+    assert distance.max() < 1e-4
+    assert len(np.unique(same)) == len(expected.vertices)
+    assert np.array_equal(found.phases, expected.phases[same])
+
+
 def test_the_same_mesh_every_time(device):
     values = np.random.default_rng(1).normal(size=(20, 21, 40)).astype(np.float32)
     first, second = (extract(values, 0.4, device) for _ in range(2))
