@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from .errors import OrbitileError as OrbitileError
     from .evaluation import compute as compute
     from .evaluation import compute_on_device as compute_on_device
+    from .evaluation import compute_surface as compute_surface
     from .evaluation import default_isovalue as default_isovalue
     from .evaluation import enclosing_lattice as enclosing_lattice
     from .evaluation import evaluate as evaluate
+    from .evaluation import extract_surface as extract_surface
     from .evaluation import potential_of_charges as potential_of_charges
     from .exporters import save as save
     from .fields import field_names as field_names
@@ -57,11 +59,13 @@ _HOME = {
     "coloured": "colouring",
     "compute": "evaluation",
     "compute_on_device": "evaluation",
+    "compute_surface": "evaluation",
     "default_isovalue": "evaluation",
     "draw_slice": "planes",
     "enclosing_isovalue": "surface",
     "enclosing_lattice": "evaluation",
     "evaluate": "evaluation",
+    "extract_surface": "evaluation",
     "extrema": "colouring",
     "field_names": "fields",
     "isosurface": "surface",

@@ -20,9 +20,9 @@ from . import __version__
 from .errors import OrbitileError
 
 if TYPE_CHECKING:
+    from .fields import Field
     from .lattice import Lattice
     from .surface import Surface
-    from .volume import Volume
     from .wavefunction import Wavefunction
 
 _EPILOG = """\
@@ -291,12 +291,17 @@ def _render(options: argparse.Namespace) -> None:
 
 
 def _volume(options: argparse.Namespace) -> None:
+    from .evaluation import compute
     from .exporters import exporter_for, save
     from .readers import load
 
     exporter_for(options.output, "volume")  # refuse before the work, not after it
     wavefunction = load(options.file)
-    volume, _ = _sample(options, wavefunction)
+    field, lattice, _ = _sampling(options, wavefunction)
+    with _progress(options, field.quantity) as progress:
+        volume = compute(
+            wavefunction, field, lattice, device=options.device, precision=options.precision, progress=progress
+        )
     save(volume, options.output, wavefunction=wavefunction)
     print(options.output)
 
@@ -332,10 +337,19 @@ def _slice(options: argparse.Namespace) -> None:
 
 def _surface(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
     """The isosurface that the options ask for, coloured if they say so."""
-    from .surface import isosurface
+    from .evaluation import compute_surface
 
-    volume, isovalue = _sample(options, wavefunction)
-    surface = isosurface(volume, isovalue)
+    field, lattice, isovalue = _sampling(options, wavefunction)
+    with _progress(options, field.quantity) as progress:
+        surface = compute_surface(
+            wavefunction,
+            field,
+            isovalue,
+            lattice,
+            device=options.device,
+            precision=options.precision,
+            progress=progress,
+        )
     if options.color_by is None:
         return surface
     from .colouring import as_text, coloured, extrema
@@ -368,9 +382,9 @@ def _flat(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
     return as_surface(one, options.color_range)
 
 
-def _sample(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Volume, float]:
-    """The volume that the options ask for, and the isovalue."""
-    from .evaluation import compute, default_isovalue
+def _sampling(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Field, Lattice, float]:
+    """The field that the options ask for, the lattice and the isovalue."""
+    from .evaluation import default_isovalue
     from .fields import resolve
 
     field = resolve(wavefunction, options.field)
@@ -381,11 +395,7 @@ def _sample(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Vo
         _note(options, f"{field.quantity}: isovalue {isovalue:.4g} {field.unit}{share}")
     lattice = _lattice(options, wavefunction, isovalue)
     _note(options, "{} x {} x {} points".format(*lattice.shape))
-    with _progress(options, field.quantity) as progress:
-        volume = compute(
-            wavefunction, field, lattice, device=options.device, precision=options.precision, progress=progress
-        )
-    return volume, isovalue
+    return field, lattice, isovalue
 
 
 def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: float) -> Lattice:
