@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .readers import load as load
     from .readers import load_volumes as load_volumes
     from .renderer import render as render
+    from .streaming import compute_to_file as compute_to_file
     from .surface import Surface as Surface
     from .surface import enclosing_isovalue as enclosing_isovalue
     from .surface import isosurface as isosurface
@@ -57,6 +58,7 @@ _HOME = {
     "coloured": "colouring",
     "compute": "evaluation",
     "compute_on_device": "evaluation",
+    "compute_to_file": "streaming",
     "default_isovalue": "evaluation",
     "draw_slice": "planes",
     "enclosing_isovalue": "surface",

@@ -20,6 +20,7 @@ from . import __version__
 from .errors import OrbitileError
 
 if TYPE_CHECKING:
+    from .fields import Field
     from .lattice import Lattice
     from .surface import Surface
     from .volume import Volume
@@ -291,13 +292,23 @@ def _render(options: argparse.Namespace) -> None:
 
 
 def _volume(options: argparse.Namespace) -> None:
-    from .exporters import exporter_for, save
+    from .exporters import exporter_for
     from .readers import load
+    from .streaming import compute_to_file
 
     exporter_for(options.output, "volume")  # refuse before the work, not after it
     wavefunction = load(options.file)
-    volume, _ = _sample(options, wavefunction)
-    save(volume, options.output, wavefunction=wavefunction)
+    field, lattice, _ = _place(options, wavefunction)
+    with _progress(options, field.quantity) as progress:
+        compute_to_file(
+            wavefunction,
+            field,
+            lattice,
+            options.output,
+            device=options.device,
+            precision=options.precision,
+            progress=progress,
+        )
     print(options.output)
 
 
@@ -370,7 +381,19 @@ def _flat(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
 
 def _sample(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Volume, float]:
     """The volume that the options ask for, and the isovalue."""
-    from .evaluation import compute, default_isovalue
+    from .evaluation import compute
+
+    field, lattice, isovalue = _place(options, wavefunction)
+    with _progress(options, field.quantity) as progress:
+        volume = compute(
+            wavefunction, field, lattice, device=options.device, precision=options.precision, progress=progress
+        )
+    return volume, isovalue
+
+
+def _place(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Field, Lattice, float]:
+    """The field, the lattice and the isovalue that the options ask for."""
+    from .evaluation import default_isovalue
     from .fields import resolve
 
     field = resolve(wavefunction, options.field)
@@ -381,11 +404,7 @@ def _sample(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Vo
         _note(options, f"{field.quantity}: isovalue {isovalue:.4g} {field.unit}{share}")
     lattice = _lattice(options, wavefunction, isovalue)
     _note(options, "{} x {} x {} points".format(*lattice.shape))
-    with _progress(options, field.quantity) as progress:
-        volume = compute(
-            wavefunction, field, lattice, device=options.device, precision=options.precision, progress=progress
-        )
-    return volume, isovalue
+    return field, lattice, isovalue
 
 
 def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: float) -> Lattice:

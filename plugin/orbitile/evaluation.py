@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,21 +14,10 @@ from .errors import Cancelled, DeviceError, FieldError, LatticeError, OrbitileEr
 from .fields import Field, resolve
 from .lattice import Lattice, spacing_for, spacing_of
 from .memory import available_memory
+from .slabs import MOST_POINTS, TILE_POINTS, slabs_of
 from .units import angstrom
 from .volume import Volume
 from .wavefunction import Wavefunction
-
-SLAB_POINTS = 1 << 23
-"""Points computed between two looks at `cancelled`: about 50 ms on two CPU cores, and 32 MiB on a device."""
-
-TILE_POINTS = 1 << 17
-"""Points handed to the direct kernel at once."""
-
-_PLANES = 8
-"""Slabs begin at multiples of this many planes, the bricks of the lattice kernel: values do not depend on the cut."""
-
-_MOST_POINTS = 1 << 29
-"""Points of one slab, at most: kernels count in 32 bits."""
 
 _RESERVE = 256 << 20
 """Bytes left to everything but the result."""
@@ -87,19 +76,51 @@ def compute(
     Cancelled
         When `cancelled` said so.
     """
-    resolved = _field(wavefunction, field)
+    resolved = field_of(wavefunction, field)
     dtype = _dtype(precision)
     require_memory(lattice, np.dtype(dtype).itemsize)
     with device_session(device, precision) as name:
+        slabs = slabs_of(resolved, lattice, precision, name)
         values = np.empty(lattice.shape, dtype)
-        evaluate = resolved.on_slabs(lattice, precision, name)
-        tell = progress or (lambda share: None)
-        stop_now = cancelled or (lambda: False)
-        if evaluate is not None:
-            _fill_slabs(values, evaluate, name, precision, tell, stop_now)
-        else:
-            _fill_points(values, lattice, resolved.at_points(precision, name), tell, stop_now)
+        for start, stop in slabs.cuts:
+            slabs.fill(start, stop, values[start:stop], cancelled or _never)
+            if progress is not None:
+                progress(stop / lattice.shape[0])
     return Volume(values, lattice, resolved.quantity, resolved.unit)
+
+
+def computed_slabs(
+    wavefunction: Wavefunction,
+    field: str | Field,
+    lattice: Lattice,
+    *,
+    device: str | None = None,
+    precision: str = "single",
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Generator[NDArray[np.floating], None, None]:
+    """Evaluate a field on a lattice that need not fit in memory: the values of `compute`, slab by slab.
+
+    Parameters
+    ----------
+    wavefunction, field, lattice, device, precision, progress, cancelled
+        As for `compute`.
+
+    Yields
+    ------
+    ndarray of float32 or float64, shape (planes, ny, nz)
+        The next planes along the first axis, in order. It is written over when the next slab is asked for.
+    """
+    resolved = field_of(wavefunction, field)
+    dtype = _dtype(precision)
+    with device_session(device, precision) as name:
+        slabs = slabs_of(resolved, lattice, precision, name)
+        held = np.empty((max(stop - start for start, stop in slabs.cuts), *lattice.shape[1:]), dtype)
+        for start, stop in slabs.cuts:
+            slabs.fill(start, stop, held[: stop - start], cancelled or _never)
+            yield held[: stop - start]
+            if progress is not None:
+                progress(stop / lattice.shape[0])
 
 
 def compute_on_device(
@@ -127,7 +148,7 @@ def compute_on_device(
     LatticeError
         When the axes of the lattice are not orthogonal.
     """
-    resolved = _field(wavefunction, field)
+    resolved = field_of(wavefunction, field)
     _dtype(precision)
     with device_session(device, precision) as name:
         from taichi_kernels import runtime
@@ -135,9 +156,9 @@ def compute_on_device(
         evaluate = resolved.on_slabs(lattice, precision, name)
         if evaluate is None:
             raise LatticeError("values stay on the device for lattices with orthogonal axes only; use compute")
-        if lattice.n_points > _MOST_POINTS:
+        if lattice.n_points > MOST_POINTS:
             raise LatticeError(
-                f"values stay on the device for {_MOST_POINTS} points at most, got {lattice.n_points}; use compute"
+                f"values stay on the device for {MOST_POINTS} points at most, got {lattice.n_points}; use compute"
             )
         out = runtime.allocate(lattice.shape, precision)
         evaluate(0, lattice.shape[0], out)
@@ -177,7 +198,7 @@ def evaluate(
     Cancelled
         When `cancelled` said so.
     """
-    resolved = _field(wavefunction, field)
+    resolved = field_of(wavefunction, field)
     dtype = _dtype(precision)
     where = checked_points(points)
     values = np.empty(len(where), dtype)
@@ -260,7 +281,7 @@ def enclosing_lattice(
     quality
         Where neither is given: `coarse`, `medium` or `fine`, 0.25, 0.15 or 0.075 Angstrom.
     """
-    resolved = _field(wavefunction, field)
+    resolved = field_of(wavefunction, field)
     if not (np.isfinite(isovalue) and isovalue > 0):
         raise LatticeError(f"isovalue: expected a positive number, got {isovalue}")
     low, high = resolved.enclosing_box(isovalue)
@@ -297,7 +318,7 @@ def default_isovalue(
     """
     from .surface import enclosing_isovalue
 
-    field = _field(wavefunction, field)
+    field = field_of(wavefunction, field)
     if field.isovalue is not None:
         return field.isovalue
     lattice = enclosing_lattice(wavefunction, field, _FAINT, quality="coarse")
@@ -323,18 +344,28 @@ def require_memory(lattice: Lattice, itemsize: int) -> None:
     spacing = lattice.spacings / angstrom * factor
     raise LatticeError(
         "a lattice of {} x {} x {} points needs {:.1f} GB of memory, {:.1f} GB are available; a spacing of {:.3g} "
-        "Angstrom in place of {:.3g} would fit".format(
-            *lattice.shape, needed / 1e9, available / 1e9, spacing[0], spacing[0] / factor
-        )
+        "Angstrom in place of {:.3g} would fit, and `orbitile volume` or compute_to_file write it to a file without "
+        "holding it".format(*lattice.shape, needed / 1e9, available / 1e9, spacing[0], spacing[0] / factor)
     )
 
 
-def _field(wavefunction: Wavefunction, field: str | Field) -> Field:
+def field_of(wavefunction: Wavefunction, field: str | Field) -> Field:
+    """The field that a name stands for; a `Field` is handed back as it is.
+
+    Raises
+    ------
+    FieldError
+        When there is none, or what is given as a wavefunction is something else.
+    """
     if not isinstance(wavefunction, Wavefunction):
         raise FieldError(f"expected a wavefunction, as from load(...), got {type(wavefunction).__name__}")
     if isinstance(field, str) or not hasattr(field, "at_points"):
         return resolve(wavefunction, field)  # type: ignore[arg-type]  # which refuses what is no name
     return field
+
+
+def _never() -> bool:
+    return False
 
 
 def _dtype(precision: str) -> type[np.float32 | np.float64]:
@@ -355,52 +386,3 @@ def device_session(device: str | None, precision: str) -> Iterator[str]:
         raise DeviceError(str(error)) from error
     except RuntimeError as error:  # what Taichi raises when a device fails or its memory is used up
         raise DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}") from error
-
-
-def _fill_slabs(
-    values: NDArray[np.floating],
-    evaluate: Callable[[int, int, Any], None],
-    device: str,
-    precision: str,
-    progress: Progress,
-    cancelled: Callable[[], bool],
-) -> None:
-    from taichi_kernels import runtime
-
-    planes = values.shape[0]
-    if _PLANES * values.shape[1] * values.shape[2] > _MOST_POINTS:
-        raise LatticeError(
-            f"a lattice of {values.shape} points has planes too large to compute at once; "
-            "let its first axis be the longest"
-        )
-    step = max(_PLANES, SLAB_POINTS // (values.shape[1] * values.shape[2]) // _PLANES * _PLANES)
-    for start in range(0, planes, step):
-        if cancelled():
-            raise Cancelled("cancelled")
-        stop = min(start + step, planes)
-        if device == "cpu":
-            evaluate(start, stop, values[start:stop])
-        else:
-            out: Any = runtime.allocate((stop - start, *values.shape[1:]), precision)
-            evaluate(start, stop, out)
-            values[start:stop] = out.to_numpy()
-        progress(stop / planes)
-
-
-def _fill_points(
-    values: NDArray[np.floating],
-    lattice: Lattice,
-    at: Callable[[NDArray[np.float64]], NDArray[np.floating]],
-    progress: Progress,
-    cancelled: Callable[[], bool],
-) -> None:
-    planes = lattice.shape[0]
-    step = max(1, TILE_POINTS // (lattice.shape[1] * lattice.shape[2]))
-    for plane in range(0, planes, step):
-        points = lattice.points(plane, min(plane + step, planes))
-        flat = values[plane : plane + step].reshape(-1)
-        for first in range(0, len(points), TILE_POINTS):
-            if cancelled():
-                raise Cancelled("cancelled")
-            flat[first : first + TILE_POINTS] = at(points[first : first + TILE_POINTS])
-        progress(min(plane + step, planes) / planes)
