@@ -107,7 +107,7 @@ def orbital_on_lattice(
     spacing: tuple[float, float, float],
     shape: tuple[int, int, int],
     start: int,
-    tolerance: float,
+    tolerance: "float | np.ndarray",
     precision: str,
     device: str,
     out: "np.ndarray | ti.Ndarray",
@@ -122,8 +122,9 @@ def orbital_on_lattice(
         Centres relative to the first point of the whole lattice, along its axes, in bohr.
     exponent : ndarray of float64, shape (n_primitives,)
         In bohr^-2.
-    terms : ndarray of float64, shape (n_terms,)
-        Polynomial coefficients.
+    terms : ndarray of float64, shape (n_terms,) or (n_sums, n_terms)
+        Polynomial coefficients; with a first axis, of several sums of the same Gaussians: they share the tables along
+        y and z and the lists, which hold what any of them needs.
     spacing
         Distance of neighbouring points along each axis, in bohr.
     shape
@@ -131,18 +132,20 @@ def orbital_on_lattice(
     start
         Index along the first axis at which the slab starts: a multiple of 8, so that slabs meet at bricks and the
         values do not depend on how the lattice is cut.
-    tolerance
-        Bound on the error of screening.
+    tolerance : float, or ndarray of shape (n_sums,)
+        Bound on the error of screening, of each sum.
     precision
         single or double: of tables and sums.
     device
         The device of the current session.
     out : ndarray, or array on the device, of float32 or float64, shape `shape`
-        Where the values go.
+        Where the values go; those of several sums follow one another along the first axis, shape (n_sums * nx, ny, nz).
     """
     if start % BX:
         raise ValueError(f"start of a slab: expected a multiple of {BX}, got {start}")
-    kernel = _kernel(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single")
+    n_sums, n_terms = (1, len(terms)) if terms.ndim == 1 else terms.shape
+    least = float(np.min(tolerance))
+    kernel = _kernel(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single", n_sums > 1)
     real = _DTYPES[precision][1]
     many = len(plan.rows).bit_length() > _MANY_ROWS
     space = _workspace(precision, many)
@@ -165,8 +168,11 @@ def orbital_on_lattice(
     parts = parts // shared * shared
     brick_parts = parts // shared
     n_columns, n_bricks = bricks_x * bricks_y, bricks_x * bricks_y * bricks_z
+    weight = _ONE if n_sums == 1 else least / np.broadcast_to(tolerance, n_sums)
+    if n_sums > 1:
+        terms = np.ascontiguousarray(terms).reshape(-1)
     limits = [
-        tolerance * share * factor / n
+        least * share * factor / n
         for (share, part), n in zip(_SHARES, (parts, parts, brick_parts), strict=True)
         for factor in (1.0, part)
     ]
@@ -179,6 +185,8 @@ def orbital_on_lattice(
             n_rows,
             n_tables,
             n_tables_x,
+            n_terms,
+            n_sums,
             *shape,
             *spacing,
             parts,
@@ -193,7 +201,8 @@ def orbital_on_lattice(
             space.upload("first_table_x", plan.first_table_x, np.int32),
             space.upload("tables_x", plan.tables_x, np.int32, 2),
             space.upload("terms", terms, real),
-            space.vectors("x", (bricks_x * n_tables_x,), BX),
+            space.upload("weight", weight, real),
+            space.vectors("x", (n_sums * bricks_x * n_tables_x,), BX),
             space.vectors("y", (bricks_y * n_tables,), BY),
             space.vectors("z", (bricks_z * n_tables,), BZ),
             space.reals("largest_x", (n_tables_x, bricks_x)),
@@ -262,6 +271,9 @@ class _Workspace:
         return self._arrays[name]
 
 
+_ONE = np.ones(1)
+_ONE.setflags(write=False)  # sent to the device once
+
 _MANY_ROWS = 13
 """Bits of a number of rows that is large: densities have lists, and so a workspace, of a size of their own."""
 
@@ -277,8 +289,8 @@ def _workspace(precision: str, many: bool) -> _Workspace:
 
 
 @lru_cache
-def _kernel(precision: str, device: str, result: str) -> object:
-    """The kernel for one precision of tables and sums, one device, and one precision of the result."""
+def _kernel(precision: str, device: str, result: str, several: bool) -> object:
+    """The kernel for one precision of tables and sums, one device, one precision of the result, one sum or several."""
     real = _DTYPES[precision][0]
     vector = ti.types.vector
     at_once, wide, on_cpu = _GROUP[device], _WIDE, device == "cpu"
@@ -302,6 +314,8 @@ def _kernel(precision: str, device: str, result: str) -> object:
         n_rows: ti.i32,
         n_tables: ti.i32,
         n_tables_x: ti.i32,
+        n_terms: ti.i32,
+        n_sums: ti.i32,
         nx: ti.i32,
         ny: ti.i32,
         nz: ti.i32,
@@ -324,8 +338,9 @@ def _kernel(precision: str, device: str, result: str) -> object:
         first_table: I1,  # (primitives + 1)
         first_table_x: I1,  # (primitives + 1)
         table: Pairs,  # (tables along x) first term, number of terms
-        terms: R1,  # polynomial coefficients
-        x: X,  # (bricks_x, tables) of 8: what a brick needs lies together
+        terms: R1,  # (sums, terms) polynomial coefficients
+        weight: R1,  # (sums) smallest tolerance over that of the sum
+        x: X,  # (sums, bricks_x, tables) of 8: what a brick needs lies together
         y: X,  # (bricks_y, tables) of 8
         z: Z,  # (bricks_z, tables) of 16
         largest_x: R2,  # (tables, bricks_x)
@@ -341,7 +356,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
         brick_count: I1,  # (bricks, parts)
         brick_rows: I1,  # (bricks, parts, capacity) row
         needed: I1,  # (2) longest part of a column list and of a brick list
-        out: Result,  # (nx, ny, nz)
+        out: Result,  # (sums * nx, ny, nz)
     ) -> vector(2, ti.i32):
         """All steps as one kernel, its loops one after the other: launching costs more than most of them."""
         bricks_x, bricks_y, bricks_z = (nx + BX - 1) // BX, (ny + BY - 1) // BY, (nz + BZ - 1) // BZ
@@ -398,13 +413,16 @@ def _kernel(precision: str, device: str, result: str) -> object:
                 distance[s] = here[1] + (ti.cast(b * BX + s, real) - here[4]) * step_x
                 factor[s] = exp(-here[0] * distance[s] * distance[s])
             for t in range(first_table_x[p], first_table_x[p + 1]):
-                last = table[t][0] + table[t][1] - 1
-                value = V8(0.0)
-                for i in range(table[t][1]):
-                    value = value * distance + terms[last - i]
-                value *= factor
-                x[b * n_tables_x + t] = value
-                largest_x[t, b] = ti.abs(value).max()
+                largest = ti.cast(0.0, real)
+                for o in range(n_sums if ti.static(several) else 1):
+                    last = o * n_terms + table[t][0] + table[t][1] - 1
+                    value = V8(0.0)
+                    for i in range(table[t][1]):
+                        value = value * distance + terms[last - i]
+                    value *= factor
+                    x[(o * bricks_x + b) * n_tables_x + t] = value
+                    largest = ti.max(largest, weight[o] * ti.abs(value).max())
+                largest_x[t, b] = largest
 
         # rows of each plane of bricks
         ti.loop_config(block_dim=few)
@@ -499,8 +517,11 @@ def _kernel(precision: str, device: str, result: str) -> object:
                 j0 = by * BY
                 k0 = bz * BZ
                 whole = j0 + BY <= ny and k0 + BZ <= nz
-                for s in range(ti.min(BX, nx - bx * BX)):
-                    i = bx * BX + s
+                planes = ti.min(BX, nx - bx * BX)
+                for plane in range((n_sums if ti.static(several) else 1) * planes):
+                    o = plane // planes if ti.static(several) else 0
+                    s = plane - o * planes
+                    i = o * nx + bx * BX + s
                     c0 = V16(0.0)
                     c1 = V16(0.0)
                     c2 = V16(0.0)
@@ -513,9 +534,9 @@ def _kernel(precision: str, device: str, result: str) -> object:
                         brick * brick_capacity, brick * brick_capacity + brick_count[brick]
                     ):  # a CPU has one part
                         row = rows[brick_rows[q]]
-                        a = x[bx * n_tables_x + row[1]][s] * y[by * n_tables + row[3]]
+                        a = x[(o * bricks_x + bx) * n_tables_x + row[1]][s] * y[by * n_tables + row[3]]
                         for j in range(1, row[2]):
-                            a += x[bx * n_tables_x + row[1] + j][s] * y[by * n_tables + row[3] + j]
+                            a += x[(o * bricks_x + bx) * n_tables_x + row[1] + j][s] * y[by * n_tables + row[3] + j]
                         b = z[bz * n_tables + row[0]]
                         c0 += a[0] * b
                         c1 += a[1] * b
@@ -538,8 +559,9 @@ def _kernel(precision: str, device: str, result: str) -> object:
         else:
             # a thread evaluates some neighbouring columns of 16 points of a brick
             ti.loop_config(block_dim=64)
-            for thread in range(n_bricks * (64 // wide)):
-                brick = thread // (64 // wide)
+            for thread in range((n_sums if ti.static(several) else 1) * n_bricks * (64 // wide)):
+                o = thread // (64 // wide * n_bricks) if ti.static(several) else 0
+                brick = thread // (64 // wide) - o * n_bricks
                 lane = thread % (64 // wide)
                 s, m = lane // (8 // wide), lane % (8 // wide)
                 bz = brick % bricks_z
@@ -551,7 +573,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
                         row = rows[brick_rows[q]]
                         a = vector(wide, real)(0.0)
                         for j in range(row[2]):
-                            along = x[bx * n_tables_x + row[1] + j][s]
+                            along = x[(o * bricks_x + bx) * n_tables_x + row[1] + j][s]
                             for n in ti.static(range(wide)):
                                 a[n] += along * y[by * n_tables + row[3] + j][m * wide + n]
                         b = z[bz * n_tables + row[0]]
@@ -564,7 +586,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
                     if i < nx and j < ny:
                         for k in ti.static(range(BZ)):
                             if bz * BZ + k < nz:
-                                out[i, j, bz * BZ + k] = ti.cast(c[n, k], kept)
+                                out[o * nx + i, j, bz * BZ + k] = ti.cast(c[n, k], kept)
         return ti.Vector([needed[0], needed[1]])
 
     return evaluate

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .colouring import extrema as extrema
     from .errors import OrbitileError as OrbitileError
     from .evaluation import compute as compute
+    from .evaluation import compute_many as compute_many
     from .evaluation import compute_on_device as compute_on_device
     from .evaluation import default_isovalue as default_isovalue
     from .evaluation import enclosing_lattice as enclosing_lattice
@@ -57,6 +58,7 @@ _HOME = {
     "charges_of_density": "charges",
     "coloured": "colouring",
     "compute": "evaluation",
+    "compute_many": "evaluation",
     "compute_on_device": "evaluation",
     "compute_to_file": "streaming",
     "default_isovalue": "evaluation",

@@ -13,7 +13,7 @@ from .expansion import GaussianExpansion, radial_bounds, reach, reaching
 from .lattice import Lattice
 from .packing import rotate_terms
 
-_MANY = 4096
+MANY = 4096
 """Gaussians from which on a CPU deals with few planes at a time, each with the Gaussians that reach it."""
 
 _PLANES = 32
@@ -24,18 +24,22 @@ screening deals with the rest."""
 
 
 def on_slabs(
-    expansion: GaussianExpansion, lattice: Lattice, tolerance: float, precision: str, device: str
+    expansion: GaussianExpansion,
+    lattice: Lattice,
+    tolerance: float | NDArray[np.float64],
+    precision: str,
+    device: str,
 ) -> Callable[[int, int, Any], None] | None:
     """Evaluator for slabs of a lattice with orthogonal axes in any orientation; None for a skewed lattice.
 
     Parameters
     ----------
     expansion
-        The sum.
+        The sum; or several of up to `MANY` Gaussians, whose slabs then follow one another along the first axis.
     lattice
         Where.
     tolerance
-        Bound on what screening may cost at any point.
+        Bound on what screening may cost at any point; of several sums, an array.
     precision, device
         Of tables and sums: single or double; the device of the current session.
     """
@@ -43,8 +47,8 @@ def on_slabs(
         return None
     from taichi_kernels.orbital_lattice import layout, orbital_on_lattice
 
-    many = len(expansion) > _MANY
-    limit = tolerance / (2 * len(expansion))
+    many = len(expansion) > MANY
+    limit = float(np.min(tolerance)) / (2 * len(expansion))
     if many:
         expansion = reaching(expansion, limit)
     frame = lattice.axes / lattice.spacings[:, None]
@@ -62,6 +66,9 @@ def on_slabs(
     radius = reach(expansion, limit) if many else None
     inside = tolerance / 2 if many else tolerance
     plane = lattice.shape[1:]
+    if local.terms.ndim > 1:
+        terms = np.ascontiguousarray(local.terms.T)
+        local = GaussianExpansion(local.centre, local.exponent, local.degree, local.first_term, terms)
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         step = _PLANES if many and isinstance(out, np.ndarray) else stop - start

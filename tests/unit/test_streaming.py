@@ -8,6 +8,7 @@ import pytest
 import orbitile as ob
 from orbitile.errors import Cancelled, FileError
 from orbitile.exporters import exporter_modules
+from orbitile.fields import resolve
 from orbitile.slabs import slabs_of
 from orbitile.units import angstrom
 from orbitile.volume import VolumeHeader
@@ -154,7 +155,7 @@ def test_lattices_beyond_32_bits(device):
     wavefunction = random_wavefunction(3)
     lattice = ob.Lattice([-step * (shape[0] - 12), -1.0, -2.0], np.eye(3) * step, shape)
     with runtime.session(device) as name:
-        slabs = slabs_of(ob.fields.resolve(wavefunction, "mo:1"), lattice, "single", name)
+        slabs = slabs_of(resolve(wavefunction, "mo:1"), lattice, "single", name)
         start, stop = slabs.cuts[-3]
         values = np.empty((stop - start, *shape[1:]), np.float32)
         slabs.fill(start, stop, values, lambda: False)
