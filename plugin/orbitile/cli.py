@@ -316,7 +316,7 @@ def _volume(options: argparse.Namespace) -> None:
     with _progress(options, field.quantity) as progress:
         compute_to_file(
             wavefunction,
-            field,
+            options.field,
             lattice,
             options.output,
             device=options.device,

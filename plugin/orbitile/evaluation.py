@@ -15,6 +15,7 @@ from .fields import Field, resolve
 from .fields.orbital import Orbital, together
 from .lattice import Lattice, spacing_for, spacing_of
 from .memory import available_memory
+from .several_devices import prepared, several
 from .slabs import MOST_POINTS, TILE_POINTS, slabs_of
 from .units import angstrom
 from .volume import Volume
@@ -56,7 +57,8 @@ def compute(
     lattice
         Where: any origin, axes and shape. Orthogonal axes, in any orientation, are fastest by far.
     device
-        `auto` (the default: CUDA, then a real Vulkan GPU, then the CPU), `cuda`, `vulkan` or `cpu`.
+        `auto` (the default: CUDA, then a real Vulkan GPU, then the CPU), `cuda`, `vulkan` or `cpu`; or several of one
+        machine, each in a process of its own: `cuda:0,1`, `cuda:all`.
     precision
         `single` (error below 2e-6 of the largest value) or `double` (below 1e-12).
     progress
@@ -83,6 +85,10 @@ def compute(
     resolved = field_of(wavefunction, field)
     dtype = _dtype(precision)
     require_memory(lattice, np.dtype(dtype).itemsize)
+    if devices := several(device):
+        with prepared(devices, wavefunction, field, lattice, precision) as task:
+            values = task.whole(progress or _silent, cancelled or _never)
+        return Volume(values, lattice, resolved.quantity, resolved.unit)
     with device_session(device, precision) as name:
         slabs = slabs_of(resolved, lattice, precision, name)
         values = np.empty(lattice.shape, dtype)
@@ -117,6 +123,10 @@ def computed_slabs(
     """
     resolved = field_of(wavefunction, field)
     dtype = _dtype(precision)
+    if devices := several(device):
+        with prepared(devices, wavefunction, field, lattice, precision) as task:
+            yield from task.slabs(progress or _silent, cancelled or _never)
+        return
     with device_session(device, precision) as name:
         slabs = slabs_of(resolved, lattice, precision, name)
         held = np.empty((max(stop - start for start, stop in slabs.cuts), *lattice.shape[1:]), dtype)
@@ -182,7 +192,8 @@ def _computed(
         group = _group(fields[done:], lattice)
         if (cancelled or _never)():
             raise Cancelled("cancelled")
-        values = _together(group, lattice, device, precision, dtype) if len(group) > 1 else None
+        alone = len(group) < 2 or several(device)
+        values = None if alone else _together(group, lattice, device, precision, dtype)
         if values is None:
             field = fields[done]
             yield compute(wavefunction, field, lattice, device=device, precision=precision, cancelled=cancelled)
@@ -468,6 +479,10 @@ def field_of(wavefunction: Wavefunction, field: str | Field) -> Field:
     return field
 
 
+def _silent(share: float) -> None:
+    pass
+
+
 def _never() -> bool:
     return False
 
@@ -483,6 +498,10 @@ def device_session(device: str | None, precision: str) -> Iterator[str]:
     """The compute device, with its errors made ours."""
     from taichi_kernels import runtime
 
+    if named := several(device):
+        raise DeviceError(
+            f"devices {', '.join(named)}: values on a lattice can be had from them; here name one, as cuda"
+        )
     try:
         with runtime.session(device, precision) as name:
             yield name
