@@ -32,10 +32,8 @@ def cube_around(wavefunction: ob.Wavefunction, points: int) -> ob.Lattice:
 def device_lists() -> list[str]:
     """One GPU, two, four, ..., as many as there are."""
     number = len(runtime.gpus())
-    return [
-        ",".join(f"cuda:{k}" for k in range(n))
-        for n in sorted({1 << k for k in range(8) if 1 << k < number} | {number})
-    ]
+    counts = sorted({1 << k for k in range(8) if 1 << k < number} | {number})
+    return [",".join(f"cuda:{k}" for k in range(n)) for n in counts]
 
 
 def times_of(wavefunction: ob.Wavefunction, field: str, points: int, lists: list[str]) -> None:

@@ -111,6 +111,7 @@ def orbital_on_lattice(
     precision: str,
     device: str,
     out: "np.ndarray | ti.Ndarray",
+    shear: float = 0.0,
 ) -> None:
     """Evaluate a sum of Gaussians times polynomials on (a slab of) a lattice.
 
@@ -140,12 +141,16 @@ def orbital_on_lattice(
         The device of the current session.
     out : ndarray, or array on the device, of float32 or float64, shape `shape`
         Where the values go; those of several sums follow one another along the first axis, shape (n_sums * nx, ny, nz).
+    shear
+        By how much a step along the first axis also moves along y, in bohr. Then there are tables along y for each
+        plane: 8 values for each table, each 8 points and each plane.
     """
     if start % BX:
         raise ValueError(f"start of a slab: expected a multiple of {BX}, got {start}")
     n_sums, n_terms = (1, len(terms)) if terms.ndim == 1 else terms.shape
     least = float(np.min(tolerance))
-    kernel = _kernel(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single", n_sums > 1)
+    result = "double" if out.dtype in (np.float64, ti.f64) else "single"
+    kernel = _kernel(precision, device, result, n_sums > 1, shear != 0)
     real = _DTYPES[precision][1]
     many = len(plan.rows).bit_length() > _MANY_ROWS
     space = _workspace(precision, many)
@@ -162,6 +167,13 @@ def orbital_on_lattice(
     primitives[:, 1:4] = nearest * step - centre
     primitives[:, 4:7] = nearest - [start, 0, 0]
 
+    # the shift of each plane along y as whole steps and a remainder, for the same reason
+    shift = shear * (start + np.arange(shape[0])) if shear else np.zeros(1)
+    offset = np.empty((len(shift), 2), real)
+    offset[:, 0] = np.rint(shift / step[1])
+    offset[:, 1] = shift - np.rint(shift / step[1]) * step[1]
+    layers, planes = (bricks_x, bricks_x * BX) if shear else (1, 1)
+
     most, together = _GPU_PARTS[many]
     parts = 1 if device == "cpu" else min(most, -(-n_rows // 4))
     shared = 1 if device == "cpu" else min(together, parts)
@@ -176,6 +188,11 @@ def orbital_on_lattice(
         for (share, part), n in zip(_SHARES, (parts, parts, brick_parts), strict=True)
         for factor in (1.0, part)
     ]
+    negligible = 0.0
+    if shear:
+        primitives[:, 7] = _largest_factors(exponent, np.diff(plan.first_table) - 1)
+        negligible = 1e-3 * limits[0] / len(exponent)
+        limits[0] *= 1 - 1e-3  # its share of what the planes may lose
     longest = -(-n_rows // parts)
     while True:
         capacity, brick_capacity = space.capacity
@@ -195,6 +212,7 @@ def orbital_on_lattice(
             capacity,
             brick_capacity,
             *limits,
+            negligible,
             space.upload("rows", plan.rows, np.int32, 4),
             space.upload("primitives", primitives, real, 8),
             space.upload("first_table", plan.first_table, np.int32),
@@ -203,12 +221,13 @@ def orbital_on_lattice(
             space.upload("terms", terms, real),
             space.upload("weight", weight, real),
             space.vectors("x", (n_sums * bricks_x * n_tables_x,), BX),
-            space.vectors("y", (bricks_y * n_tables,), BY),
+            space.upload("offset", offset, real, 2),
+            space.vectors("y", (planes * bricks_y * n_tables,), BY),
             space.vectors("z", (bricks_z * n_tables,), BZ),
             space.reals("largest_x", (n_tables_x, bricks_x)),
-            space.vectors("largest_y", (n_tables, groups_y), group),
+            space.vectors("largest_y", (layers * n_tables, groups_y), group),
             space.vectors("largest_z", (n_tables, groups_z), group),
-            space.reals("top_y", (n_tables,)),
+            space.reals("top_y", (layers * n_tables,)),
             space.reals("top_z", (n_tables,)),
             space.integers("plane_count", (bricks_x * parts,)),
             space.integers("plane_rows", (bricks_x * parts * longest,)),
@@ -227,6 +246,13 @@ def orbital_on_lattice(
             for have, n in zip(space.capacity, (longest_column, longest_brick), strict=True)
         ]
         space.capacity = grown[0], grown[1]
+
+
+def _largest_factors(exponent: np.ndarray, degree: np.ndarray) -> np.ndarray:
+    """Bounds on |y^j z^k exp(-zeta (y^2 + z^2))| for all powers up to the degree: (n / 2 e zeta)^(n/2) for each."""
+    power = np.arange(1, max(int(degree.max()), 1) + 1)
+    largest = (power / (2 * np.e * exponent[:, None])) ** (power / 2)
+    return np.maximum(1.0, np.where(power <= degree[:, None], largest, 0.0).max(axis=1)) ** 2
 
 
 class _Workspace:
@@ -289,8 +315,11 @@ def _workspace(precision: str, many: bool) -> _Workspace:
 
 
 @lru_cache
-def _kernel(precision: str, device: str, result: str, several: bool) -> object:
-    """The kernel for one precision of tables and sums, one device, one precision of the result, one sum or several."""
+def _kernel(precision: str, device: str, result: str, several: bool, sheared: bool) -> object:
+    """The kernel for one precision of tables and sums, one device, one precision of the result, one sum or several.
+
+    On a sheared lattice each plane has tables along y of its own.
+    """
     real = _DTYPES[precision][0]
     vector = ti.types.vector
     at_once, wide, on_cpu = _GROUP[device], _WIDE, device == "cpu"
@@ -302,7 +331,8 @@ def _kernel(precision: str, device: str, result: str, several: bool) -> object:
     Pairs, Rows = (ti.types.ndarray(vector(n, ti.i32), 1) for n in (2, 4))
     Primitives = ti.types.ndarray(
         vector(8, real), 1
-    )  # exponent; nearest point less centre; index of that point; unused
+    )  # exponent; nearest point less centre; index of that point; bound on factors along y and z
+    Offsets = ti.types.ndarray(vector(2, real), 1)
     X, Z, Largest = ti.types.ndarray(V8, 1), ti.types.ndarray(V16, 1), ti.types.ndarray(G, 2)
     kept = _DTYPES[result][0]
     Result = ti.types.ndarray(kept, 3)
@@ -333,6 +363,7 @@ def _kernel(precision: str, device: str, result: str, several: bool) -> object:
         column_limit: real,
         brick_budget: real,
         brick_limit: real,
+        negligible: real,
         rows: Rows,
         primitive: Primitives,
         first_table: I1,  # (primitives + 1)
@@ -341,12 +372,13 @@ def _kernel(precision: str, device: str, result: str, several: bool) -> object:
         terms: R1,  # (sums, terms) polynomial coefficients
         weight: R1,  # (sums) smallest tolerance over that of the sum
         x: X,  # (sums, bricks_x, tables) of 8: what a brick needs lies together
-        y: X,  # (bricks_y, tables) of 8
+        offset: Offsets,  # (planes) if sheared: whole and broken steps along y by which a plane is shifted
+        y: X,  # (planes if sheared, bricks_y, tables) of 8
         z: Z,  # (bricks_z, tables) of 16
         largest_x: R2,  # (tables, bricks_x)
-        largest_y: Largest,  # (tables, groups of bricks)
-        largest_z: Largest,
-        top_y: R1,  # (tables)
+        largest_y: Largest,  # (bricks_x if sheared, tables; groups of bricks)
+        largest_z: Largest,  # (tables, groups of bricks)
+        top_y: R1,  # (bricks_x if sheared, tables)
         top_z: R1,
         plane_count: I1,  # (bricks_x, parts)
         plane_rows: I1,  # (bricks_x, parts, longest)
@@ -365,44 +397,7 @@ def _kernel(precision: str, device: str, result: str, several: bool) -> object:
         n_columns = bricks_x * bricks_y
         n_bricks = n_columns * bricks_z
 
-        # tables along y and z, and their largest magnitudes
-        for task in range(n_primitives * bricks_y):
-            p = task // bricks_y
-            b = task % bricks_y
-            here = primitive[p]
-            distance = V8(0.0)
-            factor = V8(0.0)
-            for s in ti.static(range(BY)):
-                distance[s] = here[2] + (ti.cast(b * BY + s, real) - here[5]) * step_y
-                factor[s] = exp(-here[0] * distance[s] * distance[s])
-            for t in range(first_table[p], first_table[p + 1]):
-                y[b * n_tables + t] = factor
-                largest_y[t, b // at_once][b % at_once] = ti.abs(factor).max()
-                factor *= distance
-        for task in range(n_primitives * bricks_z):
-            p = task // bricks_z
-            b = task % bricks_z
-            here = primitive[p]
-            distance = V16(0.0)
-            factor = V16(0.0)
-            for s in ti.static(range(BZ)):
-                distance[s] = here[3] + (ti.cast(b * BZ + s, real) - here[6]) * step_z
-                factor[s] = exp(-here[0] * distance[s] * distance[s])
-            for t in range(first_table[p], first_table[p + 1]):
-                z[b * n_tables + t] = factor
-                largest_z[t, b // at_once][b % at_once] = ti.abs(factor).max()
-                factor *= distance
-        for t in range(first_table[n_primitives]):
-            largest = ti.cast(0.0, real)
-            for b in range(bricks_y):
-                largest = ti.max(largest, largest_y[t, b // at_once][b % at_once])
-            top_y[t] = largest
-            largest = 0.0
-            for b in range(bricks_z):
-                largest = ti.max(largest, largest_z[t, b // at_once][b % at_once])
-            top_z[t] = largest
-
-        # along x, with the polynomials
+        # tables along x, with the polynomials, and their largest magnitudes
         for task in range(n_primitives * bricks_x):
             p = task // bricks_x
             b = task % bricks_x
@@ -424,10 +419,71 @@ def _kernel(precision: str, device: str, result: str, several: bool) -> object:
                     largest = ti.max(largest, weight[o] * ti.abs(value).max())
                 largest_x[t, b] = largest
 
+        # along y and z
+        for task in range((bricks_x if ti.static(sheared) else 1) * n_primitives * bricks_y):
+            layer = task // (n_primitives * bricks_y) if ti.static(sheared) else 0
+            p = task // bricks_y - layer * n_primitives
+            b = task % bricks_y
+            here = primitive[p]
+            planes = 1
+            if ti.static(sheared):
+                planes = ti.min(BX, nx - layer * BX)
+                size = ti.cast(0.0, real)
+                for t in range(first_table_x[p], first_table_x[p + 1]):
+                    size += largest_x[t, layer]
+                if size * here[7] < negligible:  # the tables of primitives that far are not needed, nor are their rows
+                    planes = 0
+                    for t in range(first_table[p], first_table[p + 1]):
+                        largest_y[layer * n_tables + t, b // at_once][b % at_once] = 0.0
+            for s in range(planes if ti.static(sheared) else 1):
+                plane = layer * BX + s
+                nearest = here[5]
+                rest = here[2]
+                if ti.static(sheared):
+                    nearest -= offset[plane][0]
+                    rest += offset[plane][1]
+                distance = V8(0.0)
+                factor = V8(0.0)
+                for m in ti.static(range(BY)):
+                    distance[m] = rest + (ti.cast(b * BY + m, real) - nearest) * step_y
+                    factor[m] = exp(-here[0] * distance[m] * distance[m])
+                for t in range(first_table[p], first_table[p + 1]):
+                    y[(plane * bricks_y + b) * n_tables + t] = factor
+                    largest = ti.abs(factor).max()
+                    if ti.static(sheared):
+                        if s > 0:
+                            largest = ti.max(largest, largest_y[layer * n_tables + t, b // at_once][b % at_once])
+                    largest_y[layer * n_tables + t, b // at_once][b % at_once] = largest
+                    factor *= distance
+        for task in range(n_primitives * bricks_z):
+            p = task // bricks_z
+            b = task % bricks_z
+            here = primitive[p]
+            distance = V16(0.0)
+            factor = V16(0.0)
+            for s in ti.static(range(BZ)):
+                distance[s] = here[3] + (ti.cast(b * BZ + s, real) - here[6]) * step_z
+                factor[s] = exp(-here[0] * distance[s] * distance[s])
+            for t in range(first_table[p], first_table[p + 1]):
+                z[b * n_tables + t] = factor
+                largest_z[t, b // at_once][b % at_once] = ti.abs(factor).max()
+                factor *= distance
+        for t in range((bricks_x if ti.static(sheared) else 1) * n_tables):
+            largest = ti.cast(0.0, real)
+            for b in range(bricks_y):
+                largest = ti.max(largest, largest_y[t, b // at_once][b % at_once])
+            top_y[t] = largest
+        for t in range(n_tables):
+            largest = ti.cast(0.0, real)
+            for b in range(bricks_z):
+                largest = ti.max(largest, largest_z[t, b // at_once][b % at_once])
+            top_z[t] = largest
+
         # rows of each plane of bricks
         ti.loop_config(block_dim=few)
         for task in range(bricks_x * parts):
             bx = task // parts
+            layer = bx * n_tables if ti.static(sheared) else 0
             n = 0
             lost = ti.cast(0.0, real)
             for step in range((n_rows - task % parts + parts - 1) // parts):
@@ -435,7 +491,7 @@ def _kernel(precision: str, device: str, result: str, several: bool) -> object:
                 row = rows[r]
                 size = ti.cast(0.0, real)
                 for j in range(row[2]):
-                    size += largest_x[row[1] + j, bx] * top_y[row[3] + j]
+                    size += largest_x[row[1] + j, bx] * top_y[layer + row[3] + j]
                 size *= top_z[row[0]]
                 if size > plane_limit or lost + size > plane_budget:
                     plane_rows[task * longest + n] = r
@@ -456,12 +512,13 @@ def _kernel(precision: str, device: str, result: str, several: bool) -> object:
             lost = G(0.0)
             n = GI(0)
             plane = bx * parts + part
+            layer = bx * n_tables if ti.static(sheared) else 0
             for q in range(plane_count[plane]):
                 r = plane_rows[plane * longest + q]
                 row = rows[r]
                 size = G(0.0)
                 for j in range(row[2]):
-                    size += largest_x[row[1] + j, bx] * largest_y[row[3] + j, group]
+                    size += largest_x[row[1] + j, bx] * largest_y[layer + row[3] + j, group]
                 whole = size * top_z[row[0]]
                 keep = ti.abs(ti.cast((whole > column_limit) or (lost + whole > column_budget), ti.i32))
                 lost += ti.select(keep, 0.0, whole)
@@ -522,6 +579,7 @@ def _kernel(precision: str, device: str, result: str, several: bool) -> object:
                     o = plane // planes if ti.static(several) else 0
                     s = plane - o * planes
                     i = o * nx + bx * BX + s
+                    at_y = ((bx * BX + s if ti.static(sheared) else 0) * bricks_y + by) * n_tables
                     c0 = V16(0.0)
                     c1 = V16(0.0)
                     c2 = V16(0.0)
@@ -534,9 +592,9 @@ def _kernel(precision: str, device: str, result: str, several: bool) -> object:
                         brick * brick_capacity, brick * brick_capacity + brick_count[brick]
                     ):  # a CPU has one part
                         row = rows[brick_rows[q]]
-                        a = x[(o * bricks_x + bx) * n_tables_x + row[1]][s] * y[by * n_tables + row[3]]
+                        a = x[(o * bricks_x + bx) * n_tables_x + row[1]][s] * y[at_y + row[3]]
                         for j in range(1, row[2]):
-                            a += x[(o * bricks_x + bx) * n_tables_x + row[1] + j][s] * y[by * n_tables + row[3] + j]
+                            a += x[(o * bricks_x + bx) * n_tables_x + row[1] + j][s] * y[at_y + row[3] + j]
                         b = z[bz * n_tables + row[0]]
                         c0 += a[0] * b
                         c1 += a[1] * b
@@ -567,6 +625,7 @@ def _kernel(precision: str, device: str, result: str, several: bool) -> object:
                 bz = brick % bricks_z
                 by = (brick // bricks_z) % bricks_y
                 bx = brick // (bricks_z * bricks_y)
+                at_y = ((bx * BX + s if ti.static(sheared) else 0) * bricks_y + by) * n_tables
                 c = ti.Matrix.zero(real, wide, BZ)
                 for part in range(brick * brick_parts, (brick + 1) * brick_parts):
                     for q in range(part * brick_capacity, part * brick_capacity + brick_count[part]):
@@ -575,7 +634,7 @@ def _kernel(precision: str, device: str, result: str, several: bool) -> object:
                         for j in range(row[2]):
                             along = x[(o * bricks_x + bx) * n_tables_x + row[1] + j][s]
                             for n in ti.static(range(wide)):
-                                a[n] += along * y[by * n_tables + row[3] + j][m * wide + n]
+                                a[n] += along * y[at_y + row[3] + j][m * wide + n]
                         b = z[bz * n_tables + row[0]]
                         for n in ti.static(range(wide)):
                             for k in ti.static(range(BZ)):

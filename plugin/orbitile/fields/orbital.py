@@ -148,7 +148,7 @@ def together(orbitals: Sequence[Orbital], lattice: Lattice, precision: str, devi
     """
     primitives = merged_primitives(orbitals[0].wavefunction)
     working = {orbital._working_precision(precision, device) for orbital in orbitals}
-    if len(primitives.exponent) > MANY or len(working) > 1:
+    if len(primitives.exponent) > MANY or len(working) > 1 or not lattice.is_orthogonal:
         return None
     expansion = GaussianExpansion(
         primitives.centre,
