@@ -17,6 +17,10 @@ A list is kept in several parts, each made by a task of its own: a GPU needs tho
 Part c of the plane and column lists deals with rows c, c + parts, c + 2 parts, ..., so that parts fill evenly. Parts
 have a fixed capacity; when one overflows, the capacity grows and the screening is done again.
 
+Several sums of the same Gaussians, such as orbitals, can be evaluated at once: they share the tables along y and z and
+the lists, which hold what any of them needs. Where the first two axes are not at right angles (a *sheared* lattice), y
+depends on the plane too, and each plane has tables along y of its own.
+
 Taichi turns arithmetic on vectors into SIMD code when the vectors are elements of an ndarray; scalar arrays stay
 scalar. That is why tables are arrays of vectors, and why screening looks at 16 neighbouring bricks at once.
 """

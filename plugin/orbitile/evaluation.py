@@ -55,7 +55,8 @@ def compute(
     field
         Name of a field: `homo`, `lumo+1`, `mo:17:beta`, ...
     lattice
-        Where: any origin, axes and shape. Orthogonal axes, in any orientation, are fastest by far.
+        Where: any origin, axes and shape. Orthogonal axes, in any orientation, are fastest by far; then those of
+        which one is at right angles to the other two.
     device
         `auto` (the default: CUDA, then a real Vulkan GPU, then the CPU), `cuda`, `vulkan` or `cpu`; or several of one
         machine, each in a process of its own: `cuda:0,1`, `cuda:all`.
@@ -246,7 +247,7 @@ def compute_on_device(
     device: str | None = None,
     precision: str = "single",
 ) -> Any:
-    """Evaluate a field on a lattice with orthogonal axes and leave the values on the device.
+    """Evaluate a field on a lattice and leave the values on the device.
 
     Parameters
     ----------
@@ -261,7 +262,7 @@ def compute_on_device(
     Raises
     ------
     LatticeError
-        When the axes of the lattice are not orthogonal.
+        When the field has no separable form on this lattice.
     """
     resolved = field_of(wavefunction, field)
     _dtype(precision)
@@ -270,7 +271,10 @@ def compute_on_device(
 
         evaluate = resolved.on_slabs(lattice, precision, name)
         if evaluate is None:
-            raise LatticeError("values stay on the device for lattices with orthogonal axes only; use compute")
+            raise LatticeError(
+                "values stay on the device where the field and the lattice have a separable form: an axis at right angles "
+                "to the other two, and no potential; use compute"
+            )
         if lattice.n_points > MOST_POINTS:
             raise LatticeError(
                 f"values stay on the device for {MOST_POINTS} points at most, got {lattice.n_points}; use compute"

@@ -295,7 +295,7 @@ class SumField:
         return enclosing_box(self.extent, isovalue if self.extent_isovalue is None else self.extent_isovalue)
 
     def on_slabs(self, lattice: Lattice, precision: str, device: str) -> Callable[[int, int, Any], None] | None:
-        """Evaluator for slabs of a lattice with orthogonal axes."""
+        """Evaluator for slabs of a lattice with an axis at right angles to the other two."""
         working, tolerance = self._working(precision, device), self._tolerance(precision)
         evaluators = [on_slabs(part, lattice, tolerance, working, device) for part in self.parts]
         if any(evaluate is None for evaluate in evaluators):

@@ -101,7 +101,7 @@ class Orbital:
         return enclosing_box(self._envelopes, isovalue)
 
     def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
-        """Evaluator for slabs: the separable kernel, for lattices with orthogonal axes in any orientation."""
+        """Evaluator for slabs: the separable kernel, for lattices with an axis at right angles to the others."""
         primitives = merged_primitives(self.wavefunction)
         expansion = GaussianExpansion(
             primitives.centre, primitives.exponent, primitives.degree, primitives.first_term, self._terms
