@@ -272,8 +272,8 @@ def compute_on_device(
         evaluate = resolved.on_slabs(lattice, precision, name)
         if evaluate is None:
             raise LatticeError(
-                "values stay on the device where the field and the lattice have a separable form: an axis at right angles "
-                "to the other two, and no potential; use compute"
+                "values stay on the device for fields with a separable form (no potentials) on lattices with an axis "
+                "at right angles to the other two; use compute"
             )
         if lattice.n_points > MOST_POINTS:
             raise LatticeError(
