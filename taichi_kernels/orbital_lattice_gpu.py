@@ -43,8 +43,12 @@ def evaluate(
     precision: str,
     device: str,
     out: "ti.Ndarray",
+    first: int,
 ) -> None:
-    """Launch the kernel; arguments are those of `orbital_lattice.orbital_on_lattice`, packed for the device."""
+    """Launch the kernel; arguments are those of `orbital_lattice.orbital_on_lattice`, packed for the device.
+
+    `first` is the plane of the result with which the values begin.
+    """
     n_tables, n_products = int(first_table[-1]), len(products)
     bricks_x, bricks_y, bricks_z = (-(-n // b) for n, b in zip(shape, (BX, BY, BZ), strict=True))
     words = -(-n_products // (32 * _NEAR)) * _NEAR
@@ -57,6 +61,7 @@ def evaluate(
         n_products,
         *shape,
         *spacing,
+        first,
         parts,
         tolerance / parts,
         space.upload("primitives", primitives, real, 8),
@@ -97,6 +102,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
         step_x: real,
         step_y: real,
         step_z: real,
+        first: ti.i32,
         parts: ti.i32,
         budget: real,
         primitive: Primitives,  # exponent; nearest point less centre; index of that point; unused
@@ -225,6 +231,6 @@ def _kernel(precision: str, device: str, result: str) -> object:
                 for s, m in ti.static(ti.ndrange(4, 4)):
                     i, j = bx * BX + half_x * 4 + s, by * BY + half_y * 4 + m
                     if i < nx and j < ny:
-                        out[i, j, bz * BZ + k] = ti.cast(c[s, m], kept)
+                        out[first + i, j, bz * BZ + k] = ti.cast(c[s, m], kept)
 
     return evaluate

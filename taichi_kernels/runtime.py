@@ -257,13 +257,27 @@ def _probe_cuda() -> Probe:
     status = library.cuInit(0)
     if status:
         return Probe("cuda", False, f"the NVIDIA driver does not start (cuInit returned {status})")
-    count = ctypes.c_int()
-    library.cuDeviceGetCount(ctypes.byref(count))
-    if count.value == 0:
+    names = _gpu_names(library)
+    if not names:
         return Probe("cuda", False, "the NVIDIA driver sees no GPU")
-    name = ctypes.create_string_buffer(128)
-    library.cuDeviceGetName(name, 128, 0)
-    return Probe("cuda", True, name.value.decode(errors="replace"))
+    return Probe("cuda", True, names[0])
+
+
+def gpus() -> tuple[str, ...]:
+    """Names of the GPUs that CUDA sees, by their numbers; never raises."""
+    library = _library("cuda", "libcuda.so.1", "nvcuda.dll") if probe("cuda").available else None
+    return _gpu_names(library) if library is not None else ()
+
+
+def _gpu_names(library: ctypes.CDLL) -> tuple[str, ...]:
+    """Through a driver that was started."""
+    count, name = ctypes.c_int(), ctypes.create_string_buffer(128)
+    library.cuDeviceGetCount(ctypes.byref(count))
+    names = []
+    for device in range(count.value):
+        library.cuDeviceGetName(name, 128, device)
+        names.append(name.value.decode(errors="replace"))
+    return tuple(names)
 
 
 class _InstanceInfo(ctypes.Structure):

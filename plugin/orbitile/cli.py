@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from .errors import OrbitileError
 
 if TYPE_CHECKING:
     from .fields import Field
+    from .fields.orbital import Orbital
     from .lattice import Lattice
     from .surface import Surface
     from .wavefunction import Wavefunction
@@ -31,6 +33,7 @@ examples:
   orbitile render benzene.molden homo -o homo.png
   orbitile render job.fchk lumo+1:beta --isovalue 0.02 --quality fine --background transparent
   orbitile volume job.molden mo:17 -o mo17.cube --spacing 0.1
+  orbitile volume job.molden mo:1-10 -o mo%02d.cube
   orbitile mesh job.molden homo -o homo.glb
 """
 
@@ -138,7 +141,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_picture_options(render)
 
     volume = command("volume", _volume, "write a field on a lattice", file, sampling)
-    volume.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write: .cube, .dx, .mrc, .npz")
+    volume.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        required=True,
+        help="file to write: .cube, .dx, .mrc, .npz; for several orbitals (homo-2..lumo, mo:1-10) a name with %%d",
+    )
 
     mesh = command("mesh", _mesh, "write the isosurface of a field", file, sampling)
     mesh.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write: .ply, .obj, .glb")
@@ -291,19 +300,65 @@ def _render(options: argparse.Namespace) -> None:
 
 
 def _volume(options: argparse.Namespace) -> None:
-    from .evaluation import compute
-    from .exporters import exporter_for, save
+    from .exporters import exporter_for
+    from .fields.orbital import orbital_list
     from .readers import load
+    from .streaming import compute_to_file
 
     exporter_for(options.output, "volume")  # refuse before the work, not after it
     wavefunction = load(options.file)
+    orbitals = orbital_list(wavefunction, options.field)
+    if orbitals is not None:
+        _volumes(options, wavefunction, orbitals)
+        return
     field, lattice, _ = _sampling(options, wavefunction)
     with _progress(options, field.quantity) as progress:
-        volume = compute(
-            wavefunction, field, lattice, device=options.device, precision=options.precision, progress=progress
+        compute_to_file(
+            wavefunction,
+            options.field,
+            lattice,
+            options.output,
+            device=options.device,
+            precision=options.precision,
+            progress=progress,
         )
-    save(volume, options.output, wavefunction=wavefunction)
     print(options.output)
+
+
+def _volumes(options: argparse.Namespace, wavefunction: Wavefunction, orbitals: list[Orbital]) -> None:
+    """Write several orbitals on one lattice, each to a file of its own."""
+    import numpy as np
+
+    from .evaluation import compute_many, default_isovalue
+    from .exporters import save
+    from .lattice import Lattice
+
+    names = [_numbered(options.output, orbital.index + 1) for orbital in orbitals]
+    if len(set(names)) < len(names):
+        raise OrbitileError(
+            f"--output: {len(orbitals)} orbitals need as many files; put %d where the number of the orbital is to "
+            f"stand, as in mo-%d.cube, got {options.output!r}"
+        )
+    lattices = []
+    for orbital in orbitals:
+        isovalue = options.isovalue or default_isovalue(wavefunction, orbital, device=options.device)
+        lattices.append(_lattice(options, wavefunction, isovalue, orbital))
+    ends = [np.array([one.origin, one.origin + (np.array(one.shape) - 1) @ one.axes]) for one in lattices]
+    spacing = max(float(one.spacings[0]) for one in lattices)
+    lattice = Lattice.box(np.min(ends, axis=(0, 1)), np.max(ends, axis=(0, 1)), spacing)
+    _note(options, "{} x {} x {} points".format(*lattice.shape))
+    with _progress(options, f"{len(orbitals)} orbitals") as progress:
+        volumes = compute_many(
+            wavefunction, orbitals, lattice, device=options.device, precision=options.precision, progress=progress
+        )
+        for volume, name in zip(volumes, names, strict=True):
+            save(volume, name, wavefunction=wavefunction)
+            print(name)
+
+
+def _numbered(pattern: str, number: int) -> str:
+    """A file name with a number in place of %d, or %03d for one with leading zeros."""
+    return re.sub(r"%(0?\d*)d", lambda match: format(number, f"{match[1]}d"), pattern)
 
 
 def _mesh(options: argparse.Namespace) -> None:
@@ -393,12 +448,12 @@ def _sampling(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[
         isovalue = default_isovalue(wavefunction, field, device=options.device)
         share = ", which encloses 90 % of it" if field.isovalue is None else ""
         _note(options, f"{field.quantity}: isovalue {isovalue:.4g} {field.unit}{share}")
-    lattice = _lattice(options, wavefunction, isovalue)
+    lattice = _lattice(options, wavefunction, isovalue, field)
     _note(options, "{} x {} x {} points".format(*lattice.shape))
     return field, lattice, isovalue
 
 
-def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: float) -> Lattice:
+def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: float, field: str | Field) -> Lattice:
     from .evaluation import enclosing_lattice
     from .lattice import Lattice, spacing_of
     from .units import angstrom
@@ -406,7 +461,7 @@ def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: 
     spacing = None if options.spacing is None else options.spacing * angstrom
     if options.margin is None:
         return enclosing_lattice(
-            wavefunction, options.field, isovalue, spacing=spacing, points=options.points, quality=options.quality
+            wavefunction, field, isovalue, spacing=spacing, points=options.points, quality=options.quality
         )
     if spacing is None and options.points is None:
         spacing = spacing_of(options.quality)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +15,7 @@ from ..errors import FieldError
 from ..expansion import GaussianExpansion
 from ..lattice import Lattice
 from ..packing import merged_primitives, packed_shells
-from ..sampling import on_slabs
+from ..sampling import MANY, on_slabs
 from ..wavefunction import Orbitals, Spin, Wavefunction
 from . import PointEvaluator, SlabEvaluator
 
@@ -100,7 +101,7 @@ class Orbital:
         return enclosing_box(self._envelopes, isovalue)
 
     def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
-        """Evaluator for slabs: the separable kernel, for lattices with orthogonal axes in any orientation."""
+        """Evaluator for slabs: the separable kernel, for lattices with an axis at right angles to the others."""
         primitives = merged_primitives(self.wavefunction)
         expansion = GaussianExpansion(
             primitives.centre, primitives.exponent, primitives.degree, primitives.first_term, self._terms
@@ -137,6 +138,71 @@ class Orbital:
             return values.astype(np.float32 if precision == "single" else np.float64, copy=False)
 
         return evaluate
+
+
+def together(orbitals: Sequence[Orbital], lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
+    """Evaluator for slabs of several orbitals of one wavefunction, which costs less than one after the other.
+
+    The slabs of the orbitals follow one another along the first axis of the array that it writes to. None for a lattice
+    or a wavefunction where nothing can be shared.
+    """
+    primitives = merged_primitives(orbitals[0].wavefunction)
+    working = {orbital._working_precision(precision, device) for orbital in orbitals}
+    if len(primitives.exponent) > MANY or len(working) > 1 or not lattice.is_orthogonal:
+        return None
+    expansion = GaussianExpansion(
+        primitives.centre,
+        primitives.exponent,
+        primitives.degree,
+        primitives.first_term,
+        np.stack([orbital._terms for orbital in orbitals], axis=1),
+    )
+    tolerances = np.array([orbital._tolerance(precision) for orbital in orbitals])
+    return on_slabs(expansion, lattice, tolerances, working.pop(), device)
+
+
+_RANGE = re.compile(r"(mo:?\s*\d+)\s*-\s*(\d+)(:\w+)?")
+
+
+def orbital_list(wavefunction: Wavefunction, text: str) -> list[Orbital] | None:
+    """The orbitals that a list or a range stands for: `homo,lumo`, `homo-2..lumo+2`, `mo:1-10`, `mo:1-10:beta`.
+
+    None for a text that is neither a list nor a range of orbitals.
+
+    Raises
+    ------
+    FieldError
+        When there is no such orbital, or a range runs from one spin to another.
+    """
+    found: dict[tuple[Spin, int], Orbital] = {}
+    items = [item.strip().lower() for item in text.split(",")]
+    ranges = [_ends(item) for item in items]
+    if len(items) == 1 and len(ranges[0]) == 1:
+        return None
+    for item, names in zip(items, ranges, strict=True):
+        ends = [resolve(wavefunction, name) for name in names]
+        first, last = ends[0], ends[-1]
+        if first is None or last is None or len(ends) > 2:
+            return None
+        if first.spin != last.spin:
+            raise FieldError(f"field {item!r}: a range runs over orbitals of one spin")
+        if first.index > last.index:
+            raise FieldError(f"field {item!r}: a range runs upwards; exchange its ends")
+        spin = ":beta" if first.spin == "beta" else ""
+        for index in range(first.index, last.index + 1):
+            orbital = first if index == first.index else resolve(wavefunction, f"mo:{index + 1}{spin}")
+            assert orbital is not None  # a name of this form is one of an orbital
+            found[orbital.spin, index] = orbital
+    return list(found.values())
+
+
+def _ends(item: str) -> list[str]:
+    """The names at the ends of a range, or the one name there is."""
+    match = _RANGE.fullmatch(item)
+    if match is None:
+        return [name.strip() for name in item.split("..")]
+    first, last, spin = match.groups()
+    return [first + (spin or ""), f"mo:{last}{spin or ''}"]
 
 
 def resolve(wavefunction: Wavefunction, name: str) -> Orbital | None:
