@@ -46,7 +46,8 @@ class Server:
     def ask(self, command, arguments=(), **more):
         """Messages up to the answer, and the answer."""
         self.number += 1
-        request = {"id": self.number, "command": command, "arguments": arguments, **more}
+        how = "named" if isinstance(arguments, dict) else "arguments"
+        request = {"id": self.number, "command": command, how: arguments, **more}
         self.write(json.dumps(request).encode() + b"\n")
         events = []
         while "event" in (message := self.read()):
@@ -128,6 +129,7 @@ def test_what_the_viewer_has_lost_is_known(server):
         b"\xff\xfe\n",
         b'{"command": 3}\n',
         b'{"command": "orb_mo", "arguments": 3}\n',
+        b'{"command": "orb_mo", "named": []}\n',
         b'{"command": "orb_mo", "objects": [3]}\n',
         b'{"id": [], "command": "orb_mo"}\n',
         b'{"token": "", "command": "orb_mo"}\n',
@@ -181,9 +183,14 @@ names = st.sampled_from([command.name for command in COMMANDS if command.name no
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(command=names | st.text(max_size=8), arguments=st.lists(values, max_size=5) | values, objects=values)
-def test_whatever_is_asked_gets_one_answer(server, command, arguments, objects):
-    request = {"id": 7, "command": command, "arguments": arguments, "objects": objects}
+@given(
+    command=names | st.text(max_size=8),
+    arguments=st.lists(values, max_size=5) | values,
+    named=st.dictionaries(st.text(max_size=5) | st.just("name"), values, max_size=2) | values,
+    objects=st.none() | values,
+)
+def test_whatever_is_asked_gets_one_answer(server, command, arguments, named, objects):
+    request = {"id": 7, "command": command, "arguments": arguments, "named": named, "objects": objects}
     server.write(json.dumps(request).encode() + b"\n")
     while "event" in (answer := server.read()):
         pass

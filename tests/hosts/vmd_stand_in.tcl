@@ -184,9 +184,13 @@ proc material {verb args} {
 proc colorinfo {what id} {
     if {$what ne "rgb"} { refuse "colorinfo $what" }
     whole $id
-    # blue, red, grey and so on, as VMD begins; the rest is far from ours
-    set table {{0 0 1} {1 0 0} {0.35 0.35 0.35} {1 0.5 0} {1 1 0} {0.5 0.5 0.2} {0.6 0.6 0.6} {0 1 0} {1 1 1}}
-    return [expr {$id < [llength $table] ? [lindex $table $id] : {0 1 1}}]
+    # the colours that VMD begins with
+    return [lindex {
+        {0 0 1} {1 0 0} {.35 .35 .35} {1 .5 0} {1 1 0} {.5 .5 .2} {.6 .6 .6} {0 1 0} {1 1 1} {1 .6 .6} {.25 .75 .75}
+        {.65 0 .65} {.5 .9 .4} {.9 .4 .7} {.5 .3 0} {.5 .5 .75} {0 0 0} {.88 .97 .02} {.55 .9 .02} {0 .9 .04} {0 .9 .5}
+        {0 .88 1} {0 .76 1} {.02 .38 .67} {.01 .04 .93} {.27 0 .98} {.45 0 .9} {.9 0 .9} {1 0 .66} {.98 0 .23}
+        {.81 0 0} {.89 .35 0} {.96 .72 0}
+    } $id]
 }
 
 proc color {what args} {

@@ -233,15 +233,17 @@ def _read(line: bytes) -> dict[str, Any]:
         raise OrbitileError(f"expected a line of JSON, got {brief(line)} ({brief(str(error))})") from None
     if not isinstance(request, dict):
         raise OrbitileError(f"expected an object of JSON, got {brief(request)}")
-    parts = {"id": None, "command": "", "arguments": {}, "objects": None, **request}
-    if unknown := set(parts) - {"id", "command", "arguments", "objects"}:
-        raise OrbitileError(f"expected id, command, arguments and objects, got {brief(sorted(unknown)[0])}")
+    parts = {"id": None, "command": "", "arguments": [], "named": {}, "objects": None, **request}
+    if unknown := set(parts) - {"id", "command", "arguments", "named", "objects"}:
+        raise OrbitileError(f"expected id, command, arguments, named and objects, got {brief(sorted(unknown)[0])}")
     if isinstance(parts["id"], dict | list | float) or len(str(brief(parts["id"]))) > 60:
         raise OrbitileError(f"id: expected a number or a short text, got {brief(parts['id'])}")
     if not isinstance(parts["command"], str):
         raise OrbitileError(f"command: expected text, got {brief(parts['command'])}")
-    if not isinstance(parts["arguments"], dict | list):
-        raise OrbitileError(f"arguments: expected an object or a list, got {brief(parts['arguments'])}")
+    if not isinstance(parts["arguments"], list):
+        raise OrbitileError(f"arguments: expected a list, got {brief(parts['arguments'])}")
+    if not isinstance(parts["named"], dict):
+        raise OrbitileError(f"named: expected an object, got {brief(parts['named'])}")
     names = parts["objects"]
     if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise OrbitileError(f"objects: expected a list of names, got {brief(parts['objects'])}")
@@ -249,10 +251,8 @@ def _read(line: bytes) -> dict[str, Any]:
 
 
 def _answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
-    arguments = request["arguments"]
-    positional, named = (arguments, {}) if isinstance(arguments, list) else ((), arguments)
     try:
-        answer = _command(request["command"]).run(session, positional, named)
+        answer = _command(request["command"]).run(session, request["arguments"], request["named"])
     except OrbitileError as error:
         return {"id": request["id"], "error": str(error)}
     except MemoryError:

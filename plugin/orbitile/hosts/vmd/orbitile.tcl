@@ -1,7 +1,7 @@
 # Orbitile in VMD: commands and a window, answered by `orbitile serve` at the other end of a pipe.
 #
 # orbitile::register makes one command of each name that the server has; the server knows their arguments. Arguments
-# go by position, or by name as in `orb_mo -orbital lumo -quality fine`. Plain Tcl 8.5 is enough, Tk for the window alone.
+# go by position, or after those by name, as in `orb_mo benzene -quality fine`. Plain Tcl 8.5 is enough, Tk for the window alone.
 
 package provide orbitile 0.1
 
@@ -93,10 +93,11 @@ proc orbitile::call {name words} {
     if {$busy && $name ne "orb_cancel"} {
         error "something is being computed: orb_cancel stops it"
     }
+    set arguments [arguments_json $words]
     if {$channel eq ""} start
     set mine [incr number]
     set replies($mine) ""
-    set request "{\"id\": $mine, \"command\": [text_json $name], \"arguments\": [arguments_json $words],\
+    set request "{\"id\": $mine, \"command\": [text_json $name], $arguments,\
         \"objects\": [list_json [present]]}"
     set before $busy
     set busy 1
@@ -301,19 +302,21 @@ proc orbitile::list_json {items} {
     return "\[[join $parts ", "]\]"
 }
 
-# All by position, or all as -name value.
+# Arguments by position, then as -name value.
 proc orbitile::arguments_json {words} {
-    if {[lsearch -regexp $words {^-[a-z_]+$}] < 0} {
-        return [list_json $words]
+    set at [lsearch -regexp $words {^-[a-z_]+$}]
+    if {$at < 0} {
+        set at [llength $words]
     }
-    if {[llength $words] % 2 || ![regexp {^-[a-z_]+$} [lindex $words 0]]} {
-        error "give all arguments by position, or all by name as -name value"
+    set named [lrange $words $at end]
+    if {[llength $named] % 2} {
+        error "expected arguments by position, then -name value, got $words"
     }
     set parts {}
-    foreach {name value} $words {
+    foreach {name value} $named {
         lappend parts "[text_json [string range $name 1 end]]: [text_json $value]"
     }
-    return "{[join $parts ", "]}"
+    return "\"arguments\": [list_json [lrange $words 0 [expr {$at - 1}]]], \"named\": {[join $parts ", "]}"
 }
 
 # Value of a text in JSON: objects become dictionaries, lists lists; null is empty.
@@ -480,6 +483,7 @@ proc orbitile::register {server commands} {
     foreach name $names {
         proc ::$name args "orbitile::call $name \$args"
     }
+    proc ::orb_panel {} orbitile::window
     if {[llength [info commands ::vmd_install_extension]]} {
         catch {vmd_install_extension orbitile orbitile::window "Visualization/Orbitile"}
     }
