@@ -248,4 +248,5 @@ def test_it_ends_in_the_middle_of_a_computation():
     request = {"command": "orb_field", "arguments": ["benzene", "esp", 0.02, "fine"]}
     server.write(3 * (json.dumps(request).encode() + b"\n"))
     server.close()
+    assert server.process.returncode == 0
     assert not server.folder.exists()

@@ -179,9 +179,10 @@ def serve(input: BinaryIO, output: BinaryIO) -> None:
         def listen() -> None:
             _listen(input, session, tell, waiting)
             ended.set()
-            session.cancel()
             waiting.put(None)
-            time.sleep(_PATIENCE)  # this thread ends with the process, sooner unless a computation hangs
+            for _ in range(round(_PATIENCE / _EVERY)):  # again and again: a computation may be about to begin
+                session.cancel()
+                time.sleep(_EVERY)  # this thread ends with the process
             temporary.cleanup()
             os._exit(1)
 
