@@ -178,9 +178,10 @@ def _parser() -> argparse.ArgumentParser:
     command("fields", _fields, "list the fields that can be shown")
     command("devices", _devices, "show what can compute and draw here, and why the rest cannot")
     install = command("install", _install, "add Orbitile to a program that shows molecules")
-    install.add_argument("host", choices=("pymol",), metavar="HOST", help="pymol")
+    install.add_argument("host", choices=("pymol", "vmd"), metavar="HOST", help="pymol or vmd")
     install.add_argument("--uninstall", action="store_true", help="remove it again")
     install.add_argument("--python", metavar="PATH", help="Python to compute with, where that of the host lacks Taichi")
+    command("serve", _serve, "serve a viewer over standard input and output, see docs/server.md")
     demo = command("demo", _demo, "draw the HOMO of a bundled molecule (benzene)")
     demo.add_argument("-o", "--output", metavar="PNG", default="orbitile-demo.png", help="(default: orbitile-demo.png)")
     demo.add_argument("--device", help="auto, cuda, vulkan or cpu")
@@ -476,11 +477,17 @@ def _devices(options: argparse.Namespace) -> None:
 
 
 def _install(options: argparse.Namespace) -> None:
-    from .hosts import pymol_installation
+    from importlib import import_module
 
-    done = pymol_installation.uninstall() if options.uninstall else pymol_installation.install(options.python)
-    for line in done:
+    installation = import_module(f"orbitile.hosts.{options.host}_installation")
+    for line in installation.uninstall() if options.uninstall else installation.install(options.python):
         print(line)
+
+
+def _serve(options: argparse.Namespace) -> None:
+    from .hosts.server import main as serve
+
+    serve()
 
 
 def _demo(options: argparse.Namespace) -> None:
