@@ -33,11 +33,18 @@ if TYPE_CHECKING:
     from .planes import plane_through as plane_through
     from .planes import slice_field as slice_field
     from .readers import load as load
+    from .readers import load_trajectory as load_trajectory
     from .readers import load_volumes as load_volumes
     from .renderer import render as render
+    from .scf import Calculation as Calculation
+    from .scf import compute_series as compute_series
+    from .series import SeriesWriter as SeriesWriter
     from .surface import Surface as Surface
     from .surface import enclosing_isovalue as enclosing_isovalue
     from .surface import isosurface as isosurface
+    from .tracking import Tracking as Tracking
+    from .tracking import track as track
+    from .trajectory import Trajectory as Trajectory
     from .volume import Volume as Volume
     from .wavefunction import Orbitals as Orbitals
     from .wavefunction import Shell as Shell
@@ -46,17 +53,22 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Calculation": "scf",
     "Lattice": "lattice",
     "Orbitals": "wavefunction",
     "OrbitileError": "errors",
+    "SeriesWriter": "series",
     "Shell": "wavefunction",
     "Surface": "surface",
+    "Tracking": "tracking",
+    "Trajectory": "trajectory",
     "Volume": "volume",
     "Wavefunction": "wavefunction",
     "charges_of_density": "charges",
     "coloured": "colouring",
     "compute": "evaluation",
     "compute_on_device": "evaluation",
+    "compute_series": "scf",
     "default_isovalue": "evaluation",
     "draw_slice": "planes",
     "enclosing_isovalue": "surface",
@@ -67,6 +79,7 @@ _HOME = {
     "isosurface": "surface",
     "load": "readers",
     "load_charges": "charges",
+    "load_trajectory": "readers",
     "load_volumes": "readers",
     "overlap_matrix": "overlap",
     "plane_through": "planes",
@@ -74,6 +87,7 @@ _HOME = {
     "render": "renderer",
     "save": "exporters",
     "slice_field": "planes",
+    "track": "tracking",
 }
 
 __all__ = [*_HOME, "__version__"]  # noqa: PLE0604 - the names are strings
