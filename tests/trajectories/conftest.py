@@ -39,8 +39,11 @@ def computed(atoms: str, basis: str = "sto-3g", before: Wavefunction | None = No
 
     molecule = gto.M(atom=atoms, basis=basis, verbose=0)
     field = scf.RHF(molecule)
-    field.conv_tol = 1e-11
+    field.conv_tol = 1e-10
     field.kernel(None if before is None else _start(molecule, before))
+    if not field.converged:
+        field = field.newton()
+        field.kernel(field.mo_coeff, field.mo_occ)
     assert field.converged
     return wavefunction_of(molecule, field.mo_coeff, field.mo_occ, field.mo_energy)
 
