@@ -258,10 +258,11 @@ class SeriesFrames:
         self._path = path
         with _translated(path):
             with path.open("rb") as stream:
-                head = stream.read(len(MAGIC))
-            if head != MAGIC:
-                raise FileError(f"{path.name}: expected a series file, which begins with {MAGIC.decode().strip()!r}")
-            self._file = h5py.File(path, "r", libver="latest", swmr=True, locking=False)
+                head = stream.read(_USER_BLOCK + 48)
+            if not head.startswith(MAGIC):
+                raise FileError(f"expected a series file, which begins with {MAGIC.decode().strip()!r}")
+            self._growing = _is_open(head[_USER_BLOCK:], path.stat().st_size)
+            self._file = h5py.File(path, "r", libver="latest", swmr=self._growing, locking=False)
             file = self._file
             self.settings = str(file.attrs["settings"])
             ends = np.cumsum(file["basis/n_primitives"][()])
@@ -285,7 +286,8 @@ class SeriesFrames:
 
     def __len__(self) -> int:
         with _translated(self._path):
-            self._file["frames"].refresh()
+            if self._growing:
+                self._file["frames"].refresh()
             return int(self._file["frames"][()])
 
     def number(self, index: int) -> int:
@@ -317,6 +319,23 @@ class SeriesFrames:
     def close(self) -> None:
         """Close the file; frames cannot be read any more."""
         self._file.close()
+
+
+def _is_open(superblock: bytes, size: int) -> bool:
+    """Whether a file is being written, or its writer was killed: as the superblock of HDF5, version 3, says.
+
+    Only then is it read in SWMR mode, which waits for what a writer is about to complete, for ever where there is none
+    and the file was cut off.
+
+    Raises
+    ------
+    FileError
+        When the file is shorter than it says.
+    """
+    end = int.from_bytes(superblock[28:36], "little")
+    if size < max(end, _USER_BLOCK + 48):
+        raise FileError(f"cut off: {size} bytes, expected {max(end, 560)} at least")
+    return superblock[11] != 0
 
 
 class _Frame:
@@ -387,8 +406,8 @@ def _translated(path: Path) -> Iterator[None]:
     """What h5py raises of a damaged file, in one line."""
     try:
         yield
-    except OrbitileError:
-        raise
+    except OrbitileError as error:
+        raise FileError(f"{path.name}: {error}") from error
     except (OSError, KeyError, ValueError, TypeError, RuntimeError, IndexError, AttributeError) as error:
         detail = str(error).split("\n")[0]
         raise FileError(f"{path.name}: damaged series file ({type(error).__name__}: {detail})") from error
