@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
@@ -173,7 +174,12 @@ def _computed(
 
 def _molecule(geometry: Geometry, calculation: Calculation) -> Any:
     gto = _pyscf().gto
-    symbols = [SYMBOLS[number] for number in geometry.atomic_numbers]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # advice to install another package
+        return _built(gto, [SYMBOLS[number] for number in geometry.atomic_numbers], geometry, calculation)
+
+
+def _built(gto: Any, symbols: list[str], geometry: Geometry, calculation: Calculation) -> Any:
     core = {}
     for symbol in dict.fromkeys(symbols):
         try:
