@@ -14,10 +14,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .animation import along as along
+    from .animation import animate as animate
+    from .animation import over_isovalues as over_isovalues
+    from .animation import over_orbitals as over_orbitals
     from .charges import charges_of_density as charges_of_density
     from .charges import load_charges as load_charges
     from .colouring import coloured as coloured
     from .colouring import extrema as extrema
+    from .correlation import draw_correlation as draw_correlation
     from .errors import OrbitileError as OrbitileError
     from .evaluation import compute as compute
     from .evaluation import compute_on_device as compute_on_device
@@ -64,12 +69,15 @@ _HOME = {
     "Trajectory": "trajectory",
     "Volume": "volume",
     "Wavefunction": "wavefunction",
+    "along": "animation",
+    "animate": "animation",
     "charges_of_density": "charges",
     "coloured": "colouring",
     "compute": "evaluation",
     "compute_on_device": "evaluation",
     "compute_series": "scf",
     "default_isovalue": "evaluation",
+    "draw_correlation": "correlation",
     "draw_slice": "planes",
     "enclosing_isovalue": "surface",
     "enclosing_lattice": "evaluation",
@@ -81,6 +89,8 @@ _HOME = {
     "load_charges": "charges",
     "load_trajectory": "readers",
     "load_volumes": "readers",
+    "over_isovalues": "animation",
+    "over_orbitals": "animation",
     "overlap_matrix": "overlap",
     "plane_through": "planes",
     "potential_of_charges": "evaluation",

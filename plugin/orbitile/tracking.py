@@ -200,6 +200,15 @@ class Tracking:
         """Confidence, shape (frames, orbitals); 1 in the first frame."""
         return np.array([self._match(frame, spin).confidence for frame in self.matches])
 
+    def occupations(self, spin: Spin = "alpha") -> Floats:
+        """Occupations of the followed orbitals, shape (frames, orbitals)."""
+        return np.array([self._match(frame, spin).occupations for frame in self.matches])
+
+    @property
+    def has_spins(self) -> bool:
+        """Whether alpha and beta electrons have orbitals of their own."""
+        return next(iter(self.matches.values())).beta is not None
+
     def _match(self, frame: int, spin: Spin) -> Match:
         both = self.matches[frame]
         return both.beta if spin == "beta" and both.beta is not None else both.alpha
