@@ -56,9 +56,7 @@ Shots = Callable[[], Iterable[Shot]]
 """Gives the shots of a film in order, each time it is called: a film looks at them twice, and keeps one at a time."""
 
 
-def along(
-    trajectory: Trajectory, field: str, tracking: Tracking | None = None, isovalue: float | None = None
-) -> Shots:
+def along(trajectory: Trajectory, field: str, tracking: Tracking | None = None, isovalue: float | None = None) -> Shots:
     """A field along a trajectory, at one isovalue.
 
     Parameters

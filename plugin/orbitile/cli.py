@@ -201,10 +201,14 @@ def _add_trajectory_commands(command: Callable[..., argparse.ArgumentParser]) ->
     scf.add_argument("--unpaired", type=int, default=0, metavar="N", help="unpaired electrons (default: 0)")
     scf.add_argument("-o", "--output", metavar="H5", required=True, help="series file; what it has is not done again")
 
-    correlate = command("correlate", _correlate, "draw orbital energies along a trajectory (needs matplotlib)", trajectory)
+    correlate = command(
+        "correlate", _correlate, "draw orbital energies along a trajectory (needs matplotlib)", trajectory
+    )
     correlate.add_argument("-o", "--output", metavar="OUT", required=True, help="picture to write: .png, .svg, .pdf")
     correlate.add_argument("--spin", choices=("alpha", "beta"), default="alpha", help="(default: alpha)")
-    correlate.add_argument("--around", type=int, default=5, metavar="N", help="orbitals each side of the gap (default: 5)")
+    correlate.add_argument(
+        "--around", type=int, default=5, metavar="N", help="orbitals each side of the gap (default: 5)"
+    )
     correlate.add_argument("--size", default="1600x1200", metavar="WxH", help="in pixels (default: 1600x1200)")
 
     animate = command("animate", _animate, "draw a film of a field along a trajectory", trajectory)
@@ -215,7 +219,9 @@ def _add_trajectory_commands(command: Callable[..., argparse.ArgumentParser]) ->
         default="homo",
         help="as for render, named as in the first frame; of one frame also a range of orbitals: homo-3..lumo+3",
     )
-    animate.add_argument("-o", "--output", metavar="OUT", required=True, help=".mp4 (extra films), .gif, or a new folder")
+    animate.add_argument(
+        "-o", "--output", metavar="OUT", required=True, help=".mp4 (extra films), .gif, or a new folder"
+    )
     animate.add_argument("--no-tracking", action="store_true", help="show orbitals as they are numbered in the files")
     animate.add_argument(
         "--isovalue", metavar="V", help="in atomic units, one for the film; of one frame also a range: 0.1..0.01"
@@ -571,7 +577,7 @@ def _isovalues(text: str, n: int) -> list[float]:
         ends = []
     if len(ends) not in (1, 2) or not all(0 < end < float("inf") for end in ends) or n < 1:
         raise OrbitileError(f"--isovalue: expected a positive number or two such as 0.1..0.01, got {text!r}")
-    return ends if len(ends) == 1 else [float(value) for value in np.geomspace(*ends, n)]
+    return ends if len(ends) == 1 else np.geomspace(ends[0], ends[1], n).tolist()
 
 
 def _devices(options: argparse.Namespace) -> None:

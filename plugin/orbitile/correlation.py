@@ -109,8 +109,10 @@ def _figure(tracking: Tracking, spin: Spin, energies: Any, chosen: list[int], si
     _label(axes, ends, frames[-1])
     for one in tracking.crossings:
         if one.spin == spin and set(one.orbitals) <= set(chosen):
-            middle = sum(one.energies) / 2 / electronvolt
-            axes.plot(one.frame + 1, middle, "x" if one.avoided else "o", color="black", fillstyle="none", markersize=8)
+            middle = np.mean([np.interp(one.position + 1, frames, energies[:, n]) for n in one.orbitals])
+            axes.plot(
+                one.position + 1, middle, "x" if one.avoided else "o", color="black", fillstyle="none", markersize=8
+            )
     axes.set_xlabel("frame")
     axes.set_ylabel("energy / eV")
     axes.set_title(tracking.trajectory.name + (f", {spin}" if tracking.has_spins else ""), fontsize="medium")

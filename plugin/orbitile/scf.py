@@ -265,8 +265,10 @@ def wavefunction_of(
             l = molecule.bas_angular(n)
             shells.append(Shell(molecule.bas_atom(n), l, l > 1, molecule.bas_exp(n), column))
     rows = _rows(molecule)
-    sets = zip(coefficients, occupations, energies, strict=True) if np.ndim(coefficients) == 3 else (
-        (coefficients, occupations, energies),
+    sets = (
+        zip(coefficients, occupations, energies, strict=True)
+        if np.ndim(coefficients) == 3
+        else ((coefficients, occupations, energies),)
     )
     parts = [Orbitals(np.asarray(c)[rows], o, e) for c, o, e in sets]
     numbers = [SYMBOLS.index(molecule.atom_pure_symbol(n)) for n in range(molecule.natm)]

@@ -266,11 +266,11 @@ class SeriesFrames:
             file = self._file
             self.settings = str(file.attrs["settings"])
             ends = np.cumsum(file["basis/n_primitives"][()])
-            exponents, contraction = (np.split(file[f"basis/{n}"][()], ends[:-1]) for n in ("exponents", "coefficients"))
-            kinds = (file[f"basis/{n}"][()] for n in ("atom", "momentum", "pure"))
-            self._shells = tuple(
-                Shell(*one) for one in zip(*kinds, exponents, contraction, strict=True)
+            exponents, contraction = (
+                np.split(file[f"basis/{n}"][()], ends[:-1]) for n in ("exponents", "coefficients")
             )
+            kinds = (file[f"basis/{n}"][()] for n in ("atom", "momentum", "pure"))
+            self._shells = tuple(Shell(*one) for one in zip(*kinds, exponents, contraction, strict=True))
             self._fixed = {
                 "atomic_numbers": file["atomic_numbers"][()],
                 "core_charges": file["core_charges"][()],
@@ -298,7 +298,7 @@ class SeriesFrames:
     def read(self, index: int, *, check: bool = True) -> Wavefunction:
         """Read one frame, and check it unless told otherwise."""
         with _translated(self._path):
-            sets = {spin: self._orbitals(spin, index) for spin in _SPINS if spin in self._file}
+            sets: dict[str, Any] = {spin: self._orbitals(spin, index) for spin in _SPINS if spin in self._file}
             positions = self._part("positions", index)
             wavefunction = Wavefunction(
                 positions=positions, source=f"{self._path}, frame {index + 1}", **self._fixed, **sets
@@ -358,8 +358,7 @@ class _Frame:
 def same_basis(one: tuple[Shell, ...], other: tuple[Shell, ...]) -> bool:
     """Whether two lists of shells stand for the same basis functions, to the digits that files print."""
     return len(one) == len(other) and all(
-        (a.atom, a.angular_momentum, a.pure, len(a.exponents))
-        == (b.atom, b.angular_momentum, b.pure, len(b.exponents))
+        (a.atom, a.angular_momentum, a.pure, len(a.exponents)) == (b.atom, b.angular_momentum, b.pure, len(b.exponents))
         and np.allclose(a.exponents, b.exponents, rtol=1e-6)
         and np.allclose(a.coefficients, b.coefficients, rtol=1e-5, atol=1e-7)
         for a, b in zip(one, other, strict=True)

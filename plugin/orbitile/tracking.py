@@ -103,9 +103,9 @@ class Crossing:
 
     - `avoided` is False: the order in energy of the two followed orbitals changes, and they mix by less than 0.1 radian
       on the way.
-    - `avoided` is True: either they turn into each other by 45 degrees or more in consecutive frames, in one sense, with
-      the minimum of their gap in between, and keep their order (frames are dense, and what is followed is the energy);
-      or their order changes and they mix by 0.1 radian or more (the steps are too long to show the gap, and what is
+    - `avoided` is True: either they turn into each other by 45 degrees or more in consecutive frames, in one sense,
+      with the minimum of their gap in between, and keep their order (frames are dense, and what is followed is the
+      energy); or their order changes and they mix by 0.1 radian or more (the steps are too long to show the gap, and what is
       followed is the character). Mixing of less than 0.005 radian a frame is not seen.
 
     Differences in energy below the threshold of degeneracy count as none.
@@ -114,6 +114,8 @@ class Crossing:
     ----------
     frame : int
         Where the gap is smallest among the frames around, from 0.
+    position : float
+        Where the energies are equal, between two frames, by linear interpolation; the frame where they stay apart.
     spin : str
         "alpha", or "beta".
     orbitals : (int, int)
@@ -128,6 +130,7 @@ class Crossing:
     """
 
     frame: int
+    position: float
     spin: Spin
     orbitals: tuple[int, int]
     energies: tuple[float, float]
@@ -415,13 +418,15 @@ def _turned_functions(wavefunction: Wavefunction, rotation: Floats) -> Any:
     """Matrix that takes coefficients to those of the molecule turned by a rotation, block-diagonal over shells."""
     from scipy.sparse import block_diag
 
-    blocks: dict[tuple[int, bool], Floats] = {}
+    blocks: dict[tuple[int, bool], Any] = {}
     points = np.random.default_rng(1).normal(size=(256, 3))
     for shell in wavefunction.shells:
         kind = shell.angular_momentum, shell.pure
         if kind not in blocks:
             # psi'(r) = psi(R^-1 r): components at turned points in terms of those at the points themselves
-            blocks[kind] = np.linalg.lstsq(_components(*kind, points), _components(*kind, points @ rotation), rcond=None)[0]
+            blocks[kind] = np.linalg.lstsq(
+                _components(*kind, points), _components(*kind, points @ rotation), rcond=None
+            )[0]
     return block_diag([blocks[shell.angular_momentum, shell.pure] for shell in wavefunction.shells], format="csr")
 
 
@@ -528,14 +533,23 @@ def _crossings(matches: dict[int, FrameMatch], mixings: list[_Mixing], degenerac
         changes = _changes_of_order(energies, degeneracy)
 
         def crossing(
-            pair: tuple[int, int], first: int, last: int, mixing: float, avoided: bool,
-            spin: Spin = spin, energies: Floats = energies, confidence: Floats = confidence,
+            pair: tuple[int, int],
+            first: int,
+            last: int,
+            mixing: float,
+            avoided: bool,
+            spin: Spin = spin,
+            energies: Floats = energies,
+            confidence: Floats = confidence,
         ) -> Crossing:
             a, b = pair
-            at = first + int(np.argmin(np.abs(energies[first : last + 1, a] - energies[first : last + 1, b])))
+            gaps = energies[first : last + 1, a] - energies[first : last + 1, b]
+            at = first + int(np.argmin(np.abs(gaps)))
+            share = gaps[0] / (gaps[0] - gaps[-1]) if gaps[0] * gaps[-1] < 0 else (at - first) / (last - first)
+            position = frames[first] + float(share) * (frames[last] - frames[first])
             overlap = float(confidence[first + 1 : last + 1][:, [a, b]].min())
             pair_energies = float(energies[at, a]), float(energies[at, b])
-            return Crossing(frames[at], spin, pair, pair_energies, overlap, mixing, avoided)
+            return Crossing(frames[at], position, spin, pair, pair_energies, overlap, mixing, avoided)
 
         seen = set()
         for pair, first, last in changes:
@@ -552,9 +566,7 @@ def _crossings(matches: dict[int, FrameMatch], mixings: list[_Mixing], degenerac
     return tuple(sorted(found, key=lambda one: (one.frame, one.spin, one.orbitals)))
 
 
-def _passages(
-    mixings: list[_Mixing], place: dict[int, int]
-) -> dict[tuple[int, int], list[tuple[int, int, float]]]:
+def _passages(mixings: list[_Mixing], place: dict[int, int]) -> dict[tuple[int, int], list[tuple[int, int, float]]]:
     """Runs of frames in which two orbitals turn into each other in one sense: from, to, angle; by pair."""
     by_pair: dict[tuple[int, int], list[tuple[int, float]]] = defaultdict(list)
     for one in mixings:

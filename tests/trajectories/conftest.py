@@ -71,7 +71,8 @@ def shuffled(wavefunction: Wavefunction, rng: np.random.Generator) -> Wavefuncti
 def water() -> list[Wavefunction]:
     """Both O-H bonds stretched from 0.8 to 1.3 Angstrom."""
     return scanned(
-        f"O 0 0 0; H 0 {0.79 * r:.6f} {0.61 * r:.6f}; H 0 {-0.79 * r:.6f} {0.61 * r:.6f}" for r in np.linspace(0.8, 1.3, 9)
+        f"O 0 0 0; H 0 {0.79 * r:.6f} {0.61 * r:.6f}; H 0 {-0.79 * r:.6f} {0.61 * r:.6f}"
+        for r in np.linspace(0.8, 1.3, 9)
     )
 
 

@@ -263,7 +263,9 @@ def test_memory_does_not_grow_with_the_number_of_frames(tmp_path):
         "print(n, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - a)"
     )
     assert os.path.getsize(tmp_path / "s.h5") > 400e6
-    seen = subprocess.run([sys.executable, "-c", walk, str(tmp_path / "s.h5")], capture_output=True, text=True, check=True)
+    seen = subprocess.run(
+        [sys.executable, "-c", walk, str(tmp_path / "s.h5")], capture_output=True, text=True, check=True
+    )
     n_frames, kilobytes = map(int, seen.stdout.split())
     assert n_frames == 40
     assert kilobytes < 64e3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ def steps(wavefunctions, orbital: int) -> list[float]:
     """Overlap of an orbital with itself in the next frame, in space: negative where its sign flips."""
     return [
         float(a.alpha.coefficients[:, orbital] @ overlap_matrix(a, b) @ b.alpha.coefficients[:, orbital])
-        for a, b in zip(wavefunctions, wavefunctions[1:], strict=False)
+        for a, b in pairwise(wavefunctions)
     ]
 
 
@@ -48,8 +49,8 @@ def test_shuffled_orbitals_are_put_in_order_exactly(water):
         ("N 0 0 -{r}; N 0 0 {r}", (4, 5)),
         (
             "".join(
-                f"C {1.39 * np.cos(a):.6f} {1.39 * np.sin(a):.6f} {{z}}; H {2.47 * np.cos(a):.6f} {2.47 * np.sin(a):.6f} 0; "
-                for a in np.radians(np.arange(0, 360, 60))
+                f"C {1.39 * x:.6f} {1.39 * y:.6f} {{z}}; H {2.47 * x:.6f} {2.47 * y:.6f} 0; "
+                for x, y in ((np.cos(a), np.sin(a)) for a in np.radians(np.arange(0, 360, 60)))
             ),
             (19, 20),
         ),

@@ -241,4 +241,12 @@ def _known(offers: str) -> str:
     return ", ".join(p for module in reader_modules().values() if hasattr(module, offers) for p in module.PATTERNS)
 
 
-__all__ = ["OrbitileError", "load", "load_geometries", "load_trajectory", "load_volumes", "natural_order", "reader_modules"]
+__all__ = [
+    "OrbitileError",
+    "load",
+    "load_geometries",
+    "load_trajectory",
+    "load_volumes",
+    "natural_order",
+    "reader_modules",
+]
