@@ -239,7 +239,7 @@ class _Room:
         return middle if self._follow else np.zeros(3)
 
     def lattice(self, shot: Shot) -> Lattice:
-        """Lattice of a picture: the same points for all, relative to the middle of the molecule where it is followed."""
+        """Lattice of a picture: the same points for all, about the middle of the molecule where it is followed."""
         middle = self._middle(shot)
         return Lattice.box(self._box[0] + middle, self._box[1] + middle, self._step)
 

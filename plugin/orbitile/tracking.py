@@ -14,9 +14,9 @@ basis functions with it. O is orthogonal for complete sets of orbitals, however 
 space :math:`C_1^T S_{12} C_2` is not: it falls with the displacement of the sharpest functions, and core orbitals lose
 each other first. `benchmarks/tracking_measures.py` compares the two.
 
-**Assignment.** The permutation that maximises the sum of :math:`O^2` within a spin (H. W. Kuhn, Naval Res. Logist. 1955,
-2, 83; SciPy's implementation). Orbitals of a frame that lie within `degeneracy` of each other in energy and are equally
-occupied form a set: its members share their weight while the set is assigned, and are then rotated among themselves to
+**Assignment.** The permutation that maximises the sum of :math:`O^2` within a spin (H. W. Kuhn, Naval Res. Logist.
+1955, 2, 83; SciPy's implementation). Orbitals of a frame that lie within `degeneracy` of each other in energy and are
+equally occupied form a set: its members share their weight while the set is assigned, and are then rotated among themselves to
 be as near as they can to their predecessors (orthogonal Procrustes problem; P. H. Schönemann, Psychometrika 1966, 31,
 1). A set of one gets its sign in this way.
 
@@ -105,8 +105,8 @@ class Crossing:
       on the way.
     - `avoided` is True: either they turn into each other by 45 degrees or more in consecutive frames, in one sense,
       with the minimum of their gap in between, and keep their order (frames are dense, and what is followed is the
-      energy); or their order changes and they mix by 0.1 radian or more (the steps are too long to show the gap, and what is
-      followed is the character). Mixing of less than 0.005 radian a frame is not seen.
+      energy); or their order changes and they mix by 0.1 radian or more (the steps are too long to show the gap, and
+      what is followed is the character). Mixing of less than 0.005 radian a frame is not seen.
 
     Differences in energy below the threshold of degeneracy count as none.
 

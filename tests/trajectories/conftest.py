@@ -12,6 +12,7 @@ from orbitile.trajectory import Trajectory
 
 gto = pytest.importorskip("pyscf.gto")
 scf = pytest.importorskip("pyscf.scf")
+lib = pytest.importorskip("pyscf.lib")
 
 
 class Listed:
@@ -35,6 +36,11 @@ def trajectory_of(wavefunctions) -> Trajectory:
 
 def computed(atoms: str, basis: str = "sto-3g", before: Wavefunction | None = None) -> Wavefunction:
     """Restricted Hartree-Fock orbitals; atoms in Angstrom."""
+    with lib.with_omp_threads(1):  # threads take longer to meet than these molecules to compute
+        return _computed(atoms, basis, before)
+
+
+def _computed(atoms: str, basis: str, before: Wavefunction | None) -> Wavefunction:
     from orbitile.scf import _start, wavefunction_of
 
     molecule = gto.M(atom=atoms, basis=basis, verbose=0)

@@ -2,7 +2,8 @@
 
 A module that reads wavefunctions offers `read(path) -> Wavefunction`; one that reads volumes offers
 `read_volumes(path) -> tuple[Volume, ...]`; one that reads files of many wavefunctions offers
-`read_trajectory(path) -> Frames`; one that reads geometries alone offers `read_geometries(path, topology)`. All state `DESCRIPTION` and `PATTERNS` (file names), and may offer
+`read_trajectory(path) -> Frames`; one that reads geometries alone offers
+`read_geometries(path, topology) -> Geometries`. All state `DESCRIPTION` and `PATTERNS` (file names), and may offer
 `recognises(head)` for files whose beginning gives them away whatever their name.
 """
 
@@ -93,9 +94,8 @@ def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]],
     Parameters
     ----------
     source
-        A series file; a Molden file of several frames; a log that prints orbitals at several geometries (GAMESS,
-        Gaussian, ORCA, Psi4, Q-Chem, Molpro, NWChem, as far as they do: most print them at the first and the last one
-        unless told otherwise); any file that `load` reads, for a trajectory of one frame; a pattern such as
+        A series file; a Molden file of several frames; a log of GAMESS that prints orbitals at several geometries (by
+        default at the first and the last one of an optimisation; logs of other programs give their last orbitals only); any file that `load` reads, for a trajectory of one frame; a pattern such as
         "scan/*.molden", whose files are taken in natural order (2 before 10); or several files, in the order given.
     kept
         Number of frames that stay in memory.
