@@ -106,7 +106,7 @@ def _figure(tracking: Tracking, spin: Spin, energies: Any, chosen: list[int], si
             )
         axes.plot(*points.T, ".", color=color, markersize=4)
         ends.append((energies[-1, orbital], orbital, color))
-    _label(axes, ends, frames[-1])
+    _label(axes, ends, frames[-1], 34 / size[1])
     for one in tracking.crossings:
         if one.spin == spin and set(one.orbitals) <= set(chosen):
             middle = np.mean([np.interp(one.position + 1, frames, energies[:, n]) for n in one.orbitals])
@@ -121,13 +121,13 @@ def _figure(tracking: Tracking, spin: Spin, energies: Any, chosen: list[int], si
     return figure
 
 
-def _label(axes: Any, ends: list[tuple[float, int, Any]], last: int) -> None:
-    """Numbers of the orbitals at the right end of their lines, moved apart where they would cover each other."""
+def _label(axes: Any, ends: list[tuple[float, int, Any]], last: int, apart: float) -> None:
+    """Numbers of the orbitals at the right end of their lines, moved apart by a share of the height where they overlap."""
     heights = sorted(ends, key=lambda end: (end[0], end[1]))
     span = max(heights[-1][0] - heights[0][0], 1e-6)
     at = -np.inf
     for energy, orbital, color in heights:
-        at = max(energy, at + 0.028 * span)
+        at = max(energy, at + apart * span)
         axes.annotate(
             f"{orbital + 1}",
             (last, energy),

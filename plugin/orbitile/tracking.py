@@ -16,9 +16,9 @@ each other first. `benchmarks/tracking_measures.py` compares the two.
 
 **Assignment.** The permutation that maximises the sum of :math:`O^2` within a spin (H. W. Kuhn, Naval Res. Logist.
 1955, 2, 83; SciPy's implementation). Orbitals of a frame that lie within `degeneracy` of each other in energy and are
-equally occupied form a set: its members share their weight while the set is assigned, and are then rotated among themselves to
-be as near as they can to their predecessors (orthogonal Procrustes problem; P. H. Schönemann, Psychometrika 1966, 31,
-1). A set of one gets its sign in this way.
+equally occupied form a set: its members share their weight while the set is assigned, and are then rotated among
+themselves to be as near as they can to their predecessors (orthogonal Procrustes problem; P. H. Schönemann,
+Psychometrika 1966, 31, 1). A set of one gets its sign in this way.
 
 **Confidence** of an orbital in a frame is the diagonal element of O T, 0 to 1: 1 where it did not change at all, about
 0.7 where two orbitals mix half and half and its identity is a matter of taste.

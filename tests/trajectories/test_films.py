@@ -61,7 +61,8 @@ def test_the_lattice_stays_or_moves_with_the_molecule(water):
     from dataclasses import replace
 
     moved = [
-        replace(w, positions=w.positions + [2.0 * n, 0, 0], geometries=np.empty(0)) for n, w in enumerate(water[:4])
+        replace(w, positions=w.positions + np.array([2.0 * n, 0, 0]), geometries=np.empty(0))
+        for n, w in enumerate(water[:4])
     ]
     shots = along(trajectory_of(moved), "homo", None, 0.1)
     for follow in (False, True):

@@ -95,8 +95,9 @@ def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]],
     ----------
     source
         A series file; a Molden file of several frames; a log of GAMESS that prints orbitals at several geometries (by
-        default at the first and the last one of an optimisation; logs of other programs give their last orbitals only); any file that `load` reads, for a trajectory of one frame; a pattern such as
-        "scan/*.molden", whose files are taken in natural order (2 before 10); or several files, in the order given.
+        default at the first and the last one of an optimisation; logs of other programs give their last orbitals
+        only); any file that `load` reads, for a trajectory of one frame; a pattern such as "scan/*.molden", whose files
+        are taken in natural order (2 before 10); or several files, in the order given.
     kept
         Number of frames that stay in memory.
 
