@@ -122,7 +122,7 @@ def _figure(tracking: Tracking, spin: Spin, energies: Any, chosen: list[int], si
 
 
 def _label(axes: Any, ends: list[tuple[float, int, Any]], last: int, apart: float) -> None:
-    """Numbers of the orbitals at the right end of their lines, moved apart by a share of the height where they overlap."""
+    """Numbers of the orbitals at the right end of their lines, apart by a share of the height at least."""
     heights = sorted(ends, key=lambda end: (end[0], end[1]))
     span = max(heights[-1][0] - heights[0][0], 1e-6)
     at = -np.inf

@@ -52,6 +52,9 @@ from .wavefunction import Orbitals, Shell, Wavefunction
 MAGIC = b"Orbitile series 1\n"
 
 _USER_BLOCK = 512
+_PIECE = 4 << 20
+"""Bytes set aside beyond what a frame needs; given back when the file is closed."""
+
 _SPINS = ("alpha", "beta")
 
 
@@ -90,6 +93,7 @@ class SeriesWriter:
         self._file: Any = None
         self._lock: int | None = None
         self._temporary: Path | None = None
+        self._limit = 0
         self.numbers: list[int] = []
         if self._path.exists() and not fresh:
             lock = _claim(self._path)
@@ -142,6 +146,7 @@ class SeriesWriter:
             if reason:
                 raise FileError(f"{self._path.name}: frame {number + 1} {reason}; a series file holds one basis set")
             file, index = self._file, len(self.numbers)
+            self._set_aside(_room(wavefunction))
             self._put("positions", index, wavefunction.positions)
             self._put("number", index, number)
             for spin, orbitals in _sets(wavefunction):
@@ -152,9 +157,16 @@ class SeriesWriter:
             file.flush()
             file["frames"][()] = index + 1
             file.flush()
-        except OSError as error:
+        except (OSError, RuntimeError) as error:
             raise FileError(f"{self._path}: cannot be written ({error})") from error
         self.numbers.append(number)
+
+    def _set_aside(self, n_bytes: int) -> None:
+        """Make sure of room on the disk, in pieces of some megabytes, since asking takes longer than a small frame."""
+        end = self._file.id.get_filesize()
+        if self._lock is not None and end + n_bytes > self._limit:
+            os.posix_fallocate(self._lock, end, n_bytes + _PIECE)
+            self._limit = end + n_bytes + _PIECE
 
     def _put(self, name: str, index: int, values: Any) -> None:
         data = self._file[name]
@@ -168,6 +180,8 @@ class SeriesWriter:
         """A file without frames, in SWMR mode, and under a temporary name."""
         self._first = _Frame(first)
         self._temporary = temporary = self._path.with_name(f".orbitile-{secrets.token_hex(6)}.h5")
+        with temporary.open("xb") as stream:
+            os.posix_fallocate(stream.fileno(), 0, _room(first))
         file = self._h5py.File(temporary, "w", libver="latest", userblock_size=_USER_BLOCK, locking=False)
         self._file = file
         file.attrs.update(
@@ -219,10 +233,14 @@ class SeriesWriter:
 
     def close(self) -> None:
         """Leave the file as one that is complete; it can be continued later."""
+        end = 0
         if self._file is not None:
+            end = self._file.id.get_filesize()
             self._file.close()
             self._file = None
         if self._lock is not None:
+            if os.fstat(self._lock).st_size > end > 0:
+                os.ftruncate(self._lock, end)  # room that was not needed
             os.close(self._lock)
             self._lock = None
         if self._temporary is not None:
@@ -363,6 +381,12 @@ def same_basis(one: tuple[Shell, ...], other: tuple[Shell, ...]) -> bool:
         and np.allclose(a.coefficients, b.coefficients, rtol=1e-5, atol=1e-7)
         for a, b in zip(one, other, strict=True)
     )
+
+
+def _room(wavefunction: Wavefunction) -> int:
+    """Bytes that are set aside before a frame is written: HDF5 does not survive a full disk, and this refuses it."""
+    numbers = sum(orbitals.coefficients.size + 3 * len(orbitals) for _, orbitals in _sets(wavefunction))
+    return 8 * (numbers + wavefunction.positions.size) + (1 << 20)
 
 
 def _sets(wavefunction: Wavefunction) -> list[tuple[str, Orbitals]]:

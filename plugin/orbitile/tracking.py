@@ -458,7 +458,7 @@ def _matched(orbitals: Orbitals, overlaps: Floats, degeneracy: float, natural: b
     n_followed, n = overlaps.shape
     sets = [np.array([i]) for i in range(n)] if natural else _degenerate(orbitals, degeneracy)
     weights = overlaps**2
-    for members in sets:
+    for members in (one for one in sets if len(one) > 1):
         weights[:, members] = weights[:, members].sum(axis=1, keepdims=True)
     slots = np.empty(n, np.intp)
     slots.fill(-1)

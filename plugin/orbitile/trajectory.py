@@ -137,5 +137,5 @@ class Trajectory:
         except TypeError as error:
             raise FieldError(f"frame of {self.name}: expected a whole number, got {index!r}") from error
         if not -n <= wanted < n:
-            raise FieldError(f"{self.name}: has {n} frames, 0 to {n - 1} for Python, there is no frame {wanted}")
+            raise FieldError(f"{self.name}: has {n} frames, counted from 0; there is no frame {wanted}")
         return wanted % n

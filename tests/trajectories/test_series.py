@@ -137,6 +137,21 @@ def test_killed_again_and_again_it_loses_nothing(tmp_path):
         source.close()
 
 
+def test_a_full_disk_is_refused_before_it_does_harm(tmp_path):
+    """A limit on the size of files stands for it: the writer says so in one line, and all frames are there."""
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9_000_000,) * 2)" + APPEND
+    done = subprocess.run(
+        [sys.executable, "-c", limited, str(tmp_path / "s.h5"), "0"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines()[-1].startswith("orbitile.errors.FileError")
+    assert "cannot be written ([Errno 27] File too large)" in done.stderr
+    source = SeriesFrames(tmp_path / "s.h5")
+    assert len(source) == int(done.stdout.split()[-1]) > 50
+    last = source.read(len(source) - 1, check=False)
+    np.testing.assert_array_equal(last.positions, np.random.default_rng(len(source) - 1).normal(size=(8, 3)))
+
+
 def test_read_by_another_process_while_it_grows(tmp_path, water):
     path = tmp_path / "s.h5"
     count = "import sys, orbitile as ob; t = ob.load_trajectory(sys.argv[1]); print(len(t), t[-1].positions[1, 1])"
