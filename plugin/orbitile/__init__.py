@@ -14,10 +14,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .animation import along as along
+    from .animation import animate as animate
+    from .animation import over_isovalues as over_isovalues
+    from .animation import over_orbitals as over_orbitals
     from .charges import charges_of_density as charges_of_density
     from .charges import load_charges as load_charges
     from .colouring import coloured as coloured
     from .colouring import extrema as extrema
+    from .correlation import draw_correlation as draw_correlation
     from .errors import OrbitileError as OrbitileError
     from .evaluation import compute as compute
     from .evaluation import compute_many as compute_many
@@ -36,12 +41,19 @@ if TYPE_CHECKING:
     from .planes import plane_through as plane_through
     from .planes import slice_field as slice_field
     from .readers import load as load
+    from .readers import load_trajectory as load_trajectory
     from .readers import load_volumes as load_volumes
     from .renderer import render as render
+    from .scf import Calculation as Calculation
+    from .scf import compute_series as compute_series
+    from .series import SeriesWriter as SeriesWriter
     from .streaming import compute_to_file as compute_to_file
     from .surface import Surface as Surface
     from .surface import enclosing_isovalue as enclosing_isovalue
     from .surface import isosurface as isosurface
+    from .tracking import Tracking as Tracking
+    from .tracking import track as track
+    from .trajectory import Trajectory as Trajectory
     from .volume import Volume as Volume
     from .wavefunction import Orbitals as Orbitals
     from .wavefunction import Shell as Shell
@@ -50,21 +62,29 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Calculation": "scf",
     "Lattice": "lattice",
     "Orbitals": "wavefunction",
     "OrbitileError": "errors",
+    "SeriesWriter": "series",
     "Shell": "wavefunction",
     "Surface": "surface",
+    "Tracking": "tracking",
+    "Trajectory": "trajectory",
     "Volume": "volume",
     "Wavefunction": "wavefunction",
+    "along": "animation",
+    "animate": "animation",
     "charges_of_density": "charges",
     "coloured": "colouring",
     "compute": "evaluation",
     "compute_many": "evaluation",
     "compute_on_device": "evaluation",
+    "compute_series": "scf",
     "compute_surface": "evaluation",
     "compute_to_file": "streaming",
     "default_isovalue": "evaluation",
+    "draw_correlation": "correlation",
     "draw_slice": "planes",
     "enclosing_isovalue": "surface",
     "enclosing_lattice": "evaluation",
@@ -75,13 +95,17 @@ _HOME = {
     "isosurface": "surface",
     "load": "readers",
     "load_charges": "charges",
+    "load_trajectory": "readers",
     "load_volumes": "readers",
+    "over_isovalues": "animation",
+    "over_orbitals": "animation",
     "overlap_matrix": "overlap",
     "plane_through": "planes",
     "potential_of_charges": "evaluation",
     "render": "renderer",
     "save": "exporters",
     "slice_field": "planes",
+    "track": "tracking",
 }
 
 __all__ = [*_HOME, "__version__"]  # noqa: PLE0604 - the names are strings

@@ -175,6 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     integrate.add_argument("--hirshfeld", action="store_true", help="Hirshfeld charges beside Becke's; needs PySCF")
     integrate.add_argument("--device", help="auto, cuda, vulkan or cpu (default: $ORBITILE_DEVICE, else auto)")
+    _add_trajectory_commands(command)
     command("fields", _fields, "list the fields that can be shown")
     command("devices", _devices, "show what can compute and draw here, and why the rest cannot")
     install = command("install", _install, "add Orbitile to a program that shows molecules")
@@ -186,6 +187,66 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("-o", "--output", metavar="PNG", default="orbitile-demo.png", help="(default: orbitile-demo.png)")
     demo.add_argument("--device", help="auto, cuda, vulkan or cpu")
     return parser
+
+
+def _add_trajectory_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
+    trajectory = argparse.ArgumentParser(add_help=False)
+    trajectory.add_argument(
+        "trajectory",
+        metavar="TRAJ",
+        help="a series file, a Molden file of several frames, a log, or a pattern in quotes such as 'scan/*.molden'",
+    )
+    series = command("series", _series, "put the frames of a trajectory into one series file (needs h5py)")
+    series.add_argument(
+        "files", metavar="FILE", nargs="+", help="files of one frame each, in natural order; or one of many frames"
+    )
+    series.add_argument("-o", "--output", metavar="H5", required=True, help="series file to write or replace")
+
+    scf = command("scf", _scf, "compute orbitals along a trajectory of geometries (needs pyscf, h5py)")
+    scf.add_argument("geometries", metavar="TRAJ", help="xyz, extxyz; with --topology dcd, xtc, trr, nc")
+    scf.add_argument("--topology", metavar="FILE", help="pdb, gro, psf, prmtop: names the elements of TRAJ")
+    scf.add_argument("--method", default="hf", help="hf, or a functional such as pbe or b3lyp (default: hf)")
+    scf.add_argument("--basis", default="def2-svp", help="(default: def2-svp)")
+    scf.add_argument("--charge", type=int, default=0, metavar="Q", help="(default: 0)")
+    scf.add_argument("--unpaired", type=int, default=0, metavar="N", help="unpaired electrons (default: 0)")
+    scf.add_argument("-o", "--output", metavar="H5", required=True, help="series file; what it has is not done again")
+
+    correlate = command(
+        "correlate", _correlate, "draw orbital energies along a trajectory (needs matplotlib)", trajectory
+    )
+    correlate.add_argument("-o", "--output", metavar="OUT", required=True, help="picture to write: .png, .svg, .pdf")
+    correlate.add_argument("--spin", choices=("alpha", "beta"), default="alpha", help="(default: alpha)")
+    correlate.add_argument(
+        "--around", type=int, default=5, metavar="N", help="orbitals each side of the gap (default: 5)"
+    )
+    correlate.add_argument("--size", default="1600x1200", metavar="WxH", help="in pixels (default: 1600x1200)")
+
+    animate = command("animate", _animate, "draw a film of a field along a trajectory", trajectory)
+    animate.add_argument(
+        "field",
+        metavar="FIELD",
+        nargs="?",
+        default="homo",
+        help="as for render, named as in the first frame; of one frame also a range of orbitals: homo-3..lumo+3",
+    )
+    animate.add_argument(
+        "-o", "--output", metavar="OUT", required=True, help=".mp4 (extra films), .gif, or a new folder"
+    )
+    animate.add_argument("--no-tracking", action="store_true", help="show orbitals as they are numbered in the files")
+    animate.add_argument(
+        "--isovalue", metavar="V", help="in atomic units, one for the film; of one frame also a range: 0.1..0.01"
+    )
+    animate.add_argument(
+        "--pictures", type=int, default=60, metavar="N", help="of a film of one field in one frame (default: 60)"
+    )
+    animate.add_argument("--rate", type=float, default=10.0, metavar="N", help="pictures a second (default: 10)")
+    animate.add_argument("--follow", action="store_true", help="lattice and camera move with the molecule")
+    animate.add_argument("--turn", type=float, default=0.0, metavar="DEG", help="turn the molecule by this in all")
+    animate.add_argument("--rock", type=float, default=0.0, metavar="DEG", help="rock it by this to each side")
+    animate.add_argument("--spacing", type=float, default=0.15, metavar="H", help="in Angstrom (default: 0.15)")
+    animate.add_argument("--size", default="960x720", metavar="WxH", help="in pixels (default: 960x720)")
+    animate.add_argument("--background", default="white", metavar="COLOUR", help="(default: white)")
+    animate.add_argument("--device", help="auto, cuda, vulkan or cpu (default: $ORBITILE_DEVICE, else auto)")
 
 
 def _add_picture_options(parser: argparse.ArgumentParser) -> None:
@@ -467,6 +528,122 @@ def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: 
     if spacing is None and options.points is None:
         spacing = spacing_of(options.quality)
     return Lattice.around(wavefunction, spacing, options.margin * angstrom, points=options.points)
+
+
+def _tell(line: str) -> None:
+    print(f"orbitile: {line}", file=sys.stderr)
+
+
+def _series(options: argparse.Namespace) -> None:
+    from .readers import load_trajectory, natural_order
+    from .series import SeriesWriter
+
+    files = sorted(options.files, key=natural_order)
+    trajectory = load_trajectory(files[0] if len(files) == 1 else files)
+    with SeriesWriter(options.output, fresh=True) as writer, _progress(options, "frames") as progress:
+        for index, wavefunction in trajectory.frames(_tell):
+            writer.append(wavefunction, index)
+            if progress is not None:
+                progress((index + 1) / len(trajectory))
+    if not writer.numbers:
+        raise OrbitileError(f"{trajectory.name}: no frame can be read; nothing was written")
+    print(f"{options.output}: {len(writer.numbers)} frames")
+
+
+def _scf(options: argparse.Namespace) -> None:
+    from .scf import Calculation, compute_series
+
+    calculation = Calculation(options.method, options.basis, options.charge, options.unpaired)
+    with _progress(options, str(calculation)) as progress:
+        trajectory = compute_series(
+            options.geometries,
+            options.output,
+            calculation,
+            topology=options.topology,
+            progress=progress,
+            report=_tell,
+        )
+    print(f"{options.output}: {len(trajectory)} frames")
+
+
+def _correlate(options: argparse.Namespace) -> None:
+    from .correlation import draw_correlation
+    from .planes import check_picture
+    from .readers import load_trajectory
+    from .tracking import track
+
+    size = _size(options.size)
+    check_picture(options.output)
+    trajectory = load_trajectory(options.trajectory)
+    with _progress(options, "orbitals") as progress:
+        tracking = track(trajectory, progress=progress, report=_tell)
+    draw_correlation(tracking, options.output, spin=options.spin, around=options.around, size=size)
+    for crossing in tracking.crossings:
+        if crossing.spin == options.spin:
+            print(crossing)
+    print(options.output)
+
+
+def _animate(options: argparse.Namespace) -> None:
+    from .animation import animate
+    from .units import angstrom
+
+    shots = _shots(options)
+    with _progress(options, "pictures") as progress:
+        n_pictures = animate(
+            shots,
+            options.output,
+            rate=options.rate,
+            follow=options.follow,
+            turn=options.turn,
+            rock=options.rock,
+            spacing=options.spacing * angstrom,
+            size=_size(options.size),
+            background=options.background,
+            device=options.device,
+            progress=progress,
+        )
+    print(f"{options.output}: {n_pictures} pictures")
+
+
+def _shots(options: argparse.Namespace) -> Any:
+    """What a film shows: a trajectory, or else of one frame a range of orbitals, of isovalues, or one field."""
+    from .animation import along, over_isovalues, over_orbitals
+    from .evaluation import default_isovalue
+    from .fields.orbital import orbital_range
+    from .readers import load_trajectory
+    from .tracking import track
+
+    isovalues = [] if options.isovalue is None else _isovalues(options.isovalue, options.pictures)
+    trajectory = load_trajectory(options.trajectory)
+    if len(trajectory) > 1:
+        if len(isovalues) > 1:
+            raise OrbitileError("--isovalue: expected one for a trajectory, got a range")
+        with _progress(options, "orbitals") as progress:
+            tracking = None if options.no_tracking else track(trajectory, progress=progress, report=_tell)
+        return along(trajectory, options.field, tracking, *isovalues)
+    wavefunction = trajectory[0]
+    names = orbital_range(wavefunction, options.field)
+    if len(names) > 1:
+        if len(isovalues) > 1:
+            raise OrbitileError("--isovalue: expected one for a range of orbitals, got a range")
+        return over_orbitals(wavefunction, names, *isovalues)
+    if len(isovalues) < 2:
+        isovalues = (isovalues or [default_isovalue(wavefunction, options.field)]) * options.pictures
+    return over_isovalues(wavefunction, options.field, isovalues)
+
+
+def _isovalues(text: str, n: int) -> list[float]:
+    """One isovalue, or n from one to another in equal ratios."""
+    import numpy as np
+
+    try:
+        ends = [float(part) for part in text.split("..")]
+    except ValueError:
+        ends = []
+    if len(ends) not in (1, 2) or not all(0 < end < float("inf") for end in ends) or n < 1:
+        raise OrbitileError(f"--isovalue: expected a positive number or two such as 0.1..0.01, got {text!r}")
+    return ends if len(ends) == 1 else np.geomspace(ends[0], ends[1], n).tolist()
 
 
 def _devices(options: argparse.Namespace) -> None:

@@ -257,6 +257,28 @@ def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbit
     )
 
 
+def orbital_range(wavefunction: Wavefunction, text: str) -> list[str]:
+    """Names of the orbitals in a range from low to high, such as `homo-2..lumo+2`; one name for anything else.
+
+    Raises
+    ------
+    FieldError
+        When an end of the range is no orbital of this wavefunction, or the ends are of different spins.
+    """
+    low, dots, high = (part.strip() for part in text.partition(".."))
+    if not dots or low.startswith("density"):
+        return [text]
+    ends = [resolve(wavefunction, end) for end in (low, high)]
+    first, last = ends
+    if first is None or last is None or first.spin != last.spin:
+        raise FieldError(f"field {text!r}: expected a range of orbitals of one spin, such as homo-2..lumo+2")
+    occupied, unoccupied = frontier_order(wavefunction, first.spin)
+    order = occupied + unoccupied
+    start, stop = sorted((order.index(first.index), order.index(last.index)))
+    spin = "" if wavefunction.beta is None else f":{first.spin}"
+    return [f"mo:{index + 1}{spin}" for index in order[start : stop + 1]]
+
+
 def frontier_order(wavefunction: Wavefunction, spin: Spin, named: Spin | None = None) -> tuple[list[int], list[int]]:
     """Occupied and unoccupied orbitals of one spin, each from low to high.
 

@@ -1,12 +1,16 @@
 """Files in: one module a source, found by name.
 
 A module that reads wavefunctions offers `read(path) -> Wavefunction`; one that reads volumes offers
-`read_volumes(path) -> tuple[Volume, ...]`. Both state `DESCRIPTION` and `PATTERNS` (file names), and may offer
+`read_volumes(path) -> tuple[Volume, ...]`; one that reads files of many wavefunctions offers
+`read_trajectory(path) -> Frames`; one that reads geometries alone offers
+`read_geometries(path, topology) -> Geometries`. All state `DESCRIPTION` and `PATTERNS` (file names), and may offer
 `recognises(head)` for files whose beginning gives them away whatever their name.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib import import_module
 from os import PathLike, fspath
@@ -16,6 +20,8 @@ from types import ModuleType
 
 from ..check import checked
 from ..errors import FileError, OrbitileError
+from ..geometry import Geometries
+from ..trajectory import Trajectory
 from ..volume import Volume
 from ..wavefunction import Wavefunction
 
@@ -62,6 +68,115 @@ def load_volumes(path: str | PathLike[str]) -> tuple[Volume, ...]:
     return volumes
 
 
+class FileFrames:
+    """Frames in files of their own: `Frames` of a `Trajectory`."""
+
+    def __init__(self, files: tuple[Path, ...]) -> None:
+        self._files = files
+
+    @property
+    def name(self) -> str:
+        """The first and the last file."""
+        names = [file.name for file in self._files]
+        return names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}"
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def read(self, index: int) -> Wavefunction:
+        """Read and check the wavefunction of one file."""
+        return load(self._files[index])
+
+
+def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]], *, kept: int = 4) -> Trajectory:
+    """Open a trajectory; its frames are read when they are asked for.
+
+    Parameters
+    ----------
+    source
+        A series file; a Molden file of several frames; a log of GAMESS that prints orbitals at several geometries (by
+        default at the first and the last one of an optimisation; logs of other programs give their last orbitals
+        only); any file that `load` reads, for a trajectory of one frame; a pattern such as "scan/*.molden", whose files
+        are taken in natural order (2 before 10); or several files, in the order given.
+    kept
+        Number of frames that stay in memory.
+
+    Raises
+    ------
+    FileError
+        When there is no such file, none matches the pattern, or it is of no known format. A frame that cannot be read
+        is no error here, but where it is asked for.
+    """
+    if not isinstance(source, (str, PathLike)):
+        files = tuple(_checked_path(path) for path in source)
+        if not files:
+            raise FileError("trajectory: expected files, got none")
+        if len(files) > 1:
+            return Trajectory(FileFrames(files), kept)
+        source = files[0]
+    text = fspath(source)
+    if any(letter in text for letter in "*?[") and not Path(text).expanduser().exists():
+        return load_trajectory(_matching(text), kept=kept)
+    file = _checked_path(text)
+    module = _trajectory_reader(file)
+    return Trajectory(FileFrames((file,)) if module is None else module.read_trajectory(file), kept)
+
+
+def load_geometries(path: str | PathLike[str], topology: str | PathLike[str] | None = None) -> Geometries:
+    """Open a trajectory of geometries without orbitals.
+
+    Parameters
+    ----------
+    path
+        An xyz or extended xyz file; with a topology DCD, XTC, TRR, NetCDF; PDB, GRO.
+    topology
+        File that names the elements, where `path` does not.
+
+    Raises
+    ------
+    FileError
+        When a file is missing, damaged, or of no known format.
+    """
+    file = _checked_path(path)
+    module = _by_name(file, "read_geometries")
+    if module is None:
+        raise FileError(f"{file.name}: not a trajectory of geometries by its name. Known: {_known('read_geometries')}")
+    geometries: Geometries = module.read_geometries(file, None if topology is None else _checked_path(topology))
+    return geometries
+
+
+def natural_order(path: str | PathLike[str]) -> list[tuple[int, int | str]]:
+    """Key by which to sort names so that numbers in them count as numbers: frame2 before frame10."""
+    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", fspath(path)) if part]
+
+
+def _matching(pattern: str) -> list[str]:
+    from glob import glob
+
+    found = sorted(glob(str(Path(pattern).expanduser())), key=natural_order)
+    if not found:
+        raise FileError(f"{pattern}: no file matches this pattern")
+    return found
+
+
+def _trajectory_reader(file: Path) -> ModuleType | None:
+    """The module that reads many frames of such a file, or None where one frame is all that it can hold."""
+    if not file.is_file():
+        return None
+    head = _head(file).decode("utf-8", errors="replace")
+    offering = [module for module in reader_modules().values() if hasattr(module, "read_trajectory")]
+    recognising = (module for module in offering if module.recognises(head))
+    return next(recognising, None)
+
+
+def _head(file: Path) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(4096)
+    except OSError as error:
+        raise FileError(f"{file}: cannot be read ({error.strerror})") from error
+
+
 def _checked_path(path: str | PathLike[str]) -> Path:
     file = Path(fspath(path)).expanduser()
     try:
@@ -94,15 +209,13 @@ def _neighbour(file: Path) -> str:
 def _wavefunction_reader(file: Path) -> ModuleType:
     modules = [module for module in reader_modules().values() if hasattr(module, "read")]
     if file.is_file():
-        try:
-            with file.open("rb") as stream:
-                start = stream.read(4096)
-        except OSError as error:
-            raise FileError(f"{file}: cannot be read ({error.strerror})") from error
+        start = _head(file)
         head = start.decode("utf-8", errors="replace")
         for module in modules:
             if hasattr(module, "recognises") and module.recognises(head):
                 return module
+        if _trajectory_reader(file) is not None:
+            raise FileError(f"{file.name}: holds a trajectory, not one wavefunction; read it with load_trajectory")
         binary = b"\0" in start
     else:
         binary = False
@@ -129,4 +242,12 @@ def _known(offers: str) -> str:
     return ", ".join(p for module in reader_modules().values() if hasattr(module, offers) for p in module.PATTERNS)
 
 
-__all__ = ["OrbitileError", "load", "load_volumes", "reader_modules"]
+__all__ = [
+    "OrbitileError",
+    "load",
+    "load_geometries",
+    "load_trajectory",
+    "load_volumes",
+    "natural_order",
+    "reader_modules",
+]

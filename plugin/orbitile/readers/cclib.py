@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import logging
 import re
+import tempfile
 import threading
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..check import TOLERANCE
+from ..check import TOLERANCE, checked
 from ..conventions import (
     ANGULAR_MOMENTUM_LETTERS,
     angular_normalization,
@@ -160,6 +161,83 @@ def read(path: Path) -> Wavefunction:
         raise
     except (OrbitileError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
         raise FileError(f"{path.name}: damaged {program.name} log ({type(error).__name__}: {error})") from error
+
+
+_STEPS = {
+    "GAMESS": (rb"BEGINNING GEOMETRY SEARCH POINT", rb"EIGENVECTORS|MOLECULAR ORBITALS"),
+}
+"""Where the next geometry begins in a log, and what stands above orbitals, by program."""
+
+
+def read_trajectory(path: Path) -> LogFrames:
+    """Frames of a log: the geometries at which it prints orbitals, of GAMESS; of other programs the last one.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be read.
+    """
+    return LogFrames(path)
+
+
+class LogFrames:
+    """`Frames` of a `Trajectory`, found by their places in the log when it is opened.
+
+    cclib keeps the last orbitals of a log only. A frame is therefore read as a log of its own: what stands before the
+    second geometry, which has the basis set and what the parser expects to have seen, and what belongs to this one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._header = 0
+        self._parts: list[tuple[int, int]] = []
+        try:
+            with path.open("rb") as stream:
+                head = stream.read(4096).decode("utf-8", errors="replace")
+                patterns = next((_STEPS[name] for name in _STEPS if PROGRAMS[name].banner in head), None)
+                stream.seek(0)
+                self._find(stream, *(re.compile(pattern) for pattern in patterns or ()))
+        except OSError as error:
+            raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+    def _find(
+        self, stream: Any, step: re.Pattern[bytes] | None = None, orbitals: re.Pattern[bytes] | None = None
+    ) -> None:
+        if step is None or orbitals is None:
+            return
+        place, start, found = 0, 0, False
+        for line in stream:
+            if step.search(line):
+                if start and found:
+                    self._parts.append((start, place))
+                if start and not self._header:
+                    self._header = place
+                start, found = place, False
+            found = found or orbitals.search(line) is not None
+            place += len(line)
+        if start and found:
+            self._parts.append((start, place))
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self._path.name
+
+    def __len__(self) -> int:
+        return max(len(self._parts), 1)
+
+    def read(self, index: int) -> Wavefunction:
+        """Read and check one frame."""
+        if not self._parts:
+            return checked(read(self._path))
+        start, stop = self._parts[index]
+        with tempfile.TemporaryDirectory() as folder, self._path.open("rb") as stream:
+            alone = Path(folder, f"{self._path.stem}, frame {index + 1}{self._path.suffix}")
+            header = stream.read(self._header or stop)
+            stream.seek(max(start, len(header)))
+            alone.write_bytes(header + stream.read(max(stop - stream.tell(), 0)))
+            wavefunction = checked(read(alone))
+        return replace(wavefunction, source=f"{self._path}, frame {index + 1}", geometries=wavefunction.positions[None])
 
 
 def _parsed(path: Path) -> tuple[Any, Program]:

@@ -1,0 +1,91 @@
+"""Molden files with several frames, one after another: [Molden Format] ... [Atoms] ... [GTO] ... [MO] ...
+
+Frames may follow each other with or without another [Molden Format]; [Atoms] begins one. Each is read as a Molden file
+of its own, so dialects are recognised frame by frame.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from ..check import checked
+from ..errors import FileError
+from ..wavefunction import Wavefunction
+from . import iodata
+
+DESCRIPTION = "Molden files with several frames"
+PATTERNS = ("*.molden",)
+
+_HEADER, _ATOMS = b"[molden format]", b"[atoms]"
+
+
+def recognises(head: str) -> bool:
+    """Whether the beginning of a file is that of a Molden file."""
+    return _HEADER.decode("ascii") in head.lower()
+
+
+def read_trajectory(path: Path) -> MoldenFrames:
+    """Frames of a Molden file, which may be growing."""
+    return MoldenFrames(path)
+
+
+class MoldenFrames:
+    """`Frames` of a `Trajectory`, found by their places in the file; nothing else is kept in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._starts: list[int] = []
+        self._scanned = 0
+        self._has_atoms = False
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self._path.name
+
+    def __len__(self) -> int:
+        with self._lock:
+            self._scan()
+            return len(self._starts)
+
+    def _scan(self) -> None:
+        """Find the frames in what was added to the file since the last time."""
+        try:
+            if self._path.stat().st_size == self._scanned:
+                return
+            with self._path.open("rb") as stream:
+                stream.seek(self._scanned)
+                for line in stream:
+                    if not line.endswith(b"\n"):
+                        break  # still being written
+                    if b"[" in line:
+                        self._heading(line.strip().lower())
+                    self._scanned += len(line)
+        except OSError as error:
+            raise FileError(f"{self._path}: cannot be read ({error.strerror or error})") from error
+
+    def _heading(self, heading: bytes) -> None:
+        if heading.startswith(_HEADER) or (heading.startswith(_ATOMS) and (self._has_atoms or not self._starts)):
+            self._starts.append(self._scanned)
+            self._has_atoms = False
+        if heading.startswith(_ATOMS):
+            self._has_atoms = True
+
+    def read(self, index: int) -> Wavefunction:
+        """Read and check one frame."""
+        start = self._starts[index]
+        n_bytes = self._starts[index + 1] - start if index + 1 < len(self._starts) else -1
+        with self._path.open("rb") as stream:
+            stream.seek(start)
+            text = stream.read(n_bytes)
+        if not text.lstrip().lower().startswith(_HEADER):
+            text = b"[Molden Format]\n" + text
+        with tempfile.TemporaryDirectory() as folder:
+            alone = Path(folder, f"{self._path.stem}, frame {index + 1}.molden")
+            alone.write_bytes(text)
+            wavefunction = checked(iodata.read(alone))
+        return replace(wavefunction, source=f"{self._path}, frame {index + 1}")

@@ -1,0 +1,116 @@
+"""Geometries in xyz and extended xyz files, of one frame or many; lengths in Angstrom."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..elements import SYMBOLS
+from ..errors import FileError
+from ..geometry import Geometry
+from ..units import angstrom
+
+DESCRIPTION = "geometries in xyz and extended xyz files"
+PATTERNS = ("*.xyz", "*.extxyz")
+
+_PROPERTIES = re.compile(r"""Properties\s*=\s*["']?([A-Za-z0-9_:]+)""")
+
+
+def read_geometries(path: Path, topology: Path | None = None) -> XyzGeometries:
+    """Frames of an xyz file, found by their places in it.
+
+    Parameters
+    ----------
+    topology
+        Not needed: the file names its elements.
+
+    Raises
+    ------
+    FileError
+        When it cannot be read, or the number of atoms of a frame is missing.
+    """
+    return XyzGeometries(path)
+
+
+class XyzGeometries:
+    """`Geometries` of an xyz file; the places of the frames are all that is kept in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._places: list[tuple[int, int]] = []
+        try:
+            with path.open("rb") as stream:
+                number = 0
+                while line := stream.readline():
+                    number += 1
+                    if not line.strip():
+                        continue
+                    if not line.strip().isdigit():
+                        shown = line.strip()[:40].decode(errors="replace")
+                        raise FileError(f"{path.name}, line {number}: expected the number of atoms, got {shown!r}")
+                    self._places.append((stream.tell() - len(line), number))
+                    for _ in range(int(line) + 1):
+                        if not stream.readline():
+                            break
+                        number += 1
+        except OSError as error:
+            raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+        if not self._places:
+            raise FileError(f"{path.name}: holds no geometry")
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self._path.name
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def read(self, index: int) -> Geometry:
+        """Read one frame."""
+        place, number = self._places[index]
+        with self._path.open("rb") as stream:
+            stream.seek(place)
+            n_atoms = int(stream.readline())
+            comment = stream.readline().decode("utf-8", errors="replace")
+            lines = [stream.readline().split() for _ in range(n_atoms)]
+        species, first = _columns(comment, f"{self._path.name}, line {number + 1}")
+        numbers, positions = np.empty(n_atoms, np.int64), np.empty((n_atoms, 3))
+        for atom, words in enumerate(lines):
+            try:
+                numbers[atom] = _atomic_number(words[species].decode("ascii"))
+                positions[atom] = [float(word) for word in words[first : first + 3]]
+                if not np.all(np.isfinite(positions[atom])):
+                    raise ValueError("no finite numbers")
+            except (ValueError, IndexError) as error:
+                shown = b" ".join(words)[:60].decode(errors="replace")
+                raise FileError(
+                    f"{self._path.name}, line {number + 2 + atom}: expected an element and three coordinates, got "
+                    f"{shown!r}"
+                ) from error
+        scaled: NDArray[np.float64] = positions * angstrom
+        return Geometry(numbers, scaled)
+
+
+def _columns(comment: str, where: str) -> tuple[int, int]:
+    """Columns of the element and of x, from the second line of a frame; extended xyz files state them."""
+    found = _PROPERTIES.search(comment)
+    if found is None:
+        return 0, 1
+    parts = found.group(1).split(":")
+    starts, column = {}, 0
+    for name, width in zip(parts[::3], parts[2::3], strict=False):
+        starts[name] = column
+        column += int(width) if width.isdigit() else 1
+    if "pos" not in starts or not {"species", "Z"} & set(starts):
+        raise FileError(f"{where}: expected the properties species (or Z) and pos, got {found.group(1)!r}")
+    return starts.get("species", starts.get("Z", 0)), starts["pos"]
+
+
+def _atomic_number(text: str) -> int:
+    if text.isdigit() and 0 < int(text) < len(SYMBOLS):
+        return int(text)
+    return SYMBOLS.index(text.capitalize())

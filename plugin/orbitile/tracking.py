@@ -1,0 +1,603 @@
+r"""Identity of orbitals along a trajectory: which orbital of a frame is which of the frame before.
+
+Programs number orbitals by energy, give them any sign, and rotate degenerate ones as they please, so that lobes flip
+and orbitals jump in a film. Here each frame gets an orthogonal matrix T, and C T are its orbitals in the order and with
+the phases of the frame before.
+
+**Measure.** Orbitals of neighbouring frames are compared as vectors over basis functions that are carried along with
+their atoms and made orthonormal symmetrically (P.-O. Löwdin, J. Chem. Phys. 1950, 18, 365),
+
+.. math::  O = (S_1^{1/2} C_1)^T (S_2^{1/2} C_2),
+
+after frame 2 has been turned onto frame 1 (least squares over the atoms; W. Kabsch, Acta Cryst. A 1976, 32, 922), its
+basis functions with it. O is orthogonal for complete sets of orbitals, however far the atoms have moved. The overlap in
+space :math:`C_1^T S_{12} C_2` is not: it falls with the displacement of the sharpest functions, and core orbitals lose
+each other first. `benchmarks/tracking_measures.py` compares the two.
+
+**Assignment.** The permutation that maximises the sum of :math:`O^2` within a spin (H. W. Kuhn, Naval Res. Logist.
+1955, 2, 83; SciPy's implementation). Orbitals of a frame that lie within `degeneracy` of each other in energy and are
+equally occupied form a set: its members share their weight while the set is assigned, and are then rotated among
+themselves to be as near as they can to their predecessors (orthogonal Procrustes problem; P. H. Schönemann,
+Psychometrika 1966, 31, 1). A set of one gets its sign in this way.
+
+**Confidence** of an orbital in a frame is the diagonal element of O T, 0 to 1: 1 where it did not change at all, about
+0.7 where two orbitals mix half and half and its identity is a matter of taste.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .conventions import angular_normalization, cartesian_powers, pure_from_cartesian
+from .errors import Cancelled, FieldError, OrbitileError
+from .fields.orbital import resolve
+from .overlap import shell_overlap
+from .series import same_basis
+from .trajectory import Trajectory
+from .wavefunction import Excitation, Orbitals, Spin, Wavefunction
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Floats = NDArray[np.float64]
+
+DEGENERACY = 1e-3
+"""Orbitals are one set within this many hartree: about kT at room temperature, and above the digits of any log."""
+
+_MIXING = 0.005
+"""Rotation of two orbitals into each other between neighbouring frames, in radian, from which on it is noted."""
+
+_NEIGHBOURS = 0.15
+"""Mixing is noted of orbitals that are closer than this in energy, in hartree."""
+
+_COUPLED = 0.1
+"""Orbitals whose order changes have crossed where they have turned by less than this, in radian; else avoided it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """Orbitals of one spin in one frame, as followed from the first frame.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (n_followed,)
+        Orbital of the file, from 0, that each followed orbital is, or is most of.
+    rotation : csr_matrix, shape (n_in_file, n_followed)
+        Orthonormal columns T: followed orbitals are C T. One entry of 1 or -1 a column but for degenerate sets.
+    confidence : ndarray, shape (n_followed,)
+        Overlap with the same orbital in the frame before, 0 to 1.
+    energies, occupations : ndarray, shape (n_followed,)
+        Of the followed orbitals, in hartree and electrons; of rotated ones the expectation values.
+    """
+
+    order: NDArray[np.intp]
+    rotation: csr_matrix
+    confidence: Floats
+    energies: Floats
+    occupations: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class FrameMatch:
+    """Both spins of a frame; `beta` is None where they share orbitals."""
+
+    alpha: Match
+    beta: Match | None = None
+
+
+@dataclass(frozen=True)
+class Crossing:
+    r"""Two orbitals that meet in energy.
+
+    Orbitals of different symmetry may cross, those of the same do not (J. von Neumann and E. Wigner, Phys. Z. 1929, 30,
+    467): they approach, mix, and part with their characters exchanged, as the two states of
+    :math:`\begin{pmatrix} -kt & V \\ V & kt \end{pmatrix}` do, which turn into each other by 90 degrees while their gap
+    passes 2V.
+
+    - `avoided` is False: the order in energy of the two followed orbitals changes, and they mix by less than 0.1 radian
+      on the way.
+    - `avoided` is True: either they turn into each other by 45 degrees or more in consecutive frames, in one sense,
+      with the minimum of their gap in between, and keep their order (frames are dense, and what is followed is the
+      energy); or their order changes and they mix by 0.1 radian or more (the steps are too long to show the gap, and
+      what is followed is the character). Mixing of less than 0.005 radian a frame is not seen.
+
+    Differences in energy below the threshold of degeneracy count as none.
+
+    Attributes
+    ----------
+    frame : int
+        Where the gap is smallest among the frames around, from 0.
+    position : float
+        Where the energies are equal, between two frames, by linear interpolation; the frame where they stay apart.
+    spin : str
+        "alpha", or "beta".
+    orbitals : (int, int)
+        Numbers of the followed orbitals, from 0.
+    energies : (float, float)
+        In this frame, in hartree.
+    overlap : float
+        The lower confidence of the two in the frames around.
+    mixing : float
+        Angle by which they turn into each other on the way, in radian.
+    avoided : bool
+    """
+
+    frame: int
+    position: float
+    spin: Spin
+    orbitals: tuple[int, int]
+    energies: tuple[float, float]
+    overlap: float
+    mixing: float
+    avoided: bool
+
+    def __str__(self) -> str:
+        one, other = (number + 1 for number in self.orbitals)
+        gap = abs(self.energies[0] - self.energies[1])
+        return (
+            f"frame {self.frame + 1}: orbitals {one} and {other} {self.spin} "
+            f"{'avoid a crossing' if self.avoided else 'cross'}, gap {gap:.5f} hartree, overlap {self.overlap:.2f}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Tracking:
+    """Identity of the orbitals of a trajectory.
+
+    Attributes
+    ----------
+    trajectory : Trajectory
+    matches : dict of int to FrameMatch
+        By frame; frames that could not be read or followed are missing.
+    crossings : tuple of Crossing
+        In the order of frames.
+    """
+
+    trajectory: Trajectory
+    matches: dict[int, FrameMatch]
+    crossings: tuple[Crossing, ...]
+
+    @property
+    def frames(self) -> list[int]:
+        """Frames that were followed, in order."""
+        return list(self.matches)
+
+    def followed(self, index: int) -> Wavefunction:
+        """A frame with its orbitals in the order and with the phases of the first frame.
+
+        Raises
+        ------
+        FieldError
+            When there is no such frame, or it was left out.
+        """
+        wanted = self.trajectory.checked_index(index)
+        if wanted not in self.matches:
+            reason = self.trajectory.problems.get(wanted, "it was added after the trajectory was followed")
+            raise FieldError(f"{self.trajectory.name}: frame {wanted + 1} was not followed: {reason}")
+        return followed(self.trajectory[wanted], self.matches[wanted])
+
+    def field(self, name: str) -> str:
+        """Name by which followed frames know an orbital that is named in the first frame: `homo` becomes `mo:5`.
+
+        In later frames `homo` is the highest occupied orbital there, which may be another one. Names of other fields
+        are returned as they are.
+        """
+        first = self._first
+        orbital = resolve(first, name.strip())
+        if orbital is None:
+            return name
+        return f"mo:{orbital.index + 1}" + (f":{orbital.spin}" if first.beta is not None else "")
+
+    def energies(self, spin: Spin = "alpha") -> Floats:
+        """Energies of the followed orbitals in hartree, shape (frames, orbitals)."""
+        return np.array([self._match(frame, spin).energies for frame in self.matches])
+
+    def confidence(self, spin: Spin = "alpha") -> Floats:
+        """Confidence, shape (frames, orbitals); 1 in the first frame."""
+        return np.array([self._match(frame, spin).confidence for frame in self.matches])
+
+    def occupations(self, spin: Spin = "alpha") -> Floats:
+        """Occupations of the followed orbitals, shape (frames, orbitals)."""
+        return np.array([self._match(frame, spin).occupations for frame in self.matches])
+
+    @property
+    def has_spins(self) -> bool:
+        """Whether alpha and beta electrons have orbitals of their own."""
+        return next(iter(self.matches.values())).beta is not None
+
+    def _match(self, frame: int, spin: Spin) -> Match:
+        both = self.matches[frame]
+        return both.beta if spin == "beta" and both.beta is not None else both.alpha
+
+    @cached_property
+    def _first(self) -> Wavefunction:
+        return self.followed(self.frames[0])
+
+
+def track(
+    trajectory: Trajectory,
+    *,
+    degeneracy: float = DEGENERACY,
+    progress: Callable[[float], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    report: Callable[[str], None] | None = None,
+) -> Tracking:
+    """Follow the orbitals of a trajectory from the first frame to the last one.
+
+    Parameters
+    ----------
+    trajectory
+        Frames of the same atoms and basis set.
+    degeneracy
+        Energy in hartree within which orbitals are one set, free to rotate; 0 for none.
+    progress
+        Called with the share that is done.
+    cancelled
+        Asked between frames; when it says True the work stops.
+    report
+        Told in one line of each frame that is left out.
+
+    Returns
+    -------
+    Tracking
+        Memory while it is made: two frames and their basis functions squared; of each frame a few numbers an orbital
+        stay.
+
+    Raises
+    ------
+    OrbitileError
+        When no frame can be read.
+    Cancelled
+        When `cancelled` said so.
+    """
+    matches: dict[int, FrameMatch] = {}
+    mixings: list[_Mixing] = []
+    for index, match, mixed in _follow(trajectory, degeneracy, report):
+        if cancelled is not None and cancelled():
+            raise Cancelled("cancelled")
+        matches[index] = match
+        mixings += mixed
+        if progress is not None:
+            progress((index + 1) / len(trajectory))
+    if not matches:
+        raise OrbitileError(f"{trajectory.name}: no frame can be read: {next(iter(trajectory.problems.values()), '')}")
+    return Tracking(trajectory, matches, _crossings(matches, mixings, degeneracy))
+
+
+def followed(wavefunction: Wavefunction, match: FrameMatch) -> Wavefunction:
+    """A wavefunction with its orbitals in the order and with the phases of the frame that it was followed from.
+
+    All fields work on it: orbital N of it is orbital N of the first frame. Excitations follow their orbitals.
+    """
+    parts = [_transformed(wavefunction.alpha, match.alpha)]
+    if wavefunction.beta is not None and match.beta is not None:
+        parts.append(_transformed(wavefunction.beta, match.beta))
+    rotations = [match.alpha.rotation, *([] if match.beta is None else [match.beta.rotation])]
+    return replace(
+        wavefunction,
+        alpha=parts[0],
+        beta=parts[1] if len(parts) > 1 else None,
+        excitations=tuple(_excitation(one, rotations) for one in wavefunction.excitations)
+        if all(rotation.shape[0] == rotation.shape[1] for rotation in rotations)
+        else (),
+    )
+
+
+def _transformed(orbitals: Orbitals, match: Match) -> Orbitals:
+    return Orbitals(
+        orbitals.coefficients @ match.rotation,
+        match.occupations,
+        match.energies,
+        tuple(orbitals.irreps[n] for n in match.order),
+    )
+
+
+def _excitation(one: Excitation, rotations: list[Any]) -> Excitation:
+    """Amplitudes between followed orbitals: T^T A T, spin by spin."""
+    from scipy.sparse import coo_matrix
+
+    parts = []
+    for spin, rotation in enumerate(rotations):
+        chosen = one.spins == spin
+        entries = (one.amplitudes[chosen], (one.source[chosen], one.target[chosen]))
+        turned = (rotation.T @ coo_matrix(entries, shape=(rotation.shape[0],) * 2).tocsr() @ rotation).tocoo()
+        parts.append((turned.row, turned.col, np.full(turned.nnz, spin), turned.data))
+    source, target, spins, amplitudes = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return replace(one, source=source, target=target, spins=spins, amplitudes=amplitudes)
+
+
+# Frame by frame ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Mixing:
+    """Two followed orbitals have turned into each other between a frame and the one before."""
+
+    frame: int
+    spin: Spin
+    orbitals: tuple[int, int]
+    angle: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Reference:
+    """What is kept of a frame to compare the next one with: positions as aligned, orbitals as orthonormal vectors."""
+
+    wavefunction: Wavefunction
+    positions: Floats
+    vectors: dict[Spin, Floats]
+
+
+def _follow(
+    trajectory: Trajectory, degeneracy: float, report: Callable[[str], None] | None
+) -> Iterator[tuple[int, FrameMatch, list[_Mixing]]]:
+    """Matches frame by frame; frames that cannot be compared with their predecessor are left out and reported."""
+    before: _Reference | None = None
+    for index, wavefunction in trajectory.frames(report):
+        reason = "" if before is None else _mismatch(before.wavefunction, wavefunction)
+        if reason:
+            trajectory.problems[index] = reason
+            if report is not None:
+                report(f"frame {index + 1} left out: {reason}")
+            continue
+        positions, vectors = _aligned(wavefunction, before)
+        matches: dict[Spin, Match] = {}
+        mixed: list[_Mixing] = []
+        kept: dict[Spin, Floats] = {}
+        for spin, orbitals in _sets(wavefunction):
+            if before is None:
+                matches[spin] = _as_it_is(orbitals)
+                kept[spin] = vectors[spin]
+                continue
+            overlaps = before.vectors[spin].T @ vectors[spin]
+            match = matches[spin] = _matched(orbitals, overlaps, degeneracy, wavefunction.natural)
+            kept[spin] = vectors[spin] @ match.rotation
+            mixed += _noted(index, spin, overlaps @ match.rotation, match.energies)
+        before = _Reference(wavefunction, positions, kept)
+        yield index, FrameMatch(matches["alpha"], matches.get("beta")), mixed
+
+
+def _sets(wavefunction: Wavefunction) -> list[tuple[Spin, Orbitals]]:
+    beta: list[tuple[Spin, Orbitals]] = [] if wavefunction.beta is None else [("beta", wavefunction.beta)]
+    return [("alpha", wavefunction.alpha), *beta]
+
+
+def _mismatch(before: Wavefunction, now: Wavefunction) -> str:
+    """Why a frame cannot be compared with the one before; empty where it can."""
+    if not np.array_equal(before.atomic_numbers, now.atomic_numbers):
+        return "its atoms are others than those before, or in another order"
+    if not same_basis(before.shells, now.shells):
+        return "its basis set is another than that before"
+    one, other = _sets(before), _sets(now)
+    if len(one) != len(other):
+        return "it has one set of orbitals for both spins where there were two, or the other way round"
+    for (spin, mine), (_, theirs) in zip(one, other, strict=True):
+        if len(theirs) < len(mine):
+            return f"it has {len(theirs)} {spin} orbitals, {len(mine)} expected"
+    return ""
+
+
+def _aligned(wavefunction: Wavefunction, before: _Reference | None) -> tuple[Floats, dict[Spin, Floats]]:
+    """Positions turned onto those before, and orbitals over orthonormal basis functions that turned with them."""
+    positions, turn = wavefunction.positions, np.eye(3)
+    if before is not None:
+        turn = _rotation(wavefunction, before.positions)
+        positions = (positions - positions.mean(axis=0)) @ turn.T
+    overlap = shell_overlap(wavefunction.shells, positions, wavefunction.shells, positions).toarray()
+    values, axes = np.linalg.eigh(overlap)
+    root = (axes * np.sqrt(np.maximum(values, 0))) @ axes.T
+    if not np.allclose(turn, np.eye(3), rtol=0, atol=1e-12):
+        root = root @ _turned_functions(wavefunction, turn)
+    return positions, {spin: root @ orbitals.coefficients for spin, orbitals in _sets(wavefunction)}
+
+
+def _rotation(wavefunction: Wavefunction, onto: Floats) -> Floats:
+    """Proper rotation that brings the atoms nearest to given positions, weighted by their numbers.
+
+    About axes that the atoms do not define, as that of a linear molecule, it turns by nothing.
+    """
+    weights = np.maximum(wavefunction.atomic_numbers, 1).astype(np.float64)
+    weights /= weights.sum()
+    mine, theirs = (where - weights @ where for where in (wavefunction.positions, onto))
+    covariance = (theirs * weights[:, None]).T @ mine
+    covariance += np.eye(3) * (1e-7 * np.linalg.norm(covariance) + 1e-12)
+    left, _, right = np.linalg.svd(covariance)
+    sign = np.diag([1.0, 1.0, np.sign(np.linalg.det(left @ right))])
+    rotation: Floats = left @ sign @ right
+    return rotation
+
+
+def _turned_functions(wavefunction: Wavefunction, rotation: Floats) -> Any:
+    """Matrix that takes coefficients to those of the molecule turned by a rotation, block-diagonal over shells."""
+    from scipy.sparse import block_diag
+
+    blocks: dict[tuple[int, bool], Any] = {}
+    points = np.random.default_rng(1).normal(size=(256, 3))
+    for shell in wavefunction.shells:
+        kind = shell.angular_momentum, shell.pure
+        if kind not in blocks:
+            # psi'(r) = psi(R^-1 r): components at turned points in terms of those at the points themselves
+            blocks[kind] = np.linalg.lstsq(
+                _components(*kind, points), _components(*kind, points @ rotation), rcond=None
+            )[0]
+    return block_diag([blocks[shell.angular_momentum, shell.pure] for shell in wavefunction.shells], format="csr")
+
+
+def _components(l: int, pure: bool, points: Floats) -> Floats:
+    """Angular factors of the functions of a shell at points, shape (n_points, n_functions)."""
+    powers = cartesian_powers(l)
+    values = np.stack([angular_normalization(p) * np.prod(points ** np.array(p), axis=1) for p in powers], axis=1)
+    return values @ pure_from_cartesian(l).T if pure else values
+
+
+def _as_it_is(orbitals: Orbitals) -> Match:
+    from scipy.sparse import identity
+
+    n = len(orbitals)
+    return Match(np.arange(n), identity(n, format="csr"), np.ones(n), orbitals.energies, orbitals.occupations)
+
+
+def _matched(orbitals: Orbitals, overlaps: Floats, degeneracy: float, natural: bool) -> Match:
+    """Assignment and rotation of the orbitals of a frame.
+
+    Parameters
+    ----------
+    overlaps : ndarray, shape (n_followed, n_in_file)
+        With the followed orbitals of the frame before.
+    """
+    from scipy.optimize import linear_sum_assignment
+    from scipy.sparse import csr_matrix
+
+    n_followed, n = overlaps.shape
+    sets = [np.array([i]) for i in range(n)] if natural else _degenerate(orbitals, degeneracy)
+    weights = overlaps**2
+    for members in (one for one in sets if len(one) > 1):
+        weights[:, members] = weights[:, members].sum(axis=1, keepdims=True)
+    slots = np.empty(n, np.intp)
+    slots.fill(-1)
+    rows, columns = linear_sum_assignment(-weights)
+    slots[columns] = rows
+    rotation = np.zeros((n, n_followed))
+    order = np.empty(n_followed, np.intp)
+    for members in sets:
+        mine = np.sort(slots[members][slots[members] >= 0])
+        if not len(mine):
+            continue
+        left, _, right = np.linalg.svd(overlaps[np.ix_(mine, members)].T, full_matrices=False)
+        turn = left @ right
+        rotation[np.ix_(members, mine)] = turn
+        at, of = linear_sum_assignment(-(turn**2))
+        order[mine[of]] = members[at]
+    confidence = np.einsum("ij,ji->i", overlaps, rotation)
+    sparse = csr_matrix(rotation)
+    squares = sparse.multiply(sparse).T
+    return Match(
+        order,
+        sparse,
+        np.clip(confidence, 0, 1),
+        squares @ orbitals.energies if np.all(np.isfinite(orbitals.energies)) else orbitals.energies[order],
+        squares @ orbitals.occupations,
+    )
+
+
+def _degenerate(orbitals: Orbitals, degeneracy: float) -> list[NDArray[np.intp]]:
+    """Sets of orbitals within an energy of each other and equally occupied; most are sets of one."""
+    energies, occupations = orbitals.energies, orbitals.occupations
+    if not np.all(np.isfinite(energies)) or degeneracy <= 0 or not np.any(energies):
+        return [np.array([i]) for i in range(len(orbitals))]
+    sets: list[NDArray[np.intp]] = []
+    for occupation in np.unique(np.round(occupations, 6)):
+        members = np.flatnonzero(np.round(occupations, 6) == occupation)
+        waiting = [members[np.argsort(energies[members], kind="stable")]]
+        while waiting:
+            one = waiting.pop()
+            if energies[one[-1]] - energies[one[0]] <= degeneracy:
+                sets.append(one)
+            else:
+                cut = int(np.argmax(np.diff(energies[one]))) + 1
+                waiting += [one[:cut], one[cut:]]
+    return sets
+
+
+# Crossings --------------------------------------------------------------------------------------------------------
+
+
+def _noted(frame: int, spin: Spin, overlaps: Floats, energies: Floats) -> list[_Mixing]:
+    """Pairs that have turned into each other since the frame before: the antisymmetric part of their overlaps."""
+    turned = np.triu(overlaps - overlaps.T, 1) / 2
+    one, other = np.nonzero(np.abs(turned) > _MIXING)
+    near = np.abs(energies[one] - energies[other]) < _NEIGHBOURS
+    return [
+        _Mixing(frame, spin, (int(a), int(b)), float(np.arcsin(np.clip(turned[a, b], -1, 1))))
+        for a, b in zip(one[near], other[near], strict=True)
+    ]
+
+
+def _crossings(matches: dict[int, FrameMatch], mixings: list[_Mixing], degeneracy: float) -> tuple[Crossing, ...]:
+    frames = list(matches)
+    place = {frame: n for n, frame in enumerate(frames)}
+    spins: list[Spin] = ["alpha"] if matches[frames[0]].beta is None else ["alpha", "beta"]
+    found = []
+    for spin in spins:
+        of_spin = [both.beta if spin == "beta" and both.beta is not None else both.alpha for both in matches.values()]
+        energies = np.array([match.energies for match in of_spin])
+        confidence = np.array([match.confidence for match in of_spin])
+        passages = _passages([one for one in mixings if one.spin == spin], place)
+        changes = _changes_of_order(energies, degeneracy)
+
+        def crossing(
+            pair: tuple[int, int],
+            first: int,
+            last: int,
+            mixing: float,
+            avoided: bool,
+            spin: Spin = spin,
+            energies: Floats = energies,
+            confidence: Floats = confidence,
+        ) -> Crossing:
+            a, b = pair
+            gaps = energies[first : last + 1, a] - energies[first : last + 1, b]
+            at = first + int(np.argmin(np.abs(gaps)))
+            share = gaps[0] / (gaps[0] - gaps[-1]) if gaps[0] * gaps[-1] < 0 else (at - first) / (last - first)
+            position = frames[first] + float(share) * (frames[last] - frames[first])
+            overlap = float(confidence[first + 1 : last + 1][:, [a, b]].min())
+            pair_energies = float(energies[at, a]), float(energies[at, b])
+            return Crossing(frames[at], position, spin, pair, pair_energies, overlap, mixing, avoided)
+
+        seen = set()
+        for pair, first, last in changes:
+            near = [p for p in passages.get(pair, []) if p[0] <= last + 1 and p[1] >= first - 1]
+            seen |= {(pair, p[0]) for p in near}
+            mixing = max((abs(p[2]) for p in near), default=0.0)
+            found.append(crossing(pair, first, last, mixing, mixing >= _COUPLED))
+        for pair, all_of_pair in passages.items():
+            for first, last, angle in all_of_pair:
+                gap = np.abs(energies[first : last + 1, pair[0]] - energies[first : last + 1, pair[1]])
+                within = 0 < int(np.argmin(gap)) < len(gap) - 1
+                if abs(angle) >= np.pi / 4 and within and (pair, first) not in seen:
+                    found.append(crossing(pair, first, last, abs(angle), True))
+    return tuple(sorted(found, key=lambda one: (one.frame, one.spin, one.orbitals)))
+
+
+def _passages(mixings: list[_Mixing], place: dict[int, int]) -> dict[tuple[int, int], list[tuple[int, int, float]]]:
+    """Runs of frames in which two orbitals turn into each other in one sense: from, to, angle; by pair."""
+    by_pair: dict[tuple[int, int], list[tuple[int, float]]] = defaultdict(list)
+    for one in mixings:
+        by_pair[one.orbitals].append((place[one.frame], one.angle))
+    passages: dict[tuple[int, int], list[tuple[int, int, float]]] = {}
+    for pair, steps in by_pair.items():
+        runs: list[tuple[int, int, float]] = []
+        for at, angle in steps:
+            if runs and at <= runs[-1][1] + 2 and angle * runs[-1][2] > 0:
+                runs[-1] = runs[-1][0], at, runs[-1][2] + angle
+            else:
+                runs.append((at - 1, at, angle))
+        passages[pair] = runs
+    return passages
+
+
+def _changes_of_order(energies: Floats, degeneracy: float) -> list[tuple[tuple[int, int], int, int]]:
+    """Pairs whose order in energy changes: the pair, the last place before and the first one after."""
+    n = energies.shape[1]
+    order = np.zeros((n, n), np.int8)
+    since = np.zeros((n, n), np.int64)
+    changes = []
+    for at, row in enumerate(energies):
+        difference = row[:, None] - row
+        now = np.where(np.abs(difference) > degeneracy, np.sign(difference), 0)
+        changed = np.triu((now * order) < 0)
+        changes += [((int(a), int(b)), int(since[a, b]), at) for a, b in zip(*np.nonzero(changed), strict=True)]
+        clear = now != 0
+        order[clear] = now[clear]
+        since[clear] = at
+    return changes
+
+
+__all__ = ["Crossing", "FrameMatch", "Match", "Tracking", "followed", "track"]

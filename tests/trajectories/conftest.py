@@ -1,0 +1,102 @@
+"""Small trajectories computed by PySCF once per session, and ways to spoil them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from orbitile import Orbitals, Wavefunction
+from orbitile.trajectory import Trajectory
+
+gto = pytest.importorskip("pyscf.gto")
+scf = pytest.importorskip("pyscf.scf")
+lib = pytest.importorskip("pyscf.lib")
+
+
+class Listed:
+    """Frames that are in memory already."""
+
+    name = "made up"
+
+    def __init__(self, wavefunctions):
+        self.wavefunctions = list(wavefunctions)
+
+    def __len__(self):
+        return len(self.wavefunctions)
+
+    def read(self, index):
+        return self.wavefunctions[index]
+
+
+def trajectory_of(wavefunctions) -> Trajectory:
+    return Trajectory(Listed(wavefunctions))
+
+
+def computed(atoms: str, basis: str = "sto-3g", before: Wavefunction | None = None) -> Wavefunction:
+    """Restricted Hartree-Fock orbitals; atoms in Angstrom."""
+    with lib.with_omp_threads(1):  # threads take longer to meet than these molecules to compute
+        return _computed(atoms, basis, before)
+
+
+def _computed(atoms: str, basis: str, before: Wavefunction | None) -> Wavefunction:
+    from orbitile.scf import _start, wavefunction_of
+
+    molecule = gto.M(atom=atoms, basis=basis, verbose=0)
+    field = scf.RHF(molecule)
+    field.conv_tol = 1e-10
+    field.kernel(None if before is None else _start(molecule, before))
+    if not field.converged:
+        field = field.newton()
+        field.kernel(field.mo_coeff, field.mo_occ)
+    assert field.converged
+    return wavefunction_of(molecule, field.mo_coeff, field.mo_occ, field.mo_energy)
+
+
+def scanned(geometries, basis: str = "sto-3g") -> list[Wavefunction]:
+    frames: list[Wavefunction] = []
+    for atoms in geometries:
+        frames.append(computed(atoms, basis, frames[-1] if frames else None))
+    return frames
+
+
+def with_orbitals(wavefunction: Wavefunction, coefficients, order=slice(None)) -> Wavefunction:
+    old = wavefunction.alpha
+    return replace(wavefunction, alpha=Orbitals(coefficients, old.occupations[order], old.energies[order]))
+
+
+def shuffled(wavefunction: Wavefunction, rng: np.random.Generator) -> Wavefunction:
+    """The same orbitals in another order, with other signs."""
+    n = len(wavefunction.alpha)
+    order = rng.permutation(n)
+    return with_orbitals(wavefunction, wavefunction.alpha.coefficients[:, order] * rng.choice([-1.0, 1.0], n), order)
+
+
+@pytest.fixture(scope="session")
+def water() -> list[Wavefunction]:
+    """Both O-H bonds stretched from 0.8 to 1.3 Angstrom."""
+    return scanned(
+        f"O 0 0 0; H 0 {0.79 * r:.6f} {0.61 * r:.6f}; H 0 {-0.79 * r:.6f} {0.61 * r:.6f}"
+        for r in np.linspace(0.8, 1.3, 9)
+    )
+
+
+@pytest.fixture(scope="session")
+def hydrogens() -> list[Wavefunction]:
+    """Two hydrogen molecules side by side, each bond lengthening while they approach: through the square."""
+    frames = []
+    for t in np.linspace(0, 1, 12):  # not through the square itself, where restricted orbitals have no gap
+        a, b = 0.75 + 0.75 * t, 1.5 - 0.75 * t
+        frames.append(f"H {-b} {-a} 0; H {-b} {a} 0; H {b} {-a} 0; H {b} {a} 0")
+    return [computed(atoms, "6-31g") for atoms in frames]
+
+
+def twisted(angle: float) -> str:
+    """Ethylene, its right half turned about the bond by an angle in degrees."""
+    turn = np.radians(angle)
+    y, z = 0.925 * np.cos(turn), 0.925 * np.sin(turn)
+    return (
+        "C -0.667 0 0; C 0.667 0 0; H -1.237 0.925 0; H -1.237 -0.925 0; "
+        f"H 1.237 {y:.8f} {z:.8f}; H 1.237 {-y:.8f} {-z:.8f}"
+    )

@@ -1,0 +1,142 @@
+"""Correlation diagrams and films: what is drawn, from the files that come out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile.animation import _Room, along, animate, over_isovalues, over_orbitals
+from orbitile.cli import main
+from orbitile.correlation import _chosen
+from orbitile.errors import FileError, OrbitileError, RenderError
+from orbitile.fields.orbital import orbital_range
+from orbitile.series import SeriesWriter
+from orbitile.tracking import track
+
+from .conftest import shuffled, trajectory_of
+
+SMALL = {"size": (96, 72), "spacing": 0.6, "legend": False, "device": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def spoilt(water):
+    rng = np.random.default_rng(11)
+    return trajectory_of([water[0], *(shuffled(w, rng) for w in water[1:5])])
+
+
+def pictures(folder) -> np.ndarray:
+    from PIL import Image
+
+    return np.array([np.asarray(Image.open(path).convert("RGB"), np.float64) for path in sorted(folder.iterdir())])
+
+
+def test_with_tracking_nothing_jumps(spoilt, tmp_path):
+    """Neighbouring pictures are alike; without tracking signs flip and orbitals jump."""
+    largest = {}
+    for name, tracking in (("with", track(spoilt)), ("without", None)):
+        n = animate(along(spoilt, "mo:4", tracking, 0.1), tmp_path / name, **SMALL)
+        assert n == 5
+        films = pictures(tmp_path / name)
+        assert films.shape == (5, 72, 96, 3)
+        largest[name] = np.abs(np.diff(films, axis=0)).mean(axis=(1, 2, 3)).max()
+    assert largest["without"] > 2 * largest["with"]
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".gif"])
+def test_films_can_be_read_back(spoilt, tmp_path, suffix):
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    film = tmp_path / f"film{suffix}"
+    animate(along(spoilt, "homo", track(spoilt), 0.1), film, rate=5, **SMALL)
+    reader = ffmpeg.read_frames(str(film))
+    about = next(reader)
+    assert about["size"] == (96, 72)
+    assert about["fps"] == pytest.approx(5, abs=0.3)
+    frames = [np.frombuffer(one, np.uint8) for one in reader]
+    assert 5 <= len(frames) <= 6
+    assert np.ptp(frames[2]) > 100
+
+
+def test_the_lattice_stays_or_moves_with_the_molecule(water):
+    from dataclasses import replace
+
+    moved = [
+        replace(w, positions=w.positions + np.array([2.0 * n, 0, 0]), geometries=np.empty(0))
+        for n, w in enumerate(water[:4])
+    ]
+    shots = along(trajectory_of(moved), "homo", None, 0.1)
+    for follow in (False, True):
+        room = _Room(shots, follow, 0.5, "cpu")
+        lattices = [room.lattice(shot) for shot in shots()]
+        eyes = [room.camera(shot, 0.0, (4, 3)).eye for shot in shots()]
+        assert len({lattice.shape for lattice in lattices}) == 1
+        wanted = (
+            [w.positions.mean(axis=0) - moved[0].positions.mean(axis=0) for w in moved] if follow else np.zeros((4, 3))
+        )
+        for lattice, eye, shift in zip(lattices, eyes, wanted, strict=True):
+            np.testing.assert_allclose(lattice.origin - lattices[0].origin, shift, atol=1e-9)
+            np.testing.assert_allclose(eye - eyes[0], shift, atol=1e-9)
+        for lattice, w in zip(lattices, moved, strict=True):
+            box = ob.enclosing_lattice(w, "homo", 0.1, spacing=0.5)
+            assert np.all(lattice.origin <= box.origin + 1e-9)
+
+
+def test_over_orbitals_and_isovalues(water):
+    w = water[0]
+    assert orbital_range(w, "homo-1..lumo") == ["mo:4", "mo:5", "mo:6"]
+    assert orbital_range(w, "density:homo-1..homo") == ["density:homo-1..homo"]
+    shots = list(over_orbitals(w, orbital_range(w, "homo..lumo+1"))())
+    assert [shot.field for shot in shots] == ["mo:5", "mo:6", "mo:7"]
+    assert len({shot.isovalue for shot in shots}) == 1
+    assert [shot.isovalue for shot in over_isovalues(w, "density", [0.1, 0.2])()] == [0.1, 0.2]
+
+
+def test_refusals_leave_nothing(spoilt, tmp_path):
+    shots = along(spoilt, "homo", None, 0.1)
+    (tmp_path / "there").mkdir()
+    for path, options, error, message in (
+        ("film.avi", {}, FileError, "expected a film to end in .mp4 or .gif"),
+        ("there", {}, FileError, "is there already"),
+        ("film.mp4", {"size": (95, 72)}, RenderError, "expected even numbers"),
+        ("film.gif", {"background": "transparent"}, RenderError, "films are opaque"),
+        ("film.gif", {"rate": 0}, RenderError, "pictures a second"),
+    ):
+        with pytest.raises(error, match=message):
+            animate(shots, tmp_path / path, **{**SMALL, **options})
+    for path in ("film.mp4", "film.gif", "folder"):
+        with pytest.raises(OrbitileError, match="cancelled"):
+            animate(shots, tmp_path / path, **SMALL, cancelled=iter([False, False, True]).__next__)
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_what_a_diagram_shows(hydrogens):
+    tracking = track(trajectory_of(hydrogens))
+    assert _chosen(tracking, "alpha", 1) == [1, 2]
+    assert {0, 1, 2, 3} <= set(_chosen(tracking, "alpha", 2))
+
+
+def test_from_the_shell(tmp_path, water, capsys):
+    pytest.importorskip("h5py")
+    from .test_scf import write_water
+
+    write_water(tmp_path / "water.xyz", 4)
+    series, copy = str(tmp_path / "water.h5"), str(tmp_path / "copy.h5")
+    assert main(["scf", str(tmp_path / "water.xyz"), "--basis", "sto-3g", "-o", series]) == 0
+    assert main(["series", series, "-o", copy]) == 0
+    assert "4 frames" in capsys.readouterr().out
+    assert main(["correlate", copy, "-o", str(tmp_path / "diagram.png")]) == 0
+    assert (tmp_path / "diagram.png").read_bytes().startswith(b"\x89PNG")
+    film = ["--spacing", "0.4", "--size", "64x48", "-o"]
+    assert main(["animate", series, "homo", *film, str(tmp_path / "a.gif")]) == 0
+    with SeriesWriter(tmp_path / "one.h5") as writer:
+        writer.append(water[0])
+    one = str(tmp_path / "one.h5")
+    assert main(["animate", one, "homo..lumo", *film, str(tmp_path / "b.gif")]) == 0
+    assert "2 pictures" in capsys.readouterr().out
+    walk = ["--isovalue", "0.2..0.05", "--pictures", "3", "--turn", "90"]
+    assert main(["animate", one, "homo", *walk, *film, str(tmp_path / "c.gif")]) == 0
+    assert main(["animate", series, "homo", "--isovalue", "0.2..0.1", *film, str(tmp_path / "d.gif")]) == 2
+    assert main(["animate", str(tmp_path / "none*.molden"), *film, str(tmp_path / "d.gif")]) == 2
+    assert main(["scf", str(tmp_path / "water.xyz"), "--basis", "6-31g", "-o", series]) == 2
+    assert not (tmp_path / "d.gif").exists()
+    assert "Traceback" not in capsys.readouterr().err
