@@ -424,16 +424,25 @@ def _disown() -> None:
     _spare.clear()
 
 
-def to_numpy(array: Any) -> "np.ndarray":
-    """Values of a scalar array on the device.
+def to_numpy(array: Any, values: "np.ndarray | None" = None) -> "np.ndarray":
+    """Values of a scalar array on the device, in an array of its shape, or in a new one.
 
     From CUDA they are copied by the driver: Taichi's own way runs a kernel between two copies.
     """
+    dtype = {"f32": np.float32, "f64": np.float64, "i32": np.int32}[str(array.dtype)]
     if _state.device != "cuda":
         from taichi.lang._ndarray import ScalarNdarray
 
-        return ScalarNdarray.to_numpy(array)
-    values = np.empty(array.shape, {"f32": np.float32, "f64": np.float64, "i32": np.int32}[str(array.dtype)])
+        copied = ScalarNdarray.to_numpy(array)
+        if values is None:
+            return copied
+        values[...] = copied
+        return values
+    if values is not None and not (values.flags.c_contiguous and values.dtype == dtype):
+        values[...] = to_numpy(array)
+        return values
+    if values is None:
+        values = np.empty(array.shape, dtype)
     synchronise()
     with _cuda_context() as (driver, program):
         address = ctypes.c_uint64(program.get_ndarray_data_ptr_as_int(array.arr))

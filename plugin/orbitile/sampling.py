@@ -88,7 +88,7 @@ def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floati
     else:
         part: Any = runtime.allocate(values.shape, "single" if values.dtype == np.float32 else "double")
         evaluate(0, len(values), part)
-        values[...] = part.to_numpy()
+        runtime.to_numpy(part, values)
 
 
 def _on_upright_slabs(
@@ -170,7 +170,7 @@ def _on_upright_slabs(
                 shear,
             )
             if gathered is not None and not at_home:
-                gathered[first - start : last - start] = part.to_numpy()
+                runtime.to_numpy(part, gathered[first - start : last - start])
         if gathered is not None and not at_home:
             out.from_numpy(gathered)
 

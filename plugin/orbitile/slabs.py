@@ -83,7 +83,7 @@ def _separable(evaluate: SlabEvaluator, lattice: Lattice, precision: str, device
         else:
             values: Any = runtime.allocate(out.shape, precision)
             evaluate(start, stop, values)
-            out[...] = values.to_numpy()
+            runtime.to_numpy(values, out)
 
     return Slabs(_cuts(planes, max(_PLANES, SLAB_POINTS // plane // _PLANES * _PLANES)), fill)
 
