@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from .charges import PointCharges
 from .errors import Cancelled, DeviceError, FieldError, LatticeError, OrbitileError
 from .fields import Field, resolve
+from .fields.orbital import Orbital
+from .kernels import AUTO, checked_name
 from .lattice import Lattice, spacing_for, spacing_of
 from .memory import available_memory
 from .units import angstrom
@@ -49,6 +51,7 @@ def compute(
     *,
     device: str | None = None,
     precision: str = "single",
+    kernel: str = "auto",
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> Volume:
@@ -66,6 +69,9 @@ def compute(
         `auto` (the default: CUDA, then a real Vulkan GPU, then the CPU), `cuda`, `vulkan` or `cpu`.
     precision
         `single` (error below 2e-6 of the largest value) or `double` (below 1e-12).
+    kernel
+        Of an orbital: `auto`, the fastest by recorded measurements, or one of `orbitile.kernels.kernel_names()`. Those
+        that approximate Gaussians have errors of their own (docs/kernels.md), in single precision only.
     progress
         Called with the share that is done, from 0 to 1.
     cancelled
@@ -79,7 +85,9 @@ def compute(
     Raises
     ------
     FieldError
-        For an unknown field.
+        For an unknown field, or a kernel other than `auto` for a field that is not an orbital.
+    OrbitileError
+        For an unknown kernel, or one that does not serve this lattice, device or precision.
     LatticeError
         When the result would not fit in memory; nothing has been allocated then.
     DeviceError
@@ -87,7 +95,7 @@ def compute(
     Cancelled
         When `cancelled` said so.
     """
-    resolved = _field(wavefunction, field)
+    resolved = _with_kernel(_field(wavefunction, field), kernel)
     dtype = _dtype(precision)
     require_memory(lattice, np.dtype(dtype).itemsize)
     with device_session(device, precision) as name:
@@ -109,12 +117,13 @@ def compute_on_device(
     *,
     device: str | None = None,
     precision: str = "single",
+    kernel: str = "auto",
 ) -> Any:
-    """Evaluate a field on a lattice with orthogonal axes and leave the values on the device.
+    """Evaluate a field on a lattice and leave the values on the device.
 
     Parameters
     ----------
-    wavefunction, field, lattice, device, precision
+    wavefunction, field, lattice, device, precision, kernel
         As for `compute`.
 
     Returns
@@ -125,16 +134,18 @@ def compute_on_device(
     Raises
     ------
     LatticeError
-        When the axes of the lattice are not orthogonal.
+        When the axes of the lattice are not orthogonal and the field is not an orbital.
     """
-    resolved = _field(wavefunction, field)
+    resolved = _with_kernel(_field(wavefunction, field), kernel)
     _dtype(precision)
     with device_session(device, precision) as name:
         from taichi_kernels import runtime
 
         evaluate = resolved.on_slabs(lattice, precision, name)
         if evaluate is None:
-            raise LatticeError("values stay on the device for lattices with orthogonal axes only; use compute")
+            raise LatticeError(
+                f"values of {resolved.quantity} stay on the device for lattices with orthogonal axes only; use compute"
+            )
         if lattice.n_points > _MOST_POINTS:
             raise LatticeError(
                 f"values stay on the device for {_MOST_POINTS} points at most, got {lattice.n_points}; use compute"
@@ -152,13 +163,14 @@ def evaluate(
     *,
     device: str | None = None,
     precision: str = "single",
+    kernel: str = "auto",
     cancelled: Callable[[], bool] | None = None,
 ) -> NDArray[np.floating]:
     """Evaluate a field at points.
 
     Parameters
     ----------
-    wavefunction, field, device, precision
+    wavefunction, field, device, precision, kernel
         As for `compute`.
     points : array_like, shape (n, 3)
         In bohr.
@@ -177,7 +189,7 @@ def evaluate(
     Cancelled
         When `cancelled` said so.
     """
-    resolved = _field(wavefunction, field)
+    resolved = _with_kernel(_field(wavefunction, field), kernel)
     dtype = _dtype(precision)
     where = checked_points(points)
     values = np.empty(len(where), dtype)
@@ -337,6 +349,16 @@ def _field(wavefunction: Wavefunction, field: str | Field) -> Field:
     return field
 
 
+def _with_kernel(field: Field, kernel: str) -> Field:
+    if isinstance(field, Orbital):
+        return field if kernel == AUTO else field.with_kernel(kernel)
+    if checked_name(kernel) != AUTO:
+        raise FieldError(
+            f"kernel {kernel}: only orbitals have a choice of kernels, and {field.quantity} is none; leave it at auto"
+        )
+    return field
+
+
 def _dtype(precision: str) -> type[np.float32 | np.float64]:
     if precision not in ("single", "double"):
         raise OrbitileError(f"precision: expected single or double, got {precision!r}")
@@ -368,12 +390,13 @@ def _fill_slabs(
     from taichi_kernels import runtime
 
     planes = values.shape[0]
+    points = min(SLAB_POINTS, getattr(evaluate, "slab_points", SLAB_POINTS))
     if _PLANES * values.shape[1] * values.shape[2] > _MOST_POINTS:
         raise LatticeError(
             f"a lattice of {values.shape} points has planes too large to compute at once; "
             "let its first axis be the longest"
         )
-    step = max(_PLANES, SLAB_POINTS // (values.shape[1] * values.shape[2]) // _PLANES * _PLANES)
+    step = max(_PLANES, points // (values.shape[1] * values.shape[2]) // _PLANES * _PLANES)
     for start in range(0, planes, step):
         if cancelled():
             raise Cancelled("cancelled")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bounds import ShellEnvelopes, enclosing_box, shell_envelopes, shell_reach
+from ..bounds import ShellEnvelopes, enclosing_box, shell_envelopes
 from ..errors import FieldError
-from ..expansion import GaussianExpansion
+from ..kernels import AUTO, PreparedOrbital, checked_name, kernel_for
 from ..lattice import Lattice
 from ..packing import merged_primitives, packed_shells
-from ..sampling import on_slabs
 from ..wavefunction import Orbitals, Spin, Wavefunction
 from . import PointEvaluator, SlabEvaluator
 
@@ -50,6 +49,8 @@ class Orbital:
         From 0, in the order of the file.
     quantity, unit : str
         For people.
+    kernel : str
+        Name of the kernel that computes it, or `auto`.
     """
 
     wavefunction: Wavefunction
@@ -58,6 +59,7 @@ class Orbital:
     quantity: str
     unit: str = "bohr^-3/2"
     isovalue: None = None
+    kernel: str = AUTO
 
     @cached_property
     def _coefficients(self) -> NDArray[np.float64]:
@@ -99,42 +101,52 @@ class Orbital:
         """Corners of a box outside which the orbital is guaranteed to be smaller in magnitude, in bohr."""
         return enclosing_box(self._envelopes, isovalue)
 
-    def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
-        """Evaluator for slabs: the separable kernel, for lattices with orthogonal axes in any orientation."""
-        primitives = merged_primitives(self.wavefunction)
-        expansion = GaussianExpansion(
-            primitives.centre, primitives.exponent, primitives.degree, primitives.first_term, self._terms
+    def _prepared(self, precision: str, device: str) -> PreparedOrbital:
+        return PreparedOrbital(
+            packed_shells(self.wavefunction),
+            self._packed,
+            self._envelopes,
+            merged_primitives(self.wavefunction),
+            self._terms,
+            self._tolerance(precision),
+            self._working_precision(precision, device),
+            self.wavefunction.cache,
         )
-        return on_slabs(
-            expansion, lattice, self._tolerance(precision), self._working_precision(precision, device), device
-        )
+
+    def with_kernel(self, kernel: str) -> Orbital:
+        """The same orbital, computed by a kernel of one's choice.
+
+        Raises
+        ------
+        OrbitileError
+            When there is no such kernel.
+        """
+        if checked_name(kernel) == self.kernel:
+            return self
+        if kernel not in self._others:
+            self._others[kernel] = replace(self, kernel=kernel)
+        return self._others[kernel]
+
+    @cached_property
+    def _others(self) -> dict[str, Orbital]:
+        return {}
+
+    def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator:
+        """Evaluator for slabs of any lattice."""
+        place = "orthogonal lattice" if lattice.is_orthogonal else "skewed lattice"
+        module = kernel_for(self.kernel, place, device, precision)
+        evaluate: SlabEvaluator = module.on_slabs(self._prepared(precision, device), lattice, device)
+        return evaluate
 
     def at_points(self, precision: str, device: str) -> PointEvaluator:
-        """Evaluator for points: the direct kernel."""
-        from taichi_kernels.orbital_points import orbital_at_points
-
-        packed = packed_shells(self.wavefunction)
-        reach = shell_reach(self._envelopes, self._tolerance(precision))
-        working = self._working_precision(precision, device)
+        """Evaluator for points."""
+        module = kernel_for(self.kernel, "points", device, precision)
+        in_working_precision = module.at_points(self._prepared(precision, device), device)
+        dtype = np.float32 if precision == "single" else np.float64
 
         def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
-            values: NDArray[np.floating] = orbital_at_points(
-                points,
-                packed.atom_position,
-                packed.atom_basis,
-                packed.atom_first_coefficient,
-                self._envelopes.first_shell,
-                packed.basis_first_shell,
-                packed.shell_angular_momentum,
-                packed.shell_first_primitive,
-                packed.exponent,
-                packed.contraction,
-                self._packed,
-                reach,
-                working,
-                device,
-            )
-            return values.astype(np.float32 if precision == "single" else np.float64, copy=False)
+            values: NDArray[np.floating] = in_working_precision(points)
+            return values.astype(dtype, copy=False)
 
         return evaluate
 
