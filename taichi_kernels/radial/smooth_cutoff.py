@@ -3,13 +3,14 @@ r"""A Gaussian that goes smoothly to zero, so that it vanishes beyond a sphere w
 Stone et al. (GPGPU 2009, section 3.2) name it as a thing to come. Here e^-t is the eighth power of a polynomial with a
 zero where the Gaussian is to end,
 
-.. math::  g(t) = [(1 - u)\, q(u)]^8, \quad u = \min(t / 22, 1), \quad t = \zeta R^2
+.. math::  g(t) = [(1 - u)\, q(u)]^8, \quad u = \min(t / 26, 1), \quad t = \zeta R^2
 
-with q of degree 6. Between 0 and the end g falls steadily; at the end (e^-22 = 3e-10) its first seven derivatives
+with q of degree 7. Between 0 and the end g falls steadily; at the end (e^-26 = 5e-12) its first seven derivatives
 vanish with it, and beyond it is zero: nothing has to be tested, and a whole shell may be skipped beyond
-R^2 = 22 / (smallest exponent) without changing a bit. Multiplications and additions are all it takes.
+R^2 = 26 / (smallest exponent) without changing a bit. Multiplications and additions are all it takes.
 
-The coefficients minimise the largest |g(t) - e^-t|, which is 2.3e-8 (`benchmarks/smooth_cutoff.py` finds them).
+The coefficients minimise the largest (1 + t/4)^2 |g(t) - e^-t|, since errors far out are multiplied by powers of R;
+|g(t) - e^-t| is at most 1.4e-8 (`benchmarks/smooth_cutoff.py` finds them).
 """
 
 from functools import lru_cache
@@ -20,20 +21,20 @@ import taichi as ti
 from ..gaussian import DTYPES
 from . import contraction_of
 
-CUTOFF = 22.0
+CUTOFF = 26.0
 """Value of t = zeta R^2 at which a Gaussian ends."""
 
 POWER = 8
 
 COEFFICIENTS = (
-    1.0000000027811193, -1.7500014467135006, 2.031355997890205, -1.4374321594065782, 0.973182741745596,
-    -0.4703862050141107, 0.4096494572192152,
+    0.9999999983591034, -2.249999182434505, 3.031188774874979, -2.688502866148658, 1.9396698492774118,
+    -0.9537860279401993, 0.2599354462217153, 0.2072339930502539,
 )  # fmt: skip
 """Of q, from the constant on."""
 
 
 def operands(shells, precision):
-    """Exponents over 22, and contraction coefficients."""
+    """Exponents over 26, and contraction coefficients."""
     return shells.shell_first_primitive, shells.exponent / CUTOFF, shells.contraction
 
 
@@ -48,15 +49,15 @@ def function(precision, device, real):
 
 
 def gaussian(precision):
-    """A Taichi function g(22 u) of u >= 0, of numbers and vectors."""
+    """A Taichi function g(26 u) of u >= 0, of numbers and vectors."""
     real = DTYPES[precision]
     c = COEFFICIENTS
 
     @ti.func
     def ending(u):
         v = ti.min(u, real(1.0))
-        series = v * real(c[6]) + real(c[5])
-        for k in ti.static(range(4, -1, -1)):
+        series = v * real(c[7]) + real(c[6])
+        for k in ti.static(range(5, -1, -1)):
             series = series * v + real(c[k])
         root = (real(1.0) - v) * series
         square = root * root
