@@ -8,6 +8,7 @@ import ctypes
 import ctypes.util
 import os
 import threading
+import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
@@ -52,6 +53,7 @@ class Probe:
 class _State:
     device: str | None = None
     generation: int = 0
+    started: float = 0.0
 
 
 _state = _State()
@@ -168,6 +170,30 @@ def generation() -> int:
     return _state.generation
 
 
+def started() -> float:
+    """When Taichi was initialised, in seconds since the epoch."""
+    return _state.started
+
+
+def renew() -> bool:
+    """Start Taichi anew on the device in use, whereupon it finds kernels that other processes have compiled meanwhile.
+
+    Inside a session. Not done, and False, while a result is left on the device, which would be lost.
+    """
+    if _state.device is None or len(_results):
+        return False
+    return _initialise(_state.device) is None
+
+
+def finish() -> None:
+    """End Taichi, whereupon it writes what it has compiled to its cache."""
+    import taichi as ti
+
+    _state.device = None
+    _disown()
+    ti.reset()
+
+
 def _start(name: str, fall_back: bool) -> None:
     found = probe(name)
     if found.available:
@@ -190,6 +216,7 @@ def _initialise(name: str) -> str | None:
 
     settings = _settings()
     _state.generation += 1
+    _state.started = time.time()
     _state.device = None
     _disown()
     try:
@@ -343,7 +370,9 @@ def allocate(shape: tuple[int, ...], precision: str) -> object:
     """Uninitialised array on the device, for kernels to write to; has `to_numpy()`."""
     import taichi as ti
 
-    return array_of({"single": ti.f32, "double": ti.f64}[precision], shape)
+    array = array_of({"single": ti.f32, "double": ti.f64}[precision], shape)
+    _results.add(array)
+    return array
 
 
 def array_of(element: object, shape: "int | tuple[int, ...]") -> object:
@@ -356,6 +385,7 @@ def array_of(element: object, shape: "int | tuple[int, ...]") -> object:
 
 
 _arrays: "weakref.WeakSet[object]" = weakref.WeakSet()
+_results: "weakref.WeakSet[object]" = weakref.WeakSet()
 
 
 def _disown() -> None:
@@ -367,6 +397,7 @@ def _disown() -> None:
         # an assignment that type checkers refuse; the finaliser is looked up in the class, so no other way stops it
         array.__class__ = _lost(type(array))  # type: ignore[assignment]
     _arrays.clear()
+    _results.clear()
 
 
 @lru_cache

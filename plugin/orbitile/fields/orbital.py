@@ -110,6 +110,7 @@ class Orbital:
             self._terms,
             self._tolerance(precision),
             self._working_precision(precision, device),
+            precision,
             self.wavefunction.cache,
         )
 

@@ -57,8 +57,8 @@ class PreparedOrbital:
         Polynomial coefficients of the merged primitives.
     tolerance : float
         Bound on what screening may cost at any point, in bohr^-3/2.
-    precision : str
-        Of the sums.
+    precision, result : str
+        Of the sums, and of the values.
     cache : dict
         For what is derived from the basis: kept as long as the wavefunction lives.
     """
@@ -70,6 +70,7 @@ class PreparedOrbital:
     terms: Reals
     tolerance: float
     precision: str
+    result: str
     cache: dict[Any, Any]
 
     @cached_property
