@@ -43,7 +43,8 @@ _HEAD = '''\
 @ti.kernel
 def kernel(
     ny: ti.i32, nz: ti.i32, n_tasks: ti.i32, along_x: V3, along_y: V3, along_z: V3, basis_first_atom: I1,
-    atom_step: Steps, atom_rest: Rests, atom_first_coefficient: I1, atom_reach: R1, coefficient: R1, out: Result,
+    atom_step: Steps, atom_rest: Rests, atom_first_coefficient: I1, atom_first_shell: I1, shell_reach: R1, atom_reach: R1,
+    coefficient: R1, out: Result,
 ):
     ti.loop_config(block_dim=BLOCK)
     for task in range(n_tasks):
@@ -65,12 +66,13 @@ _ATOMS = '''\
             nearest = square.min()
             if nearest < atom_reach[a]:
                 c = atom_first_coefficient[a]
+                s = atom_first_shell[a]
 '''
 
 _TAIL = '''\
-        for s in ti.static(range(LANES)):
-            if k + s < nz:
-                out[i, j, k + s] = ti.cast(total[s], kept)
+        for lane in ti.static(range(LANES)):
+            if k + lane < nz:
+                out[i, j, k + lane] = ti.cast(total[lane], kept)
 '''
 
 
@@ -98,9 +100,13 @@ def _of_basis(shells, basis):
     first, end = shells.basis_first_shell[basis : basis + 2].tolist()
     exponents = shells.exponent[shells.shell_first_primitive[first] : shells.shell_first_primitive[end]]
     names = {zeta: f"g{n}" for n, zeta in enumerate(np.unique(exponents).tolist())}
+    owner = np.repeat(np.arange(end - first), np.diff(shells.shell_first_primitive[first : end + 1]))
     for zeta, name in names.items():
+        farthest = f"real({1.0 / zeta!r} * NOTHING)"
+        reaches = [f"shell_reach[s + {n}]" for n in np.unique(owner[exponents == zeta])]
+        needed = reaches[0] if len(reaches) == 1 else f"ti.max({', '.join(reaches)})"
         yield f"{name} = L(0.0)"
-        yield f"if nearest < NOTHING / {zeta!r}:"
+        yield f"if nearest < ti.min({farthest}, {needed}):"
         yield f"    {name} = power(square * real({-1.4426950408889634 * zeta!r}))"
     at = 0
     for shell in range(first, end):
@@ -109,7 +115,8 @@ def _of_basis(shells, basis):
         radial = " + ".join(
             f"real({float(shells.contraction[p])!r}) * {names[float(shells.exponent[p])]}" for p in primitives
         )
-        yield f"total += ({radial}) * ({_polynomial(l, at)})"
+        yield f"if nearest < shell_reach[s + {shell - first}]:"
+        yield f"    total += ({radial}) * ({_polynomial(l, at)})"
         at += (l + 1) * (l + 2) // 2
 
 
@@ -176,6 +183,8 @@ def molecule_on_lattice(
         _uploads(device, "step", step, np.int32, 3),
         _uploads(device, "rest", rest, REAL[precision], 3),
         _uploads(device, "first coefficient", shells.atom_first_coefficient, np.int32),
+        _uploads(device, "first shell", shells.atom_first_shell, np.int32),
+        _uploads(device, "shell reach", shell_reach**2, REAL[precision]),
         _uploads(device, "reach", np.maximum.reduceat(shell_reach**2, shells.atom_first_shell), REAL[precision]),
         _uploads(device, "coefficient", coefficient, REAL[precision]),
         out,

@@ -180,6 +180,9 @@ def renew() -> bool:
 
     Inside a session. Not done, and False, while a result is left on the device, which would be lost.
     """
+    import gc
+
+    gc.collect()  # arrays that nobody has any more may still refer to each other
     if _state.device is None or len(_results):
         return False
     return _initialise(_state.device) is None

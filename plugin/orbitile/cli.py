@@ -130,6 +130,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     group.add_argument("--device", help="auto, cuda, vulkan or cpu (default: $ORBITILE_DEVICE, else auto)")
     group.add_argument("--precision", choices=("single", "double"), default="single", help="(default: single)")
+    group.add_argument(
+        "--kernel", default="auto", metavar="NAME", help="of an orbital: auto, separable, direct, ... (docs/kernels.md)"
+    )
 
     render = command("render", _render, "draw a field and the molecule", file, sampling)
     render.add_argument(
@@ -383,7 +386,13 @@ def _sample(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Vo
     _note(options, "{} x {} x {} points".format(*lattice.shape))
     with _progress(options, field.quantity) as progress:
         volume = compute(
-            wavefunction, field, lattice, device=options.device, precision=options.precision, progress=progress
+            wavefunction,
+            field,
+            lattice,
+            device=options.device,
+            precision=options.precision,
+            kernel=options.kernel,
+            progress=progress,
         )
     return volume, isovalue
 
