@@ -80,8 +80,8 @@ def main() -> None:
                 there, angle = distances(surface, exact, options.spacing)
                 back, _ = distances(exact, surface, options.spacing)
                 print(
-                    f"| | {COMPARED[kernel]} | {max(there.max(), back.max()):.1e} | {np.append(there, back).mean():.1e} "
-                    f"| {parts(surface)} | {area(surface):.4f} | {np.percentile(angle, 99):.2g} | {angle.max():.2g} |",
+                    f"| | {COMPARED[kernel]} | {max(there.max(), back.max()):.1e} | {np.append(there, back).mean():.1e}"
+                    f" | {parts(surface)} | {area(surface):.4f} | {np.percentile(angle, 99):.2g} | {angle.max():.2g} |",
                     flush=True,
                 )
                 if name == "threonine" and isovalue == ISOVALUES[-1]:

@@ -15,8 +15,9 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def ready(call: Callable[[], object]) -> str | None:
     return None
 
 
-def least_times(calls: dict[str, Callable[[], object]], seconds: float = 3.0, most: int = 15) -> dict[str, float]:
+def least_times(calls: dict[str, Callable[[], object]], seconds: float = 4.0, most: int = 15) -> dict[str, float]:
     """Least seconds of each call, in turns, until the time for each is used up."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(most):
@@ -60,34 +61,39 @@ def least_times(calls: dict[str, Callable[[], object]], seconds: float = 3.0, mo
 def measure(
     wavefunction: ob.Wavefunction,
     lattice: ob.Lattice,
-    kernel: str,
+    kernels: Sequence[str],
     device: str = "cpu",
     precision: str = "single",
     field: str = "homo",
-) -> dict[str, Any]:
-    """Time and error of one kernel for one wavefunction and lattice.
+) -> dict[str, dict[str, Any]]:
+    """Time and error of kernels for one wavefunction and lattice, in turns.
 
     Returns
     -------
     dict
-        `seconds` of a whole call, `seconds_on_device` where the result stays on a GPU (None on a CPU), `error` as a
-        share of the largest value, `refused` (None, or why the kernel does not serve; the others are None then).
+        For each kernel `seconds` of a whole call, `seconds_on_device` where the result stays on a GPU (None on a CPU),
+        `error` as a share of the largest value, `refused` (None, or why the kernel does not serve; the others are None
+        then).
     """
-
-    def home() -> ob.Volume:
-        return ob.compute(wavefunction, field, lattice, device=device, precision=precision, kernel=kernel)
-
-    def stays() -> object:
-        return ob.compute_on_device(wavefunction, field, lattice, device=device, precision=precision, kernel=kernel)
-
-    result: dict[str, Any] = dict.fromkeys(("seconds", "seconds_on_device", "error", "refused"))
-    result["refused"] = ready(home)
-    if result["refused"] is not None:
-        return result
+    rows: dict[str, dict[str, Any]] = {}
+    calls: dict[str, Callable[[], object]] = {}
     exact = reference(wavefunction, lattice, device, field)
-    result["error"] = float(np.abs(home().values - exact).max() / np.abs(exact).max())
-    found = least_times({"seconds": home} if device == "cpu" else {"seconds": home, "seconds_on_device": stays})
-    return result | found
+    largest = np.abs(exact).max()
+    for kernel in kernels:
+        chosen = {"device": device, "precision": precision, "kernel": kernel}
+        home = partial(ob.compute, wavefunction, field, lattice, **chosen)
+        row = rows[kernel] = dict.fromkeys(("seconds", "seconds_on_device", "error", "refused"))
+        row["refused"] = ready(home)
+        if row["refused"] is None:
+            row["error"] = float(np.abs(home().values - exact).max() / largest)
+            calls[f"{kernel} seconds"] = home
+            if device != "cpu":
+                stays = partial(ob.compute_on_device, wavefunction, field, lattice, **chosen)
+                calls[f"{kernel} seconds_on_device"] = stays
+    for name, seconds in least_times(calls).items():
+        kernel, what = name.split(" ")
+        rows[kernel][what] = seconds
+    return rows
 
 
 def reference(wavefunction: ob.Wavefunction, lattice: ob.Lattice, device: str, field: str) -> np.ndarray:
@@ -106,8 +112,7 @@ def table(data: Path, device: str, systems: list[str]) -> None:
     for system in systems:
         wavefunction = ob.load(data / f"{system}.molden")
         lattice = lattice_of(system, wavefunction)
-        for name in names:
-            found = measure(wavefunction, lattice, name, device)
+        for name, found in measure(wavefunction, lattice, names, device).items():
             if found["refused"] is not None:
                 rows[name].append("-")
                 stay[name].append("-")
@@ -152,18 +157,13 @@ def record(data: Path, device: str) -> None:
                 continue
             same: dict[str, Any] = {"device": device, "precision": precision}
             for place in (*lattices, "points"):
-                calls: dict[str, Callable[[], object]] = {}
-                for name in exact:
-
-                    def call(place: str = place, name: str = name) -> object:
-                        if place == "points":
-                            return ob.evaluate(wavefunction, "homo", points, kernel=name, **same)
-                        if device == "cpu":
-                            return ob.compute(wavefunction, "homo", lattices[place], kernel=name, **same)
-                        return ob.compute_on_device(wavefunction, "homo", lattices[place], kernel=name, **same)
-
-                    if ready(call) is None:
-                        calls[name] = call
+                if place == "points":
+                    call = partial(ob.evaluate, wavefunction, "homo", points, **same)
+                else:
+                    on_lattice = ob.compute if device == "cpu" else ob.compute_on_device
+                    call = partial(on_lattice, wavefunction, "homo", lattices[place], **same)
+                of_each = {name: partial(call, kernel=name) for name in exact}
+                calls = {name: one for name, one in of_each.items() if ready(one) is None}
                 for name, seconds in least_times(calls, 2.0, 7).items():
                     times.setdefault((place, precision, name), []).append(seconds)
     hardware = {"hardware": runtime.probe(device).detail, "date": str(date.today())}

@@ -170,9 +170,7 @@ def direct_at_points(
     lanes = LANES[device, precision]
     groups = -(-len(points) // lanes)
     padded = points[np.minimum(np.arange(groups * lanes), len(points) - 1)]
-    cell, rest = (
-        part.reshape(groups, lanes, 3).transpose(0, 2, 1) for part in split_position(padded)
-    )
+    cell, rest = (part.reshape(groups, lanes, 3).transpose(0, 2, 1) for part in split_position(padded))
     atom_cell, atom_rest = split_position(shells.atom_position)
     out = np.empty((groups, lanes), real)
     runtime.launch(
@@ -206,7 +204,11 @@ def _operands(shells, coefficient, shell_reach, radial, precision, device):
         ),
         *(
             _uploads(device, f"{radial}: {name}", values, dtype)
-            for name, values, dtype in (("first", first, np.int32), ("a", a, REAL[precision]), ("b", b, REAL[precision]))
+            for name, values, dtype in (
+                ("first", first, np.int32),
+                ("a", a, REAL[precision]),
+                ("b", b, REAL[precision]),
+            )
         ),
         *(
             _uploads(device, name, values, REAL[precision])

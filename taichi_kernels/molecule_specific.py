@@ -39,12 +39,12 @@ LARGEST = 400
 _NOTHING = {"single": 40.0, "double": 90.0}
 """Value of zeta R^2 from which on a primitive is not evaluated: e^-40 = 4e-18."""
 
-_HEAD = '''\
+_HEAD = """\
 @ti.kernel
 def kernel(
     ny: ti.i32, nz: ti.i32, n_tasks: ti.i32, along_x: V3, along_y: V3, along_z: V3, basis_first_atom: I1,
-    atom_step: Steps, atom_rest: Rests, atom_first_coefficient: I1, atom_first_shell: I1, shell_reach: R1, atom_reach: R1,
-    coefficient: R1, out: Result,
+    atom_step: Steps, atom_rest: Rests, atom_first_coefficient: I1, atom_first_shell: I1, shell_reach: R1,
+    atom_reach: R1, coefficient: R1, out: Result,
 ):
     ti.loop_config(block_dim=BLOCK)
     for task in range(n_tasks):
@@ -53,9 +53,9 @@ def kernel(
         j = task // groups % ny
         i = task // groups // ny
         total = L(0.0)
-'''
+"""
 
-_ATOMS = '''\
+_ATOMS = """\
         for a in range(basis_first_atom[{basis}], basis_first_atom[{basis} + 1]):
             n = ti.cast(ti.Vector([i, j, k]) - atom_step[a], real)
             d = n[0] * along_x + n[1] * along_y + n[2] * along_z - atom_rest[a]
@@ -67,13 +67,13 @@ _ATOMS = '''\
             if nearest < atom_reach[a]:
                 c = atom_first_coefficient[a]
                 s = atom_first_shell[a]
-'''
+"""
 
-_TAIL = '''\
+_TAIL = """\
         for lane in ti.static(range(LANES)):
             if k + lane < nz:
                 out[i, j, k + lane] = ti.cast(total[lane], kept)
-'''
+"""
 
 
 def size_of(shells: Shells) -> int:

@@ -132,7 +132,7 @@ def _stream(shells: Shells, n_reaches: int, n_coefficients: int) -> _Stream:
 
 
 def _tiles(shells, coefficient, shell_reach, place, precision):
-    """Headers, numbers and tiles for one orbital and one slab, filled up so that a tile can be loaded at full length."""
+    """Headers, numbers and tiles for one orbital and one slab, with room so that every tile loads at full length."""
     if "stream" not in shells.cache:
         shells.cache["stream"] = _stream(shells, len(shell_reach), len(coefficient))
     stream = shells.cache["stream"]

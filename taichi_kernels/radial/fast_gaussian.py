@@ -5,7 +5,8 @@ polynomials of 2^y about y = 0 and y = -1 linearly,
 
 .. math::  2^y \approx (1 + y)\, T_0(y) - y\, T_{-1}(y), \quad -1 < y \le 0
 
-and zero below x = -10. The error is at most 0.131 % of the value and 7.16e-4 in all.
+and zero below x = -10. The paper gives 0.131 % for the largest relative error and 7.16e-4 for the largest absolute one;
+they are 0.125 % and 7.155e-4. It is continuous down to the cutoff, but at powers of two its slope jumps by 3.2 %.
 """
 
 from math import factorial, log

@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 from ..bounds import ShellEnvelopes, shell_reach
 from ..errors import OrbitileError
 from ..expansion import GaussianExpansion
-from ..lattice import Lattice
 from ..packing import MergedPrimitives, PackedShells
 
 AUTO = "auto"

@@ -56,9 +56,7 @@ def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice, device: st
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         place = Place(lattice.origin, lattice.axes, (stop - start, *lattice.shape[1:]), start)
-        direct_on_lattice(
-            shells, orbital.coefficients, orbital.reach, radial, place, orbital.precision, device, out
-        )
+        direct_on_lattice(shells, orbital.coefficients, orbital.reach, radial, place, orbital.precision, device, out)
 
     return SlowSlabs(evaluate) if device == "cpu" else evaluate
 

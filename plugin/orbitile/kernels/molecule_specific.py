@@ -40,9 +40,7 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         place = Place(lattice.origin, lattice.axes, (stop - start, *lattice.shape[1:]), start)
-        molecule_on_lattice(
-            kernel, shells, orbital.coefficients, orbital.reach, place, orbital.precision, device, out
-        )
+        molecule_on_lattice(kernel, shells, orbital.coefficients, orbital.reach, place, orbital.precision, device, out)
 
     return SlowSlabs(evaluate) if device == "cpu" else evaluate
 

@@ -37,9 +37,7 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         place = Place(lattice.origin, lattice.axes, (stop - start, *lattice.shape[1:]), start)
-        shared_memory_on_lattice(
-            shells, orbital.coefficients, orbital.reach, place, orbital.precision, device, out
-        )
+        shared_memory_on_lattice(shells, orbital.coefficients, orbital.reach, place, orbital.precision, device, out)
 
     return evaluate
 
