@@ -7,7 +7,8 @@ per distinct set of shells. How the sum over primitives is had is the choice of 
 same. Shells are left out beyond a distance of their atom.
 
 A task deals with some points at once, as vectors: sixteen on a CPU, which Taichi turns into SIMD code; four on a GPU,
-so that what is loaded serves them all. On a lattice they are neighbours along its last axis.
+so that what is loaded serves them all. On a lattice they are neighbours along its last axis, and bricks of 8 x 8 x 16
+points have lists of the atoms that reach them, so that the work grows linearly with the size of a molecule.
 
 Positions are relative: an atom stands at a lattice point, in whole steps, and a remainder; a point that is not of a
 lattice in a cell, and a remainder. Differences are then exact to the rounding of the difference itself, in single
@@ -32,6 +33,8 @@ LANES = {
     ("vulkan", "double"): 4,
 }  # fmt: skip
 """Points of a task."""
+
+BX, BY, BZ = BRICK = (8, 8, 16)
 
 _FARTHEST_STEP = 1 << 30
 
@@ -131,14 +134,22 @@ def direct_on_lattice(
     precision, device
         Of the sums; and the device of the current session.
     out : ndarray, or array on the device, of float32 or float64, shape `place.shape`
-        Where the values go. Beside it there is nothing that grows with the number of points.
+        Where the values go. Beside it there are the lists: 4 bytes an atom for 1024 points.
     """
     result = "double" if out.dtype in (np.float64, ti.f64) else "single"
     lanes = LANES[device, precision]
     nx, ny, nz = place.shape
     step, rest = place.of_atoms(shells.atom_position)
+    n_bricks = int(np.prod([-(-n // b) for n, b in zip(place.shape, BRICK, strict=True)]))
+    # no point of a brick is farther from its middle than half of its longest diagonal
+    signs = np.array([[1, 1, 1], [1, 1, -1], [1, -1, 1], [1, -1, -1]])
+    half = (np.array(BRICK) - 1) / 2
+    radius = float(np.linalg.norm((signs * half) @ place.axes, axis=1).max())
     runtime.launch(
         _kernels(radial, precision, device, result).on_lattice,
+        nx,
+        n_bricks,
+        radius * (1 + 1e-5),
         ny,
         nz,
         nx * ny * -(-nz // lanes),
@@ -147,6 +158,7 @@ def direct_on_lattice(
         _uploads(device, "lattice steps", step, np.int32, 3),
         _uploads(device, "lattice rest", rest, REAL[precision], 3),
         *_operands(shells, coefficient, shell_reach, radial, precision, device),
+        _uploads.room(device, "atoms of bricks", n_bricks * (len(step) + 1)),
         out,
     )
 
@@ -251,6 +263,7 @@ def _kernels(radial: str, precision: str, device: str, result: str) -> SimpleNam
     Result = ti.types.ndarray(kept, 3)
     contracted = import_module(f".radial.{radial}", __package__).function(precision, device, L)
     ramp = [float(n) for n in range(lanes)]
+    middle = V3([(n - 1) / 2 for n in BRICK])
 
     @ti.func
     def polynomial(l: ti.i32, first: ti.i32, coefficient: ti.template(), x, y, z):
@@ -312,6 +325,9 @@ def _kernels(radial: str, precision: str, device: str, result: str) -> SimpleNam
 
     @ti.kernel
     def on_lattice(
+        nx: ti.i32,
+        n_bricks: ti.i32,
+        radius: real,  # of a sphere about a brick, bohr
         ny: ti.i32,
         nz: ti.i32,
         n_tasks: ti.i32,
@@ -332,8 +348,25 @@ def _kernels(radial: str, precision: str, device: str, result: str) -> SimpleNam
         coefficient: R1,  # (packed coefficients)
         shell_reach: R1,  # (shells of all atoms) bohr^2
         atom_reach: R1,  # (atoms) bohr^2
+        listed: I1,  # (bricks, 1 + atoms) how many atoms reach it, and which
         out: Result,  # (nx, ny, nz)
     ):
+        bricks_y, bricks_z = (ny + BY - 1) // BY, (nz + BZ - 1) // BZ
+        ti.loop_config(block_dim=block)
+        for brick in range(n_bricks):
+            corner = ti.Vector(
+                [brick // bricks_z // bricks_y * BX, brick // bricks_z % bricks_y * BY, brick % bricks_z * BZ]
+            )
+            count = 0
+            for a in range(n_atoms):
+                n = ti.cast(corner - atom_step[a], real) + middle
+                d = n[0] * along_x + n[1] * along_y + n[2] * along_z - atom_rest[a]
+                reached = radius + ti.sqrt(atom_reach[a])
+                if d.dot(d) < reached * reached and atom_reach[a] > 0:
+                    count += 1
+                    listed[brick * (n_atoms + 1) + count] = a
+            listed[brick * (n_atoms + 1)] = count
+
         ti.loop_config(block_dim=block)
         for task in range(n_tasks):
             groups = (nz + lanes - 1) // lanes
@@ -342,7 +375,9 @@ def _kernels(radial: str, precision: str, device: str, result: str) -> SimpleNam
             i = task // groups // ny
             along = L(ramp)
             total = L(0.0)
-            for a in range(n_atoms):
+            first = ((i // BX * bricks_y + j // BY) * bricks_z + k // BZ) * (n_atoms + 1)
+            for q in range(first + 1, first + 1 + listed[first]):
+                a = listed[q]
                 n = ti.cast(ti.Vector([i, j, k]) - atom_step[a], real)
                 d = n[0] * along_x + n[1] * along_y + n[2] * along_z - atom_rest[a]
                 total += of_atom(

@@ -1,4 +1,4 @@
-"""Arrays that a device keeps between calls: what it has already is not sent again."""
+"""Arrays that a device keeps between calls: what it has already is not sent again, room is not asked for again."""
 
 import numpy as np
 import taichi as ti
@@ -12,14 +12,13 @@ class Uploads:
     def __init__(self) -> None:
         self._generation = -1
         self._held: dict[str, tuple[np.ndarray, ti.Ndarray]] = {}
+        self._room: dict[str, ti.Ndarray] = {}
 
     def __call__(self, device: str, name: str, values: np.ndarray, dtype: type, lanes: int = 0) -> object:
         """Values for a kernel to read; with lanes, their last axis becomes a vector that is an element of the array."""
         if device == "cpu":
             return np.ascontiguousarray(values, dtype)
-        if self._generation != runtime.generation():
-            self._held.clear()
-            self._generation = runtime.generation()
+        self._forget_lost()
         name = f"{name}, {np.dtype(dtype)}"
         known = self._held.get(name)
         if known is not None and (known[0] is values or np.array_equal(known[0], values)):
@@ -30,3 +29,19 @@ class Uploads:
         array.from_numpy(np.ascontiguousarray(values, dtype))
         self._held[name] = (values.copy(), array)
         return array
+
+    def room(self, device: str, name: str, size: int) -> object:
+        """Whole numbers for a kernel to write down; what was there before is of no use to anyone."""
+        if device == "cpu":
+            return np.empty(size, np.int32)
+        self._forget_lost()
+        if name not in self._room or self._room[name].shape[0] < size:
+            self._room.pop(name, None)
+            self._room[name] = runtime.array_of(ti.i32, (size + size // 4,))
+        return self._room[name]
+
+    def _forget_lost(self) -> None:
+        if self._generation != runtime.generation():
+            self._held.clear()
+            self._room.clear()
+            self._generation = runtime.generation()
