@@ -364,6 +364,8 @@ def _flat(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
 
     if options.color_by is not None:
         raise OrbitileError("--plane is coloured by FIELD itself; leave out --color-by")
+    if options.kernel != "auto":
+        raise OrbitileError("--plane is sampled at points, by the kernel that auto stands for; leave out --kernel")
     spacing = spacing_of(options.quality) / 2 if options.spacing is None else options.spacing * angstrom
     margin = {} if options.margin is None else {"margin": options.margin * angstrom}
     plane = plane_through(wavefunction, _atoms("--plane", options.plane), spacing=spacing, **margin)
