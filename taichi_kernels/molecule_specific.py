@@ -20,6 +20,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import warnings
 from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -216,9 +217,16 @@ def _mark(file: Path, device: str, precision: str, result: str) -> Path:
 
 
 def _compile_elsewhere(file: Path, device: str, precision: str, result: str) -> None:
-    """Start a process that compiles, once; where it fails it is not tried again by this one."""
+    """Start a process that compiles, once; where it fails, say so, and leave it at that."""
     mark = _mark(file, device, precision, result)
     if mark in _processes:
+        if status := _processes[mark].poll():
+            warnings.warn(
+                f"the kernel for this molecule could not be compiled in the background (exit status {status}); the direct "
+                f"kernel serves. To see why: {sys.executable} -m {__name__} {file} {device} {precision} {result}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         return
     path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
     _processes[mark] = subprocess.Popen(

@@ -1,6 +1,7 @@
 """Every kernel for orbitals against the plain oracle; the errors that approximations are said to have; refusals."""
 
 import json
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -318,6 +319,18 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
     assert len(list(molecule_specific.cache_folder().glob("*.py"))) == 1
     values = ob.compute(wavefunction, "mo:1", lattice, device=device, kernel="molecule-specific").values
     assert errors(values.ravel(), orbital(wavefunction, 0, lattice.points())) < LIMIT["single"]
+
+
+def test_a_kernel_that_cannot_be_compiled_is_told_of_and_done_without(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.executable", shutil.which("false"))
+    wavefunction, lattice = random_wavefunction(32, momenta=(0, 1), n_atoms=1), LATTICES["orthogonal"]
+    expected = orbital(wavefunction, 0, lattice.points())
+    ob.compute(wavefunction, "mo:1", lattice, device="cpu", kernel="molecule-specific")
+    molecule_specific.wait()
+    with pytest.warns(RuntimeWarning, match="exit status 1"):
+        volume = ob.compute(wavefunction, "mo:1", lattice, device="cpu", kernel="molecule-specific")
+    assert errors(volume.values.ravel(), expected) < LIMIT["single"]
 
 
 def test_taichi_is_not_renewed_while_a_result_is_on_the_device(benzene):
