@@ -107,6 +107,12 @@ class Place:
 _uploads = Uploads()
 
 
+def bricks_of(shape: tuple[int, int, int]) -> int:
+    """Number of bricks of a slab. Times the number of atoms, and one, it has to stay below 2^31."""
+    nx, ny, nz = (-(-n // b) for n, b in zip(shape, BRICK, strict=True))
+    return nx * ny * nz
+
+
 def direct_on_lattice(
     shells: Shells,
     coefficient: np.ndarray,
@@ -140,7 +146,7 @@ def direct_on_lattice(
     lanes = LANES[device, precision]
     nx, ny, nz = place.shape
     step, rest = place.of_atoms(shells.atom_position)
-    n_bricks = int(np.prod([-(-n // b) for n, b in zip(place.shape, BRICK, strict=True)]))
+    n_bricks = bricks_of(place.shape)
     # no point of a brick is farther from its middle than half of its longest diagonal
     signs = np.array([[1, 1, 1], [1, 1, -1], [1, -1, 1], [1, -1, -1]])
     half = (np.array(BRICK) - 1) / 2

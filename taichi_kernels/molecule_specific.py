@@ -222,8 +222,8 @@ def _compile_elsewhere(file: Path, device: str, precision: str, result: str) -> 
     if mark in _processes:
         if status := _processes[mark].poll():
             warnings.warn(
-                f"the kernel for this molecule could not be compiled in the background (exit status {status}); the direct "
-                f"kernel serves. To see why: {sys.executable} -m {__name__} {file} {device} {precision} {result}",
+                f"the kernel for this molecule could not be compiled in the background (exit status {status}); the "
+                f"direct kernel serves. Try {sys.executable} -m {__name__} {file} {device} {precision} {result}",
                 RuntimeWarning,
                 stacklevel=2,
             )

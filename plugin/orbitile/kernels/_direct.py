@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import LatticeError
 from ..lattice import Lattice
 from . import Points, PreparedOrbital, Slabs
 
 if TYPE_CHECKING:
     from taichi_kernels.direct import Shells
+
+_MOST_LISTED = 1 << 31
+"""Entries of the lists of atoms: kernels count in 32 bits."""
 
 
 def shells_of(orbital: PreparedOrbital) -> Shells:
@@ -50,12 +54,17 @@ class SlowSlabs:
 
 def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
     """Evaluator for slabs of any lattice, with a radial function."""
-    from taichi_kernels.direct import Place, direct_on_lattice
+    from taichi_kernels.direct import Place, bricks_of, direct_on_lattice
 
     shells = shells_of(orbital)
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         place = Place(lattice.origin, lattice.axes, (stop - start, *lattice.shape[1:]), start)
+        if bricks_of(place.shape) * (len(shells.atom_basis) + 1) >= _MOST_LISTED:
+            raise LatticeError(
+                f"the lists of {len(shells.atom_basis)} atoms for {bricks_of(place.shape)} bricks of the lattice are "
+                "too long for one computation; use compute, which cuts the lattice into slabs, or a larger spacing"
+            )
         direct_on_lattice(shells, orbital.coefficients, orbital.reach, radial, place, orbital.precision, device, out)
 
     return SlowSlabs(evaluate) if device == "cpu" else evaluate
