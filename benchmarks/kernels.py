@@ -46,7 +46,7 @@ def ready(call: Callable[[], object]) -> str | None:
     return None
 
 
-def least_times(calls: dict[str, Callable[[], object]], seconds: float = 4.0, most: int = 15) -> dict[str, float]:
+def least_times(calls: dict[str, Callable[[], object]], seconds: float = 2.0, most: int = 15) -> dict[str, float]:
     """Least seconds of each call, in turns, until the time for each is used up."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(most):
