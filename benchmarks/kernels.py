@@ -7,8 +7,9 @@ that leaves the result in a NumPy array and, on a GPU, for one that leaves it th
 turns. The error is the largest difference from values in double precision by the separable kernel, as a share of the
 largest value.
 
---record measures what `kernel="auto"` goes by instead, in both precisions, and writes it to the package: orthogonal
-and skewed lattices at 0.15 Angstrom, and points. The time kept is the geometric mean over the systems.
+--record measures what `kernel="auto"` goes by instead, in both precisions, and writes it to the package: orthogonal,
+upright (one axis at right angles to the other two) and skewed lattices at 0.15 Angstrom, and points. The time kept is
+the geometric mean over the systems.
 """
 
 import argparse
@@ -26,10 +27,12 @@ from orbitals import NAMES, lattice_of
 
 import orbitile as ob
 from orbitile.kernels import kernel_modules
+from orbitile.sampling import upright
 from orbitile.units import angstrom
 
 RECORD = Path(__file__).parents[1] / "plugin" / "orbitile" / "data" / "kernels.json"
 RECORDED = ("c60b", "thrb", "krb")
+UPRIGHT = np.array([[1.0, 0.0, 0.0], [0.3, 1.0, 0.0], [0.0, 0.0, 1.0]])
 SKEW = np.array([[1.0, 0.0, 0.0], [0.2, 1.0, 0.0], [0.1, 0.3, 1.0]])
 
 
@@ -98,7 +101,7 @@ def measure(
 
 def reference(wavefunction: ob.Wavefunction, lattice: ob.Lattice, device: str, field: str) -> np.ndarray:
     """Values in double precision: separable where it serves, direct elsewhere."""
-    kernel = "separable" if lattice.is_orthogonal else "direct"
+    kernel = "separable" if upright(lattice) else "direct"
     return ob.compute(wavefunction, field, lattice, device=device, precision="double", kernel=kernel).values
 
 
@@ -148,6 +151,7 @@ def record(data: Path, device: str) -> None:
         shape = tuple(-(-n // 2) for n in fine.shape)
         lattices = {
             "orthogonal lattice": ob.Lattice(fine.origin, 2 * fine.axes, shape),
+            "upright lattice": ob.Lattice(fine.origin, 2 * UPRIGHT @ fine.axes, shape),
             "skewed lattice": ob.Lattice(fine.origin, 2 * SKEW @ fine.axes, shape),
         }
         low, high = wavefunction.positions.min(axis=0) - 3 * angstrom, wavefunction.positions.max(axis=0) + 3 * angstrom

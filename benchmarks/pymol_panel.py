@@ -88,11 +88,11 @@ def drive(say):
         cell = panel.proxy.index(row, 1)
         panel.table.scrollTo(cell)
         QTest.qWait(30)
-        base = f"{panel._molecule}_mo{row + 1}"
+        base = f"{panel.browser.molecule}_mo{row + 1}"
         pulse.reset()
         begin = time.perf_counter()
         QTest.mouseClick(panel.table.viewport(), Qt.LeftButton, Qt.NoModifier, panel.table.visualRect(cell).center())
-        wait(lambda: panel._wanted is None)
+        wait(lambda: panel.browser._wanted is None)
         computing = pulse.longest
         pulse.reset()
         wait(lambda: shown(base))
@@ -103,10 +103,9 @@ def drive(say):
 
     def walk(rows):
         # neighbours are not computed ahead here, or nothing would be computed by the click
-        panel._compute_ahead = lambda: None
-        panel._idle.timeout.disconnect()
+        panel.is_idle = lambda: False
         results = [click(row) for row in rows]
-        panel._idle.timeout.connect(panel._compute_ahead)
+        del panel.is_idle
         return results
 
     def row(what, results):
@@ -167,7 +166,7 @@ def drive(say):
     cmd.delete("c60b_orb")
     panel.quality_box.setCurrentText("coarse")
     QTest.qWait(1000)
-    panel._choose_molecule("thrb")
+    panel.browser.choose_molecule("thrb")
     settle()
 
     def memory():

@@ -141,10 +141,13 @@ def cache_folder() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "orbitile" / "molecules"
 
 
-def kernel_when_ready(shells: Shells, precision: str, device: str, result: str) -> object | None:
+def kernel_when_ready(
+    shells: Shells, precision: str, device: str, result: str, python: str, environment: dict[str, str]
+) -> object | None:
     """The kernel for a molecule, or None while another process compiles it, which the first call starts.
 
-    To be called in a session, with no array on the device that is still needed and was not handed out by `allocate`.
+    `python` and `environment` are for that process. To be called in a session, with no array on the device that is
+    still needed and was not handed out by `allocate`.
     """
     if "source" not in shells.cache:
         shells.cache["source"] = source_of(shells)
@@ -152,7 +155,7 @@ def kernel_when_ready(shells: Shells, precision: str, device: str, result: str) 
     file = _written(text)
     mark = _mark(file, device, precision, result)
     if not mark.exists():
-        _compile_elsewhere(file, device, precision, result)
+        _compile_elsewhere([python, "-m", __name__, str(file), device, precision, result], environment, mark)
         return None
     if mark.stat().st_mtime >= runtime.started() and not runtime.renew():
         return None
@@ -216,25 +219,23 @@ def _mark(file: Path, device: str, precision: str, result: str) -> Path:
     return file.with_suffix(f".{device}-{precision}-{result}")
 
 
-def _compile_elsewhere(file: Path, device: str, precision: str, result: str) -> None:
+def _compile_elsewhere(command: list[str], environment: dict[str, str], mark: Path) -> None:
     """Start a process that compiles, once; where it fails, say so, and leave it at that."""
-    mark = _mark(file, device, precision, result)
     if mark in _processes:
         if status := _processes[mark].poll():
             warnings.warn(
                 f"the kernel for this molecule could not be compiled in the background (exit status {status}); the "
-                f"direct kernel serves. Try {sys.executable} -m {__name__} {file} {device} {precision} {result}",
+                f"direct kernel serves. To see why: {' '.join(command)}",
                 RuntimeWarning,
                 stacklevel=2,
             )
         return
-    path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
     _processes[mark] = subprocess.Popen(
-        [sys.executable, "-m", __name__, str(file), device, precision, result],
+        command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": path},
+        env=environment,
     )
 
 

@@ -17,6 +17,10 @@ A list is kept in several parts, each made by a task of its own: a GPU needs tho
 Part c of the plane and column lists deals with rows c, c + parts, c + 2 parts, ..., so that parts fill evenly. Parts
 have a fixed capacity; when one overflows, the capacity grows and the screening is done again.
 
+Several sums of the same Gaussians, such as orbitals, can be evaluated at once: they share the tables along y and z and
+the lists, which hold what any of them needs. Where the first two axes are not at right angles (a *sheared* lattice), y
+depends on the plane too, and each plane has tables along y of its own.
+
 Taichi turns arithmetic on vectors into SIMD code when the vectors are elements of an ndarray; scalar arrays stay
 scalar. That is why tables are arrays of vectors, and why screening looks at 16 neighbouring bricks at once.
 """
@@ -29,6 +33,7 @@ import taichi as ti
 
 from . import runtime
 from .gaussian import exponential
+from .workspace import Workspace
 
 BX, BY, BZ = BRICK = (8, 8, 16)
 _GROUP = {"cpu": 16, "cuda": 1, "vulkan": 1}
@@ -56,6 +61,9 @@ class Layout:
         For each row: its table along z, its first table along x, how many it has, its first table along y.
     tables_x : ndarray of int32, shape (n_tables_x, 2)
         For each table along x: first polynomial coefficient and number of coefficients.
+    products : ndarray of int32, shape (n_tables_x, 4)
+        The same, and where the factors along y and z that it is multiplied by begin: the number of the table times 2
+        (a GPU keeps tables in parts of 4 points along y) and times 16.
     first_table : ndarray of int32, shape (n_primitives + 1,)
         Range of tables of each primitive along y, and along z.
     first_table_x : ndarray of int32, shape (n_primitives + 1,)
@@ -64,6 +72,7 @@ class Layout:
 
     rows: np.ndarray
     tables_x: np.ndarray
+    products: np.ndarray
     first_table: np.ndarray
     first_table_x: np.ndarray
 
@@ -79,7 +88,7 @@ def _layout(degrees: bytes) -> Layout:
     first = np.concatenate([[0], np.cumsum(degree + 1)])
     first_x = np.concatenate([[0], np.cumsum((degree + 1) * (degree + 2) // 2)])
     first_term = np.concatenate([[0], np.cumsum((degree + 1) * (degree + 2) * (degree + 3) // 6)])
-    rows, tables_x = np.empty((first[-1], 4), np.int32), np.empty((first_x[-1], 2), np.int32)
+    rows, products = np.empty((first[-1], 4), np.int32), np.empty((first_x[-1], 4), np.int32)
     for d in np.unique(degree).tolist():
         which = np.flatnonzero(degree == d)[:, None]
         count = d + 1 - np.arange(d + 1)  # tables along x of each row
@@ -90,10 +99,14 @@ def _layout(degrees: bytes) -> Layout:
         rows[first[which] + np.arange(d + 1)] = block
         size = np.concatenate([np.arange(d - k + 1, 0, -1) for k in range(d + 1)])  # coefficients of each table
         terms = first_term[which] + np.cumsum(size) - size
-        tables_x[first_x[which] + np.arange(len(size))] = np.stack(np.broadcast_arrays(terms, size), axis=-1)
+        j = np.concatenate([np.arange(n) for n in count])
+        k = np.repeat(np.arange(d + 1), count)
+        products[first_x[which] + np.arange(len(size))] = np.stack(
+            np.broadcast_arrays(terms, size, (BX // 4) * (first[which] + j), BZ * (first[which] + k)), axis=-1
+        )
     # rows with equally many tables stand together, so that the branch on their number is predicted
     rows = rows[np.argsort(rows[:, 2], kind="stable")]
-    arrays = [rows, tables_x, first.astype(np.int32), first_x.astype(np.int32)]
+    arrays = [rows, products[:, :2].copy(), products, first.astype(np.int32), first_x.astype(np.int32)]
     for array in arrays:
         array.setflags(write=False)  # sent to the device once
     return Layout(*arrays)
@@ -107,10 +120,11 @@ def orbital_on_lattice(
     spacing: tuple[float, float, float],
     shape: tuple[int, int, int],
     start: int,
-    tolerance: float,
+    tolerance: "float | np.ndarray",
     precision: str,
     device: str,
     out: "np.ndarray | ti.Ndarray",
+    shear: float = 0.0,
 ) -> None:
     """Evaluate a sum of Gaussians times polynomials on (a slab of) a lattice.
 
@@ -122,8 +136,9 @@ def orbital_on_lattice(
         Centres relative to the first point of the whole lattice, along its axes, in bohr.
     exponent : ndarray of float64, shape (n_primitives,)
         In bohr^-2.
-    terms : ndarray of float64, shape (n_terms,)
-        Polynomial coefficients.
+    terms : ndarray of float64, shape (n_terms,) or (n_sums, n_terms)
+        Polynomial coefficients; with a first axis, of several sums of the same Gaussians: they share the tables along
+        y and z and the lists, which hold what any of them needs.
     spacing
         Distance of neighbouring points along each axis, in bohr.
     shape
@@ -131,26 +146,23 @@ def orbital_on_lattice(
     start
         Index along the first axis at which the slab starts: a multiple of 8, so that slabs meet at bricks and the
         values do not depend on how the lattice is cut.
-    tolerance
-        Bound on the error of screening.
+    tolerance : float, or ndarray of shape (n_sums,)
+        Bound on the error of screening, of each sum.
     precision
         single or double: of tables and sums.
     device
         The device of the current session.
     out : ndarray, or array on the device, of float32 or float64, shape `shape`
-        Where the values go.
+        Where the values go; those of several sums follow one another along the first axis, shape (n_sums * nx, ny, nz).
+    shear
+        By how much a step along the first axis also moves along y, in bohr. Then there are tables along y for each
+        plane: 8 values for each table, each 8 points and each plane.
     """
     if start % BX:
         raise ValueError(f"start of a slab: expected a multiple of {BX}, got {start}")
-    kernel = _kernel(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single")
+    n_sums, n_terms = (1, len(terms)) if terms.ndim == 1 else terms.shape
+    least = float(np.min(tolerance))
     real = _DTYPES[precision][1]
-    many = len(plan.rows).bit_length() > _MANY_ROWS
-    space = _workspace(precision, many)
-    bricks_x, bricks_y, bricks_z = tuple(-(-n // b) for n, b in zip(shape, BRICK, strict=True))
-    group = _GROUP[device]
-    groups_y, groups_z = -(-bricks_y // group), -(-bricks_z // group)
-    n_rows, n_tables, n_tables_x = len(plan.rows), int(plan.first_table[-1]), len(plan.tables_x)
-
     # Positions relative to the nearest point keep float32 tables exact to rounding wherever the molecule lies.
     step = np.asarray(spacing)
     primitives = np.zeros((len(exponent), 8), real)
@@ -159,17 +171,54 @@ def orbital_on_lattice(
     primitives[:, 1:4] = nearest * step - centre
     primitives[:, 4:7] = nearest - [start, 0, 0]
 
+    many = len(plan.rows).bit_length() > _MANY_ROWS
+    if device != "cpu" and not many and not shear:
+        from . import orbital_lattice_gpu
+
+        space = _workspace(precision, "on a GPU")
+
+        basis = plan.first_table, plan.first_table_x, plan.products
+        for one, (part, share) in enumerate(
+            zip(np.atleast_2d(terms), np.broadcast_to(tolerance, n_sums).tolist(), strict=True)
+        ):
+            first = one * shape[0]
+            orbital_lattice_gpu.evaluate(
+                space, *basis, primitives, part, spacing, shape, share, precision, device, out, first
+            )
+        return
+    space = _workspace(precision, "many rows" if many else "few rows")
+    result = "double" if out.dtype in (np.float64, ti.f64) else "single"
+    kernel = _kernel(precision, device, result, n_sums > 1, shear != 0)
+    bricks_x, bricks_y, bricks_z = tuple(-(-n // b) for n, b in zip(shape, BRICK, strict=True))
+    group = _GROUP[device]
+    groups_y, groups_z = -(-bricks_y // group), -(-bricks_z // group)
+    n_rows, n_tables, n_tables_x = len(plan.rows), int(plan.first_table[-1]), len(plan.tables_x)
+    # the shift of each plane along y as whole steps and a remainder, for the same reason
+    shift = shear * (start + np.arange(shape[0])) if shear else np.zeros(1)
+    offset = np.empty((len(shift), 2), real)
+    offset[:, 0] = np.rint(shift / step[1])
+    offset[:, 1] = shift - np.rint(shift / step[1]) * step[1]
+    layers, planes = (bricks_x, bricks_x * BX) if shear else (1, 1)
+
     most, together = _GPU_PARTS[many]
     parts = 1 if device == "cpu" else min(most, -(-n_rows // 4))
     shared = 1 if device == "cpu" else min(together, parts)
     parts = parts // shared * shared
     brick_parts = parts // shared
     n_columns, n_bricks = bricks_x * bricks_y, bricks_x * bricks_y * bricks_z
+    weight = _ONE if n_sums == 1 else least / np.broadcast_to(tolerance, n_sums)
+    if n_sums > 1:
+        terms = np.ascontiguousarray(terms).reshape(-1)
     limits = [
-        tolerance * share * factor / n
+        least * share * factor / n
         for (share, part), n in zip(_SHARES, (parts, parts, brick_parts), strict=True)
         for factor in (1.0, part)
     ]
+    negligible = 0.0
+    if shear:
+        primitives[:, 7] = _largest_factors(exponent, np.diff(plan.first_table) - 1)
+        negligible = 1e-3 * limits[0] / len(exponent)
+        limits[0] *= 1 - 1e-3  # its share of what the planes may lose
     longest = -(-n_rows // parts)
     while True:
         capacity, brick_capacity = space.capacity
@@ -179,6 +228,8 @@ def orbital_on_lattice(
             n_rows,
             n_tables,
             n_tables_x,
+            n_terms,
+            n_sums,
             *shape,
             *spacing,
             parts,
@@ -187,19 +238,22 @@ def orbital_on_lattice(
             capacity,
             brick_capacity,
             *limits,
+            negligible,
             space.upload("rows", plan.rows, np.int32, 4),
             space.upload("primitives", primitives, real, 8),
             space.upload("first_table", plan.first_table, np.int32),
             space.upload("first_table_x", plan.first_table_x, np.int32),
             space.upload("tables_x", plan.tables_x, np.int32, 2),
             space.upload("terms", terms, real),
-            space.vectors("x", (bricks_x * n_tables_x,), BX),
-            space.vectors("y", (bricks_y * n_tables,), BY),
+            space.upload("weight", weight, real),
+            space.vectors("x", (n_sums * bricks_x * n_tables_x,), BX),
+            space.upload("offset", offset, real, 2),
+            space.vectors("y", (planes * bricks_y * n_tables,), BY),
             space.vectors("z", (bricks_z * n_tables,), BZ),
             space.reals("largest_x", (n_tables_x, bricks_x)),
-            space.vectors("largest_y", (n_tables, groups_y), group),
+            space.vectors("largest_y", (layers * n_tables, groups_y), group),
             space.vectors("largest_z", (n_tables, groups_z), group),
-            space.reals("top_y", (n_tables,)),
+            space.reals("top_y", (layers * n_tables,)),
             space.reals("top_z", (n_tables,)),
             space.integers("plane_count", (bricks_x * parts,)),
             space.integers("plane_rows", (bricks_x * parts * longest,)),
@@ -220,65 +274,37 @@ def orbital_on_lattice(
         space.capacity = grown[0], grown[1]
 
 
-class _Workspace:
-    """Arrays on the device, kept between calls and grown when needed; at most two sets a precision."""
+def _largest_factors(exponent: np.ndarray, degree: np.ndarray) -> np.ndarray:
+    """Bounds on |y^j z^k exp(-zeta (y^2 + z^2))| for all powers up to the degree: (n / 2 e zeta)^(n/2) for each."""
+    power = np.arange(1, max(int(degree.max()), 1) + 1)
+    largest = (power / (2 * np.e * exponent[:, None])) ** (power / 2)
+    return np.maximum(1.0, np.where(power <= degree[:, None], largest, 0.0).max(axis=1)) ** 2
 
-    def __init__(self, precision: str) -> None:
-        self._real = _DTYPES[precision][0]
-        self._arrays: dict[str, ti.Ndarray] = {}
-        self._sources: dict[str, np.ndarray] = {}
-        self.capacity = (32, 32)
 
-    def upload(self, name: str, values: np.ndarray, dtype: type, lanes: int = 0) -> "ti.Ndarray":
-        """Values on the device. What is there already is not sent again: a transfer takes longer than a comparison."""
-        held = self._sources.get(name)
-        if held is not None and (held is values or np.array_equal(held, values)):
-            return self._arrays[name]
-        self._sources.pop(name, None)
-        element = ti.i32 if dtype is np.int32 else self._real
-        array = self._array(name, ti.types.vector(lanes, element) if lanes else element, values.shape[:1])
-        padded = np.zeros((array.shape[0], *values.shape[1:]), dtype)
-        padded[: len(values)] = values
-        array.from_numpy(padded)
-        self._sources[name] = values.copy() if values.flags.writeable else values
-        return array
-
-    def vectors(self, name: str, shape: tuple[int, ...], lanes: int) -> "ti.Ndarray":
-        return self._array(name, ti.types.vector(lanes, self._real), shape)
-
-    def reals(self, name: str, shape: tuple[int, ...]) -> "ti.Ndarray":
-        return self._array(name, self._real, shape)
-
-    def integers(self, name: str, shape: tuple[int, ...]) -> "ti.Ndarray":
-        return self._array(name, ti.i32, shape)
-
-    def _array(self, name: str, element: object, shape: tuple[int, ...]) -> "ti.Ndarray":
-        """Array of the shape, or longer along its first axis: to make one costs more than to fill it."""
-        held = self._arrays.get(name)
-        if held is None or tuple(held.shape)[1:] != shape[1:] or held.shape[0] < shape[0]:
-            self._arrays.pop(name, None)
-            longest = max(16, shape[0] + shape[0] // 4)
-            self._arrays[name] = runtime.array_of(element, (longest, *shape[1:]))
-        return self._arrays[name]
-
+_ONE = np.ones(1)
+_ONE.setflags(write=False)  # sent to the device once
 
 _MANY_ROWS = 13
 """Bits of a number of rows that is large: densities have lists, and so a workspace, of a size of their own."""
 
-_workspaces: dict[tuple[str, bool], tuple[int, _Workspace]] = {}
+_workspaces: dict[tuple[str, str], tuple[int, Workspace]] = {}
 
 
-def _workspace(precision: str, many: bool) -> _Workspace:
+def _workspace(precision: str, use: str) -> Workspace:
+    """The arrays of one use: those of another differ in type or size."""
     generation = runtime.generation()
-    held = _workspaces.get((precision, many))
+    held = _workspaces.get((precision, use))
     if held is None or held[0] != generation:
-        held = _workspaces[precision, many] = (generation, _Workspace(precision))
+        held = _workspaces[precision, use] = (generation, Workspace(precision))
     return held[1]
 
 
 @lru_cache
-def _kernel(precision: str, device: str, result: str) -> object:
-    """The kernel for one precision of tables and sums, one device, and one precision of the result."""
+def _kernel(precision: str, device: str, result: str, several: bool, sheared: bool) -> object:
+    """The kernel for one precision of tables and sums, one device, one precision of the result, one sum or several.
+
+    On a sheared lattice each plane has tables along y of its own.
+    """
     real = _DTYPES[precision][0]
     vector = ti.types.vector
     at_once, wide, on_cpu = _GROUP[device], _WIDE, device == "cpu"
@@ -290,7 +316,8 @@ def _kernel(precision: str, device: str, result: str) -> object:
     Pairs, Rows = (ti.types.ndarray(vector(n, ti.i32), 1) for n in (2, 4))
     Primitives = ti.types.ndarray(
         vector(8, real), 1
-    )  # exponent; nearest point less centre; index of that point; unused
+    )  # exponent; nearest point less centre; index of that point; bound on factors along y and z
+    Offsets = ti.types.ndarray(vector(2, real), 1)
     X, Z, Largest = ti.types.ndarray(V8, 1), ti.types.ndarray(V16, 1), ti.types.ndarray(G, 2)
     kept = _DTYPES[result][0]
     Result = ti.types.ndarray(kept, 3)
@@ -302,6 +329,8 @@ def _kernel(precision: str, device: str, result: str) -> object:
         n_rows: ti.i32,
         n_tables: ti.i32,
         n_tables_x: ti.i32,
+        n_terms: ti.i32,
+        n_sums: ti.i32,
         nx: ti.i32,
         ny: ti.i32,
         nz: ti.i32,
@@ -319,19 +348,22 @@ def _kernel(precision: str, device: str, result: str) -> object:
         column_limit: real,
         brick_budget: real,
         brick_limit: real,
+        negligible: real,
         rows: Rows,
         primitive: Primitives,
         first_table: I1,  # (primitives + 1)
         first_table_x: I1,  # (primitives + 1)
         table: Pairs,  # (tables along x) first term, number of terms
-        terms: R1,  # polynomial coefficients
-        x: X,  # (bricks_x, tables) of 8: what a brick needs lies together
-        y: X,  # (bricks_y, tables) of 8
+        terms: R1,  # (sums, terms) polynomial coefficients
+        weight: R1,  # (sums) smallest tolerance over that of the sum
+        x: X,  # (sums, bricks_x, tables) of 8: what a brick needs lies together
+        offset: Offsets,  # (planes) if sheared: whole and broken steps along y by which a plane is shifted
+        y: X,  # (planes if sheared, bricks_y, tables) of 8
         z: Z,  # (bricks_z, tables) of 16
         largest_x: R2,  # (tables, bricks_x)
-        largest_y: Largest,  # (tables, groups of bricks)
-        largest_z: Largest,
-        top_y: R1,  # (tables)
+        largest_y: Largest,  # (bricks_x if sheared, tables; groups of bricks)
+        largest_z: Largest,  # (tables, groups of bricks)
+        top_y: R1,  # (bricks_x if sheared, tables)
         top_z: R1,
         plane_count: I1,  # (bricks_x, parts)
         plane_rows: I1,  # (bricks_x, parts, longest)
@@ -341,7 +373,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
         brick_count: I1,  # (bricks, parts)
         brick_rows: I1,  # (bricks, parts, capacity) row
         needed: I1,  # (2) longest part of a column list and of a brick list
-        out: Result,  # (nx, ny, nz)
+        out: Result,  # (sums * nx, ny, nz)
     ) -> vector(2, ti.i32):
         """All steps as one kernel, its loops one after the other: launching costs more than most of them."""
         bricks_x, bricks_y, bricks_z = (nx + BX - 1) // BX, (ny + BY - 1) // BY, (nz + BZ - 1) // BZ
@@ -350,20 +382,64 @@ def _kernel(precision: str, device: str, result: str) -> object:
         n_columns = bricks_x * bricks_y
         n_bricks = n_columns * bricks_z
 
-        # tables along y and z, and their largest magnitudes
-        for task in range(n_primitives * bricks_y):
-            p = task // bricks_y
-            b = task % bricks_y
+        # tables along x, with the polynomials, and their largest magnitudes
+        for task in range(n_primitives * bricks_x):
+            p = task // bricks_x
+            b = task % bricks_x
             here = primitive[p]
             distance = V8(0.0)
             factor = V8(0.0)
-            for s in ti.static(range(BY)):
-                distance[s] = here[2] + (ti.cast(b * BY + s, real) - here[5]) * step_y
+            for s in ti.static(range(BX)):
+                distance[s] = here[1] + (ti.cast(b * BX + s, real) - here[4]) * step_x
                 factor[s] = exp(-here[0] * distance[s] * distance[s])
-            for t in range(first_table[p], first_table[p + 1]):
-                y[b * n_tables + t] = factor
-                largest_y[t, b // at_once][b % at_once] = ti.abs(factor).max()
-                factor *= distance
+            for t in range(first_table_x[p], first_table_x[p + 1]):
+                largest = ti.cast(0.0, real)
+                for o in range(n_sums if ti.static(several) else 1):
+                    last = o * n_terms + table[t][0] + table[t][1] - 1
+                    value = V8(0.0)
+                    for i in range(table[t][1]):
+                        value = value * distance + terms[last - i]
+                    value *= factor
+                    x[(o * bricks_x + b) * n_tables_x + t] = value
+                    largest = ti.max(largest, weight[o] * ti.abs(value).max())
+                largest_x[t, b] = largest
+
+        # along y and z
+        for task in range((bricks_x if ti.static(sheared) else 1) * n_primitives * bricks_y):
+            layer = task // (n_primitives * bricks_y) if ti.static(sheared) else 0
+            p = task // bricks_y - layer * n_primitives
+            b = task % bricks_y
+            here = primitive[p]
+            planes = 1
+            if ti.static(sheared):
+                planes = ti.min(BX, nx - layer * BX)
+                size = ti.cast(0.0, real)
+                for t in range(first_table_x[p], first_table_x[p + 1]):
+                    size += largest_x[t, layer]
+                if size * here[7] < negligible:  # the tables of primitives that far are not needed, nor are their rows
+                    planes = 0
+                    for t in range(first_table[p], first_table[p + 1]):
+                        largest_y[layer * n_tables + t, b // at_once][b % at_once] = 0.0
+            for s in range(planes if ti.static(sheared) else 1):
+                plane = layer * BX + s
+                nearest = here[5]
+                rest = here[2]
+                if ti.static(sheared):
+                    nearest -= offset[plane][0]
+                    rest += offset[plane][1]
+                distance = V8(0.0)
+                factor = V8(0.0)
+                for m in ti.static(range(BY)):
+                    distance[m] = rest + (ti.cast(b * BY + m, real) - nearest) * step_y
+                    factor[m] = exp(-here[0] * distance[m] * distance[m])
+                for t in range(first_table[p], first_table[p + 1]):
+                    y[(plane * bricks_y + b) * n_tables + t] = factor
+                    largest = ti.abs(factor).max()
+                    if ti.static(sheared):
+                        if s > 0:
+                            largest = ti.max(largest, largest_y[layer * n_tables + t, b // at_once][b % at_once])
+                    largest_y[layer * n_tables + t, b // at_once][b % at_once] = largest
+                    factor *= distance
         for task in range(n_primitives * bricks_z):
             p = task // bricks_z
             b = task % bricks_z
@@ -377,39 +453,22 @@ def _kernel(precision: str, device: str, result: str) -> object:
                 z[b * n_tables + t] = factor
                 largest_z[t, b // at_once][b % at_once] = ti.abs(factor).max()
                 factor *= distance
-        for t in range(first_table[n_primitives]):
+        for t in range((bricks_x if ti.static(sheared) else 1) * n_tables):
             largest = ti.cast(0.0, real)
             for b in range(bricks_y):
                 largest = ti.max(largest, largest_y[t, b // at_once][b % at_once])
             top_y[t] = largest
-            largest = 0.0
+        for t in range(n_tables):
+            largest = ti.cast(0.0, real)
             for b in range(bricks_z):
                 largest = ti.max(largest, largest_z[t, b // at_once][b % at_once])
             top_z[t] = largest
-
-        # along x, with the polynomials
-        for task in range(n_primitives * bricks_x):
-            p = task // bricks_x
-            b = task % bricks_x
-            here = primitive[p]
-            distance = V8(0.0)
-            factor = V8(0.0)
-            for s in ti.static(range(BX)):
-                distance[s] = here[1] + (ti.cast(b * BX + s, real) - here[4]) * step_x
-                factor[s] = exp(-here[0] * distance[s] * distance[s])
-            for t in range(first_table_x[p], first_table_x[p + 1]):
-                last = table[t][0] + table[t][1] - 1
-                value = V8(0.0)
-                for i in range(table[t][1]):
-                    value = value * distance + terms[last - i]
-                value *= factor
-                x[b * n_tables_x + t] = value
-                largest_x[t, b] = ti.abs(value).max()
 
         # rows of each plane of bricks
         ti.loop_config(block_dim=few)
         for task in range(bricks_x * parts):
             bx = task // parts
+            layer = bx * n_tables if ti.static(sheared) else 0
             n = 0
             lost = ti.cast(0.0, real)
             for step in range((n_rows - task % parts + parts - 1) // parts):
@@ -417,7 +476,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
                 row = rows[r]
                 size = ti.cast(0.0, real)
                 for j in range(row[2]):
-                    size += largest_x[row[1] + j, bx] * top_y[row[3] + j]
+                    size += largest_x[row[1] + j, bx] * top_y[layer + row[3] + j]
                 size *= top_z[row[0]]
                 if size > plane_limit or lost + size > plane_budget:
                     plane_rows[task * longest + n] = r
@@ -438,12 +497,13 @@ def _kernel(precision: str, device: str, result: str) -> object:
             lost = G(0.0)
             n = GI(0)
             plane = bx * parts + part
+            layer = bx * n_tables if ti.static(sheared) else 0
             for q in range(plane_count[plane]):
                 r = plane_rows[plane * longest + q]
                 row = rows[r]
                 size = G(0.0)
                 for j in range(row[2]):
-                    size += largest_x[row[1] + j, bx] * largest_y[row[3] + j, group]
+                    size += largest_x[row[1] + j, bx] * largest_y[layer + row[3] + j, group]
                 whole = size * top_z[row[0]]
                 keep = ti.abs(ti.cast((whole > column_limit) or (lost + whole > column_budget), ti.i32))
                 lost += ti.select(keep, 0.0, whole)
@@ -499,8 +559,12 @@ def _kernel(precision: str, device: str, result: str) -> object:
                 j0 = by * BY
                 k0 = bz * BZ
                 whole = j0 + BY <= ny and k0 + BZ <= nz
-                for s in range(ti.min(BX, nx - bx * BX)):
-                    i = bx * BX + s
+                planes = ti.min(BX, nx - bx * BX)
+                for plane in range((n_sums if ti.static(several) else 1) * planes):
+                    o = plane // planes if ti.static(several) else 0
+                    s = plane - o * planes
+                    i = o * nx + bx * BX + s
+                    at_y = ((bx * BX + s if ti.static(sheared) else 0) * bricks_y + by) * n_tables
                     c0 = V16(0.0)
                     c1 = V16(0.0)
                     c2 = V16(0.0)
@@ -513,9 +577,9 @@ def _kernel(precision: str, device: str, result: str) -> object:
                         brick * brick_capacity, brick * brick_capacity + brick_count[brick]
                     ):  # a CPU has one part
                         row = rows[brick_rows[q]]
-                        a = x[bx * n_tables_x + row[1]][s] * y[by * n_tables + row[3]]
+                        a = x[(o * bricks_x + bx) * n_tables_x + row[1]][s] * y[at_y + row[3]]
                         for j in range(1, row[2]):
-                            a += x[bx * n_tables_x + row[1] + j][s] * y[by * n_tables + row[3] + j]
+                            a += x[(o * bricks_x + bx) * n_tables_x + row[1] + j][s] * y[at_y + row[3] + j]
                         b = z[bz * n_tables + row[0]]
                         c0 += a[0] * b
                         c1 += a[1] * b
@@ -538,22 +602,24 @@ def _kernel(precision: str, device: str, result: str) -> object:
         else:
             # a thread evaluates some neighbouring columns of 16 points of a brick
             ti.loop_config(block_dim=64)
-            for thread in range(n_bricks * (64 // wide)):
-                brick = thread // (64 // wide)
+            for thread in range((n_sums if ti.static(several) else 1) * n_bricks * (64 // wide)):
+                o = thread // (64 // wide * n_bricks) if ti.static(several) else 0
+                brick = thread // (64 // wide) - o * n_bricks
                 lane = thread % (64 // wide)
                 s, m = lane // (8 // wide), lane % (8 // wide)
                 bz = brick % bricks_z
                 by = (brick // bricks_z) % bricks_y
                 bx = brick // (bricks_z * bricks_y)
+                at_y = ((bx * BX + s if ti.static(sheared) else 0) * bricks_y + by) * n_tables
                 c = ti.Matrix.zero(real, wide, BZ)
                 for part in range(brick * brick_parts, (brick + 1) * brick_parts):
                     for q in range(part * brick_capacity, part * brick_capacity + brick_count[part]):
                         row = rows[brick_rows[q]]
                         a = vector(wide, real)(0.0)
                         for j in range(row[2]):
-                            along = x[bx * n_tables_x + row[1] + j][s]
+                            along = x[(o * bricks_x + bx) * n_tables_x + row[1] + j][s]
                             for n in ti.static(range(wide)):
-                                a[n] += along * y[by * n_tables + row[3] + j][m * wide + n]
+                                a[n] += along * y[at_y + row[3] + j][m * wide + n]
                         b = z[bz * n_tables + row[0]]
                         for n in ti.static(range(wide)):
                             for k in ti.static(range(BZ)):
@@ -564,7 +630,7 @@ def _kernel(precision: str, device: str, result: str) -> object:
                     if i < nx and j < ny:
                         for k in ti.static(range(BZ)):
                             if bz * BZ + k < nz:
-                                out[i, j, bz * BZ + k] = ti.cast(c[n, k], kept)
+                                out[o * nx + i, j, bz * BZ + k] = ti.cast(c[n, k], kept)
         return ti.Vector([needed[0], needed[1]])
 
     return evaluate

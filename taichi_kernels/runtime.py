@@ -11,10 +11,13 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
+
+import numpy as np
 
 DEVICES = ("cuda", "vulkan", "cpu")
 """Devices in the order in which `auto` prefers them."""
@@ -183,7 +186,7 @@ def renew() -> bool:
     import gc
 
     gc.collect()  # arrays that nobody has any more may still refer to each other
-    if _state.device is None or len(_results):
+    if _state.device is None or any(isinstance(array, _result_class()) for array in _arrays):
         return False
     return _initialise(_state.device) is None
 
@@ -284,13 +287,27 @@ def _probe_cuda() -> Probe:
     status = library.cuInit(0)
     if status:
         return Probe("cuda", False, f"the NVIDIA driver does not start (cuInit returned {status})")
-    count = ctypes.c_int()
-    library.cuDeviceGetCount(ctypes.byref(count))
-    if count.value == 0:
+    names = _gpu_names(library)
+    if not names:
         return Probe("cuda", False, "the NVIDIA driver sees no GPU")
-    name = ctypes.create_string_buffer(128)
-    library.cuDeviceGetName(name, 128, 0)
-    return Probe("cuda", True, name.value.decode(errors="replace"))
+    return Probe("cuda", True, names[0])
+
+
+def gpus() -> tuple[str, ...]:
+    """Names of the GPUs that CUDA sees, by their numbers; never raises."""
+    library = _library("cuda", "libcuda.so.1", "nvcuda.dll") if probe("cuda").available else None
+    return _gpu_names(library) if library is not None else ()
+
+
+def _gpu_names(library: ctypes.CDLL) -> tuple[str, ...]:
+    """Through a driver that was started."""
+    count, name = ctypes.c_int(), ctypes.create_string_buffer(128)
+    library.cuDeviceGetCount(ctypes.byref(count))
+    names = []
+    for device in range(count.value):
+        library.cuDeviceGetName(name, 128, device)
+        names.append(name.value.decode(errors="replace"))
+    return tuple(names)
 
 
 class _InstanceInfo(ctypes.Structure):
@@ -369,16 +386,51 @@ def _library(name: str, *files: str) -> ctypes.CDLL | None:
     return None
 
 
-def allocate(shape: tuple[int, ...], precision: str) -> object:
-    """Uninitialised array on the device, for kernels to write to; has `to_numpy()`."""
+def allocate(shape: tuple[int, ...], precision: str) -> Any:
+    """Uninitialised array on the device, for kernels to write to; has `to_numpy()`.
+
+    The memory of the last one that died is kept and serves the next of its shape: to allocate takes longer than a fast
+    kernel.
+    """
     import taichi as ti
 
+    key = (precision, shape)
+    if key in _spare:
+        array = object.__new__(_result_class())
+        array.__dict__.update(_spare.pop(key))
+        _arrays.add(array)
+        return array
     array = array_of({"single": ti.f32, "double": ti.f64}[precision], shape)
-    _results.add(array)
+    array.__class__ = _result_class()
+    array.key = key
     return array
 
 
-def array_of(element: object, shape: "int | tuple[int, ...]") -> object:
+_spare: dict[tuple[str, tuple[int, ...]], dict[str, Any]] = {}
+"""What is left of a result that died, one at most."""
+
+
+@lru_cache
+def _result_class() -> type:
+    from taichi.lang import impl
+    from taichi.lang._ndarray import ScalarNdarray
+
+    class Result(ScalarNdarray):  # type: ignore[misc]  # Taichi has no types
+        """Values of a field on the device."""
+
+        def to_numpy(self) -> "np.ndarray":
+            return to_numpy(self)
+
+        def __del__(self) -> None:
+            for held in _spare.values():
+                impl.get_runtime().prog.delete_ndarray(held["arr"])
+            _spare.clear()
+            _spare[self.key] = self.__dict__
+
+    return Result
+
+
+def array_of(element: object, shape: "int | tuple[int, ...]") -> Any:
     """Uninitialised array on the device, of numbers or vectors of a Taichi type."""
     import taichi as ti
 
@@ -388,7 +440,6 @@ def array_of(element: object, shape: "int | tuple[int, ...]") -> object:
 
 
 _arrays: "weakref.WeakSet[object]" = weakref.WeakSet()
-_results: "weakref.WeakSet[object]" = weakref.WeakSet()
 
 
 def _disown() -> None:
@@ -400,7 +451,63 @@ def _disown() -> None:
         # an assignment that type checkers refuse; the finaliser is looked up in the class, so no other way stops it
         array.__class__ = _lost(type(array))  # type: ignore[assignment]
     _arrays.clear()
-    _results.clear()
+    _spare.clear()
+
+
+def to_numpy(array: Any) -> "np.ndarray":
+    """Values of a scalar array on the device.
+
+    From CUDA they are copied by the driver: Taichi's own way runs a kernel between two copies.
+    """
+    if _state.device != "cuda":
+        from taichi.lang._ndarray import ScalarNdarray
+
+        return ScalarNdarray.to_numpy(array)
+    values = np.empty(array.shape, {"f32": np.float32, "f64": np.float64, "i32": np.int32}[str(array.dtype)])
+    synchronise()
+    with _cuda_context() as (driver, program):
+        address = ctypes.c_uint64(program.get_ndarray_data_ptr_as_int(array.arr))
+        _done(driver.cuMemcpyDtoH_v2(ctypes.c_void_p(values.ctypes.data), address, ctypes.c_size_t(values.nbytes)))
+    return values
+
+
+def send(array: Any, values: "np.ndarray") -> None:
+    """Copy values, C-ordered and of the type of the array, to the beginning of an array on the device."""
+    if _state.device != "cuda":
+        whole = np.zeros((array.shape[0], *values.shape[1:]), values.dtype)
+        whole[: len(values)] = values
+        array.from_numpy(whole)
+        return
+    with _cuda_context() as (driver, program):
+        address = ctypes.c_uint64(program.get_ndarray_data_ptr_as_int(array.arr))
+        _done(driver.cuMemcpyHtoD_v2(address, ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(values.nbytes)))
+
+
+@contextmanager
+def _cuda_context() -> Iterator[tuple[ctypes.CDLL, Any]]:
+    """CUDA's driver with the context that Taichi uses, and Taichi's program."""
+    from taichi.lang import impl
+
+    driver, context = _primary_context()
+    _done(driver.cuCtxPushCurrent_v2(context))
+    try:
+        yield driver, impl.get_runtime().prog
+    finally:
+        driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+
+
+@lru_cache
+def _primary_context() -> tuple[ctypes.CDLL, ctypes.c_void_p]:
+    driver = _library("cuda", "libcuda.so.1", "nvcuda.dll")
+    assert driver is not None  # Taichi runs on it
+    context = ctypes.c_void_p()
+    _done(driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+    return driver, context
+
+
+def _done(status: int) -> None:
+    if status:
+        raise RuntimeError(f"CUDA's driver returned {status} for a copy")
 
 
 @lru_cache
@@ -421,6 +528,43 @@ def launch(kernel: Callable[..., object], *arguments: object) -> None:
     """
     kernel(*arguments)
     synchronise()
+
+
+class Launch:
+    """A compiled kernel, launched without the checks of Taichi's own call, which take longer than a fast kernel.
+
+    Parameters
+    ----------
+    kernel
+        A kernel without return value.
+    arguments
+        Those of the first call, from which its types are read: integers, reals and arrays on the device. It is
+        compiled, and not yet launched.
+    """
+
+    def __init__(self, kernel: Any, arguments: Sequence[Any]) -> None:
+        from taichi.lang import impl
+
+        primal = kernel._primal
+        self._kernel = primal.compiled_kernels[primal.ensure_compiled(*arguments)]
+        self._program = program = impl.get_runtime().prog
+        self._compiled = program.compile_kernel(program.config(), program.get_device_caps(), self._kernel)
+        self._kinds = [
+            "array" if hasattr(argument, "arr") else "real" if isinstance(argument, float) else "integer"
+            for argument in arguments
+        ]
+
+    def __call__(self, *arguments: Any) -> None:
+        """Launch it with arguments of the same types; it may still run when this returns."""
+        context = self._kernel.make_launch_context()
+        for place, (kind, argument) in enumerate(zip(self._kinds, arguments, strict=True)):
+            if kind == "array":
+                context.set_arg_ndarray((place,), argument.arr)
+            elif kind == "real":
+                context.set_arg_float((place,), argument)
+            else:
+                context.set_arg_int((place,), argument)
+        self._program.launch_kernel(self._compiled, context)
 
 
 def synchronise() -> None:

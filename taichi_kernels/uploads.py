@@ -26,7 +26,7 @@ class Uploads:
         number = {"int32": ti.i32, "float32": ti.f32, "float64": ti.f64}[np.dtype(dtype).name]
         shape = values.shape[:-1] if lanes else values.shape
         array = runtime.array_of(ti.types.vector(lanes, number) if lanes else number, shape)
-        array.from_numpy(np.ascontiguousarray(values, dtype))
+        runtime.send(array, np.ascontiguousarray(values, dtype))
         self._held[name] = (values.copy(), array)
         return array
 

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from .colouring import extrema as extrema
     from .errors import OrbitileError as OrbitileError
     from .evaluation import compute as compute
+    from .evaluation import compute_many as compute_many
     from .evaluation import compute_on_device as compute_on_device
+    from .evaluation import compute_surface as compute_surface
     from .evaluation import default_isovalue as default_isovalue
     from .evaluation import enclosing_lattice as enclosing_lattice
     from .evaluation import evaluate as evaluate
+    from .evaluation import extract_surface as extract_surface
     from .evaluation import potential_of_charges as potential_of_charges
     from .exporters import save as save
     from .fields import field_names as field_names
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from .readers import load as load
     from .readers import load_volumes as load_volumes
     from .renderer import render as render
+    from .streaming import compute_to_file as compute_to_file
     from .surface import Surface as Surface
     from .surface import enclosing_isovalue as enclosing_isovalue
     from .surface import isosurface as isosurface
@@ -56,12 +60,16 @@ _HOME = {
     "charges_of_density": "charges",
     "coloured": "colouring",
     "compute": "evaluation",
+    "compute_many": "evaluation",
     "compute_on_device": "evaluation",
+    "compute_surface": "evaluation",
+    "compute_to_file": "streaming",
     "default_isovalue": "evaluation",
     "draw_slice": "planes",
     "enclosing_isovalue": "surface",
     "enclosing_lattice": "evaluation",
     "evaluate": "evaluation",
+    "extract_surface": "evaluation",
     "extrema": "colouring",
     "field_names": "fields",
     "isosurface": "surface",

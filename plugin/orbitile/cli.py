@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,9 +21,10 @@ from . import __version__
 from .errors import OrbitileError
 
 if TYPE_CHECKING:
+    from .fields import Field
+    from .fields.orbital import Orbital
     from .lattice import Lattice
     from .surface import Surface
-    from .volume import Volume
     from .wavefunction import Wavefunction
 
 _EPILOG = """\
@@ -31,6 +33,7 @@ examples:
   orbitile render benzene.molden homo -o homo.png
   orbitile render job.fchk lumo+1:beta --isovalue 0.02 --quality fine --background transparent
   orbitile volume job.molden mo:17 -o mo17.cube --spacing 0.1
+  orbitile volume job.molden mo:1-10 -o mo%02d.cube
   orbitile mesh job.molden homo -o homo.glb
 """
 
@@ -141,7 +144,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_picture_options(render)
 
     volume = command("volume", _volume, "write a field on a lattice", file, sampling)
-    volume.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write: .cube, .dx, .mrc, .npz")
+    volume.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        required=True,
+        help="file to write: .cube, .dx, .mrc, .npz; for several orbitals (homo-2..lumo, mo:1-10) a name with %%d",
+    )
 
     mesh = command("mesh", _mesh, "write the isosurface of a field", file, sampling)
     mesh.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write: .ply, .obj, .glb")
@@ -172,9 +181,10 @@ def _parser() -> argparse.ArgumentParser:
     command("fields", _fields, "list the fields that can be shown")
     command("devices", _devices, "show what can compute and draw here, and why the rest cannot")
     install = command("install", _install, "add Orbitile to a program that shows molecules")
-    install.add_argument("host", choices=("pymol",), metavar="HOST", help="pymol")
+    install.add_argument("host", choices=("pymol", "vmd"), metavar="HOST", help="pymol or vmd")
     install.add_argument("--uninstall", action="store_true", help="remove it again")
     install.add_argument("--python", metavar="PATH", help="Python to compute with, where that of the host lacks Taichi")
+    command("serve", _serve, "serve a viewer over standard input and output, see docs/server.md")
     demo = command("demo", _demo, "draw the HOMO of a bundled molecule (benzene)")
     demo.add_argument("-o", "--output", metavar="PNG", default="orbitile-demo.png", help="(default: orbitile-demo.png)")
     demo.add_argument("--device", help="auto, cuda, vulkan or cpu")
@@ -294,14 +304,66 @@ def _render(options: argparse.Namespace) -> None:
 
 
 def _volume(options: argparse.Namespace) -> None:
-    from .exporters import exporter_for, save
+    from .exporters import exporter_for
+    from .fields.orbital import orbital_list
     from .readers import load
+    from .streaming import compute_to_file
 
     exporter_for(options.output, "volume")  # refuse before the work, not after it
     wavefunction = load(options.file)
-    volume, _ = _sample(options, wavefunction)
-    save(volume, options.output, wavefunction=wavefunction)
+    orbitals = orbital_list(wavefunction, options.field)
+    if orbitals is not None:
+        _volumes(options, wavefunction, orbitals)
+        return
+    field, lattice, _ = _sampling(options, wavefunction)
+    with _progress(options, field.quantity) as progress:
+        compute_to_file(
+            wavefunction,
+            options.field if options.kernel == "auto" else field,
+            lattice,
+            options.output,
+            device=options.device,
+            precision=options.precision,
+            progress=progress,
+        )
     print(options.output)
+
+
+def _volumes(options: argparse.Namespace, wavefunction: Wavefunction, orbitals: list[Orbital]) -> None:
+    """Write several orbitals on one lattice, each to a file of its own."""
+    import numpy as np
+
+    from .evaluation import compute_many, default_isovalue
+    from .exporters import save
+    from .lattice import Lattice
+
+    orbitals = [orbital.with_kernel(options.kernel) for orbital in orbitals]
+    names = [_numbered(options.output, orbital.index + 1) for orbital in orbitals]
+    if len(set(names)) < len(names):
+        raise OrbitileError(
+            f"--output: {len(orbitals)} orbitals need as many files; put %d where the number of the orbital is to "
+            f"stand, as in mo-%d.cube, got {options.output!r}"
+        )
+    lattices = []
+    for orbital in orbitals:
+        isovalue = options.isovalue or default_isovalue(wavefunction, orbital, device=options.device)
+        lattices.append(_lattice(options, wavefunction, isovalue, orbital))
+    ends = [np.array([one.origin, one.origin + (np.array(one.shape) - 1) @ one.axes]) for one in lattices]
+    spacing = max(float(one.spacings[0]) for one in lattices)
+    lattice = Lattice.box(np.min(ends, axis=(0, 1)), np.max(ends, axis=(0, 1)), spacing)
+    _note(options, "{} x {} x {} points".format(*lattice.shape))
+    with _progress(options, f"{len(orbitals)} orbitals") as progress:
+        volumes = compute_many(
+            wavefunction, orbitals, lattice, device=options.device, precision=options.precision, progress=progress
+        )
+        for volume, name in zip(volumes, names, strict=True):
+            save(volume, name, wavefunction=wavefunction)
+            print(name)
+
+
+def _numbered(pattern: str, number: int) -> str:
+    """A file name with a number in place of %d, or %03d for one with leading zeros."""
+    return re.sub(r"%(0?\d*)d", lambda match: format(number, f"{match[1]}d"), pattern)
 
 
 def _mesh(options: argparse.Namespace) -> None:
@@ -335,10 +397,19 @@ def _slice(options: argparse.Namespace) -> None:
 
 def _surface(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
     """The isosurface that the options ask for, coloured if they say so."""
-    from .surface import isosurface
+    from .evaluation import compute_surface
 
-    volume, isovalue = _sample(options, wavefunction)
-    surface = isosurface(volume, isovalue)
+    field, lattice, isovalue = _sampling(options, wavefunction)
+    with _progress(options, field.quantity) as progress:
+        surface = compute_surface(
+            wavefunction,
+            field,
+            isovalue,
+            lattice,
+            device=options.device,
+            precision=options.precision,
+            progress=progress,
+        )
     if options.color_by is None:
         return surface
     from .colouring import as_text, coloured, extrema
@@ -373,33 +444,23 @@ def _flat(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
     return as_surface(one, options.color_range)
 
 
-def _sample(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Volume, float]:
-    """The volume that the options ask for, and the isovalue."""
-    from .evaluation import compute, default_isovalue
+def _sampling(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Field, Lattice, float]:
+    """The field that the options ask for, the lattice and the isovalue."""
+    from .evaluation import default_isovalue, with_kernel
     from .fields import resolve
 
-    field = resolve(wavefunction, options.field)
+    field = with_kernel(resolve(wavefunction, options.field), options.kernel)
     isovalue = options.isovalue
     if isovalue is None:
         isovalue = default_isovalue(wavefunction, field, device=options.device)
         share = ", which encloses 90 % of it" if field.isovalue is None else ""
         _note(options, f"{field.quantity}: isovalue {isovalue:.4g} {field.unit}{share}")
-    lattice = _lattice(options, wavefunction, isovalue)
+    lattice = _lattice(options, wavefunction, isovalue, field)
     _note(options, "{} x {} x {} points".format(*lattice.shape))
-    with _progress(options, field.quantity) as progress:
-        volume = compute(
-            wavefunction,
-            field,
-            lattice,
-            device=options.device,
-            precision=options.precision,
-            kernel=options.kernel,
-            progress=progress,
-        )
-    return volume, isovalue
+    return field, lattice, isovalue
 
 
-def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: float) -> Lattice:
+def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: float, field: str | Field) -> Lattice:
     from .evaluation import enclosing_lattice
     from .lattice import Lattice, spacing_of
     from .units import angstrom
@@ -407,7 +468,7 @@ def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: 
     spacing = None if options.spacing is None else options.spacing * angstrom
     if options.margin is None:
         return enclosing_lattice(
-            wavefunction, options.field, isovalue, spacing=spacing, points=options.points, quality=options.quality
+            wavefunction, field, isovalue, spacing=spacing, points=options.points, quality=options.quality
         )
     if spacing is None and options.points is None:
         spacing = spacing_of(options.quality)
@@ -422,11 +483,17 @@ def _devices(options: argparse.Namespace) -> None:
 
 
 def _install(options: argparse.Namespace) -> None:
-    from .hosts import pymol_installation
+    from importlib import import_module
 
-    done = pymol_installation.uninstall() if options.uninstall else pymol_installation.install(options.python)
-    for line in done:
+    installation = import_module(f"orbitile.hosts.{options.host}_installation")
+    for line in installation.uninstall() if options.uninstall else installation.install(options.python):
         print(line)
+
+
+def _serve(options: argparse.Namespace) -> None:
+    from .hosts.server import main as serve
+
+    serve()
 
 
 def _demo(options: argparse.Namespace) -> None:

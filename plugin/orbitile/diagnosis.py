@@ -40,6 +40,8 @@ def device_report() -> list[str]:
             works, reason = _try("compute", name)
             note = found.detail if works else reason
         lines.append(_line(name, works, note + (" [used by auto]" if works and name == chosen else "")))
+        if name == "cuda" and works:
+            lines += [f"    cuda:{number}  {gpu}" for number, gpu in enumerate(runtime.gpus())]
     lines.append("draw (OpenGL, no window)")
     for name in ("egl", "osmesa"):
         works, note = _try("draw", name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,31 +12,25 @@ from numpy.typing import ArrayLike, NDArray
 from .charges import PointCharges
 from .errors import Cancelled, DeviceError, FieldError, LatticeError, OrbitileError
 from .fields import Field, resolve
-from .fields.orbital import Orbital
+from .fields.orbital import Orbital, together
 from .kernels import AUTO, checked_name
 from .lattice import Lattice, spacing_for, spacing_of
 from .memory import available_memory
+from .several_devices import prepared, several
+from .slabs import MOST_POINTS, TILE_POINTS, slabs_of
+from .surface import Surface, enclosing_isovalue, isosurface, isosurface_in_session, positive_isovalue
 from .units import angstrom
 from .volume import Volume
 from .wavefunction import Wavefunction
-
-SLAB_POINTS = 1 << 23
-"""Points computed between two looks at `cancelled`: about 50 ms on two CPU cores, and 32 MiB on a device."""
-
-TILE_POINTS = 1 << 17
-"""Points handed to the direct kernel at once."""
-
-_PLANES = 8
-"""Slabs begin at multiples of this many planes, the bricks of the lattice kernel: values do not depend on the cut."""
-
-_MOST_POINTS = 1 << 29
-"""Points of one slab, at most: kernels count in 32 bits."""
 
 _RESERVE = 256 << 20
 """Bytes left to everything but the result."""
 
 _SMALL = 1 << 25
 """Bytes of a result below which nobody asks how much memory there is: asking takes as long as a small orbital."""
+
+_TOGETHER = 1 << 25
+"""Values of several orbitals that are computed at once, at most: 128 MiB in single precision, 0.2 s on a CPU."""
 
 _FAINT = 2e-3
 """Isovalue of the box in which a default isovalue is looked for, in atomic units."""
@@ -64,9 +58,11 @@ def compute(
     field
         Name of a field: `homo`, `lumo+1`, `mo:17:beta`, ...
     lattice
-        Where: any origin, axes and shape. Orthogonal axes, in any orientation, are fastest by far.
+        Where: any origin, axes and shape. Orthogonal axes, in any orientation, are fastest by far; then those of
+        which one is at right angles to the other two.
     device
-        `auto` (the default: CUDA, then a real Vulkan GPU, then the CPU), `cuda`, `vulkan` or `cpu`.
+        `auto` (the default: CUDA, then a real Vulkan GPU, then the CPU), `cuda`, `vulkan` or `cpu`; or several of one
+        machine, each in a process of its own: `cuda:0,1`, `cuda:all`.
     precision
         `single` (error below 2e-6 of the largest value) or `double` (below 1e-12).
     kernel
@@ -95,19 +91,160 @@ def compute(
     Cancelled
         When `cancelled` said so.
     """
-    resolved = _with_kernel(_field(wavefunction, field), kernel)
+    resolved = with_kernel(field_of(wavefunction, field), kernel)
     dtype = _dtype(precision)
     require_memory(lattice, np.dtype(dtype).itemsize)
+    if devices := _several(device, resolved):
+        with prepared(devices, wavefunction, field, lattice, precision) as task:
+            values = task.whole(progress or _silent, cancelled or _never)
+        return Volume(values, lattice, resolved.quantity, resolved.unit)
     with device_session(device, precision) as name:
+        slabs = slabs_of(resolved, lattice, precision, name)
         values = np.empty(lattice.shape, dtype)
-        evaluate = resolved.on_slabs(lattice, precision, name)
-        tell = progress or (lambda share: None)
-        stop_now = cancelled or (lambda: False)
-        if evaluate is not None:
-            _fill_slabs(values, evaluate, name, precision, tell, stop_now)
-        else:
-            _fill_points(values, lattice, resolved.at_points(precision, name), tell, stop_now)
+        for start, stop in slabs.cuts:
+            slabs.fill(start, stop, values[start:stop], cancelled or _never)
+            if progress is not None:
+                progress(stop / lattice.shape[0])
     return Volume(values, lattice, resolved.quantity, resolved.unit)
+
+
+def computed_slabs(
+    wavefunction: Wavefunction,
+    field: str | Field,
+    lattice: Lattice,
+    *,
+    device: str | None = None,
+    precision: str = "single",
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Generator[NDArray[np.floating], None, None]:
+    """Evaluate a field on a lattice that need not fit in memory: the values of `compute`, slab by slab.
+
+    Parameters
+    ----------
+    wavefunction, field, lattice, device, precision, progress, cancelled
+        As for `compute`.
+
+    Yields
+    ------
+    ndarray of float32 or float64, shape (planes, ny, nz)
+        The next planes along the first axis, in order. It is written over when the next slab is asked for.
+    """
+    resolved = field_of(wavefunction, field)
+    dtype = _dtype(precision)
+    if devices := _several(device, resolved):
+        with prepared(devices, wavefunction, field, lattice, precision) as task:
+            yield from task.slabs(progress or _silent, cancelled or _never)
+        return
+    with device_session(device, precision) as name:
+        slabs = slabs_of(resolved, lattice, precision, name)
+        held = np.empty((max(stop - start for start, stop in slabs.cuts), *lattice.shape[1:]), dtype)
+        for start, stop in slabs.cuts:
+            slabs.fill(start, stop, held[: stop - start], cancelled or _never)
+            yield held[: stop - start]
+            if progress is not None:
+                progress(stop / lattice.shape[0])
+
+
+def compute_many(
+    wavefunction: Wavefunction,
+    fields: Iterable[str | Field],
+    lattice: Lattice,
+    *,
+    device: str | None = None,
+    precision: str = "single",
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Iterator[Volume]:
+    """Evaluate several fields on one lattice, one after the other as they are asked for.
+
+    Orbitals that stand side by side are computed together as long as they hold 32 million values at most: they share
+    tables and screening, and cost less than each alone. Their values differ from those of `compute` by no more than the
+    error that either may have. The volumes of such a group share one array.
+
+    Parameters
+    ----------
+    wavefunction, lattice, device, precision, cancelled
+        As for `compute`.
+    fields
+        Names of fields.
+    progress
+        Called with the share of all fields that is done.
+
+    Yields
+    ------
+    Volume
+        In the order of the fields. Those of one group at most are in memory, unless the caller keeps them.
+
+    Raises
+    ------
+    FieldError, LatticeError, DeviceError, Cancelled
+        As for `compute`; for an unknown field before anything is computed.
+    """
+    resolved = [field_of(wavefunction, field) for field in fields]
+    dtype: np.dtype[np.floating] = np.dtype(_dtype(precision))
+    return _computed(wavefunction, resolved, lattice, device, precision, dtype, progress, cancelled)
+
+
+def _computed(
+    wavefunction: Wavefunction,
+    fields: list[Field],
+    lattice: Lattice,
+    device: str | None,
+    precision: str,
+    dtype: np.dtype[np.floating],
+    progress: Progress | None,
+    cancelled: Callable[[], bool] | None,
+) -> Iterator[Volume]:
+    done = 0
+    while done < len(fields):
+        group = _group(fields[done:], lattice)
+        if (cancelled or _never)():
+            raise Cancelled("cancelled")
+        alone = len(group) < 2 or _several(device, group[0])
+        values = None if alone else _together(group, lattice, device, precision, dtype)
+        if values is None:
+            field = fields[done]
+            yield compute(wavefunction, field, lattice, device=device, precision=precision, cancelled=cancelled)
+            done += 1
+        else:
+            for one, field in zip(values, group, strict=True):
+                yield Volume(one, lattice, field.quantity, field.unit)
+            done += len(group)
+        if progress is not None:
+            progress(done / len(fields))
+
+
+def _group(fields: list[Field], lattice: Lattice) -> list[Orbital]:
+    """The orbitals of one wavefunction at the head of a list that are few enough to be computed together."""
+    group: list[Orbital] = []
+    for field in fields[: _TOGETHER // lattice.n_points]:
+        if not isinstance(field, Orbital) or (group and field.wavefunction is not group[0].wavefunction):
+            break
+        group.append(field)
+    return group
+
+
+def _together(
+    orbitals: list[Orbital], lattice: Lattice, device: str | None, precision: str, dtype: np.dtype[np.floating]
+) -> NDArray[np.floating] | None:
+    """Values of several orbitals, shape (n, nx, ny, nz), or None where they have nothing to share."""
+    with device_session(device, precision) as name:
+        from taichi_kernels import runtime
+
+        evaluate = together(orbitals, lattice, precision, name)
+        if evaluate is None:
+            return None
+        nx, ny, nz = lattice.shape
+        shape = (len(orbitals) * nx, ny, nz)
+        if name == "cpu":
+            values = np.empty(shape, dtype)
+            evaluate(0, nx, values)
+        else:
+            out: Any = runtime.allocate(shape, precision)
+            evaluate(0, nx, out)
+            values = out.to_numpy()
+        return values.reshape(len(orbitals), nx, ny, nz)
 
 
 def compute_on_device(
@@ -134,9 +271,9 @@ def compute_on_device(
     Raises
     ------
     LatticeError
-        When the axes of the lattice are not orthogonal and the field is not an orbital.
+        When the field is not an orbital and has no separable form on this lattice.
     """
-    resolved = _with_kernel(_field(wavefunction, field), kernel)
+    resolved = with_kernel(field_of(wavefunction, field), kernel)
     _dtype(precision)
     with device_session(device, precision) as name:
         from taichi_kernels import runtime
@@ -144,16 +281,124 @@ def compute_on_device(
         evaluate = resolved.on_slabs(lattice, precision, name)
         if evaluate is None:
             raise LatticeError(
-                f"values of {resolved.quantity} stay on the device for lattices with orthogonal axes only; use compute"
+                "values stay on the device for fields with a separable form (no potentials) on lattices with an axis "
+                "at right angles to the other two; use compute"
             )
-        if lattice.n_points > _MOST_POINTS:
+        if lattice.n_points > MOST_POINTS:
             raise LatticeError(
-                f"values stay on the device for {_MOST_POINTS} points at most, got {lattice.n_points}; use compute"
+                f"values stay on the device for {MOST_POINTS} points at most, got {lattice.n_points}; use compute"
             )
         out = runtime.allocate(lattice.shape, precision)
         evaluate(0, lattice.shape[0], out)
         runtime.synchronise()
         return out
+
+
+def compute_surface(
+    wavefunction: Wavefunction,
+    field: str | Field,
+    isovalue: float,
+    lattice: Lattice | None = None,
+    *,
+    device: str | None = None,
+    precision: str = "single",
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Surface:
+    """Isosurface of a field, without its values on a lattice.
+
+    On a GPU the values stay there and the mesh alone is brought home, where the axes of the lattice are orthogonal, its
+    points are 67 million at most and the field has a kernel for lattices (all but the electrostatic potential).
+    Otherwise this is `isosurface` of what `compute` gives.
+
+    Parameters
+    ----------
+    wavefunction, field, device, precision, progress
+        As for `compute`.
+    isovalue
+        Positive, in atomic units.
+    lattice
+        Where to sample; without one the `enclosing_lattice` of medium quality.
+    cancelled
+        Asked now and then; when it says True the computation stops.
+
+    Returns
+    -------
+    Surface
+        As from `isosurface`.
+
+    Raises
+    ------
+    IsovalueError
+        When the isovalue is not a positive number, or the field reaches it nowhere on the lattice.
+    OrbitileError
+        As `compute` does.
+    """
+    resolved = field_of(wavefunction, field)
+    _dtype(precision)
+    isovalue = positive_isovalue(isovalue, resolved.quantity)
+    if lattice is None:
+        lattice = enclosing_lattice(wavefunction, resolved, isovalue)
+    with device_session(device, precision) as name:
+        evaluate = None
+        if name != "cpu" and _fits_kernel(lattice):
+            evaluate = resolved.on_slabs(lattice, precision, name)
+        if evaluate is not None:
+            from taichi_kernels import runtime
+
+            if cancelled is not None and cancelled():
+                raise Cancelled("cancelled")
+            values = runtime.allocate(lattice.shape, precision)
+            evaluate(0, lattice.shape[0], values)
+            if progress is not None:
+                progress(1.0)
+            return isosurface_in_session(values, lattice, isovalue, resolved.quantity, resolved.unit, name)
+        volume = compute(
+            wavefunction, resolved, lattice, device=device, precision=precision, progress=progress, cancelled=cancelled
+        )
+    return isosurface(volume, isovalue)
+
+
+def extract_surface(volume: Volume, isovalue: float, *, device: str | None = None) -> Surface:
+    """Isosurface of a volume by the kernel that `compute_surface` uses, for a program that extracts many.
+
+    The same surface as from `isosurface`, several times as fast, for half a second at the first call of a process.
+
+    Parameters
+    ----------
+    volume, isovalue
+        As for `isosurface`.
+    device
+        As for `compute`.
+
+    Returns
+    -------
+    Surface
+        As from `isosurface`.
+
+    Raises
+    ------
+    IsovalueError, LatticeError
+        As `isosurface` does.
+    DeviceError
+        When the device cannot be used.
+    """
+    if not _fits_kernel(volume.lattice):
+        return isosurface(volume, isovalue)
+    with device_session(device, "single") as name:
+        from taichi_kernels import runtime
+
+        values: Any = np.ascontiguousarray(volume.values, np.float32)
+        if name != "cpu":
+            home, values = values, runtime.allocate(values.shape, "single")
+            values.from_numpy(home)
+        return isosurface_in_session(values, volume.lattice, isovalue, volume.quantity, volume.unit, name)
+
+
+def _fits_kernel(lattice: Lattice) -> bool:
+    from taichi_kernels.marching_cubes import MOST_POINTS
+
+    return lattice.n_points <= MOST_POINTS
 
 
 def evaluate(
@@ -189,7 +434,7 @@ def evaluate(
     Cancelled
         When `cancelled` said so.
     """
-    resolved = _with_kernel(_field(wavefunction, field), kernel)
+    resolved = with_kernel(field_of(wavefunction, field), kernel)
     dtype = _dtype(precision)
     where = checked_points(points)
     values = np.empty(len(where), dtype)
@@ -272,7 +517,7 @@ def enclosing_lattice(
     quality
         Where neither is given: `coarse`, `medium` or `fine`, 0.25, 0.15 or 0.075 Angstrom.
     """
-    resolved = _field(wavefunction, field)
+    resolved = field_of(wavefunction, field)
     if not (np.isfinite(isovalue) and isovalue > 0):
         raise LatticeError(f"isovalue: expected a positive number, got {isovalue}")
     low, high = resolved.enclosing_box(isovalue)
@@ -307,9 +552,7 @@ def default_isovalue(
     float
         In the unit of the field, rounded to three digits; from a coarse lattice.
     """
-    from .surface import enclosing_isovalue
-
-    field = _field(wavefunction, field)
+    field = field_of(wavefunction, field)
     if field.isovalue is not None:
         return field.isovalue
     lattice = enclosing_lattice(wavefunction, field, _FAINT, quality="coarse")
@@ -335,13 +578,19 @@ def require_memory(lattice: Lattice, itemsize: int) -> None:
     spacing = lattice.spacings / angstrom * factor
     raise LatticeError(
         "a lattice of {} x {} x {} points needs {:.1f} GB of memory, {:.1f} GB are available; a spacing of {:.3g} "
-        "Angstrom in place of {:.3g} would fit".format(
-            *lattice.shape, needed / 1e9, available / 1e9, spacing[0], spacing[0] / factor
-        )
+        "Angstrom in place of {:.3g} would fit, and `orbitile volume` or compute_to_file write it to a file without "
+        "holding it".format(*lattice.shape, needed / 1e9, available / 1e9, spacing[0], spacing[0] / factor)
     )
 
 
-def _field(wavefunction: Wavefunction, field: str | Field) -> Field:
+def field_of(wavefunction: Wavefunction, field: str | Field) -> Field:
+    """The field that a name stands for; a `Field` is handed back as it is.
+
+    Raises
+    ------
+    FieldError
+        When there is none, or what is given as a wavefunction is something else.
+    """
     if not isinstance(wavefunction, Wavefunction):
         raise FieldError(f"expected a wavefunction, as from load(...), got {type(wavefunction).__name__}")
     if isinstance(field, str) or not hasattr(field, "at_points"):
@@ -349,7 +598,16 @@ def _field(wavefunction: Wavefunction, field: str | Field) -> Field:
     return field
 
 
-def _with_kernel(field: Field, kernel: str) -> Field:
+def with_kernel(field: Field, kernel: str) -> Field:
+    """The same field, computed by a kernel of one's choice.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such kernel.
+    FieldError
+        When the field is not an orbital, for any kernel but `auto`.
+    """
     if isinstance(field, Orbital):
         return field if kernel == AUTO else field.with_kernel(kernel)
     if checked_name(kernel) != AUTO:
@@ -357,6 +615,24 @@ def _with_kernel(field: Field, kernel: str) -> Field:
             f"kernel {kernel}: only orbitals have a choice of kernels, and {field.quantity} is none; leave it at auto"
         )
     return field
+
+
+def _several(device: str | None, field: Field) -> tuple[str, ...]:
+    """Several devices, or none where one is asked for. They know fields by name, and so no choice of a kernel."""
+    devices = several(device)
+    if devices and isinstance(field, Orbital) and field.kernel != AUTO:
+        raise OrbitileError(
+            f"kernel {field.kernel}: several devices at once compute with auto only; name one device, such as cuda"
+        )
+    return devices
+
+
+def _silent(share: float) -> None:
+    pass
+
+
+def _never() -> bool:
+    return False
 
 
 def _dtype(precision: str) -> type[np.float32 | np.float64]:
@@ -370,6 +646,10 @@ def device_session(device: str | None, precision: str) -> Iterator[str]:
     """The compute device, with its errors made ours."""
     from taichi_kernels import runtime
 
+    if named := several(device):
+        raise DeviceError(
+            f"devices {', '.join(named)}: values on a lattice can be had from them; here name one, as cuda"
+        )
     try:
         with runtime.session(device, precision) as name:
             yield name
@@ -377,53 +657,3 @@ def device_session(device: str | None, precision: str) -> Iterator[str]:
         raise DeviceError(str(error)) from error
     except RuntimeError as error:  # what Taichi raises when a device fails or its memory is used up
         raise DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}") from error
-
-
-def _fill_slabs(
-    values: NDArray[np.floating],
-    evaluate: Callable[[int, int, Any], None],
-    device: str,
-    precision: str,
-    progress: Progress,
-    cancelled: Callable[[], bool],
-) -> None:
-    from taichi_kernels import runtime
-
-    planes = values.shape[0]
-    points = min(SLAB_POINTS, getattr(evaluate, "slab_points", SLAB_POINTS))
-    if _PLANES * values.shape[1] * values.shape[2] > _MOST_POINTS:
-        raise LatticeError(
-            f"a lattice of {values.shape} points has planes too large to compute at once; "
-            "let its first axis be the longest"
-        )
-    step = max(_PLANES, points // (values.shape[1] * values.shape[2]) // _PLANES * _PLANES)
-    for start in range(0, planes, step):
-        if cancelled():
-            raise Cancelled("cancelled")
-        stop = min(start + step, planes)
-        if device == "cpu":
-            evaluate(start, stop, values[start:stop])
-        else:
-            out: Any = runtime.allocate((stop - start, *values.shape[1:]), precision)
-            evaluate(start, stop, out)
-            values[start:stop] = out.to_numpy()
-        progress(stop / planes)
-
-
-def _fill_points(
-    values: NDArray[np.floating],
-    lattice: Lattice,
-    at: Callable[[NDArray[np.float64]], NDArray[np.floating]],
-    progress: Progress,
-    cancelled: Callable[[], bool],
-) -> None:
-    planes = lattice.shape[0]
-    step = max(1, TILE_POINTS // (lattice.shape[1] * lattice.shape[2]))
-    for plane in range(0, planes, step):
-        points = lattice.points(plane, min(plane + step, planes))
-        flat = values[plane : plane + step].reshape(-1)
-        for first in range(0, len(points), TILE_POINTS):
-            if cancelled():
-                raise Cancelled("cancelled")
-            flat[first : first + TILE_POINTS] = at(points[first : first + TILE_POINTS])
-        progress(min(plane + step, planes) / planes)

@@ -13,7 +13,7 @@ from .expansion import GaussianExpansion, radial_bounds, reach, reaching
 from .lattice import Lattice
 from .packing import rotate_terms
 
-_MANY = 4096
+MANY = 4096
 """Gaussians from which on a CPU deals with few planes at a time, each with the Gaussians that reach it."""
 
 _PLANES = 32
@@ -24,30 +24,92 @@ screening deals with the rest."""
 
 
 def on_slabs(
-    expansion: GaussianExpansion, lattice: Lattice, tolerance: float, precision: str, device: str
+    expansion: GaussianExpansion,
+    lattice: Lattice,
+    tolerance: float | NDArray[np.float64],
+    precision: str,
+    device: str,
 ) -> Callable[[int, int, Any], None] | None:
-    """Evaluator for slabs of a lattice with orthogonal axes in any orientation; None for a skewed lattice.
+    """Evaluator for slabs of a lattice with an axis at right angles to the other two; None for other lattices.
 
     Parameters
     ----------
     expansion
-        The sum.
+        The sum; or, on a lattice with orthogonal axes, several of up to `MANY` Gaussians, whose slabs then follow one
+        another along the first axis.
     lattice
-        Where.
+        Where, in any orientation.
     tolerance
-        Bound on what screening may cost at any point.
+        Bound on what screening may cost at any point; of several sums, an array.
     precision, device
         Of tables and sums: single or double; the device of the current session.
     """
-    if not lattice.is_orthogonal:
+    order = upright(lattice)
+    if order is None:
         return None
-    from taichi_kernels.orbital_lattice import layout, orbital_on_lattice
+    if order == (0, 1, 2):
+        return _on_upright_slabs(expansion, lattice, tolerance, precision, device)
 
-    many = len(expansion) > _MANY
-    limit = tolerance / (2 * len(expansion))
+    def evaluate(start: int, stop: int, out: Any) -> None:
+        slab = lattice.slab(start, stop)
+        nx, ny, nz = (slab.shape[i] for i in order)
+        turned = Lattice(slab.origin, slab.axes[list(order)], (nx, ny, nz))
+        values = np.empty(turned.shape, np.float32 if _is_single(out) else np.float64)
+        _gather(_on_upright_slabs(expansion, turned, tolerance, precision, device), values, device)
+        back = values.transpose(np.argsort(order))
+        if isinstance(out, np.ndarray):
+            out[...] = back
+        else:
+            out.from_numpy(np.ascontiguousarray(back))
+
+    return evaluate
+
+
+def upright(lattice: Lattice) -> tuple[int, int, int] | None:
+    """An order of the axes in which the last one is at right angles to the others; None where there is none."""
+    unit = lattice.axes / lattice.spacings[:, None]
+    skewed = np.abs(unit @ unit.T - np.eye(3)) > 1e-12
+    for order in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
+        if not skewed[order[2]].any():
+            return order
+    return None
+
+
+def _is_single(out: Any) -> bool:
+    return str(out.dtype) in ("float32", "f32")
+
+
+def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floating], device: str) -> None:
+    """All planes of a lattice into an array at home, wherever they are computed."""
+    from taichi_kernels import runtime
+
+    if device == "cpu":
+        evaluate(0, len(values), values)
+    else:
+        part: Any = runtime.allocate(values.shape, "single" if values.dtype == np.float32 else "double")
+        evaluate(0, len(values), part)
+        values[...] = part.to_numpy()
+
+
+def _on_upright_slabs(
+    expansion: GaussianExpansion,
+    lattice: Lattice,
+    tolerance: float | NDArray[np.float64],
+    precision: str,
+    device: str,
+) -> Callable[[int, int, Any], None]:
+    """Evaluator for slabs of a lattice whose third axis is at right angles to the first two."""
+    from taichi_kernels import runtime
+    from taichi_kernels.orbital_lattice import BRICK, layout, orbital_on_lattice
+
+    many = len(expansion) > MANY
+    limit = float(np.min(tolerance)) / (2 * len(expansion))
     if many:
         expansion = reaching(expansion, limit)
-    frame = lattice.axes / lattice.spacings[:, None]
+    if lattice.is_orthogonal:
+        frame, spacings, shear = lattice.axes / lattice.spacings[:, None], lattice.spacings, 0.0
+    else:
+        frame, spacings, shear = _sheared_frame(lattice)
     local = GaussianExpansion(
         expansion.centre - lattice.origin,
         expansion.exponent,
@@ -58,24 +120,41 @@ def on_slabs(
     if not np.array_equal(frame, np.eye(3)):
         terms = rotate_terms(local.terms, local.degree, frame)
         local = GaussianExpansion(local.centre @ frame.T, local.exponent, local.degree, local.first_term, terms)
-    hx, hy, hz = lattice.spacings.tolist()
+    hx, hy, hz = spacings.tolist()
     radius = reach(expansion, limit) if many else None
     inside = tolerance / 2 if many else tolerance
     plane = lattice.shape[1:]
+    if local.terms.ndim > 1:
+        terms = np.ascontiguousarray(local.terms.T)
+        local = GaussianExpansion(local.centre, local.exponent, local.degree, local.first_term, terms)
+
+    def planes_at_once(count: int, at_home: bool) -> int:
+        step = _PLANES if many and at_home else count
+        if shear:
+            bytes_a_plane = (4 if precision == "single" else 8) * (plane[0] + BRICK[1]) * int((local.degree + 1).sum())
+            step = min(step, max(_SHEARED_BYTES // bytes_a_plane // BRICK[0], 1) * BRICK[0])
+        return step
 
     def evaluate(start: int, stop: int, out: Any) -> None:
-        step = _PLANES if many and isinstance(out, np.ndarray) else stop - start
+        at_home = isinstance(out, np.ndarray)
+        step = planes_at_once(stop - start, at_home)
+        in_parts = step < stop - start
+        gathered = np.empty((stop - start, *plane), np.float32 if _is_single(out) else np.float64) if in_parts else None
         for first in range(start, stop, step):
             last = min(first + step, stop)
             chosen = local
             if radius is not None:
-                low = np.array([first * hx, 0.0, 0.0])
-                high = np.array([(last - 1) * hx, (plane[0] - 1) * hy, (plane[1] - 1) * hz])
+                ends = (first * shear, (last - 1) * shear)
+                low = np.array([first * hx, min(ends), 0.0])
+                high = np.array([(last - 1) * hx, (plane[0] - 1) * hy + max(ends), (plane[1] - 1) * hz])
                 outside = np.maximum(np.maximum(low - local.centre, local.centre - high), 0.0)
                 reached = np.einsum("nd,nd->n", outside, outside) < radius**2
-                if isinstance(out, np.ndarray) or reached.mean() < _MOST:
+                if at_home or reached.mean() < _MOST:
                     chosen = local.chosen(reached)
-            part = out[first - start : last - start] if step < stop - start else out
+            part = out
+            if in_parts:
+                shape = (last - first, *plane)
+                part = out[first - start : last - start] if at_home else runtime.allocate(shape, _name(out))
             orbital_on_lattice(
                 layout(chosen.degree),
                 chosen.centre,
@@ -88,9 +167,35 @@ def on_slabs(
                 precision,
                 device,
                 part,
+                shear,
             )
+            if gathered is not None and not at_home:
+                gathered[first - start : last - start] = part.to_numpy()
+        if gathered is not None and not at_home:
+            out.from_numpy(gathered)
 
     return evaluate
+
+
+_SHEARED_BYTES = 1 << 28
+"""Memory that the tables of shifted planes may take; 8 planes are computed at once at least."""
+
+
+def _name(out: Any) -> str:
+    return "single" if _is_single(out) else "double"
+
+
+def _sheared_frame(lattice: Lattice) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Orthonormal axes, of which the first is normal to the planes and the second along the second axis.
+
+    With them the distance of planes, the spacings along the other two axes, and the shift of a plane along the second.
+    """
+    second, third = lattice.axes[1] / lattice.spacings[1], lattice.axes[2] / lattice.spacings[2]
+    shear = float(lattice.axes[0] @ second)
+    normal = lattice.axes[0] - shear * second - (lattice.axes[0] @ third) * third
+    height = float(np.linalg.norm(normal))
+    frame = np.array([normal / height, second, third])
+    return frame, np.array([height, lattice.spacings[1], lattice.spacings[2]]), shear
 
 
 def at_points(
@@ -190,7 +295,7 @@ class SumField:
         return enclosing_box(self.extent, isovalue if self.extent_isovalue is None else self.extent_isovalue)
 
     def on_slabs(self, lattice: Lattice, precision: str, device: str) -> Callable[[int, int, Any], None] | None:
-        """Evaluator for slabs of a lattice with orthogonal axes."""
+        """Evaluator for slabs of a lattice with an axis at right angles to the other two."""
         working, tolerance = self._working(precision, device), self._tolerance(precision)
         evaluators = [on_slabs(part, lattice, tolerance, working, device) for part in self.parts]
         if any(evaluate is None for evaluate in evaluators):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .errors import LatticeError, OrbitileError
 
 if TYPE_CHECKING:
+    from .lattice import Lattice
     from .volume import Volume
 
 
@@ -100,39 +101,106 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
     positions by :math:`x = o + u A`, so gradients map by :math:`\nabla_x f = A^{-1} \nabla_u f`.
     """
     lattice = volume.lattice
-    if min(lattice.shape) < 2:
-        raise LatticeError(
-            f"isosurface of {_name(volume)}: expected 2 or more points along each axis, got a lattice of shape "
-            f"{lattice.shape}; sample the field on a lattice with a volume"
-        )
-    isovalue = _positive_number(isovalue, volume)
+    _check_shape(lattice, _name(volume))
+    isovalue = positive_isovalue(isovalue, _name(volume), volume)
+    level = _level(isovalue)
     low, high = _range(volume)
     # float32 is what marching cubes works in anyway; converting once keeps both parts consistent with each other.
     values = np.ascontiguousarray(volume.values, dtype=np.float32)
-    parts = []
+    parts: list[_Part] = []
     for phase, (least, most) in ((1, (low, high)), (-1, (-high, -low))):
-        if least < isovalue < most:
-            part = _one_phase(values if phase > 0 else -values, isovalue, lattice.axes)
+        if least <= level < most:
+            part = _one_phase(values if phase > 0 else -values, level, lattice.axes)
             if part is not None:
                 parts.append((phase, *part))
     if not parts:
-        smallest, largest = _range_of_magnitude(volume)
-        raise IsovalueError(
-            f"isovalue {isovalue:g} of {_name(volume)}: nothing has this value on the lattice, where |value| goes "
-            f"from {smallest:.3g} to {largest:.3g}{_unit(volume)}; choose an isovalue between the two"
-        )
-    offsets = np.cumsum([0] + [len(vertices) for _, vertices, _, _ in parts])
-    vertices = np.concatenate([vertices for _, vertices, _, _ in parts]) + lattice.origin
+        raise _nothing(isovalue, _name(volume), volume.unit, *_range_of_magnitude(volume))
+    return _assembled(parts, lattice, isovalue, volume.quantity, volume.unit)
+
+
+def isosurface_in_session(
+    values: Any, lattice: Lattice, isovalue: float, quantity: str, unit: str, device: str
+) -> Surface:
+    """Isosurface of values that are on the device of the current session: they stay there, the mesh comes home.
+
+    Parameters
+    ----------
+    values : array of float32 or float64, shape `lattice.shape`
+        On the device; for the CPU an ndarray.
+    lattice : Lattice
+        At most `taichi_kernels.marching_cubes.MOST_POINTS` points.
+    isovalue, quantity, unit
+        As in a `Surface`.
+    device : str
+        The device of the session.
+
+    Returns
+    -------
+    Surface
+        As from `isosurface`.
+
+    Raises
+    ------
+    IsovalueError, LatticeError
+        As `isosurface` does.
+    """
+    from taichi_kernels.marching_cubes import marching_cubes
+
+    from .cube_cases import cube_cases
+
+    name = quantity or "this volume"
+    _check_shape(lattice, name)
+    isovalue = positive_isovalue(isovalue, name)
+    cases = cube_cases()
+    mesh = marching_cubes(
+        values,
+        _level(isovalue),
+        cases.faces,
+        cases.tests,
+        cases.interior,
+        cases.tiling,
+        cases.corners,
+        np.linalg.inv(lattice.axes),
+        bool(np.linalg.det(lattice.axes) < 0),
+        device,
+    )
+    if not np.isfinite(mesh.largest):
+        raise LatticeError(f"{name}: expected finite values, got some that are NaN or infinite")
+    n, m = mesh.n_positive
+    parts: list[_Part] = []
+    for phase, vertices, faces in ((1, slice(n), mesh.faces[:m]), (-1, slice(n, None), mesh.faces[m:] - np.int32(n))):
+        indices, normals = mesh.vertices[vertices], mesh.normals[vertices]
+        if mesh.on_points:
+            kept, faces = _merge_at_lattice_points(indices, faces)
+            indices, normals = indices[kept], normals[kept]
+        if len(faces):
+            parts.append((phase, indices, faces, normals))
+    if not parts:
+        raise _nothing(isovalue, name, unit, mesh.smallest, mesh.largest)
+    return _assembled(parts, lattice, isovalue, quantity, unit)
+
+
+_Part = tuple[int, NDArray[np.float32], NDArray[np.integer], NDArray[np.floating]]
+"""Phase, vertices in index coordinates, faces, normals."""
+
+
+def _assembled(parts: list[_Part], lattice: Lattice, isovalue: float, quantity: str, unit: str) -> Surface:
+    offsets = np.cumsum([0] + [len(indices) for _, indices, _, _ in parts])
+    vertices = np.empty((offsets[-1], 3), np.float32)
+    for start, (_, indices, _, _) in zip(offsets[:-1], parts, strict=True):
+        i, j, k = indices.T.astype(np.float64)
+        for axis, (x, y, z) in enumerate(lattice.axes.T):  # a product of matrices would wake the threads of BLAS
+            vertices[start : start + len(indices), axis] = lattice.origin[axis] + i * x + j * y + k * z
     return Surface(
-        vertices=vertices.astype(np.float32),
+        vertices=vertices,
         faces=np.concatenate(
-            [faces + offset for offset, (_, _, faces, _) in zip(offsets[:-1], parts, strict=True)]
-        ).astype(np.int32),
-        normals=np.concatenate([normals for _, _, _, normals in parts]).astype(np.float32),
-        phases=np.concatenate([np.full(len(vertices), phase, np.int8) for phase, vertices, _, _ in parts]),
+            [faces + offset for offset, (_, _, faces, _) in zip(offsets[:-1], parts, strict=True)], dtype=np.int32
+        ),
+        normals=np.concatenate([normals for _, _, _, normals in parts], dtype=np.float32),
+        phases=np.concatenate([np.full(len(indices), phase, np.int8) for phase, indices, _, _ in parts]),
         isovalue=isovalue,
-        quantity=volume.quantity,
-        unit=volume.unit,
+        quantity=quantity,
+        unit=unit,
     )
 
 
@@ -213,12 +281,12 @@ def enclosing_isovalue(volume: Volume, share: float = 0.9) -> float:
 
 def _one_phase(
     values: NDArray[np.float32], isovalue: float, axes: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]] | None:
-    """Surface around where `values > isovalue`: vertices less the origin, faces, normals; None if there is none."""
+) -> tuple[NDArray[np.float32], NDArray[np.integer], NDArray[np.float64]] | None:
+    """Surface around where `values > isovalue`: vertices in index coordinates, faces, normals; None if none."""
     measure = importlib.import_module("skimage.measure")  # imported here because it takes half a second
     crossed = _crossed_cells(values > isovalue)
     box = [_extent(np.asarray(crossed.any(axis=tuple(a for a in range(3) if a != axis)))) for axis in range(3)]
-    if any(stop == start for start, stop in box):  # the isovalue lies between the extremum and its float32 rounding
+    if any(stop == start for start, stop in box):
         return None
     inside = tuple(slice(start, stop + 1) for start, stop in box)
     mask = np.zeros(tuple(stop - start + 1 for start, stop in box), bool)
@@ -228,7 +296,8 @@ def _one_phase(
     except (RuntimeError, ValueError):  # values that equal the isovalue, and no surface between them
         return None
     indices += np.array([start for start, _ in box], np.float32)
-    indices, faces = _merge_at_lattice_points(indices, faces)
+    kept, faces = _merge_at_lattice_points(indices, faces)
+    indices = indices[kept]
     if len(faces) == 0:
         return None
     # For a right-handed frame scikit-image winds clockwise as seen from outside.
@@ -236,7 +305,7 @@ def _one_phase(
         faces = faces[:, ::-1]
     normals = -_index_gradient(values, indices) @ np.linalg.inv(axes).T
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    return indices.astype(np.float64) @ axes, faces, normals
+    return indices, faces, normals
 
 
 def _crossed_cells(above: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -256,15 +325,19 @@ def _extent(present: NDArray[np.bool_]) -> tuple[int, int]:
 
 
 def _merge_at_lattice_points(
-    indices: NDArray[np.float32], faces: NDArray[np.int64]
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    indices: NDArray[np.float32], faces: NDArray[np.integer]
+) -> tuple[NDArray[np.bool_], NDArray[np.integer]]:
     """Merge the vertices that fall on one lattice point, and drop the faces that this makes degenerate.
+
+    Returns which vertices remain, and the faces in terms of them.
 
     A lattice point with exactly the isovalue gets a vertex from each of its edges. scikit-image's own
     `allow_degenerate=False` drops the degenerate faces without merging, which leaves holes in the mesh.
     """
     (on_lattice,) = np.nonzero((indices == np.rint(indices)).all(axis=1))
     _, first, group = np.unique(indices[on_lattice], axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(on_lattice):
+        return np.ones(len(indices), bool), faces
     representative = np.arange(len(indices))
     representative[on_lattice] = on_lattice[first][group.reshape(-1)]
     faces = representative[faces]
@@ -272,7 +345,7 @@ def _merge_at_lattice_points(
     faces = faces[(a != b) & (b != c) & (c != a)]
     used = np.zeros(len(indices), dtype=bool)
     used[faces] = True
-    return indices[used], (np.cumsum(used) - 1)[faces]
+    return used, (np.cumsum(used) - 1)[faces]
 
 
 def _index_gradient(values: NDArray[np.float32], indices: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -283,7 +356,7 @@ def _index_gradient(values: NDArray[np.float32], indices: NDArray[np.float32]) -
     """
     low = np.floor(indices).astype(np.intp)
     high = np.ceil(indices).astype(np.intp)
-    weight = (indices - low).max(axis=1).astype(np.float64)  # a vertex is off the lattice along one axis at most
+    weight = (indices - low).max(axis=1).astype(np.float64)  # most are off the lattice along one axis
     flat = np.ascontiguousarray(values).reshape(-1)
     strides = (values.shape[1] * values.shape[2], values.shape[2], 1)
     gradient = np.empty(indices.shape)
@@ -298,19 +371,49 @@ def _index_gradient(values: NDArray[np.float32], indices: NDArray[np.float32]) -
     return gradient
 
 
-def _positive_number(isovalue: float, volume: Volume) -> float:
-    """The isovalue as a float, if it can be one."""
+def positive_isovalue(isovalue: float, name: str, volume: Volume | None = None) -> float:
+    """The isovalue as a float; with a volume, an error also says which values there are.
+
+    Raises
+    ------
+    IsovalueError
+        When it is not a positive number.
+    """
     try:
         number = float(isovalue)
     except (TypeError, ValueError):
         number = float("nan")
     if not (np.isfinite(number) and number > 0):
-        smallest, largest = _range_of_magnitude(volume)
+        known = ""
+        if volume is not None:
+            smallest, largest = _range_of_magnitude(volume)
+            known = f"; |value| goes from {smallest:.3g} to {largest:.3g}{_unit(volume.unit)} on this lattice"
         raise IsovalueError(
-            f"isovalue of {_name(volume)}: expected a positive number (both signs of the field are drawn), got "
-            f"{isovalue!r}; |value| goes from {smallest:.3g} to {largest:.3g}{_unit(volume)} on this lattice"
+            f"isovalue of {name}: expected a positive number (both signs of the field are drawn), got {isovalue!r}"
+            + known
         )
     return number
+
+
+def _level(isovalue: float) -> float:
+    """The isovalue, rounded to float32, so that all comparisons with values in float32 agree."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(isovalue))
+
+
+def _check_shape(lattice: Lattice, name: str) -> None:
+    if min(lattice.shape) < 2:
+        raise LatticeError(
+            f"isosurface of {name}: expected 2 or more points along each axis, got a lattice of shape "
+            f"{lattice.shape}; sample the field on a lattice with a volume"
+        )
+
+
+def _nothing(isovalue: float, name: str, unit: str, smallest: float, largest: float) -> IsovalueError:
+    return IsovalueError(
+        f"isovalue {isovalue:g} of {name}: nothing has this value on the lattice, where |value| goes from "
+        f"{smallest:.3g} to {largest:.3g}{_unit(unit)}; choose an isovalue between the two"
+    )
 
 
 def _range(volume: Volume) -> tuple[float, float]:
@@ -333,5 +436,5 @@ def _name(volume: Volume) -> str:
     return volume.quantity or "this volume"
 
 
-def _unit(volume: Volume) -> str:
-    return f" {volume.unit}" if volume.unit else ""
+def _unit(unit: str) -> str:
+    return f" {unit}" if unit else ""

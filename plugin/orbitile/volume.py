@@ -12,6 +12,26 @@ from .lattice import Lattice
 
 
 @dataclass(frozen=True, eq=False)
+class VolumeHeader:
+    """All of a volume but its values: what a file says before they follow, slab by slab.
+
+    Attributes
+    ----------
+    lattice : Lattice
+        Where the values are taken.
+    dtype : dtype
+        Of the values: float32 or float64.
+    quantity, unit : str
+        As of a `Volume`.
+    """
+
+    lattice: Lattice
+    dtype: np.dtype[np.floating]
+    quantity: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True, eq=False)
 class Volume:
     """Values of a scalar field on a lattice.
 
@@ -35,6 +55,11 @@ class Volume:
     def __post_init__(self) -> None:
         if self.values.shape != self.lattice.shape:
             raise LatticeError(f"values of a volume: expected shape {self.lattice.shape}, got {self.values.shape}")
+
+    @property
+    def header(self) -> VolumeHeader:
+        """All but the values."""
+        return VolumeHeader(self.lattice, self.values.dtype, self.quantity, self.unit)
 
     def every(self, step: int) -> Volume:
         """Every `step`-th point along each axis, from the first on; the values are not copied."""

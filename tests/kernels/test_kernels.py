@@ -94,7 +94,7 @@ def test_values_do_not_depend_on_slabs(device, kernel, monkeypatch):
     wavefunction = random_wavefunction(4)
     lattice = ob.Lattice([-6.0, -5.5, -6.0], np.eye(3) * 0.5, (25, 22, 21))
     at_once = computed(wavefunction, "homo", lattice, kernel, device)
-    monkeypatch.setattr("orbitile.evaluation.SLAB_POINTS", 1)
+    monkeypatch.setattr("orbitile.slabs.SLAB_POINTS", 1)
     assert np.array_equal(at_once, computed(wavefunction, "homo", lattice, kernel, device))
 
 
@@ -252,7 +252,7 @@ def test_radial_tables_keep_the_bound_that_they_were_made_for(precision, momentu
 
 
 def test_auto_goes_by_the_record(device):
-    for place in ("orthogonal lattice", "skewed lattice", "points"):
+    for place in ("orthogonal lattice", "upright lattice", "skewed lattice", "points"):
         times = record()[place].get(device, record()[place]["cpu"])["single"]["seconds"]
         chosen = recorded_choice(place, device, "single")
         assert times[chosen] == min(times.values())
@@ -287,7 +287,7 @@ def test_other_fields_have_no_choice_of_kernels(benzene, field):
 def test_kernels_refuse_what_they_cannot_do(benzene, monkeypatch):
     orthogonal, skewed = ob.Lattice.around(benzene, 1.0, 1.0), LATTICES["skewed"]
     for lattice, kernel, options, message in (
-        (skewed, "separable", {}, "axes at right angles"),
+        (skewed, "separable", {}, "an axis at right angles"),
         (orthogonal, "shared-memory", {}, "expected a GPU"),
         (orthogonal, "fast-gaussian", {"precision": "double"}, "approximates Gaussians"),
         (orthogonal, "smooth-cutoff", {"precision": "double"}, "approximates Gaussians"),
@@ -300,6 +300,20 @@ def test_kernels_refuse_what_they_cannot_do(benzene, monkeypatch):
     large = random_wavefunction(3, momenta=tuple(range(6)), n_primitives=12)
     with pytest.raises(ob.OrbitileError, match=r"at most, got \d+, which would take minutes"):
         ob.compute(large, "mo:1", orthogonal, device="cpu", kernel="molecule-specific")
+
+
+def test_several_devices_at_once_have_no_choice_of_kernels(benzene):
+    lattice = ob.Lattice.around(benzene, 1.0, 1.0)
+    with pytest.raises(ob.OrbitileError, match="several devices at once compute with auto only"):
+        ob.compute(benzene, "homo", lattice, device="cpu,cpu", kernel="direct")
+
+
+def test_orbitals_by_another_kernel_are_not_computed_together(benzene):
+    """`compute_many` shares the tables of the separable kernel, and only its."""
+    lattice = ob.Lattice.around(benzene, 1.0, 1.0)
+    fields = [resolve(benzene, name).with_kernel("direct") for name in ("homo", "lumo")]
+    for field, volume in zip(fields, ob.compute_many(benzene, fields, lattice, device="cpu"), strict=True):
+        assert np.array_equal(volume.values, ob.compute(benzene, field, lattice, device="cpu").values)
 
 
 def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, monkeypatch):
@@ -323,7 +337,7 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
 
 def test_a_kernel_that_cannot_be_compiled_is_told_of_and_done_without(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("sys.executable", shutil.which("false"))
+    monkeypatch.setattr("orbitile.kernels.molecule_specific.interpreter", lambda: shutil.which("false"))
     wavefunction, lattice = random_wavefunction(32, momenta=(0, 1), n_atoms=1), LATTICES["orthogonal"]
     expected = orbital(wavefunction, 0, lattice.points())
     ob.compute(wavefunction, "mo:1", lattice, device="cpu", kernel="molecule-specific")

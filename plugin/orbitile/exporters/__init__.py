@@ -1,8 +1,9 @@
 """Files out: one module a format, found by name.
 
 A module states `DESCRIPTION`, `PATTERNS` (file names) and `KIND` ("volume" or "mesh"), and offers
-`write(what, path, wavefunction)`, which writes a `Volume` or a `Surface` to a path. A new module is all that a new
-format needs.
+`write(what, path, wavefunction)`, which writes a `Volume` or a `Surface` to a path. For volumes there are also
+`write_slabs(header, slabs, path, wavefunction)`, which takes values slab by slab along the first axis, and
+`largest_size(header)`, the room that they need on the disk. A new module is all that a new format needs.
 """
 
 from __future__ import annotations

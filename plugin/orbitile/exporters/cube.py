@@ -9,13 +9,14 @@ first values as identifiers of data sets; qc-iodata, ASE, cclib, VMD and PyMOL a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..files import write_numbers
-from ..volume import Volume
+from ..volume import Volume, VolumeHeader
 from ..wavefunction import Wavefunction
 
 DESCRIPTION = "Gaussian cube file"
@@ -38,7 +39,14 @@ def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) 
     wavefunction : Wavefunction, optional
         Its atoms stand in the file.
     """
-    lattice = volume.lattice
+    write_slabs(volume.header, [volume.values], path, wavefunction)
+
+
+def write_slabs(
+    header: VolumeHeader, slabs: Iterable[NDArray[np.floating]], path: Path, wavefunction: Wavefunction | None = None
+) -> None:
+    """Write a volume whose values come slab by slab along the first axis."""
+    lattice = header.lattice
     if wavefunction is None:
         middle = lattice.origin + (np.array(lattice.shape) - 1) / 2 @ lattice.axes
         atoms = np.array([[0.0, 0.0, *middle]])
@@ -46,14 +54,21 @@ def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) 
         atoms = np.column_stack(
             [wavefunction.atomic_numbers, np.asarray(wavefunction.core_charges), wavefunction.positions]
         )
-    title = " ".join(f"{volume.quantity or 'volume'}{f' [{volume.unit}]' if volume.unit else ''}".split())
+    title = " ".join(f"{header.quantity or 'volume'}{f' [{header.unit}]' if header.unit else ''}".split())
     with path.open("wb") as stream:
         lines = [title[:200], "written by Orbitile; lengths in bohr", _row(len(atoms), lattice.origin)]
         lines += [_row(n, axis) for n, axis in zip(lattice.shape, lattice.axes, strict=True)]
         lines += [_row(int(atom[0]), atom[1:]) for atom in atoms]
         stream.write(("\n".join(lines) + "\n").encode(errors="replace"))
-        values = np.where(np.abs(volume.values) < _SMALLEST, 0.0, volume.values)
-        write_numbers(stream, values.reshape(-1, lattice.shape[2]), "%13.5E", 6)
+        for slab in slabs:
+            values = np.where(np.abs(slab) < _SMALLEST, 0.0, slab)
+            write_numbers(stream, values.reshape(-1, lattice.shape[2]), "%13.5E", 6)
+
+
+def largest_size(header: VolumeHeader) -> int:
+    """Bytes that the values take in a file, at most."""
+    nx, ny, nz = header.lattice.shape
+    return nx * ny * (13 * nz + -(-nz // 6))
 
 
 def _row(first: int, numbers: NDArray[np.float64]) -> str:

@@ -5,11 +5,14 @@ Entries as listed in `orbitile.readers.npz`.
 
 from __future__ import annotations
 
+import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..volume import Volume
+from ..volume import Volume, VolumeHeader
 from ..wavefunction import Wavefunction
 
 DESCRIPTION = "Orbitile volume (NumPy archive)"
@@ -29,18 +32,40 @@ def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) 
     wavefunction : Wavefunction, optional
         Its atoms stand in the file.
     """
-    atoms = {"atomic_numbers": np.zeros(0, np.int64), "core_charges": np.zeros(0), "positions": np.zeros((0, 3))}
+    write_slabs(volume.header, [volume.values], path, wavefunction)
+
+
+def write_slabs(
+    header: VolumeHeader, slabs: Iterable[NDArray[np.floating]], path: Path, wavefunction: Wavefunction | None = None
+) -> None:
+    """Write a volume whose values come slab by slab along the first axis."""
+    entries = {
+        "origin": header.lattice.origin,
+        "axes": header.lattice.axes,
+        "quantity": np.array(header.quantity),
+        "unit": np.array(header.unit),
+        "atomic_numbers": np.zeros(0, np.int64),
+        "core_charges": np.zeros(0),
+        "positions": np.zeros((0, 3)),
+    }
     if wavefunction is not None:
-        atoms = {key: np.asarray(getattr(wavefunction, key)) for key in atoms}
-    with path.open("wb") as stream:
-        np.savez(
-            stream,
-            values=volume.values,
-            origin=volume.lattice.origin,
-            axes=volume.lattice.axes,
-            quantity=np.array(volume.quantity),
-            unit=np.array(volume.unit),
-            atomic_numbers=atoms["atomic_numbers"],
-            core_charges=atoms["core_charges"],
-            positions=atoms["positions"],
-        )
+        for name in ("atomic_numbers", "core_charges", "positions"):
+            entries[name] = np.asarray(getattr(wavefunction, name))
+    described = {
+        "descr": np.lib.format.dtype_to_descr(header.dtype),
+        "fortran_order": False,
+        "shape": header.lattice.shape,
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        with archive.open("values.npy", "w", force_zip64=True) as stream:
+            np.lib.format.write_array_header_1_0(stream, described)
+            for slab in slabs:
+                stream.write(np.ascontiguousarray(slab, header.dtype).data)
+        for name, array in entries.items():
+            with archive.open(f"{name}.npy", "w") as stream:
+                np.lib.format.write_array(stream, array, allow_pickle=False)
+
+
+def largest_size(header: VolumeHeader) -> int:
+    """Bytes that the values take in a file, at most."""
+    return header.lattice.n_points * header.dtype.itemsize

@@ -6,16 +6,22 @@ Angstrom; single spaces between words and three values a line, because VMD and P
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..files import write_numbers
 from ..units import angstrom
-from ..volume import Volume
+from ..volume import Volume, VolumeHeader
 from ..wavefunction import Wavefunction
 
 DESCRIPTION = "OpenDX file"
 PATTERNS = ("*.dx",)
 KIND = "volume"
+
+_PER_LINE = 3
 
 
 def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) -> None:
@@ -30,13 +36,20 @@ def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) 
     wavefunction : Wavefunction, optional
         Not used: the format has no room for atoms.
     """
-    lattice = volume.lattice
+    write_slabs(volume.header, [volume.values], path, wavefunction)
+
+
+def write_slabs(
+    header: VolumeHeader, slabs: Iterable[NDArray[np.floating]], path: Path, wavefunction: Wavefunction | None = None
+) -> None:
+    """Write a volume whose values come slab by slab along the first axis."""
+    lattice = header.lattice
     counts = " ".join(str(n) for n in lattice.shape)
-    name = " ".join(volume.quantity.replace('"', "'").split())[:200] or "volume"
+    name = " ".join(header.quantity.replace('"', "'").split())[:200] or "volume"
     rows = [("origin", lattice.origin), *(("delta", axis) for axis in lattice.axes)]
     head = [
         "# written by Orbitile; lengths in Angstrom",
-        f"# unit: {' '.join(volume.unit.split())[:60]}",
+        f"# unit: {' '.join(header.unit.split())[:60]}",
         f"object 1 class gridpositions counts {counts}",
         *(word + "".join(f" {number / angstrom:.9e}" for number in numbers) for word, numbers in rows),
         f"object 2 class gridconnections counts {counts}",
@@ -51,5 +64,18 @@ def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) 
     ]
     with path.open("wb") as stream:
         stream.write(("\n".join(head) + "\n").encode(errors="replace"))
-        write_numbers(stream, volume.values.reshape(1, -1), "%.6e", 3, separator=" ")
+        rest = np.empty(0, header.dtype)  # lines go on from slab to slab
+        for slab in slabs:
+            values = np.concatenate([rest, slab.reshape(-1)])
+            whole = len(values) // _PER_LINE * _PER_LINE
+            rest = values[whole:].copy()
+            if whole:
+                write_numbers(stream, values[:whole].reshape(1, -1), "%.6e", _PER_LINE, separator=" ")
+        if len(rest):
+            write_numbers(stream, rest.reshape(1, -1), "%.6e", _PER_LINE, separator=" ")
         stream.write(("\n".join(tail) + "\n").encode(errors="replace"))
+
+
+def largest_size(header: VolumeHeader) -> int:
+    """Bytes that the values take in a file, at most."""
+    return header.lattice.n_points * len("-1.234567e-300 ")

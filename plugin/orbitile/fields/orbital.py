@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 
 from ..bounds import ShellEnvelopes, enclosing_box, shell_envelopes
 from ..errors import FieldError
-from ..kernels import AUTO, PreparedOrbital, checked_name, kernel_for
+from ..expansion import GaussianExpansion
+from ..kernels import AUTO, PreparedOrbital, checked_name, class_of, kernel_for
 from ..lattice import Lattice
 from ..packing import merged_primitives, packed_shells
+from ..sampling import MANY, on_slabs
 from ..wavefunction import Orbitals, Spin, Wavefunction
 from . import PointEvaluator, SlabEvaluator
 
@@ -134,8 +137,7 @@ class Orbital:
 
     def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator:
         """Evaluator for slabs of any lattice."""
-        place = "orthogonal lattice" if lattice.is_orthogonal else "skewed lattice"
-        module = kernel_for(self.kernel, place, device, precision)
+        module = kernel_for(self.kernel, class_of(lattice), device, precision)
         evaluate: SlabEvaluator = module.on_slabs(self._prepared(precision, device), lattice, device)
         return evaluate
 
@@ -150,6 +152,72 @@ class Orbital:
             return values.astype(dtype, copy=False)
 
         return evaluate
+
+
+def together(orbitals: Sequence[Orbital], lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
+    """Evaluator for slabs of several orbitals of one wavefunction, which costs less than one after the other.
+
+    The slabs of the orbitals follow one another along the first axis of the array that it writes to. None for a lattice
+    or a wavefunction where nothing can be shared.
+    """
+    primitives = merged_primitives(orbitals[0].wavefunction)
+    working = {orbital._working_precision(precision, device) for orbital in orbitals}
+    separable = all(orbital.kernel in (AUTO, "separable") for orbital in orbitals)
+    if len(primitives.exponent) > MANY or len(working) > 1 or not lattice.is_orthogonal or not separable:
+        return None
+    expansion = GaussianExpansion(
+        primitives.centre,
+        primitives.exponent,
+        primitives.degree,
+        primitives.first_term,
+        np.stack([orbital._terms for orbital in orbitals], axis=1),
+    )
+    tolerances = np.array([orbital._tolerance(precision) for orbital in orbitals])
+    return on_slabs(expansion, lattice, tolerances, working.pop(), device)
+
+
+_RANGE = re.compile(r"(mo:?\s*\d+)\s*-\s*(\d+)(:\w+)?")
+
+
+def orbital_list(wavefunction: Wavefunction, text: str) -> list[Orbital] | None:
+    """The orbitals that a list or a range stands for: `homo,lumo`, `homo-2..lumo+2`, `mo:1-10`, `mo:1-10:beta`.
+
+    None for a text that is neither a list nor a range of orbitals.
+
+    Raises
+    ------
+    FieldError
+        When there is no such orbital, or a range runs from one spin to another.
+    """
+    found: dict[tuple[Spin, int], Orbital] = {}
+    items = [item.strip().lower() for item in text.split(",")]
+    ranges = [_ends(item) for item in items]
+    if len(items) == 1 and len(ranges[0]) == 1:
+        return None
+    for item, names in zip(items, ranges, strict=True):
+        ends = [resolve(wavefunction, name) for name in names]
+        first, last = ends[0], ends[-1]
+        if first is None or last is None or len(ends) > 2:
+            return None
+        if first.spin != last.spin:
+            raise FieldError(f"field {item!r}: a range runs over orbitals of one spin")
+        if first.index > last.index:
+            raise FieldError(f"field {item!r}: a range runs upwards; exchange its ends")
+        spin = ":beta" if first.spin == "beta" else ""
+        for index in range(first.index, last.index + 1):
+            orbital = first if index == first.index else resolve(wavefunction, f"mo:{index + 1}{spin}")
+            assert orbital is not None  # a name of this form is one of an orbital
+            found[orbital.spin, index] = orbital
+    return list(found.values())
+
+
+def _ends(item: str) -> list[str]:
+    """The names at the ends of a range, or the one name there is."""
+    match = _RANGE.fullmatch(item)
+    if match is None:
+        return [name.strip() for name in item.split("..")]
+    first, last, spin = match.groups()
+    return [first + (spin or ""), f"mo:{last}{spin or ''}"]
 
 
 def resolve(wavefunction: Wavefunction, name: str) -> Orbital | None:

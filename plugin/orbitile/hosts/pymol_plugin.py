@@ -90,6 +90,6 @@ def _open() -> None:
 
 def _python() -> str:
     """The interpreter of this process, as a user would start it."""
-    from ..session.worker import interpreter
+    from ..processes import interpreter
 
     return interpreter() if sys.executable else "python"

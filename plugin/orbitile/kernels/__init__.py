@@ -30,7 +30,9 @@ from numpy.typing import NDArray
 from ..bounds import ShellEnvelopes, shell_reach
 from ..errors import OrbitileError
 from ..expansion import GaussianExpansion
+from ..lattice import Lattice
 from ..packing import MergedPrimitives, PackedShells
+from ..sampling import upright
 
 AUTO = "auto"
 """The name that stands for the kernel that measurements speak for."""
@@ -109,6 +111,16 @@ def checked_name(name: str) -> str:
     return name
 
 
+def class_of(lattice: Lattice) -> str:
+    """What kind of problem a lattice is: `orthogonal lattice`, `upright lattice` or `skewed lattice`.
+
+    An upright one has an axis at right angles to the other two: hexagonal and monoclinic cells.
+    """
+    if lattice.is_orthogonal:
+        return "orthogonal lattice"
+    return "upright lattice" if upright(lattice) else "skewed lattice"
+
+
 def kernel_for(name: str, place: str, device: str, precision: str) -> ModuleType:
     """The kernel for a name, `auto` included.
 
@@ -117,7 +129,7 @@ def kernel_for(name: str, place: str, device: str, precision: str) -> ModuleType
     name
         From `checked_name`.
     place
-        `orthogonal lattice`, `skewed lattice` or `points`.
+        From `class_of`, or `points`.
     device
         The device of the current session.
     precision

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import OrbitileError
 from ..lattice import Lattice
+from ..processes import environment, interpreter
 from . import Points, PreparedOrbital, Slabs, direct
 from ._direct import SlowSlabs, shells_of
 
@@ -34,7 +35,7 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
             f"kernel molecule-specific: expected distinct basis sets of {LARGEST} exponents, primitives and "
             f"coefficients at most, got {size}, which would take minutes to compile; use direct or auto"
         )
-    kernel = kernel_when_ready(shells, orbital.precision, device, orbital.result)
+    kernel = kernel_when_ready(shells, orbital.precision, device, orbital.result, interpreter(), environment())
     if kernel is None:
         return direct.on_slabs(orbital, lattice, device)
 

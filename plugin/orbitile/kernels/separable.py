@@ -1,4 +1,4 @@
-"""The screened product of one-dimensional tables, for orthogonal lattices: `taichi_kernels.orbital_lattice`."""
+"""The screened product of tables, for lattices with an axis at right angles: `taichi_kernels.orbital_lattice`."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from ..lattice import Lattice
 from ..sampling import on_slabs as expansion_on_slabs
 from . import Points, PreparedOrbital, Slabs
 
-SUMMARY = "screened product of one-dimensional tables; orthogonal lattices only"
+SUMMARY = "screened product of one-dimensional tables; lattices with an axis at right angles to the others"
 EXACT = True
 
 
 def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
-    """Evaluator for slabs of a lattice with orthogonal axes in any orientation.
+    """Evaluator for slabs of a lattice with an axis at right angles to the other two.
 
     Raises
     ------
     LatticeError
-        When the axes are not at right angles: a Gaussian does not separate then.
+        When there is no such axis: a Gaussian does not separate then.
     """
     evaluate = expansion_on_slabs(orbital.expansion, lattice, orbital.tolerance, orbital.precision, device)
     if evaluate is None:
         raise LatticeError(
-            "kernel separable: expected a lattice with axes at right angles, got a skewed one; use direct or auto"
+            "kernel separable: expected a lattice with an axis at right angles to the other two, got a skewed one; "
+            "use direct or auto"
         )
     return evaluate
 

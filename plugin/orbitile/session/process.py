@@ -12,14 +12,20 @@ import sys
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..colouring import coloured
 from ..errors import Cancelled, OrbitileError
-from ..evaluation import compute, default_isovalue, enclosing_lattice
+from ..evaluation import compute, default_isovalue, enclosing_lattice, extract_surface
+from ..lattice import Lattice
 from ..readers import load
+from ..surface import Surface, isosurface
+from ..volume import Volume
 from ..wavefunction import Wavefunction
 from .request import Request, Sample, put_sample, shared_lattice, surface_within
 
@@ -48,8 +54,14 @@ class WavefunctionCache:
         return self._held[key]
 
 
-def sample(request: Request, cache: WavefunctionCache, progress: Any = None, cancelled: Any = None) -> Sample:
-    """Answer a request in this process.
+def sample(
+    request: Request,
+    cache: WavefunctionCache,
+    progress: Any = None,
+    cancelled: Any = None,
+    extract: Callable[[Volume, float], Surface] = isosurface,
+) -> Sample:
+    """Answer a request in this process; `extract` makes the surface.
 
     Raises
     ------
@@ -76,7 +88,7 @@ def sample(request: Request, cache: WavefunctionCache, progress: Any = None, can
     )
     if cancelled is not None and cancelled():
         raise Cancelled("cancelled")
-    surface, step = surface_within(volume, isovalue, request.most_faces)
+    surface, step = surface_within(volume, isovalue, request.most_faces, extract)
     if request.color_by:
         surface = coloured(
             surface,
@@ -98,6 +110,7 @@ def serve(connection: Connection, folder: str) -> None:
     listener = threading.Thread(target=_listen, args=(connection, waiting, withdrawn), daemon=True)
     listener.start()
     cache = WavefunctionCache()
+    extract: Callable[[Volume, float], Surface] = isosurface
     while (item := waiting.get()) is not None:
         number, message = item
         try:
@@ -108,6 +121,7 @@ def serve(connection: Connection, folder: str) -> None:
                 cache,
                 lambda share, number=number: connection.send(("progress", number, share)),
                 lambda number=number: number in withdrawn,
+                extract,
             )
             answer: tuple[str, int, Any] = ("done", number, put_sample(done, folder, number))
         except Cancelled:
@@ -120,6 +134,26 @@ def serve(connection: Connection, folder: str) -> None:
             answer = ("refused", number, f"defect in the worker: {type(error).__name__}: {error}")
         withdrawn.discard(number)
         connection.send(answer)
+        if answer[0] == "done" and extract is isosurface:
+            extract = _load_kernel()  # the first answer did not have to wait for it
+
+
+def _by_kernel(volume: Volume, isovalue: float) -> Surface:
+    """What is faster than `isosurface` once its kernel has been loaded, which takes longer than a surface."""
+    from taichi_kernels import runtime
+
+    return extract_surface(volume, isovalue, device=runtime.running())
+
+
+def _load_kernel() -> Callable[[Volume, float], Surface]:
+    """Load the kernel by a cell of its own; returns what extracts surfaces from now on."""
+    corner = np.zeros((2, 2, 2), np.float32)
+    corner[0, 0, 0] = 1
+    try:
+        _by_kernel(Volume(corner, Lattice(np.zeros(3), np.eye(3), corner.shape)), 0.5)
+    except OrbitileError:  # the device has no room, or has gone
+        return isosurface
+    return _by_kernel
 
 
 def _listen(connection: Connection, waiting: Any, withdrawn: set[int]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +130,15 @@ class Sample:
         return sum(a.nbytes for a in (self.volume.values, s.vertices, s.faces, s.normals, s.phases, *colours))
 
 
-def surface_within(volume: Volume, isovalue: float, most_faces: int | None) -> tuple[Surface, int]:
+def surface_within(
+    volume: Volume,
+    isovalue: float,
+    most_faces: int | None,
+    extract: Callable[[Volume, float], Surface] = isosurface,
+) -> tuple[Surface, int]:
     """Isosurface of about `most_faces` triangles at most, see `Request`, and every how manieth point it is from.
+
+    `extract` makes it: `isosurface`, or `orbitile.extract_surface` where many are to be made.
 
     Raises
     ------
@@ -138,16 +146,16 @@ def surface_within(volume: Volume, isovalue: float, most_faces: int | None) -> t
         As `orbitile.surface.isosurface` does.
     """
     if most_faces is None or volume.values.size < _FEW_POINTS:
-        return isosurface(volume, isovalue), 1
+        return extract(volume, isovalue), 1
     step = 2
     while True:
         try:
-            surface = isosurface(volume.every(step), isovalue)
+            surface = extract(volume.every(step), isovalue)
         except OrbitileError:  # so small a surface that it lies between these points
-            return isosurface(volume, isovalue), 1
+            return extract(volume, isovalue), 1
         whole = len(surface.faces) * step**2  # the number of triangles goes with the square of the resolution
         if whole <= most_faces:
-            return isosurface(volume, isovalue), 1
+            return extract(volume, isovalue), 1
         if len(surface.faces) <= most_faces:
             return surface, step
         step = max(step + 1, math.ceil(math.sqrt(whole / most_faces)))

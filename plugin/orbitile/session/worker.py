@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Cancelled, OrbitileError
+from ..processes import environment, interpreter
 from .request import Request, Sample, take_sample
 
 _PATIENCE = 60.0
@@ -119,7 +120,7 @@ class Worker:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
-                    env=_environment(),
+                    env=environment(),
                 )
             except OSError as error:
                 raise WorkerError(f"the worker cannot be started with {self.python} ({error.strerror})") from error
@@ -186,28 +187,6 @@ class Worker:
 
 
 _FAMILY = "AF_PIPE" if sys.platform == "win32" else "AF_UNIX"
-
-
-def interpreter() -> str:
-    """The Python of this process, also where a host embeds it and `sys.executable` is the host."""
-    if Path(sys.executable or "").name.lower().startswith("python"):
-        return sys.executable
-    for name in ("python3", "python", "python.exe"):
-        candidate = Path(sys.prefix) / ("" if name.endswith(".exe") else "bin") / name
-        if candidate.exists():
-            return str(candidate)
-    return sys.executable or "python3"
-
-
-def _environment() -> dict[str, str]:
-    """Our own packages come first on the path of the worker, wherever they were imported from."""
-    roots = [
-        str(root)
-        for root in Path(__file__).parents[2:4]
-        if (root / "orbitile").exists() or (root / "taichi_kernels").exists()
-    ]
-    path = os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {**os.environ, "PYTHONPATH": path}
 
 
 def _shared_memory() -> str | None:

@@ -37,7 +37,7 @@ def open_panel(cmd: Any = None) -> Any:
         raise OrbitileError("the window needs PyMOL's own window; without one, use the commands: help orb_mo")
     state = _state_of(cmd)
     if state.panel is None:
-        state.panel = Panel(cmd, window)
+        state.panel = Panel(state, window)
     state.panel.show()
     state.panel.raise_()
     return state.panel

@@ -10,16 +10,19 @@ from numpy.typing import NDArray
 
 from ...colouring import SCALE, colours_of
 from ...elements import SYMBOLS
+from ...errors import OrbitileError
 from ...surface import Colouring, Surface, lobe
 from ...units import angstrom
 from ...volume import Volume
 from ...wavefunction import Wavefunction
-
-Colour = tuple[float, float, float]
+from ..protocol import Colour
 
 _MARK = "orbitile:"
 """Begins the title of an object that was loaded from a wavefunction; the rest is the path of its file. A title stays
 with an object when it is renamed, and in a saved session."""
+
+_SETTINGS = "orbitile"
+"""Name under which PyMOL keeps what the user has set."""
 
 _PIECE = 5000
 """Triangles or vertices handled at once."""
@@ -27,47 +30,113 @@ _PIECE = 5000
 _BEGIN, _END, _VERTEX, _NORMAL, _COLOR, _TRIANGLES = 2.0, 3.0, 4.0, 5.0, 6.0, 4.0  # of pymol.cgo
 
 
-def add_molecule(cmd: Any, name: str, wavefunction: Wavefunction) -> None:
-    """Load the atoms of a wavefunction as an object that remembers the file they came from.
+class PyMOLHost:
+    """One PyMOL as a host; see `orbitile.hosts.protocol.Host`.
 
-    The geometries of an optimisation become states; the one that the orbitals belong to is shown.
+    Parameters
+    ----------
+    cmd
+        Of the PyMOL.
     """
-    real = wavefunction.atomic_numbers > 0
-    symbols = [SYMBOLS[n] for n in wavefunction.atomic_numbers[real]]
-    title = wavefunction.title.replace("\n", " ")
-    lines: list[str] = []
-    for positions in wavefunction.geometries[:, real] / angstrom:
-        lines += [str(len(symbols)), title]
-        lines += [f"{s} {x:.8f} {y:.8f} {z:.8f}" for s, (x, y, z) in zip(symbols, positions, strict=True)]
-    cmd.load_raw("\n".join(lines) + "\n", "xyz", name, 1, zoom=0)
-    if len(wavefunction.geometries) > 1:
-        cmd.set("state", wavefunction.geometry + 1)
-        cmd.set("state", wavefunction.geometry + 1, name)
-        cmd.rebond(name, wavefunction.geometry + 1)
-    for state in {1, wavefunction.geometry + 1}:
-        cmd.set_title(name, state, _MARK + wavefunction.source)
-    cmd.show_as("sticks spheres", name)
-    for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
-        cmd.set(setting, value, name)
 
+    def __init__(self, cmd: Any) -> None:
+        self.cmd = cmd
 
-def source_of(cmd: Any, name: str) -> str | None:
-    """File of the wavefunction that an object was loaded from, or None."""
-    title = str(cmd.get_title(name, 1) or "")
-    return title[len(_MARK) :] if title.startswith(_MARK) else None
+    def legal_name(self, name: str) -> str:  # noqa: D102 - the protocol says it, here and below
+        legal: str = self.cmd.get_legal_name(name)
+        return legal
 
+    def add_molecule(self, name: str, wavefunction: Wavefunction) -> None:  # noqa: D102
+        cmd = self.cmd
+        real = wavefunction.atomic_numbers > 0
+        symbols = [SYMBOLS[n] for n in wavefunction.atomic_numbers[real]]
+        title = wavefunction.title.replace("\n", " ")
+        lines: list[str] = []
+        for positions in wavefunction.geometries[:, real] / angstrom:
+            lines += [str(len(symbols)), title]
+            lines += [f"{s} {x:.8f} {y:.8f} {z:.8f}" for s, (x, y, z) in zip(symbols, positions, strict=True)]
+        cmd.load_raw("\n".join(lines) + "\n", "xyz", name, 1, zoom=0)
+        if len(wavefunction.geometries) > 1:
+            cmd.set("state", wavefunction.geometry + 1)
+            cmd.set("state", wavefunction.geometry + 1, name)
+            cmd.rebond(name, wavefunction.geometry + 1)
+        for state in {1, wavefunction.geometry + 1}:
+            cmd.set_title(name, state, _MARK + wavefunction.source)
+        cmd.show_as("sticks spheres", name)
+        for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
+            cmd.set(setting, value, name)
 
-def state_of_orbitals(cmd: Any, name: str) -> int:
-    """State whose geometry the orbitals of an object belong to."""
-    if name not in cmd.get_names("objects"):  # it was deleted or renamed, its surfaces were not
-        return 1
-    states = range(cmd.count_states(name), 0, -1)
-    return next((state for state in states if str(cmd.get_title(name, state) or "").startswith(_MARK)), 1)
+    def molecules(self) -> dict[str, str]:  # noqa: D102
+        titles = {name: self._title(name, 1) for name in self.cmd.get_names_of_type("object:molecule")}
+        return {name: title[len(_MARK) :] for name, title in titles.items() if title.startswith(_MARK)}
 
+    def objects(self) -> set[str]:  # noqa: D102
+        return set(self.cmd.get_names("objects"))
 
-def molecules(cmd: Any) -> list[str]:
-    """Names of the objects that have a wavefunction."""
-    return [name for name in cmd.get_names_of_type("object:molecule") if source_of(cmd, name) is not None]
+    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:  # noqa: D102
+        return drawing(surface, colours)
+
+    def put_surface(  # noqa: D102
+        self, name: str, molecule: str, drawing: list[float], transparency: float, colouring: Colouring | None
+    ) -> None:
+        self.cmd.delete(name)
+        self.cmd.load_cgo(drawing, name, self._state_of_orbitals(molecule), zoom=0)
+        self.set_transparency(name, transparency)
+        self._group(molecule, name)
+        scale = f"{name}_scale"
+        self.cmd.delete(scale)
+        if colouring is not None:  # a ramp, which PyMOL can colour by too
+            values = np.linspace(colouring.low, colouring.high, len(SCALE)).tolist()
+            self.cmd.ramp_new(scale, "none", values, [list(colour) for colour in SCALE])
+            self._group(molecule, scale)
+
+    def set_transparency(self, name: str, transparency: float) -> None:  # noqa: D102
+        self.cmd.set("cgo_transparency", transparency, name)
+
+    def put_volume(self, name: str, molecule: str, volume: Volume) -> None:  # noqa: D102
+        put_map(self.cmd, f"{name}_map", volume)
+        self._group(molecule, f"{name} {name}_map")
+
+    def remove(self, name: str) -> None:  # noqa: D102
+        for one in {name, f"{name}_map", f"{name}_scale"} & self.objects():
+            self.cmd.delete(one)
+
+    def colour(self, name: str) -> Colour:  # noqa: D102
+        index = self.cmd.get_color_index(name)
+        if index < 0 and not name.startswith("0x"):
+            raise OrbitileError(f"colour: PyMOL knows none called {name!r}")
+        red, green, blue = self.cmd.get_color_tuple(index)
+        return red, green, blue
+
+    def progress(self, share: float) -> None:  # noqa: D102
+        pass  # PyMOL's prompt waits for the command; the window has a bar of its own
+
+    def say(self, text: str) -> None:  # noqa: D102
+        print(f" Orbitile: {text}")
+
+    def settings(self) -> dict[str, Any]:  # noqa: D102
+        from pymol.plugins import pref_get
+
+        kept = pref_get(_SETTINGS, {})
+        return dict(kept) if isinstance(kept, dict) else {}
+
+    def keep_settings(self, settings: dict[str, Any]) -> None:  # noqa: D102
+        from pymol.plugins import pref_set
+
+        pref_set(_SETTINGS, dict(settings))
+
+    def _title(self, name: str, state: int) -> str:
+        return str(self.cmd.get_title(name, state) or "")
+
+    def _state_of_orbitals(self, molecule: str) -> int:
+        """State whose geometry the orbitals of a molecule belong to: the last one that is marked."""
+        if molecule not in self.objects():  # it was deleted or renamed, its surfaces were not
+            return 1
+        states = range(self.cmd.count_states(molecule), 0, -1)
+        return next((state for state in states if self._title(molecule, state).startswith(_MARK)), 1)
+
+    def _group(self, molecule: str, names: str) -> None:
+        self.cmd.group(self.legal_name(f"{molecule}_orb"), names)
 
 
 def put_map(cmd: Any, name: str, volume: Volume) -> None:
@@ -135,20 +204,6 @@ def _write_map(cmd: Any, name: str, volume: Volume) -> bool:
     except (AttributeError, ValueError, RuntimeError, TypeError):  # marked experimental: any release may change it
         return False
     return True
-
-
-def put_drawing(cmd: Any, name: str, instructions: list[float], transparency: float, state: int = 1) -> None:
-    """Make or replace a compiled graphics object; in a state other than the first it is shown in that one only."""
-    cmd.delete(name)
-    cmd.load_cgo(instructions, name, state, zoom=0)
-    cmd.set("cgo_transparency", transparency, name)
-
-
-def put_scale(cmd: Any, name: str, colouring: Colouring) -> None:
-    """Make or replace a colour ramp that explains the colours of a surface; PyMOL can colour by it too."""
-    values = np.linspace(colouring.low, colouring.high, len(SCALE)).tolist()
-    cmd.delete(name)
-    cmd.ramp_new(name, "none", values, [list(colour) for colour in SCALE])
 
 
 def drawing(surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:

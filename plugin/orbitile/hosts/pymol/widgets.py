@@ -2,69 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
-from ...information import frontier_marks
-from ...units import electronvolt
-from ...wavefunction import Spin, Wavefunction
+from ...session.orbitals import Column, Level, Levels, columns_of, passes
+from ...wavefunction import Spin
 
 Qt = QtCore.Qt
 
 _HOMO, _LUMO, _VIRTUAL = "#2166ac", "#c2661b", "#808080"
-
-
-@dataclass(frozen=True)
-class Level:
-    """One orbital as the window lists it.
-
-    Attributes
-    ----------
-    spin : str
-        Of the set it is counted in.
-    index : int
-        From 0, in the order of the file.
-    energy : float
-        In electronvolt; NaN where the file gives none.
-    occupation : float
-    symmetry : str
-        Empty where the file gives none.
-    mark : str
-        HOMO, LUMO or empty.
-    """
-
-    spin: Spin
-    index: int
-    energy: float
-    occupation: float
-    symmetry: str
-    mark: str
-
-
-def levels_of(wavefunction: Wavefunction) -> list[list[Level]]:
-    """The orbitals of a wavefunction: one list, or one of each spin."""
-    spins: list[Spin] = ["alpha"] if wavefunction.beta is None else ["alpha", "beta"]
-    listed = []
-    for spin in spins:
-        orbitals, marks = wavefunction.orbitals(spin), frontier_marks(wavefunction, spin)
-        irreps = orbitals.irreps or [""] * len(orbitals)
-        listed.append(
-            [
-                Level(
-                    spin,
-                    index,
-                    float(orbitals.energies[index] / electronvolt),
-                    float(orbitals.occupations[index]),
-                    irreps[index] or "",
-                    marks.get(index, ""),
-                )
-                for index in range(len(orbitals))
-            ]
-        )
-    return listed
 
 
 class OrbitalModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has no types here
@@ -72,20 +20,14 @@ class OrbitalModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has 
 
     def __init__(self, parent: Any = None) -> None:
         super().__init__(parent)
-        self.levels: list[list[Level]] = [[]]
-        self._columns: list[tuple[str, int, str]] = []
+        self.levels: Levels = [[]]
+        self._columns: list[Column] = []
 
-    def fill(self, levels: list[list[Level]]) -> None:
+    def fill(self, levels: Levels) -> None:
         """Show other orbitals."""
         self.beginResetModel()
         self.levels = levels
-        with_symmetry = any(level.symmetry for those in levels for level in those)
-        self._columns = [("#", 0, "number")]
-        for spin in range(len(levels)):
-            sign = ("α ", "β ")[spin] if len(levels) > 1 else ""
-            self._columns += [(f"{sign}E / eV", spin, "energy"), (f"{sign}occ.", spin, "occupation")]
-            self._columns += [(f"{sign}sym.", spin, "symmetry")] if with_symmetry else []
-            self._columns += [("", spin, "mark")]
+        self._columns = columns_of(levels)
         self.endResetModel()
 
     def rowCount(self, parent: Any = None) -> int:  # noqa: D102 - Qt's name
@@ -96,30 +38,26 @@ class OrbitalModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has 
 
     def headerData(self, section: int, orientation: Any, role: Any = Qt.DisplayRole) -> Any:  # noqa: D102
         if role == Qt.DisplayRole and orientation == Qt.Horizontal:
-            return self._columns[section][0]
+            return self._columns[section].title
         return None
 
     def level_at(self, row: int, column: int) -> Level | None:
         """The orbital in a cell."""
-        those = self.levels[self._columns[column][1]]
+        those = self.levels[self._columns[column].spin]
         return those[row] if row < len(those) else None
 
     def column_of(self, spin: Spin) -> int:
         """First column of a spin."""
         number = 1 if spin == "beta" and len(self.levels) > 1 else 0
-        return next(at for at, (_, of, what) in enumerate(self._columns) if of == number and what == "energy")
+        return next(at for at, one in enumerate(self._columns) if one.spin == number and one.what == "energy")
 
     def data(self, index: Any, role: Any = Qt.DisplayRole) -> Any:  # noqa: D102 - Qt's name
         level = self.level_at(index.row(), index.column())
-        what = self._columns[index.column()][2]
+        what = self._columns[index.column()].what
         if level is None:
             return str(index.row() + 1) if what == "number" and role == Qt.DisplayRole else None
         if role == Qt.DisplayRole:
-            if what == "energy":
-                return f"{level.energy:.3f}" if np.isfinite(level.energy) else "-"
-            if what == "occupation":
-                return f"{level.occupation:.2f}"
-            return str(level.index + 1) if what == "number" else getattr(level, what)
+            return level.text(what)
         if role == Qt.TextAlignmentRole:
             return int((Qt.AlignLeft if what in ("symmetry", "mark") else Qt.AlignRight) | Qt.AlignVCenter)
         if role == Qt.FontRole and level.mark:
@@ -129,7 +67,7 @@ class OrbitalModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has 
         if role == Qt.ForegroundRole:
             if level.mark:
                 return QtGui.QBrush(QtGui.QColor(_HOMO if level.mark == "HOMO" else _LUMO))
-            if level.occupation < 1e-3:
+            if not level.occupied:
                 return QtGui.QBrush(QtGui.QColor(_VIRTUAL))
         if role == Qt.BackgroundRole and level.mark:
             colour = QtGui.QColor(_HOMO if level.mark == "HOMO" else _LUMO)
@@ -151,24 +89,7 @@ class OrbitalFilter(QtCore.QSortFilterProxyModel):  # type: ignore[misc]
         self.invalidateFilter()
 
     def filterAcceptsRow(self, row: int, parent: Any) -> bool:  # noqa: D102 - Qt's name
-        levels = [those[row] for those in self.sourceModel().levels if row < len(those)]
-        return all(any(_has(level, word) for level in levels) for word in self._words)
-
-
-def _has(level: Level, word: str) -> bool:
-    low, dots, high = word.partition("..")
-    if dots:
-        try:
-            return float(low or "-inf") <= level.energy <= float(high or "inf")
-        except ValueError:
-            return True  # still being typed
-    if word.isdigit():
-        return str(level.index + 1).startswith(word)
-    if word and "occupied".startswith(word) and len(word) > 1:
-        return level.occupation > 1e-3
-    if word and "virtual".startswith(word) and len(word) > 1:
-        return level.occupation <= 1e-3
-    return bool(word) and (level.mark.lower().startswith(word) or level.symmetry.lower().startswith(word))
+        return passes(row, self.sourceModel().levels, self._words)
 
 
 class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]
@@ -258,7 +179,7 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]
                     continue
                 left, right, height = self._place(level)
                 colour = QtGui.QColor(
-                    {"HOMO": _HOMO, "LUMO": _LUMO}.get(level.mark) or (text if level.occupation > 1e-3 else faint)
+                    {"HOMO": _HOMO, "LUMO": _LUMO}.get(level.mark) or (text if level.occupied else faint)
                 )
                 chosen = (level.spin, level.index) == self._chosen
                 if chosen:

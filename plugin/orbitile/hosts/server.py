@@ -1,0 +1,303 @@
+"""Orbitile as a process of its own, for viewers without Python: `orbitile serve`; docs/server.md is the reference.
+
+A line of JSON on standard input asks for a command; lines on standard output say what to show, and what became of it.
+The process ends with its standard input, and takes its folder along.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from .. import __version__
+from ..elements import SYMBOLS
+from ..errors import OrbitileError
+from ..exporters import save
+from ..session.commands import COMMANDS, orb_cancel
+from ..session.declaration import Command, brief
+from ..session.session import Session
+from ..session.shown import object_name
+from ..surface import Colouring, Surface
+from ..units import angstrom
+from ..volume import Volume
+from ..wavefunction import Wavefunction
+from .protocol import Colour
+
+_LONGEST = 1 << 20
+"""Bytes of a request, at most."""
+_PATIENCE = 5.0
+"""Seconds that a computation may take to stop when there is nobody left to tell."""
+_EVERY = 0.1
+"""Seconds between two messages about progress."""
+
+Tell = Callable[[dict[str, Any]], None]
+
+
+class ServedHost:
+    """The viewer at the other end as a host; see `orbitile.hosts.protocol.Host`.
+
+    Parameters
+    ----------
+    tell : callable
+        Sends a message.
+    folder : Path
+        For the files that messages name.
+
+    Attributes
+    ----------
+    there : set of str
+        Names of the objects that the viewer has, as its last request said.
+    """
+
+    def __init__(self, tell: Tell, folder: Path) -> None:
+        self.there: set[str] = set()
+        self._tell, self._folder = tell, folder
+        self._sources: dict[str, str] = {}
+        self._number = 0
+        self._told = 0.0
+
+    def legal_name(self, name: str) -> str:  # noqa: D102 - the protocol says it, here and below
+        return name
+
+    def add_molecule(self, name: str, wavefunction: Wavefunction) -> None:  # noqa: D102
+        real = wavefunction.atomic_numbers > 0
+        symbols = [SYMBOLS[n] for n in wavefunction.atomic_numbers[real]]
+        lines: list[str] = []
+        for positions in wavefunction.geometries[:, real] / angstrom:
+            lines += [str(len(symbols)), " ".join(wavefunction.title.split())]
+            lines += [f"{s} {x:.8f} {y:.8f} {z:.8f}" for s, (x, y, z) in zip(symbols, positions, strict=True)]
+        file = self._file(name, "xyz")
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        self._sources[name] = wavefunction.source
+        self.there.add(name)
+        self._tell({"event": "molecule", "name": name, "file": str(file), "frame": wavefunction.geometry})
+
+    def molecules(self) -> dict[str, str]:  # noqa: D102
+        return {name: source for name, source in self._sources.items() if name in self.there}
+
+    def objects(self) -> set[str]:  # noqa: D102
+        return self.there
+
+    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> dict[str, Any]:  # noqa: D102
+        drawn: dict[str, Any] = {"isovalue": surface.isovalue, "colours": colours}
+        if surface.colouring is not None:  # in two colours it is the isosurface of the volume
+            file = self._file(surface.quantity, "mesh")
+            _write_mesh(surface, surface.colouring, file)
+            drawn["mesh"] = str(file)
+        return drawn
+
+    def put_surface(  # noqa: D102
+        self, name: str, molecule: str, drawing: dict[str, Any], transparency: float, colouring: Colouring | None
+    ) -> None:
+        message = {"event": "surface", "name": name, "molecule": molecule, **drawing, "transparency": transparency}
+        if colouring is not None:
+            message["scale"] = {"low": colouring.low, "high": colouring.high}
+            message["scale"] |= {"quantity": colouring.quantity, "unit": colouring.unit}
+        self.there.add(name)
+        self._tell(message)
+
+    def set_transparency(self, name: str, transparency: float) -> None:  # noqa: D102
+        self._tell({"event": "transparency", "name": name, "transparency": transparency})
+
+    def put_volume(self, name: str, molecule: str, volume: Volume) -> None:  # noqa: D102
+        file = self._file(name, "mrc")
+        save(volume, file)
+        self._tell({"event": "volume", "name": name, "molecule": molecule, "file": str(file)})
+
+    def remove(self, name: str) -> None:  # noqa: D102
+        self.there.discard(name)
+        self._tell({"event": "remove", "name": name})
+
+    def colour(self, name: str) -> Colour:  # noqa: D102
+        from PIL import ImageColor
+
+        try:
+            red, green, blue = ImageColor.getrgb(name)[:3]
+        except ValueError:
+            raise OrbitileError(f"colour: expected a name such as blue, or #rrggbb, got {brief(name)}") from None
+        return red / 255, green / 255, blue / 255
+
+    def progress(self, share: float) -> None:  # noqa: D102
+        now = time.monotonic()
+        if now - self._told > _EVERY:
+            self._told = now
+            self._tell({"event": "progress", "share": round(share, 3)})
+
+    def say(self, text: str) -> None:  # noqa: D102
+        self._tell({"event": "message", "text": text})
+
+    def settings(self) -> dict[str, Any]:  # noqa: D102
+        return {}
+
+    def keep_settings(self, settings: dict[str, Any]) -> None:  # noqa: D102
+        pass  # the viewer has a window of its own, and keeps what is set there
+
+    def _file(self, name: str, suffix: str) -> Path:
+        self._number += 1
+        return self._folder / f"{self._number}-{object_name('', name)[:60]}.{suffix}"
+
+
+def serve(input: BinaryIO, output: BinaryIO) -> None:
+    """Answer requests until the input ends.
+
+    Parameters
+    ----------
+    input, output
+        Binary streams.
+    """
+    lock = threading.Lock()
+
+    def tell(message: dict[str, Any]) -> None:
+        try:
+            with lock:
+                output.write(json.dumps(message).encode() + b"\n")
+                output.flush()
+        except (OSError, ValueError):
+            pass  # nobody listens any more: the input is about to end too
+
+    temporary = TemporaryDirectory(prefix="orbitile-")
+    with temporary as folder:
+        host = ServedHost(tell, Path(folder))
+        session = Session(host)
+        tell({"event": "ready", "version": __version__, "folder": folder, "commands": [_told(c) for c in COMMANDS]})
+        waiting: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        ended = threading.Event()
+
+        def listen() -> None:
+            _listen(input, session, tell, waiting)
+            ended.set()
+            waiting.put(None)
+            for _ in range(round(_PATIENCE / _EVERY)):  # again and again: a computation may be about to begin
+                session.cancel()
+                time.sleep(_EVERY)  # this thread ends with the process
+            temporary.cleanup()
+            os._exit(1)
+
+        threading.Thread(target=listen, daemon=True).start()
+        while (request := waiting.get()) is not None and not ended.is_set():
+            if request["objects"] is not None:
+                host.there = set(request["objects"])
+            tell(_answer(session, request))
+
+
+def _listen(
+    input: BinaryIO,
+    session: Session,
+    tell: Tell,
+    waiting: queue.SimpleQueue[dict[str, Any] | None],
+) -> None:
+    """Hand requests on; what cannot be one, and what stops the one under way, is answered here and now."""
+    while line := input.readline(_LONGEST):
+        if not line.endswith(b"\n"):
+            while line and not line.endswith(b"\n"):
+                line = input.readline(_LONGEST)
+            if line:
+                tell({"id": None, "error": f"expected a line of JSON of less than {_LONGEST} bytes"})
+            continue
+        if not line.strip():
+            continue
+        try:
+            request = _read(line)
+        except OrbitileError as error:
+            tell({"id": None, "error": str(error)})
+            continue
+        if request["command"] == orb_cancel.name:
+            tell(_answer(session, request))
+        else:
+            waiting.put(request)
+
+
+def _read(line: bytes) -> dict[str, Any]:
+    """A request, with all its parts.
+
+    Raises
+    ------
+    OrbitileError
+        When it is not one.
+    """
+    try:
+        request = json.loads(line)
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
+        raise OrbitileError(f"expected a line of JSON, got {brief(line)} ({brief(str(error))})") from None
+    if not isinstance(request, dict):
+        raise OrbitileError(f"expected an object of JSON, got {brief(request)}")
+    parts = {"id": None, "command": "", "arguments": [], "named": {}, "objects": None, **request}
+    if unknown := set(parts) - {"id", "command", "arguments", "named", "objects"}:
+        raise OrbitileError(f"expected id, command, arguments, named and objects, got {brief(sorted(unknown)[0])}")
+    if isinstance(parts["id"], dict | list | float) or len(str(brief(parts["id"]))) > 60:
+        raise OrbitileError(f"id: expected a number or a short text, got {brief(parts['id'])}")
+    if not isinstance(parts["command"], str):
+        raise OrbitileError(f"command: expected text, got {brief(parts['command'])}")
+    if not isinstance(parts["arguments"], list):
+        raise OrbitileError(f"arguments: expected a list, got {brief(parts['arguments'])}")
+    if not isinstance(parts["named"], dict):
+        raise OrbitileError(f"named: expected an object, got {brief(parts['named'])}")
+    names = parts["objects"]
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise OrbitileError(f"objects: expected a list of names, got {brief(parts['objects'])}")
+    return parts
+
+
+def _answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        answer = _command(request["command"]).run(session, request["arguments"], request["named"])
+    except OrbitileError as error:
+        return {"id": request["id"], "error": str(error)}
+    except MemoryError:
+        return {"id": request["id"], "error": "there is no memory left for this; choose a coarser quality"}
+    except Exception as error:  # whatever else goes wrong is told, and the next request is served
+        return {"id": request["id"], "error": f"defect of Orbitile: {type(error).__name__}: {brief(str(error))}"}
+    return {"id": request["id"], "value": answer.value, "text": answer.text}
+
+
+def _command(name: str) -> Command:
+    found = next((command for command in COMMANDS if command.name == name), None)
+    if found is None:
+        known = ", ".join(command.name for command in COMMANDS)
+        raise OrbitileError(f"command: expected one of {known}, got {brief(name)}")
+    return found
+
+
+def _told(command: Command) -> dict[str, Any]:
+    arguments = [
+        {"name": argument.name, "kind": argument.kind.name, "help": argument.help, "required": argument.required}
+        for argument in command.arguments
+    ]
+    return {"name": command.name, "usage": command.usage, "help": command.help, "arguments": arguments}
+
+
+def _write_mesh(surface: Surface, colouring: Colouring, file: Path) -> None:
+    """Vertices and triangles as text: numbers of both; x y z in Angstrom, normal, shade from 0 to 1; three corners."""
+    shade = np.clip((colouring.values - colouring.low) / max(colouring.high - colouring.low, 1e-30), 0, 1)
+    table = np.column_stack([surface.vertices / angstrom, surface.normals, shade])
+    with file.open("w", encoding="ascii") as text:
+        text.write(f"{len(table)} {len(surface.faces)}\n")
+        np.savetxt(text, table, "%.5g")
+        np.savetxt(text, surface.faces, "%d")
+
+
+def main() -> None:
+    """Serve on standard input and output; what libraries print goes to standard error."""
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    signal.signal(signal.SIGTERM, _interrupted)
+    with contextlib.suppress(KeyboardInterrupt):  # asked to end: `serve` cleans up
+        serve(sys.stdin.buffer, output)
+    os._exit(0)  # the thread that listens still holds standard input, and Python's own ending would wait for it
+
+
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,1 @@
+"""Orbitile in VMD: a package of Tcl, and the same commands for its Python."""

@@ -1,0 +1,104 @@
+"""Installing Orbitile into VMD: a few lines in the user's start-up file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from ..errors import OrbitileError
+from ..session.commands import COMMANDS
+
+_BEGIN = "# Orbitile: written by `orbitile install vmd`, removed by `orbitile install vmd --uninstall`"
+_END = "# end of Orbitile"
+
+
+def startup_file() -> Path:
+    """The file that VMD reads when it starts: ~/.vmdrc, on Windows vmd.rc in the home folder."""
+    return Path.home() / ("vmd.rc" if os.name == "nt" else ".vmdrc")
+
+
+def install(python: str | None = None) -> list[str]:
+    """Add the lines, in place of those of an earlier installation; returns what was done, for people.
+
+    Parameters
+    ----------
+    python
+        Interpreter to run Orbitile with; otherwise this one.
+
+    Raises
+    ------
+    OrbitileError
+        When the file cannot be read or written.
+    """
+    path = startup_file()
+    others = _without_ours(path)
+    folder = Path(__file__).parent / "vmd"
+    server = [python or sys.executable, "-m", "orbitile.cli", "serve"]
+    lines = [
+        _BEGIN,
+        f"lappend auto_path {_word(folder.as_posix())}",
+        "if {[catch {",
+        "    package require orbitile",
+        f"    orbitile::register {{{' '.join(map(_word, server))}}} {{{' '.join(one.name for one in COMMANDS)}}}",
+        '} problem]} { puts "Orbitile) $problem" }',
+        *([] if any(line.split() == ["menu", "main", "on"] for line in others) else ["menu main on"]),
+        _END,
+    ]
+    _write(path, [*others, *lines])
+    return [
+        f"wrote {path}",
+        "start VMD again: Extensions > Visualization > Orbitile, and commands that begin with orb_",
+    ]
+
+
+def uninstall() -> list[str]:
+    """Remove the lines; returns what was done, for people.
+
+    Raises
+    ------
+    OrbitileError
+        When the file cannot be read or written.
+    """
+    path = startup_file()
+    others = _without_ours(path)
+    if not path.exists() or others == path.read_text(encoding="utf-8").splitlines():
+        return [f"nothing to remove: {path} says nothing of Orbitile"]
+    _write(path, others)
+    return [f"removed Orbitile from {path}"]
+
+
+def _without_ours(path: Path) -> list[str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise OrbitileError(f"{path} cannot be read: {error}") from error
+    if _BEGIN not in lines:
+        return lines
+    if _END not in lines[lines.index(_BEGIN) :]:
+        raise OrbitileError(f"{path}: expected {_END!r} after {_BEGIN!r}; put it back, or remove the lines of Orbitile")
+    begin = lines.index(_BEGIN)
+    return lines[:begin] + lines[lines.index(_END, begin) + 1 :]
+
+
+def _write(path: Path, lines: list[str]) -> None:
+    """Replace the file at once, or remove it where nothing is left."""
+    try:
+        if not lines:
+            path.unlink()
+            return
+        target = path.resolve()  # it may be a link
+        written = target.with_name(f"{target.name}.orbitile")
+        written.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        if target.exists():
+            written.chmod(target.stat().st_mode)
+        written.replace(target)
+    except OSError as error:
+        raise OrbitileError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _word(text: str) -> str:
+    """A word of Tcl."""
+    for special in '\\{}[]$" ;':
+        text = text.replace(special, "\\" + special)
+    return text

@@ -1,0 +1,625 @@
+"""Browsing the orbitals of molecules, as a window does: what is asked for, computed ahead, and drawn when.
+
+It computes in the worker process and never waits for it. The window calls `tick` every few milliseconds, in the thread
+that the viewer belongs to; that looks at what is under way: one future for the orbital that was asked for last, one for
+a neighbour computed ahead, one for a surface that is extracted anew.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..errors import Cancelled, OrbitileError
+from ..fields import resolve
+from ..readers import load
+from ..surface import isosurface
+from ..wavefunction import Wavefunction
+from . import commands
+from .orbitals import Level, Levels, field_of, levels_of
+from .request import Request, Sample
+from .session import Session, surface_of
+from .shown import NEGATIVE, POSITIVE, Shown
+
+if TYPE_CHECKING:
+    from ..hosts.protocol import Colour
+
+TWO_COLOURS = "two colours"
+
+_QUIET = 0.25
+"""Seconds after which neighbours are computed ahead, or a surface dragged by the slider is made exact."""
+_DRAFT_FACES = 15_000
+"""Triangles, about, of the surface that is drawn while the slider moves."""
+_AHEAD_POINTS = 8_000_000
+"""Samples larger than this are not computed ahead: they would push the others out of the cache."""
+_AT_ONCE = 30_000
+"""Triangles that are made into a drawing without a thread."""
+_MOST_FACES = 90_000
+"""Triangles that a viewer can be given without its window standing still; volume and export keep all of them."""
+_VOLUME_LATER = 0.1
+"""Seconds after the surface in which a larger volume follows, so that the window is drawn in between."""
+_VOLUME_AT_ONCE = 500_000
+"""Points of a volume that is put together with its surface."""
+_RECENT = 10
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is set in the window.
+
+    Attributes
+    ----------
+    quality : str
+    isovalue : float
+    automatic : bool
+        Each orbital gets the isovalue whose surface encloses 90 % of its density, in place of `isovalue`.
+    color_by : str
+        Second field, empty for two colours.
+    colours : pair of (red, green, blue)
+        Of the positive and of the negative phase.
+    transparency : float
+    keep : bool
+        What is shown stays, and the next is shown beside it.
+    """
+
+    quality: str = "medium"
+    isovalue: float = 0.03
+    automatic: bool = True
+    color_by: str = ""
+    colours: tuple[Colour, Colour] = (POSITIVE, NEGATIVE)
+    transparency: float = 0.35
+    keep: bool = False
+
+
+class View(Protocol):
+    """The window, as the browser sees it."""
+
+    def say(self, text: str, error: bool = False) -> None:
+        """Put a message where it is seen."""
+        ...
+
+    def set_busy(self, busy: bool) -> None:
+        """Show, or no longer, that something is computed and can be cancelled."""
+        ...
+
+    def show_molecule(self) -> None:
+        """List the orbitals of `Browser.levels`: another molecule was chosen."""
+        ...
+
+    def show_choices(self) -> None:
+        """Set the controls to `Browser.choices`."""
+        ...
+
+    def show_field(self, field: str) -> None:
+        """Name the field that is asked for, unless another is being typed."""
+        ...
+
+    def opened(self) -> None:
+        """A file was opened, and its molecule chosen."""
+        ...
+
+    def neighbours(self) -> list[Level]:
+        """Orbitals next to the one that is selected, the likeliest to be asked for first; empty when none is."""
+        ...
+
+    def is_idle(self) -> bool:
+        """Whether the window can be seen, so that computing ahead is worth while."""
+        ...
+
+    def is_sliding(self) -> bool:
+        """Whether the isovalue is being dragged just now."""
+        ...
+
+    def is_typing(self) -> bool:
+        """Whether an isovalue is being typed just now."""
+        ...
+
+
+@dataclass
+class _Wanted:
+    """What was asked for last, and which surface it replaces."""
+
+    request: Request
+    molecule: str
+    base: str
+    future: Future[Sample]
+
+
+@dataclass
+class _Drawn:
+    """A surface whose drawing is made in a thread, and which surface it replaces."""
+
+    shown: Shown
+    found: Sample
+    base: str
+    name: str
+    future: Future[Any]
+
+
+class Browser:
+    """What a window shows and does, without the window.
+
+    Parameters
+    ----------
+    session : Session
+        Of the viewer.
+    view : View
+        The window.
+
+    Attributes
+    ----------
+    choices : Choices
+    molecule : str
+        The one whose orbitals are listed; empty for none.
+    wavefunction : Wavefunction or None
+        Of the molecule.
+    levels : list
+        Its orbitals.
+    share : float
+        Of the work under way that is done.
+    settings : dict
+        What is kept from one run to the next; the window may add to it.
+    """
+
+    def __init__(self, session: Session, view: View) -> None:
+        self.session, self.view = session, view
+        self.molecule = ""
+        self.wavefunction: Wavefunction | None = None
+        self.levels: Levels = [[]]
+        self.share = 0.0
+        self.settings: dict[str, Any] = {"recent": [], **session.host.settings()}
+        self.choices = _choices(self.settings)
+        self._wanted: _Wanted | None = None
+        self._ahead: tuple[Request, Future[Sample]] | None = None
+        self._reading: tuple[Path, Future[Wavefunction]] | None = None
+        self._drawn: _Drawn | None = None
+        self._volume_due: tuple[str, Sample] | None = None
+        self._followed: tuple[str, Request] | None = None
+        self._warmed = False
+        self._due: dict[str, float] = {}
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="orbitile")
+        self._threads.submit(import_module, "skimage.measure")  # which would hold the first surface up
+
+    # ---- what is under way
+
+    def tick(self) -> None:
+        """Look at what is under way, and do what is due."""
+        wanted = self._wanted
+        if wanted is not None and wanted.future.done():
+            self._wanted = None
+            self.view.set_busy(self._reading is not None)
+            self._arrived(wanted)
+        if self._ahead is not None and self._ahead[1].done():
+            future = self._ahead[1]
+            self._ahead = None
+            if not future.cancelled() and future.exception() is None:
+                self.session.samples.put_behind(future.result())
+                self._later("ahead", 0)
+        if self._reading is not None and self._reading[1].done():
+            path, reading = self._reading
+            self._reading = None
+            self.view.set_busy(self._wanted is not None)
+            self._opened(path, reading)
+        if self._drawn is not None and self._drawn.future.done():
+            drawn, self._drawn = self._drawn, None
+            self._put(drawn)
+        now = time.monotonic()
+        for what in [what for what, when in self._due.items() if when <= now]:
+            if self._due.pop(what, None) is not None:
+                getattr(self, f"_do_{what}")()
+
+    def at_rest(self) -> bool:
+        """Whether everything that was asked for is shown."""
+        pending = (self._wanted, self._reading, self._drawn, self._volume_due)
+        return all(one is None for one in pending) and not {"draft", "exact", "volume"} & set(self._due)
+
+    def close(self) -> None:
+        """End the worker process and the threads."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.session.worker.close()
+
+    def _later(self, what: str, seconds: float) -> None:
+        self._due[what] = time.monotonic() + seconds
+
+    def cancel(self) -> bool:
+        """Withdraw what is under way; says whether there was anything."""
+        busy = self._wanted is not None or self._reading is not None
+        self._withdraw()
+        self._stop_ahead()
+        if self._reading is not None:
+            self._reading[1].cancel()
+            self._reading = None
+        self.view.set_busy(False)
+        if busy:
+            self.view.say("Cancelled.")
+        return busy
+
+    def _withdraw(self) -> None:
+        if self._wanted is not None:
+            self._wanted.future.cancel()
+            self._wanted = None
+
+    def _stop_ahead(self) -> None:
+        self._due.pop("ahead", None)
+        if self._ahead is not None:
+            self._ahead[1].cancel()
+            self._ahead = None
+
+    def _progress(self, share: float) -> None:
+        self.share = share  # called from another thread
+
+    # ---- molecules
+
+    def open(self, path: str | Path) -> None:
+        """Read a file, in a thread, and show its molecule when that is done."""
+        path = Path(path).expanduser().resolve()
+        self.view.say(f"Reading {path.name} …")
+        self._reading = (path, self._threads.submit(load, path))
+        self.view.set_busy(True)
+
+    def _opened(self, path: Path, reading: Future[Wavefunction]) -> None:
+        try:
+            reading.result()
+            name = commands.orb_load.run(self.session, [str(path)]).value or ""
+        except Exception as error:
+            self.view.say(in_words(error), error=True)
+            return
+        recent = [str(path), *(one for one in self.settings["recent"] if one != str(path))]
+        self.settings["recent"] = recent[:_RECENT]
+        self.remember()
+        self.wavefunction, self.molecule = None, name
+        self.follow()
+        self.view.say(f"{name}: choose an orbital in the table; the arrow keys walk through them.")
+        self.view.opened()
+        self._later("ahead", 0)
+
+    def follow(self) -> None:
+        """Take up what has changed at the viewer's prompt: molecules come and go, surfaces change."""
+        names = list(self.session.host.molecules())
+        chosen = self.molecule if self.molecule in names else names[-1] if names else ""
+        if chosen != self.molecule or (chosen and self.wavefunction is None):
+            self.choose_molecule(chosen)
+            return
+        current = self.current()
+        if not current or self._wanted is not None:
+            return
+        shown = self.session.shown[current]
+        if self._followed != (current, shown.request):
+            self._followed = (current, shown.request)
+            self.choices = replace(self.choices, color_by=shown.request.color_by)
+            self.view.show_choices()
+        changing = self._drawn is not None or "exact" in self._due or self.view.is_sliding() or self.view.is_typing()
+        if not changing and not math.isclose(shown.isovalue, self.choices.isovalue):
+            self._set_isovalue(shown.isovalue)
+
+    def choose_molecule(self, name: str) -> None:
+        """List the orbitals of another molecule."""
+        if name == self.molecule and self.wavefunction is not None:
+            return
+        self.molecule, self.wavefunction, self.levels = name, None, [[]]
+        if name:
+            try:
+                self.wavefunction = self.session.wavefunction(name)
+                self.levels = levels_of(self.wavefunction)
+            except OrbitileError as error:
+                self.view.say(str(error), error=True)
+        self.view.show_molecule()
+
+    def current(self) -> str:
+        """Surface that the window acts on: of those of the chosen molecule the one shown last; empty for none."""
+        shown = self.session.shown
+        return next((base for base in reversed(self.session.present()) if shown[base].molecule == self.molecule), "")
+
+    # ---- asking for fields
+
+    def ask_for(self, level: Level) -> None:
+        """Show an orbital."""
+        if self.wavefunction is not None:
+            self.ask(field_of(level, self.wavefunction))
+
+    def ask_for_named(self, field: str) -> None:
+        """Show a field that the user names."""
+        if self.wavefunction is None or not field:
+            return
+        try:
+            resolve(self.wavefunction, field)
+        except OrbitileError as error:
+            self.view.say(str(error), error=True)
+        else:
+            self.ask(field)
+
+    def ask(self, field: str) -> None:
+        """Show a field: at once if it is in the cache, else when the worker has it."""
+        self._withdraw()
+        self._due.pop("draft", None)
+        self._due.pop("exact", None)
+        self._drawn = None
+        self.view.show_field(field)
+        request = self._request(field)
+        base = "" if self.choices.keep else self.current()
+        future: Future[Sample] | None = None
+        if request in self.session.samples:
+            future = _done(self.session.sampled(request))
+        elif self._ahead is not None and self._ahead[0] == request:
+            future = self._ahead[1]
+            self._ahead = None
+        self._stop_ahead()
+        if future is None:
+            self.share = 0.0
+            future = self.session.worker.submit(request, self._progress)
+            self.view.set_busy(True)
+        self._wanted = _Wanted(request, self.molecule, base, future)
+        if future.done():
+            self.tick()
+
+    def ask_again(self) -> None:
+        """Show the field that is shown as the choices are now."""
+        current = self.current()
+        if current:
+            self.ask(self.session.shown[current].request.field)
+
+    def _request(self, field: str) -> Request:
+        path = self.session.host.molecules().get(self.molecule, "")
+        return Request(
+            path,
+            field,
+            self.choices.quality,
+            None if self.choices.automatic else self.choices.isovalue,
+            device=self.session.device,
+            color_by=self.choices.color_by,
+            most_faces=_MOST_FACES,
+            box=self.session.samples.last_box(path, self.choices.quality),
+        )
+
+    def _do_ahead(self) -> None:
+        """Compute the neighbours of the orbital that is shown while nobody waits for anything."""
+        if self._wanted is not None or self._ahead is not None or self.wavefunction is None or not self.view.is_idle():
+            return
+        current, held = self.current(), self.session.samples
+        if not current:  # the first request is the slowest: the worker starts and Taichi compiles
+            marked = [level for level in self.levels[0] if level.mark]
+            first = self._request(field_of(marked[0], self.wavefunction) if marked else "mo:1")
+            if not self._warmed and first not in held:
+                self._warmed = True
+                self._ahead = (first, self.session.worker.submit(first))
+            return
+        shown = self.session.shown[current].request
+        if shown in held and self.session.sampled(shown).volume.values.size > _AHEAD_POINTS:
+            return
+        for level in self.view.neighbours():
+            request = self._request(field_of(level, self.wavefunction))
+            if request not in held:
+                self._ahead = (request, self.session.worker.submit(request))
+                return
+
+    # ---- what has come
+
+    def _arrived(self, wanted: _Wanted) -> None:
+        try:
+            found = wanted.future.result()
+        except Cancelled:
+            return
+        except Exception as error:
+            self.view.say(in_words(error), error=True)
+            return
+        self.session.samples.put(found)
+        colours, transparency = self.choices.colours, self.choices.transparency
+        shown = Shown(wanted.molecule, wanted.request, found.isovalue, colours, transparency)
+        self._draw(shown, found, wanted.base, "")
+
+    def _draw(self, shown: Shown, found: Sample, base: str, name: str) -> None:
+        """Have a surface drawn; large ones are prepared in a thread.
+
+        It takes the place of `base`, and the name `name` or one from its field.
+        """
+        host = self.session.host
+        if shown.isovalue == found.isovalue and len(found.surface.faces) <= _AT_ONCE:
+            self._put(_Drawn(shown, found, base, name, _done(host.drawing(found.surface, shown.colours))))
+        else:
+            prepare = lambda: host.drawing(surface_of(shown, found), shown.colours)  # noqa: E731 - of one line
+            self._drawn = _Drawn(shown, found, base, name, self._threads.submit(prepare))
+
+    def _put(self, drawn: _Drawn) -> None:
+        shown, found = drawn.shown, drawn.found
+        try:
+            if shown.molecule not in self.session.host.objects():
+                raise OrbitileError(f"{shown.molecule} was deleted meanwhile")
+            drawing = drawn.future.result()
+            later = found.volume.values.size > _VOLUME_AT_ONCE
+            if drawn.name:
+                self.session.show(shown, found, drawn.name, drawing, with_volume=False)
+            else:
+                base = self.session.show_instead(drawn.base, shown, found, drawing=drawing, with_volume=not later)
+                self._volume_due = (base, found) if later else None
+                self._later("volume", _VOLUME_LATER)
+        except Exception as error:
+            self.view.say(in_words(error), error=True)
+            return
+        self._set_isovalue(shown.isovalue)
+        volume = found.volume
+        if drawn.name:
+            self.view.say(f"{volume.quantity}: isovalue {shown.isovalue:.4g} {volume.unit}")
+        else:
+            took = f"{found.seconds * 1000:.0f} ms" if found.seconds < 1 else f"{found.seconds:.1f} s"
+            points = " × ".join(str(n) for n in volume.values.shape)
+            thin = "; drawn from fewer points" if found.step > 1 else ""
+            self.view.say(f"{volume.quantity}: {points} points in {took} on {found.device}{thin}")
+        self._later("ahead", _QUIET)
+
+    def _do_volume(self) -> None:
+        if self._volume_due is not None:
+            (base, found), self._volume_due = self._volume_due, None
+            if base in self.session.present():
+                self.session.host.put_volume(base, self.session.shown[base].molecule, found.volume)
+
+    # ---- choices
+
+    def set_quality(self, quality: str) -> None:
+        """Compute at another quality from now on."""
+        self.choices = replace(self.choices, quality=quality)
+
+    def compute_anew(self) -> None:
+        """Compute what is shown at the quality that was set."""
+        self.ask_again()
+        if not self.current():
+            self._warmed = False  # the first orbital of another quality takes longest
+            self._later("ahead", 0)
+
+    def choose_device(self, device: str) -> None:
+        """Compute on another device."""
+        try:
+            commands.orb_device.run(self.session, [device])
+        except Exception as error:
+            self.view.say(in_words(error), error=True)
+            self.view.show_choices()
+        else:
+            self.view.say(f"Computing on {device}.")
+            self.ask_again()
+
+    def choose_automatic(self, automatic: bool) -> None:
+        """Let each orbital have the isovalue that encloses 90 % of it, or all of them the same."""
+        self.choices = replace(self.choices, automatic=automatic)
+        self.ask_again()
+
+    def choose_second(self, name: str) -> None:
+        """Colour by a second field."""
+        self.choices = replace(self.choices, color_by="" if name == TWO_COLOURS else name)
+        self.ask_again()
+
+    def choose_keep(self, keep: bool) -> None:
+        """Leave what is shown when the next is."""
+        self.choices = replace(self.choices, keep=keep)
+
+    def choose_colours(self, positive: Colour, negative: Colour) -> None:
+        """Draw in other colours."""
+        self.choices = replace(self.choices, colours=(positive, negative))
+        self.remember()
+        held = self._held()
+        if held is not None:
+            base, shown, found = held
+            self._draw(replace(shown, colours=self.choices.colours), found, "", base)
+
+    def choose_transparency(self, transparency: float) -> None:
+        """Draw more or less transparent."""
+        self.choices = replace(self.choices, transparency=transparency)
+        current = self.current()
+        if current:
+            self.session.shown[current] = replace(self.session.shown[current], transparency=transparency)
+            self.session.host.set_transparency(current, transparency)
+
+    def slide_to(self, isovalue: float) -> None:
+        """Draw a draft at another isovalue, and a surface from all points when the slider rests."""
+        self.choices = replace(self.choices, isovalue=isovalue, automatic=False)
+        if self.current():
+            self._stop_ahead()
+            self._due.setdefault("draft", 0)  # several moves of the mouse make one surface
+            self._later("exact", _QUIET)
+
+    def choose_isovalue(self, text: str) -> None:
+        """Draw at an isovalue that was typed."""
+        shown = f"{self.choices.isovalue:.4g}"
+        if text == shown:
+            return
+        try:
+            isovalue = commands.orb_iso.arguments[0].read(text)
+        except OrbitileError as error:
+            self.view.say(str(error), error=True)
+            self.view.show_choices()
+            return
+        if isovalue != float(shown):
+            self.choices = replace(self.choices, automatic=False)
+            self._set_isovalue(isovalue)
+            self._do_exact()
+
+    def _set_isovalue(self, isovalue: float) -> None:
+        self.choices = replace(self.choices, isovalue=isovalue)
+        self.view.show_choices()
+
+    def _held(self) -> tuple[str, Shown, Sample] | None:
+        """The surface that is shown, with its sample if that is in the cache."""
+        current = self.current()
+        if not current or self.session.shown[current].request not in self.session.samples:
+            return None
+        shown = self.session.shown[current]
+        return current, shown, self.session.sampled(shown.request)
+
+    def _do_draft(self) -> None:
+        held = self._held()
+        if held is None or self._wanted is not None:
+            return
+        base, shown, found = held
+        shown = replace(shown, isovalue=self.choices.isovalue)
+        try:
+            step = math.ceil(found.step * math.sqrt(len(found.surface.faces) / _DRAFT_FACES))
+            surface = isosurface(found.volume.every(max(step, 1)), shown.isovalue)
+        except OrbitileError as error:
+            self.view.say(str(error), error=True)
+            return
+        drawing = self.session.host.drawing(surface, shown.colours)
+        self.session.host.put_surface(base, shown.molecule, drawing, shown.transparency, found.surface.colouring)
+        self.session.shown[base] = shown
+
+    def _do_exact(self) -> None:
+        """Extract from all points; ask the worker where the lattice may be too small, or a second field colours it."""
+        if self.view.is_sliding():
+            self._later("exact", _QUIET)
+            return
+        held = self._held()
+        if held is None or self.choices.isovalue < held[2].isovalue or held[1].request.color_by:
+            self.ask_again()
+            return
+        base, shown, found = held
+        self._draw(replace(shown, isovalue=self.choices.isovalue), found, "", base)
+
+    # ---- export and what is remembered
+
+    def export(self, path: str | Path) -> None:
+        """Write what is shown; the suffix of the file decides how."""
+        try:
+            commands.orb_export.run(self.session, [str(path), self.current()])
+        except Exception as error:
+            self.view.say(in_words(error), error=True)
+        else:
+            self.view.say(f"Wrote {path}")
+
+    def remember(self, **more: Any) -> None:
+        """Have the viewer keep the settings, with more of the window's own."""
+        self.settings.update(
+            quality=self.choices.quality,
+            positive=list(self.choices.colours[0]),
+            negative=list(self.choices.colours[1]),
+            transparency=round(100 * self.choices.transparency),
+            **more,
+        )
+        self.session.host.keep_settings(self.settings)
+
+
+def _choices(settings: dict[str, Any]) -> Choices:
+    standard = Choices()
+    positive, negative = (
+        tuple(settings.get(name, colour))
+        for name, colour in zip(("positive", "negative"), standard.colours, strict=True)
+    )
+    return replace(
+        standard,
+        quality=settings.get("quality", standard.quality),
+        colours=(positive, negative),
+        transparency=settings.get("transparency", 100 * standard.transparency) / 100,
+    )
+
+
+def _done(result: Any) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_result(result)
+    return future
+
+
+def in_words(error: Exception) -> str:
+    """What to tell of an error."""
+    text = str(error).strip() or type(error).__name__
+    return text if isinstance(error, OrbitileError) else text.removeprefix("Error: ").strip()

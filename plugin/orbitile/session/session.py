@@ -1,0 +1,256 @@
+"""What Orbitile shows in one viewer, and how it comes to be shown; viewers are known as `Host` only."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Mapping
+from concurrent.futures import CancelledError, Future
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Cancelled, OrbitileError
+from ..fields import field_names, resolve
+from ..surface import Surface
+from ..wavefunction import Wavefunction
+from .process import WavefunctionCache, sample
+from .request import Request, Sample, surface_within
+from .shown import SampleCache, Shown, object_name
+from .worker import Worker
+
+if TYPE_CHECKING:
+    from ..hosts.protocol import Host
+
+
+class Session:
+    """What Orbitile shows in one viewer.
+
+    Parameters
+    ----------
+    host : Host
+        The viewer.
+
+    Attributes
+    ----------
+    shown : dict
+        By name of the surface, the one shown last at the end.
+    device : str
+        What computes.
+    samples, wavefunctions
+        Caches.
+    panel : object or None
+        The window, once it was opened; its `cancel` withdraws what it asked for.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.shown: dict[str, Shown] = {}
+        self.device = "auto"
+        self.samples = SampleCache()
+        self.wavefunctions = WavefunctionCache()
+        self.panel: Any = None
+        self._worker: Worker | None = None
+        self._asked: Future[Sample] | None = None
+        self._computing = False
+        self._cancelled = threading.Event()
+
+    @property
+    def worker(self) -> Worker:
+        """The worker process of this viewer; it starts at the first request."""
+        if self._worker is None:
+            self._worker = Worker()
+            atexit.register(self._worker.close)
+        return self._worker
+
+    def sample(self, request: Request) -> Sample:
+        """Answer a request and wait for it.
+
+        A viewer with a window is kept out of the way of crashes by the worker; a script needs no second process.
+
+        Raises
+        ------
+        OrbitileError
+            When it cannot be met, or `cancel` withdraws it.
+        """
+        self._cancelled.clear()
+        self._computing = True
+        try:
+            if self.panel is None and not os.environ.get("ORBITILE_PYTHON"):
+                return sample(request, self.wavefunctions, self.host.progress, self._cancelled.is_set)
+            self._asked = self.worker.submit(request, self.host.progress)
+            return self._asked.result()
+        except CancelledError:
+            raise Cancelled("cancelled") from None
+        finally:
+            self._computing, self._asked = False, None
+
+    def sampled(self, request: Request) -> Sample:
+        """The sample of a request, from the cache if it is there."""
+        return self.samples.get(request, self.sample)
+
+    def cancel(self) -> bool:
+        """Withdraw what is being computed, from any thread; says whether there was anything."""
+        computing, asked = self._computing, self._asked
+        if computing:
+            self._cancelled.set()
+        if asked is not None:
+            asked.cancel()
+        by_window = self.panel is not None and self.panel.cancel()
+        return computing or by_window
+
+    # ---- what there is
+
+    def present(self) -> list[str]:
+        """Surfaces that are shown and have not been deleted, the one shown last at the end."""
+        names = self.host.objects()
+        return [base for base in self.shown if base in names]
+
+    def surface(self, name: str) -> str:
+        """The surface of this name; of no name the one shown last.
+
+        Raises
+        ------
+        OrbitileError
+            When there is none.
+        """
+        shown = self.present()
+        if not shown:
+            raise OrbitileError("no orbital is shown: orb_mo shows one")
+        if name and name not in shown:
+            raise OrbitileError(f"no surface of Orbitile is called {name!r}. Shown: {', '.join(shown)}")
+        return name or shown[-1]
+
+    def molecule(self, name: str) -> str:
+        """The molecule of this name; of no name the only one.
+
+        Raises
+        ------
+        OrbitileError
+            When there is none, or more than one to choose from.
+        """
+        known = list(self.host.molecules())
+        if not known:
+            raise OrbitileError("no molecule with orbitals is loaded: orb_load loads one")
+        if not name and len(known) > 1:
+            raise OrbitileError(f"which molecule? Loaded with orbitals: {', '.join(known)}")
+        if name and name not in known:
+            raise OrbitileError(f"no molecule with orbitals is called {name!r}. Loaded: {', '.join(known)}")
+        return name or known[0]
+
+    def source(self, molecule: str) -> str:
+        """File of the wavefunction that a molecule was loaded from.
+
+        Raises
+        ------
+        OrbitileError
+            When it was not loaded from one.
+        """
+        path = self.host.molecules().get(molecule)
+        if path is None:
+            raise OrbitileError(f"{molecule} was not loaded by orb_load")
+        return path
+
+    def wavefunction(self, molecule: str) -> Wavefunction:
+        """The wavefunction of a molecule."""
+        return self.wavefunctions.get(self.source(molecule))
+
+    def completions(self, what: str) -> list[str]:
+        """Words to complete an argument with; see `Argument.completes`."""
+        if what == "molecules":
+            return list(self.host.molecules())
+        if what == "surfaces":
+            return sorted(self.present())
+        return [name for name, _ in field_names() if name.isalpha()] + ["homo-1", "lumo+1"]
+
+    # ---- showing
+
+    def show(self, shown: Shown, found: Sample, base: str = "", drawing: Any = None, with_volume: bool = True) -> str:
+        """Have the host show a surface and its volume.
+
+        Parameters
+        ----------
+        shown
+            What is to be shown.
+        found
+            The sample of its request.
+        base
+            Name of the surface, when it is to take the place of one.
+        drawing
+            What the host draws the surface from, where it has been prepared.
+        with_volume
+            Whether the volume is put too; otherwise `Host.put_volume` has to follow.
+
+        Returns
+        -------
+        str
+            Name of the surface.
+        """
+        if drawing is None:
+            drawing = self.host.drawing(surface_of(shown, found), shown.colours)
+        base = base or self.host.legal_name(object_name(shown.molecule, shown.request.field))
+        self.host.put_surface(base, shown.molecule, drawing, shown.transparency, found.surface.colouring)
+        self.shown.pop(base, None)
+        self.shown[base] = shown  # the last one is the one shown last
+        if with_volume:
+            self.host.put_volume(base, shown.molecule, found.volume)
+        return base
+
+    def show_instead(self, base: str, shown: Shown, found: Sample, **keywords: Any) -> str:
+        """Show something in place of the surface `base`; returns the name of the new one. Keywords as for `show`."""
+        new = self.show(shown, found, **keywords)
+        if base and new != base:
+            self.remove(base)
+        return new
+
+    def remove(self, base: str) -> None:
+        """Take a surface and its volume away."""
+        self.host.remove(base)
+        self.shown.pop(base, None)
+
+    def step(self, base: str, step: int) -> tuple[str, Sample]:
+        """Show another orbital in place of the surface `base`, `step` further in the order of the file.
+
+        Returns
+        -------
+        tuple
+            Name of its surface, and its sample.
+
+        Raises
+        ------
+        OrbitileError
+            When no orbital is shown there, or there is no further one.
+        """
+        shown = self.shown[base]
+        wavefunction = self.wavefunctions.get(shown.request.path)
+        here = resolve(wavefunction, shown.request.field)
+        spin, index = getattr(here, "spin", None), getattr(here, "index", None)
+        if spin is None or index is None:
+            raise OrbitileError(f"{base} shows {shown.request.field}, which is no orbital: there is no next one")
+        field = f"mo:{index + 1 + step}" + (f":{spin}" if wavefunction.beta is not None else "")
+        resolve(wavefunction, field)
+        request = replace(shown.request, field=field)
+        found = self.sampled(request)
+        return self.show_instead(base, replace(shown, request=request, isovalue=found.isovalue), found), found
+
+    # ---- saved sessions of the host
+
+    def saved(self) -> dict[str, Any]:
+        """What is shown, in plain types, for a host that saves its own session."""
+        return {base: self.shown[base].message() for base in self.present()}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Take up what `saved` gave; it may be merged into what is there. Files that are gone are told of."""
+        restored = {base: Shown.from_message(message) for base, message in saved.items()}
+        self.shown.update(restored)
+        for path in sorted({shown.request.path for shown in restored.values()}):
+            if not Path(path).exists():
+                self.host.say(f"{path} is not there any more: its surfaces are shown as saved, and cannot be changed")
+
+
+def surface_of(shown: Shown, found: Sample) -> Surface:
+    """The surface that is to be drawn: that of the sample, unless the isovalue was changed since."""
+    if shown.isovalue == found.isovalue:
+        return found.surface
+    return surface_within(found.volume, shown.isovalue, shown.request.most_faces)[0]

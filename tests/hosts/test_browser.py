@@ -1,0 +1,111 @@
+"""What a window does, without a window: the browser with a host that writes down what it is told to show."""
+
+import time
+from importlib.resources import files
+
+import pytest
+
+from orbitile.hosts.server import ServedHost
+from orbitile.session.browser import Browser
+from orbitile.session.session import Session
+
+BENZENE = str(files("orbitile") / "data" / "benzene.molden")
+
+
+class Window:
+    """Writes down what it is asked to show."""
+
+    def __init__(self):
+        self.said, self.errors, self.busy, self.selected = [], [], [], None
+        self.browser = None
+
+    def say(self, text, error=False):
+        (self.errors if error else self.said).append(text)
+
+    def set_busy(self, busy):
+        self.busy.append(busy)
+
+    def neighbours(self):
+        levels = self.browser.levels[0]
+        return [] if self.selected is None else [levels[self.selected + 1], levels[self.selected - 1]]
+
+    def is_idle(self):
+        return True
+
+    def is_sliding(self):
+        return False
+
+    is_typing = is_sliding
+
+    def ignore(self, *arguments):
+        pass
+
+    show_molecule = show_choices = show_field = opened = ignore
+
+
+@pytest.fixture
+def browser(tmp_path, monkeypatch):
+    monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
+    events = []
+    window = Window()
+    one = Browser(Session(ServedHost(events.append, tmp_path)), window)
+    window.browser, one.events, one.window = one, events, window
+    one.set_quality("coarse")
+    yield one
+    one.close()
+
+
+def wait(browser, condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        browser.tick()
+        time.sleep(0.005)
+
+
+def shown(browser):
+    wait(browser, browser.at_rest)
+    return [event for event in browser.events if event["event"] == "surface"][-1]
+
+
+def test_browsing(browser):
+    browser.open("/no/such.molden")
+    wait(browser, lambda: browser.window.errors)
+    assert "no such file" in browser.window.errors[0]
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene")
+    assert len(browser.levels[0]) == 31
+    assert browser.levels[0][20].mark == "HOMO"
+
+    browser.window.selected = 20
+    browser.ask_for(browser.levels[0][20])
+    first = shown(browser)
+    assert first["name"] == "benzene_mo21"
+    assert browser.choices.isovalue == first["isovalue"]
+    wait(browser, lambda: len(browser.session.samples) >= 3)  # neighbours are computed ahead
+
+    for at in (18, 17, 16, 15):  # faster than anything is computed: only the last one is shown
+        browser.ask_for(browser.levels[0][at])
+    assert shown(browser)["name"] == "benzene_mo16"
+    assert browser.session.present() == ["benzene_mo16"]
+
+    browser.slide_to(0.05)
+    assert shown(browser)["isovalue"] == 0.05
+    assert browser.session.shown["benzene_mo16"].isovalue == 0.05
+    browser.choose_isovalue("-3")
+    assert "positive number" in browser.window.errors[-1]
+    browser.choose_isovalue("0.04")
+    assert shown(browser)["isovalue"] == pytest.approx(0.04)
+
+    browser.choose_keep(True)
+    browser.ask_for_named("density")
+    assert shown(browser)["name"] == "benzene_density"
+    assert browser.session.present() == ["benzene_mo16", "benzene_density"]
+    browser.ask_for_named("hommo")
+    assert "Nearest match" in browser.window.errors[-1]
+
+    browser.session.host.there.discard("benzene")  # as if the user had deleted it
+    browser.follow()
+    assert browser.molecule == ""
+    assert browser.levels == [[]]
+    assert browser.window.busy[-1] is False

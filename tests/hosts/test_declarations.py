@@ -1,0 +1,89 @@
+"""Commands are declared once: what a declaration refuses, and that consoles have what it says."""
+
+import inspect
+
+import pytest
+
+from orbitile.errors import OrbitileError
+from orbitile.session.commands import COMMANDS
+from orbitile.session.declaration import FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Answer, Argument, command, one_of
+
+
+@command(
+    "Answer with what it was given.",
+    Argument("first", TEXT, "a word", required=True),
+    Argument("number", POSITIVE_NUMBER, "a number", 3.0, "3"),
+    Argument("share", SHARE, "a share", None),
+    Argument("flag", FLAG, "a flag", False, "0"),
+    Argument("choice", one_of("coarse", "fine"), "a choice", "fine"),
+    Argument("path", PATH, "a file", None),
+)
+def echo(session, *values):
+    return Answer(None, repr(values))
+
+
+def test_values_are_read_and_defaults_taken():
+    assert echo.run(None, ["word"]).text == "('word', 3.0, None, False, 'fine', None)"
+    assert echo.run(None, ["'word'", "", "0.5", "1"], {"choice": "COARSE"}).text.startswith(
+        "('word', 3.0, 0.5, True, 'coarse'"
+    )
+    assert echo.run(None, [17, 1e-3]).text.startswith("('17', 0.001")
+
+
+@pytest.mark.parametrize(
+    ("positional", "named", "words"),
+    [
+        ([], {}, "first: expected string, got nothing"),
+        (["''"], {}, "first: expected string, got nothing"),
+        (["a"] * 7, {}, "takes 6 arguments at most, got 7"),
+        (["a"], {"first": "b"}, "'first' is given twice"),
+        (["a"], {"second": "b"}, "'second' is unknown; expected first, number"),
+        (["a", "nan"], {}, "number: expected a positive number, got 'nan'"),
+        (["a", "inf"], {}, "number: expected a positive number"),
+        (["a", 10**400], {}, "number: expected a number, got a number of very many digits"),
+        (["a", True], {}, "number: expected a number, got True"),
+        (["a", 1, 1.5], {}, "share: expected a number from 0 to 1"),
+        (["a", 1, 1, 2], {}, "flag: expected 0 or 1"),
+        (["a", 1, 1, 1, "medium"], {}, "choice: expected coarse, fine, got 'medium'"),
+        ([["a"]], {}, "first: expected text, got ['a']"),
+        ([None], {}, "first: expected text, got None"),
+        (["a\nb"], {}, "first: expected text of one line"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(positional, named, words):
+    with pytest.raises(OrbitileError) as refused:
+        echo.run(None, positional, named)
+    assert words in str(refused.value)
+
+
+def test_usage_and_help_name_every_argument():
+    assert echo.usage == "echo first [, number [, share [, flag [, choice [, path ]]]]]"
+    for one in COMMANDS:
+        for argument in one.arguments:
+            assert f"{argument.name} = {argument.kind.name}: " in one.help
+        required = [argument.required for argument in one.arguments]
+        assert required == sorted(required, reverse=True)
+        assert all(name.startswith("orb_") for name in one.related)
+
+
+def test_pymol_has_the_declared_arguments():
+    pytest.importorskip("pymol", reason="PyMOL (extra pymol) is not installed")
+    from orbitile.hosts.pymol.commands import PYMOL_COMMANDS
+
+    for one in COMMANDS:
+        parameters = list(inspect.signature(PYMOL_COMMANDS[one.name]).parameters)
+        assert parameters == [*(argument.name for argument in one.arguments), "quiet", "_self"]
+
+
+def test_each_pymol_has_a_session_of_its_own():
+    pymol2 = pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+    from pymol import cmd
+
+    from orbitile.hosts.pymol.commands import state_of
+
+    first = state_of(cmd)
+    with pymol2.PyMOL() as one, pymol2.PyMOL() as other:
+        sessions = [first, state_of(one.cmd), state_of(other.cmd)]
+        assert len({id(session) for session in sessions}) == 3
+        assert state_of(one.cmd) is sessions[1]
+        assert sessions[1].host.cmd is one.cmd

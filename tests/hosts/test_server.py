@@ -1,0 +1,252 @@
+"""The server, as a process of its own, spoken to as a viewer does."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import orbitile as ob
+from orbitile.session.commands import COMMANDS
+from orbitile.units import angstrom
+
+BENZENE = str(files("orbitile") / "data" / "benzene.molden")
+
+
+class Server:
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "orbitile.cli", "serve"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "ORBITILE_DEVICE": "cpu"},
+        )
+        self.ready = self.read()
+        self.folder = Path(self.ready["folder"])
+        self.number = 0
+
+    def read(self):
+        line = self.process.stdout.readline()
+        assert line, "the server has ended"
+        return json.loads(line)
+
+    def write(self, line: bytes):
+        self.process.stdin.write(line)
+        self.process.stdin.flush()
+
+    def ask(self, command, arguments=(), **more):
+        """Messages up to the answer, and the answer."""
+        self.number += 1
+        how = "named" if isinstance(arguments, dict) else "arguments"
+        request = {"id": self.number, "command": command, how: arguments, **more}
+        self.write(json.dumps(request).encode() + b"\n")
+        events = []
+        while "event" in (message := self.read()):
+            events.append(message)
+        assert message.pop("id") == self.number
+        return {event["event"]: event for event in events}, message
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.stdin.close()
+            self.process.wait(timeout=20)
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def server():
+    one = Server()
+    yield one
+    one.close()
+
+
+def test_it_says_which_commands_there_are(server):
+    told = {command["name"]: command for command in server.ready["commands"]}
+    assert list(told) == [command.name for command in COMMANDS]
+    assert [argument["name"] for argument in told["orb_mo"]["arguments"]] == ["name", "orbital", "isovalue", "quality"]
+    assert [argument["name"] for argument in told["orb_load"]["arguments"] if argument["required"]] == ["filename"]
+
+
+def test_a_volume_holds_the_orbital_where_it_says(server):
+    events, answer = server.ask("orb_load", [BENZENE])
+    assert answer["value"] == "benzene"
+    xyz = np.loadtxt(events["molecule"]["file"], skiprows=2, usecols=(1, 2, 3))
+    wavefunction = ob.load(BENZENE)
+    assert xyz == pytest.approx(wavefunction.positions / angstrom, abs=1e-6)
+    events, answer = server.ask("orb_mo", {"orbital": "lumo", "quality": "coarse"}, objects=["benzene"])
+    assert answer["value"] == "benzene_lumo"
+    assert events["surface"]["name"] == events["volume"]["name"] == "benzene_lumo"
+    (volume,) = ob.load_volumes(events["volume"]["file"])
+    expected = ob.evaluate(wavefunction, "lumo", volume.lattice.points()[::97], device="cpu")
+    assert volume.values.ravel()[::97] == pytest.approx(expected, abs=1e-5)
+    assert np.abs(volume.values).max() > events["surface"]["isovalue"]
+
+
+def test_a_coloured_surface_comes_as_a_mesh(server):
+    server.ask("orb_load", [BENZENE])
+    arguments = ["benzene", "density", 0.001, "coarse", "esp"]
+    events, _ = server.ask("orb_field", arguments, objects=["benzene"])
+    lines = Path(events["surface"]["mesh"]).read_text().splitlines()
+    n_vertices, n_faces = map(int, lines[0].split())
+    vertices = np.loadtxt(lines[1 : n_vertices + 1])
+    faces = np.loadtxt(lines[n_vertices + 1 :], dtype=int)
+    assert faces.shape == (n_faces, 3)
+    assert faces.max() == n_vertices - 1
+    wavefunction = ob.load(BENZENE)
+    density = ob.evaluate(wavefunction, "density", vertices[:, :3] * angstrom, device="cpu")
+    assert density == pytest.approx(np.full(n_vertices, 0.001), rel=0.15)  # linear between points 0.25 A apart
+    assert np.linalg.norm(vertices[:, 3:6], axis=1) == pytest.approx(np.ones(n_vertices), abs=1e-3)
+    scale = events["surface"]["scale"]
+    values = scale["low"] + vertices[:, 6] * (scale["high"] - scale["low"])
+    above, outside = np.argmin(np.hypot(*vertices[:, :2].T)), np.argmax(np.hypot(*vertices[:, :2].T))
+    assert values[above] < -0.01  # the pi electrons
+    assert values[outside] > 0.01  # hydrogens
+
+
+def test_what_the_viewer_has_lost_is_known(server):
+    server.ask("orb_load", [BENZENE])
+    server.ask("orb_mo", {"quality": "coarse"}, objects=["benzene"])
+    _, answer = server.ask("orb_next", objects=["benzene"])
+    assert "no orbital is shown" in answer["error"]
+    _, answer = server.ask("orb_mo", objects=[])
+    assert "orb_load" in answer["error"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"nonsense\n",
+        b"[1, 2]\n",
+        b"\xff\xfe\n",
+        b'{"command": 3}\n',
+        b'{"command": "orb_mo", "arguments": 3}\n',
+        b'{"command": "orb_mo", "named": []}\n',
+        b'{"command": "orb_mo", "objects": [3]}\n',
+        b'{"id": [], "command": "orb_mo"}\n',
+        b'{"token": "", "command": "orb_mo"}\n',
+        b'{"command": "orb_iso", "arguments": [' + b"9" * 5000 + b"]}\n",
+        b"[" * 100_000 + b"\n",
+        b'"' + b"x" * (3 << 20) + b'"\n',
+    ],
+)
+def test_what_is_no_request_is_answered_and_the_next_one_served(server, line):
+    server.write(line)
+    answer = server.read()
+    assert answer["id"] is None
+    assert "expected" in answer["error"]
+    assert len(answer["error"]) < 400
+    _, answer = server.ask("orb_device")
+    assert answer["value"] == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "words"),
+    [
+        ("orb_nothing", [], "command: expected one of"),
+        ("orb_mo", {"colour": "blue"}, "'colour' is unknown"),
+        ("orb_mo", [1, 2, 3, 4, 5], "takes 4 arguments"),
+        ("orb_iso", [], "isovalue: expected float, got nothing"),
+        ("orb_iso", [1e400], "positive number"),
+        ("orb_iso", [10**400], "expected a number"),
+        ("orb_iso", [True], "expected a number"),
+        ("orb_iso", [{}], "expected a number"),
+        ("orb_load", [None], "filename: expected text"),
+        ("orb_load", ["a\0b"], "text of one line"),
+        ("orb_load", ["\ud800"], "not Unicode"),
+        ("orb_load", ["~nobodyatall/x"], "home folder"),
+        ("orb_load", ["x" * 100_000], "x"),
+        ("orb_color", ["", "", 2], "from 0 to 1"),
+    ],
+)
+def test_wrong_arguments_are_refused(server, command, arguments, words):
+    events, answer = server.ask(command, arguments)
+    assert events == {}
+    assert words in answer["error"]
+    assert "defect" not in answer["error"]
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+names = st.sampled_from([command.name for command in COMMANDS if command.name not in ("orb_export", "orb_load")])
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    command=names | st.text(max_size=8),
+    arguments=st.lists(values, max_size=5) | values,
+    named=st.dictionaries(st.text(max_size=5) | st.just("name"), values, max_size=2) | values,
+    objects=st.none() | values,
+)
+def test_whatever_is_asked_gets_one_answer(server, command, arguments, named, objects):
+    request = {"id": 7, "command": command, "arguments": arguments, "named": named, "objects": objects}
+    server.write(json.dumps(request).encode() + b"\n")
+    while "event" in (answer := server.read()):
+        pass
+    assert answer["id"] in (7, None)
+    assert ("error" in answer) != ("text" in answer)
+    assert "defect" not in answer.get("error", "")
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(line=st.binary(max_size=60).map(lambda data: data.replace(b"\n", b" ")).filter(lambda data: data.strip()))
+def test_whatever_bytes_come_get_one_answer(server, line):
+    server.write(line + b"\n")
+    assert server.read()["id"] is None
+
+
+def test_a_computation_can_be_cancelled(server):
+    server.ask("orb_load", [BENZENE])
+    request = {
+        "id": "slow",
+        "command": "orb_field",
+        "arguments": ["benzene", "esp", 0.02, "fine"],
+        "objects": ["benzene"],
+    }
+    server.write(json.dumps(request).encode() + b"\n")
+    answers = []
+    n_stops = 0
+    while "slow" not in (answer["id"] for answer in answers) or len(answers) < n_stops + 1:
+        if "slow" not in (answer["id"] for answer in answers):
+            server.write(b'{"id": "stop", "command": "orb_cancel"}\n')
+            n_stops += 1
+            time.sleep(0.05)
+        while "event" in (message := server.read()):
+            pass
+        answers.append(message)
+    assert {"id": "slow", "error": "cancelled"} in answers
+    assert server.ask("orb_device")[1]["value"] == "cpu"
+
+
+@pytest.mark.parametrize("how", ["end of input", "signal"])
+def test_it_ends_with_its_viewer_and_leaves_nothing(how):
+    server = Server()
+    server.ask("orb_load", [BENZENE])
+    assert any(server.folder.iterdir())
+    if how == "signal":
+        server.process.send_signal(signal.SIGTERM)
+        server.process.wait(timeout=20)
+    server.close()
+    assert server.process.returncode == 0
+    assert not server.folder.exists()
+
+
+def test_it_ends_in_the_middle_of_a_computation():
+    server = Server()
+    server.ask("orb_load", [BENZENE])
+    request = {"command": "orb_field", "arguments": ["benzene", "esp", 0.02, "fine"]}
+    server.write(3 * (json.dumps(request).encode() + b"\n"))
+    server.close()
+    assert server.process.returncode == 0
+    assert not server.folder.exists()

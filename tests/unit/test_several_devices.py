@@ -1,0 +1,128 @@
+"""Slabs of a lattice on several devices: here two processes on the CPU, which is the machinery of several GPUs."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile import several_devices
+from orbitile.errors import Cancelled, DeviceError, FieldError
+from taichi_kernels import runtime
+from tests.conftest import random_wavefunction
+
+TWO = "cpu,cpu"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ended():
+    yield
+    several_devices.end_processes()
+
+
+def lattice_of(wavefunction: ob.Wavefunction) -> ob.Lattice:
+    return ob.Lattice.around(wavefunction, 0.4, 6.0)
+
+
+@pytest.mark.parametrize("field", ["homo", "density", "elf", "esp"])
+def test_values_are_those_of_one_device(field, benzene, precision):
+    lattice = ob.Lattice.around(benzene, 0.9, 3.0)
+    shares: list[float] = []
+    found = ob.compute(benzene, field, lattice, device=TWO, precision=precision, progress=shares.append)
+    alone = ob.compute(benzene, field, lattice, device="cpu", precision=precision)
+    assert found.values.dtype == alone.values.dtype
+    assert (found.quantity, found.unit) == (alone.quantity, alone.unit)
+    assert np.array_equal(found.values, alone.values)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+def test_slabs_are_shared_out_and_come_in_order(tmp_path):
+    """A lattice of more slabs than both processes may hold at once."""
+    wavefunction = random_wavefunction(4)
+    lattice = ob.Lattice([-8.0, -6.0, -6.0], np.diag([0.01, 0.0125, 0.0125]), (80, 1100, 1000))
+    ob.compute_to_file(wavefunction, "mo:2", lattice, tmp_path / "a.mrc", device=TWO)
+    (found,) = ob.load_volumes(tmp_path / "a.mrc")
+    alone = ob.compute(wavefunction, "mo:2", lattice, device="cpu")
+    with several_devices.prepared(("cpu", "cpu"), wavefunction, "mo:2", lattice, "single") as task:
+        assert len(task.cuts) == 10
+        assert len({worker.process.pid for worker in task.pool.workers}) == 2
+    assert np.array_equal(found.values, alone.values)
+    volumes = list(ob.compute_many(wavefunction, ["mo:1", "mo:2"], lattice, device=TWO))
+    assert np.array_equal(volumes[1].values, alone.values)
+
+
+def test_processes_are_kept_and_replaced_after_they_died(benzene):
+    lattice = lattice_of(benzene)
+    expected = ob.compute(benzene, "homo", lattice, device="cpu").values
+    ob.compute(benzene, "homo", lattice, device=TWO)
+    before = [worker.process.pid for worker in several_devices._pools[0].workers]
+    assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
+    assert [worker.process.pid for worker in several_devices._pools[0].workers] == before
+
+    def killed() -> bool:
+        if several_devices._pools[0].alive:
+            os.kill(before[0], signal.SIGKILL)
+        return False
+
+    with pytest.raises(DeviceError, match="process for cpu ended"):
+        ob.compute(benzene, "homo", lattice, device=TWO, cancelled=killed)
+    assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
+    assert not set(before) & {worker.process.pid for worker in several_devices._pools[0].workers}
+
+
+def test_cancelling_and_errors_leave_the_processes_in_order(benzene, tmp_path):
+    lattice = lattice_of(benzene)
+    path = tmp_path / "a.npz"
+    with pytest.raises(Cancelled):
+        ob.compute(benzene, "homo", lattice, device=TWO, cancelled=lambda: True)
+    with pytest.raises(Cancelled):
+        ob.compute_to_file(benzene, "homo", lattice, path, device=TWO, cancelled=lambda: True)
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(FieldError, match="homoo"):
+        ob.compute(benzene, "homoo", lattice, device=TWO)
+    found = ob.compute(benzene, "lumo", lattice, device=TWO)
+    assert np.array_equal(found.values, ob.compute(benzene, "lumo", lattice, device="cpu").values)
+
+
+@pytest.mark.parametrize(
+    ("device", "words"),
+    [
+        ("cuda:97", "no cuda:97 here. CUDA GPUs here"),
+        ("cuda:0,98", "no .*cuda:98 here"),
+        ("cpu:1", "GPUs by number"),
+        ("cpu,abacus", "'abacus'"),
+        ("1,2", "'1'"),
+        ("vulkan:0", "GPUs by number"),
+    ],
+)
+def test_devices_that_are_not_there(device, words, benzene):
+    with pytest.raises(DeviceError, match=words):
+        ob.compute(benzene, "homo", ob.Lattice.around(benzene, 1.0, 2.0), device=device)
+
+
+def test_names_of_devices(monkeypatch):
+    monkeypatch.setattr(runtime, "gpus", lambda: ("one", "another", "third"))
+    assert several_devices.several("cuda:0,2") == ("cuda:0", "cuda:2")
+    assert several_devices.several("CUDA:1, cuda:0") == ("cuda:1", "cuda:0")
+    assert several_devices.several("cuda:all") == ("cuda:0", "cuda:1", "cuda:2")
+    assert several_devices.several("cuda:1,cpu") == ("cuda:1", "cpu")
+    for plain in ("cuda", "cpu", "vulkan", "gpu", "auto", None):
+        assert several_devices.several(plain) == ()
+    monkeypatch.setenv("ORBITILE_DEVICE", "cuda:0,1")
+    assert several_devices.several(None) == several_devices.several("auto") == ("cuda:0", "cuda:1")
+    with pytest.raises(DeviceError, match="named twice"):
+        several_devices.several("cuda:1,1")
+
+
+def test_points_want_one_device(benzene):
+    with pytest.raises(DeviceError, match="name one"):
+        ob.evaluate(benzene, "homo", np.zeros((1, 3)), device=TWO)
+
+
+@pytest.mark.cuda
+def test_one_gpu_by_its_number(benzene):
+    lattice = lattice_of(benzene)
+    found = ob.compute(benzene, "homo", lattice, device="cuda:0")
+    assert np.array_equal(found.values, ob.compute(benzene, "homo", lattice, device="cuda").values)
