@@ -1,8 +1,17 @@
-"""Points sorted into cubic cells, so that neighbours go through the same lists."""
+"""Cubic cells: positions as cells and remainders, and points sorted into cells, so that neighbours share lists."""
 
 from dataclasses import dataclass
 
 import numpy as np
+
+CELL = 0.0625
+"""Edge in bohr of the cells that positions are counted in; a power of two, so that multiples of it are exact."""
+
+
+def split_position(position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (bohr, float64) as whole cells (int32) and remainders (float64)."""
+    cell = np.floor(position / CELL)
+    return cell.astype(np.int32), position - cell * CELL
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,9 +32,8 @@ import numpy as np
 import taichi as ti
 
 from . import runtime
-from .cells import Cells, sorted_into_cells
+from .cells import CELL, Cells, sorted_into_cells, split_position
 from .gaussian import DTYPES
-from .orbital_points import CELL, split_position
 
 LANES = 16
 """Points that a CPU takes at once."""

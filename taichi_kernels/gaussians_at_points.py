@@ -1,7 +1,7 @@
 """Sums of Gaussians times polynomials at arbitrary points.
 
 Points are sorted into cubic cells; for each cell the Gaussians that reach it are listed, and each point of the cell
-sums up those. Coordinates are given as whole cells and remainders, see `orbital_points`.
+sums up those. Coordinates are given as whole cells and remainders, see `cells`.
 """
 
 from functools import lru_cache
@@ -11,9 +11,8 @@ import numpy as np
 import taichi as ti
 
 from . import runtime
-from .cells import sorted_into_cells
+from .cells import CELL, sorted_into_cells, split_position
 from .gaussian import DTYPES, exponential
-from .orbital_points import CELL, split_position
 
 _EDGE = 2.0
 """Edge of the cells that points are sorted into, in bohr; doubled until there are several points a cell."""

@@ -25,8 +25,8 @@ import numpy as np
 import taichi as ti
 
 from . import runtime
+from .cells import CELL, split_position
 from .gaussian import DTYPES
-from .orbital_points import CELL, split_position
 
 _LANES = 8
 """Charges that a CPU takes at once."""

@@ -8,6 +8,7 @@ import ctypes
 import ctypes.util
 import os
 import threading
+import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -55,6 +56,7 @@ class Probe:
 class _State:
     device: str | None = None
     generation: int = 0
+    started: float = 0.0
 
 
 _state = _State()
@@ -171,6 +173,33 @@ def generation() -> int:
     return _state.generation
 
 
+def started() -> float:
+    """When Taichi was initialised, in seconds since the epoch."""
+    return _state.started
+
+
+def renew() -> bool:
+    """Start Taichi anew on the device in use, whereupon it finds kernels that other processes have compiled meanwhile.
+
+    Inside a session. Not done, and False, while a result is left on the device, which would be lost.
+    """
+    import gc
+
+    gc.collect()  # arrays that nobody has any more may still refer to each other
+    if _state.device is None or any(isinstance(array, _result_class()) for array in _arrays):
+        return False
+    return _initialise(_state.device) is None
+
+
+def finish() -> None:
+    """End Taichi, whereupon it writes what it has compiled to its cache."""
+    import taichi as ti
+
+    _state.device = None
+    _disown()
+    ti.reset()
+
+
 def _start(name: str, fall_back: bool) -> None:
     found = probe(name)
     if found.available:
@@ -193,6 +222,7 @@ def _initialise(name: str) -> str | None:
 
     settings = _settings()
     _state.generation += 1
+    _state.started = time.time()
     _state.device = None
     _disown()
     try:

@@ -133,6 +133,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     group.add_argument("--device", help="auto, cuda, vulkan or cpu (default: $ORBITILE_DEVICE, else auto)")
     group.add_argument("--precision", choices=("single", "double"), default="single", help="(default: single)")
+    group.add_argument(
+        "--kernel", default="auto", metavar="NAME", help="of an orbital: auto, separable, direct, ... (docs/kernels.md)"
+    )
 
     render = command("render", _render, "draw a field and the molecule", file, sampling)
     render.add_argument(
@@ -377,7 +380,7 @@ def _volume(options: argparse.Namespace) -> None:
     with _progress(options, field.quantity) as progress:
         compute_to_file(
             wavefunction,
-            options.field,
+            options.field if options.kernel == "auto" else field,
             lattice,
             options.output,
             device=options.device,
@@ -395,6 +398,7 @@ def _volumes(options: argparse.Namespace, wavefunction: Wavefunction, orbitals: 
     from .exporters import save
     from .lattice import Lattice
 
+    orbitals = [orbital.with_kernel(options.kernel) for orbital in orbitals]
     names = [_numbered(options.output, orbital.index + 1) for orbital in orbitals]
     if len(set(names)) < len(names):
         raise OrbitileError(
@@ -492,6 +496,8 @@ def _flat(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
 
     if options.color_by is not None:
         raise OrbitileError("--plane is coloured by FIELD itself; leave out --color-by")
+    if options.kernel != "auto":
+        raise OrbitileError("--plane is sampled at points, by the kernel that auto stands for; leave out --kernel")
     spacing = spacing_of(options.quality) / 2 if options.spacing is None else options.spacing * angstrom
     margin = {} if options.margin is None else {"margin": options.margin * angstrom}
     plane = plane_through(wavefunction, _atoms("--plane", options.plane), spacing=spacing, **margin)
@@ -501,10 +507,10 @@ def _flat(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
 
 def _sampling(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Field, Lattice, float]:
     """The field that the options ask for, the lattice and the isovalue."""
-    from .evaluation import default_isovalue
+    from .evaluation import default_isovalue, with_kernel
     from .fields import resolve
 
-    field = resolve(wavefunction, options.field)
+    field = with_kernel(resolve(wavefunction, options.field), options.kernel)
     isovalue = options.isovalue
     if isovalue is None:
         isovalue = default_isovalue(wavefunction, field, device=options.device)

@@ -13,6 +13,7 @@ from .charges import PointCharges
 from .errors import Cancelled, DeviceError, FieldError, LatticeError, OrbitileError
 from .fields import Field, resolve
 from .fields.orbital import Orbital, together
+from .kernels import AUTO, checked_name
 from .lattice import Lattice, spacing_for, spacing_of
 from .memory import available_memory
 from .several_devices import prepared, several
@@ -44,6 +45,7 @@ def compute(
     *,
     device: str | None = None,
     precision: str = "single",
+    kernel: str = "auto",
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> Volume:
@@ -63,6 +65,9 @@ def compute(
         machine, each in a process of its own: `cuda:0,1`, `cuda:all`.
     precision
         `single` (error below 2e-6 of the largest value) or `double` (below 1e-12).
+    kernel
+        Of an orbital: `auto`, the fastest by recorded measurements, or one of `orbitile.kernels.kernel_names()`. Those
+        that approximate Gaussians have errors of their own (docs/kernels.md), in single precision only.
     progress
         Called with the share that is done, from 0 to 1.
     cancelled
@@ -76,7 +81,9 @@ def compute(
     Raises
     ------
     FieldError
-        For an unknown field.
+        For an unknown field, or a kernel other than `auto` for a field that is not an orbital.
+    OrbitileError
+        For an unknown kernel, or one that does not serve this lattice, device or precision.
     LatticeError
         When the result would not fit in memory; nothing has been allocated then.
     DeviceError
@@ -84,10 +91,10 @@ def compute(
     Cancelled
         When `cancelled` said so.
     """
-    resolved = field_of(wavefunction, field)
+    resolved = with_kernel(field_of(wavefunction, field), kernel)
     dtype = _dtype(precision)
     require_memory(lattice, np.dtype(dtype).itemsize)
-    if devices := several(device):
+    if devices := _several(device, resolved):
         with prepared(devices, wavefunction, field, lattice, precision) as task:
             values = task.whole(progress or _silent, cancelled or _never)
         return Volume(values, lattice, resolved.quantity, resolved.unit)
@@ -125,7 +132,7 @@ def computed_slabs(
     """
     resolved = field_of(wavefunction, field)
     dtype = _dtype(precision)
-    if devices := several(device):
+    if devices := _several(device, resolved):
         with prepared(devices, wavefunction, field, lattice, precision) as task:
             yield from task.slabs(progress or _silent, cancelled or _never)
         return
@@ -194,7 +201,7 @@ def _computed(
         group = _group(fields[done:], lattice)
         if (cancelled or _never)():
             raise Cancelled("cancelled")
-        alone = len(group) < 2 or several(device)
+        alone = len(group) < 2 or _several(device, group[0])
         values = None if alone else _together(group, lattice, device, precision, dtype)
         if values is None:
             field = fields[done]
@@ -247,12 +254,13 @@ def compute_on_device(
     *,
     device: str | None = None,
     precision: str = "single",
+    kernel: str = "auto",
 ) -> Any:
     """Evaluate a field on a lattice and leave the values on the device.
 
     Parameters
     ----------
-    wavefunction, field, lattice, device, precision
+    wavefunction, field, lattice, device, precision, kernel
         As for `compute`.
 
     Returns
@@ -263,9 +271,9 @@ def compute_on_device(
     Raises
     ------
     LatticeError
-        When the field has no separable form on this lattice.
+        When the field is not an orbital and has no separable form on this lattice.
     """
-    resolved = field_of(wavefunction, field)
+    resolved = with_kernel(field_of(wavefunction, field), kernel)
     _dtype(precision)
     with device_session(device, precision) as name:
         from taichi_kernels import runtime
@@ -400,13 +408,14 @@ def evaluate(
     *,
     device: str | None = None,
     precision: str = "single",
+    kernel: str = "auto",
     cancelled: Callable[[], bool] | None = None,
 ) -> NDArray[np.floating]:
     """Evaluate a field at points.
 
     Parameters
     ----------
-    wavefunction, field, device, precision
+    wavefunction, field, device, precision, kernel
         As for `compute`.
     points : array_like, shape (n, 3)
         In bohr.
@@ -425,7 +434,7 @@ def evaluate(
     Cancelled
         When `cancelled` said so.
     """
-    resolved = field_of(wavefunction, field)
+    resolved = with_kernel(field_of(wavefunction, field), kernel)
     dtype = _dtype(precision)
     where = checked_points(points)
     values = np.empty(len(where), dtype)
@@ -587,6 +596,35 @@ def field_of(wavefunction: Wavefunction, field: str | Field) -> Field:
     if isinstance(field, str) or not hasattr(field, "at_points"):
         return resolve(wavefunction, field)  # type: ignore[arg-type]  # which refuses what is no name
     return field
+
+
+def with_kernel(field: Field, kernel: str) -> Field:
+    """The same field, computed by a kernel of one's choice.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such kernel.
+    FieldError
+        When the field is not an orbital, for any kernel but `auto`.
+    """
+    if isinstance(field, Orbital):
+        return field if kernel == AUTO else field.with_kernel(kernel)
+    if checked_name(kernel) != AUTO:
+        raise FieldError(
+            f"kernel {kernel}: only orbitals have a choice of kernels, and {field.quantity} is none; leave it at auto"
+        )
+    return field
+
+
+def _several(device: str | None, field: Field) -> tuple[str, ...]:
+    """Several devices, or none where one is asked for. They know fields by name, and so no choice of a kernel."""
+    devices = several(device)
+    if devices and isinstance(field, Orbital) and field.kernel != AUTO:
+        raise OrbitileError(
+            f"kernel {field.kernel}: several devices at once compute with auto only; name one device, such as cuda"
+        )
+    return devices
 
 
 def _silent(share: float) -> None:

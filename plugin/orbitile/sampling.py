@@ -44,7 +44,7 @@ def on_slabs(
     precision, device
         Of tables and sums: single or double; the device of the current session.
     """
-    order = _upright(lattice)
+    order = upright(lattice)
     if order is None:
         return None
     if order == (0, 1, 2):
@@ -65,7 +65,7 @@ def on_slabs(
     return evaluate
 
 
-def _upright(lattice: Lattice) -> tuple[int, int, int] | None:
+def upright(lattice: Lattice) -> tuple[int, int, int] | None:
     """An order of the axes in which the last one is at right angles to the others; None where there is none."""
     unit = lattice.axes / lattice.spacings[:, None]
     skewed = np.abs(unit @ unit.T - np.eye(3)) > 1e-12

@@ -85,7 +85,8 @@ def _separable(evaluate: SlabEvaluator, lattice: Lattice, precision: str, device
             evaluate(start, stop, values)
             runtime.to_numpy(values, out)
 
-    return Slabs(_cuts(planes, max(_PLANES, SLAB_POINTS // plane // _PLANES * _PLANES)), fill)
+    points = min(SLAB_POINTS, getattr(evaluate, "slab_points", SLAB_POINTS))  # a slow kernel asks for fewer
+    return Slabs(_cuts(planes, max(_PLANES, points // plane // _PLANES * _PLANES)), fill)
 
 
 def _direct(at: PointEvaluator, lattice: Lattice) -> Slabs:

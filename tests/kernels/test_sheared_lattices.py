@@ -98,7 +98,9 @@ def test_values_do_not_depend_on_the_memory_for_tables(name, device, monkeypatch
 def test_triclinic_lattices_take_the_direct_kernel():
     axes = np.array([[0.6, 0, 0], [0.1, 0.5, 0], [0.0, 0.2, 0.6]])
     wavefunction, lattice = random_wavefunction(1), lattice_with(axes)
-    assert resolve(wavefunction, "mo:1").on_slabs(lattice, "single", "cpu") is None
+    assert resolve(wavefunction, "density").on_slabs(lattice, "single", "cpu") is None
+    with pytest.raises(ob.OrbitileError, match="got a skewed one"):
+        ob.compute(wavefunction, "mo:1", lattice, device="cpu", kernel="separable")
     with runtime.session("cpu") as name:
         assert slabs_of(resolve(wavefunction, "mo:1"), lattice, "single", name).cuts[-1][1] == SHAPE[0]
     expected = orbital(wavefunction, 0, lattice.points()).reshape(lattice.shape)

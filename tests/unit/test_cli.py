@@ -82,6 +82,15 @@ def test_lengths_are_in_angstrom():
     assert np.abs(volume.values.ravel() - expected).max() < 1e-6
 
 
+def test_kernels_give_the_same_volume():
+    for kernel in ("separable", "direct"):
+        command = ["volume", BENZENE, "homo", "--spacing", "0.3", "--margin", "1", "-o", f"{kernel}.npz"]
+        assert main([*command, "--kernel", kernel]) == 0
+    (one,), (other,) = ob.load_volumes("separable.npz"), ob.load_volumes("direct.npz")
+    assert not np.array_equal(one.values, other.values)  # or both would come from one kernel
+    assert np.abs(one.values - other.values).max() < 2e-6 * np.abs(one.values).max()
+
+
 def test_mesh():
     assert main(["mesh", BENZENE, "homo", "--isovalue", "0.05", "--quality", "coarse", "-o", "homo.ply"]) == 0
     assert Path("homo.ply").stat().st_size > 1000
@@ -107,6 +116,9 @@ def test_mesh():
         (["render", BENZENE, "--device", "abacus"], "abacus"),
         (["render", BENZENE, "-o", "no/such/folder.png"], "folder"),
         (["volume", BENZENE, "-o", "homo.xyz"], ".cube"),
+        (["volume", BENZENE, "homo", "--kernel", "quick", "-o", "homo.npz"], "expected one of auto, direct"),
+        (["volume", BENZENE, "density", "--kernel", "direct", "-o", "d.npz"], "only orbitals have a choice"),
+        (["render", BENZENE, "homo", "--plane", "1,2,3", "--kernel", "direct"], "leave out --kernel"),
         (["volume", BENZENE, "-o", "homo.ply"], "ply"),
         (["mesh", BENZENE, "-o", "homo.cube"], "cube"),
         (["info", str(SAMPLES / "cubegen_ch4_6points.cube")], "volume"),

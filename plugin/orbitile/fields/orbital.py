@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bounds import ShellEnvelopes, enclosing_box, shell_envelopes, shell_reach
+from ..bounds import ShellEnvelopes, enclosing_box, shell_envelopes
 from ..errors import FieldError
 from ..expansion import GaussianExpansion
+from ..kernels import AUTO, PreparedOrbital, checked_name, class_of, kernel_for
 from ..lattice import Lattice
 from ..packing import merged_primitives, packed_shells
 from ..sampling import MANY, on_slabs
@@ -51,6 +52,8 @@ class Orbital:
         From 0, in the order of the file.
     quantity, unit : str
         For people.
+    kernel : str
+        Name of the kernel that computes it, or `auto`.
     """
 
     wavefunction: Wavefunction
@@ -59,6 +62,7 @@ class Orbital:
     quantity: str
     unit: str = "bohr^-3/2"
     isovalue: None = None
+    kernel: str = AUTO
 
     @cached_property
     def _coefficients(self) -> NDArray[np.float64]:
@@ -100,42 +104,52 @@ class Orbital:
         """Corners of a box outside which the orbital is guaranteed to be smaller in magnitude, in bohr."""
         return enclosing_box(self._envelopes, isovalue)
 
-    def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
-        """Evaluator for slabs: the separable kernel, for lattices with an axis at right angles to the others."""
-        primitives = merged_primitives(self.wavefunction)
-        expansion = GaussianExpansion(
-            primitives.centre, primitives.exponent, primitives.degree, primitives.first_term, self._terms
+    def _prepared(self, precision: str, device: str) -> PreparedOrbital:
+        return PreparedOrbital(
+            packed_shells(self.wavefunction),
+            self._packed,
+            self._envelopes,
+            merged_primitives(self.wavefunction),
+            self._terms,
+            self._tolerance(precision),
+            self._working_precision(precision, device),
+            precision,
+            self.wavefunction.cache,
         )
-        return on_slabs(
-            expansion, lattice, self._tolerance(precision), self._working_precision(precision, device), device
-        )
+
+    def with_kernel(self, kernel: str) -> Orbital:
+        """The same orbital, computed by a kernel of one's choice.
+
+        Raises
+        ------
+        OrbitileError
+            When there is no such kernel.
+        """
+        if checked_name(kernel) == self.kernel:
+            return self
+        if kernel not in self._others:
+            self._others[kernel] = replace(self, kernel=kernel)
+        return self._others[kernel]
+
+    @cached_property
+    def _others(self) -> dict[str, Orbital]:
+        return {}
+
+    def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator:
+        """Evaluator for slabs of any lattice."""
+        module = kernel_for(self.kernel, class_of(lattice), device, precision)
+        evaluate: SlabEvaluator = module.on_slabs(self._prepared(precision, device), lattice, device)
+        return evaluate
 
     def at_points(self, precision: str, device: str) -> PointEvaluator:
-        """Evaluator for points: the direct kernel."""
-        from taichi_kernels.orbital_points import orbital_at_points
-
-        packed = packed_shells(self.wavefunction)
-        reach = shell_reach(self._envelopes, self._tolerance(precision))
-        working = self._working_precision(precision, device)
+        """Evaluator for points."""
+        module = kernel_for(self.kernel, "points", device, precision)
+        in_working_precision = module.at_points(self._prepared(precision, device), device)
+        dtype = np.float32 if precision == "single" else np.float64
 
         def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
-            values: NDArray[np.floating] = orbital_at_points(
-                points,
-                packed.atom_position,
-                packed.atom_basis,
-                packed.atom_first_coefficient,
-                self._envelopes.first_shell,
-                packed.basis_first_shell,
-                packed.shell_angular_momentum,
-                packed.shell_first_primitive,
-                packed.exponent,
-                packed.contraction,
-                self._packed,
-                reach,
-                working,
-                device,
-            )
-            return values.astype(np.float32 if precision == "single" else np.float64, copy=False)
+            values: NDArray[np.floating] = in_working_precision(points)
+            return values.astype(dtype, copy=False)
 
         return evaluate
 
@@ -148,7 +162,8 @@ def together(orbitals: Sequence[Orbital], lattice: Lattice, precision: str, devi
     """
     primitives = merged_primitives(orbitals[0].wavefunction)
     working = {orbital._working_precision(precision, device) for orbital in orbitals}
-    if len(primitives.exponent) > MANY or len(working) > 1 or not lattice.is_orthogonal:
+    separable = all(orbital.kernel in (AUTO, "separable") for orbital in orbitals)
+    if len(primitives.exponent) > MANY or len(working) > 1 or not lattice.is_orthogonal or not separable:
         return None
     expansion = GaussianExpansion(
         primitives.centre,

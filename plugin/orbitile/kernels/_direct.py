@@ -1,0 +1,85 @@
+"""What the kernels of the direct sum share: they differ in their radial functions only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LatticeError
+from ..lattice import Lattice
+from . import Points, PreparedOrbital, Slabs
+
+if TYPE_CHECKING:
+    from taichi_kernels.direct import Shells
+
+_MOST_LISTED = 1 << 31
+"""Entries of the lists of atoms: kernels count in 32 bits."""
+
+
+def shells_of(orbital: PreparedOrbital) -> Shells:
+    """The packed shells as the kernels take them, made once a wavefunction."""
+    from taichi_kernels.direct import Shells
+
+    if "shells" not in orbital.cache:
+        packed = orbital.packed
+        orbital.cache["shells"] = Shells(
+            packed.atom_position,
+            packed.atom_basis,
+            packed.atom_first_coefficient,
+            orbital.envelopes.first_shell,
+            packed.basis_first_shell,
+            packed.shell_angular_momentum,
+            packed.shell_first_primitive,
+            packed.exponent,
+            packed.contraction,
+        )
+    shells: Shells = orbital.cache["shells"]
+    return shells
+
+
+@dataclass(frozen=True, eq=False)
+class SlowSlabs:
+    """An evaluator for slabs that asks for smaller ones than a fast kernel does, so that a user can cancel."""
+
+    evaluate: Slabs
+    slab_points: int = 1 << 18
+
+    def __call__(self, start: int, stop: int, out: Any) -> None:
+        """Write the values of a slab."""
+        self.evaluate(start, stop, out)
+
+
+def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
+    """Evaluator for slabs of any lattice, with a radial function."""
+    from taichi_kernels.direct import Place, bricks_of, direct_on_lattice
+
+    shells = shells_of(orbital)
+
+    def evaluate(start: int, stop: int, out: Any) -> None:
+        place = Place(lattice.origin, lattice.axes, (stop - start, *lattice.shape[1:]), start)
+        if bricks_of(place.shape) * (len(shells.atom_basis) + 1) >= _MOST_LISTED:
+            raise LatticeError(
+                f"the lists of {len(shells.atom_basis)} atoms for {bricks_of(place.shape)} bricks of the lattice are "
+                "too long for one computation; use compute, which cuts the lattice into slabs, or a larger spacing"
+            )
+        direct_on_lattice(shells, orbital.coefficients, orbital.reach, radial, place, orbital.precision, device, out)
+
+    return SlowSlabs(evaluate) if device == "cpu" else evaluate
+
+
+def at_points(radial: str, orbital: PreparedOrbital, device: str) -> Points:
+    """Evaluator for points, with a radial function."""
+    from taichi_kernels.direct import direct_at_points
+
+    shells = shells_of(orbital)
+
+    def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
+        values: NDArray[np.floating] = direct_at_points(
+            shells, orbital.coefficients, orbital.reach, radial, points, orbital.precision, device
+        )
+        return values
+
+    return evaluate

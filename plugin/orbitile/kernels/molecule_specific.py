@@ -1,0 +1,57 @@
+"""The direct sum with a kernel generated for one molecule: `taichi_kernels.molecule_specific`.
+
+The direct kernel serves until the other one is compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import OrbitileError
+from ..lattice import Lattice
+from ..processes import environment, interpreter
+from . import Points, PreparedOrbital, Slabs, direct
+from ._direct import SlowSlabs, shells_of
+
+SUMMARY = "direct sum with a kernel generated for the molecule, compiled in the background; lattices only"
+EXACT = True
+
+
+def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
+    """Evaluator for slabs of any lattice.
+
+    Raises
+    ------
+    OrbitileError
+        When the basis sets of the molecule are too large to be written out.
+    """
+    from taichi_kernels.direct import Place
+    from taichi_kernels.molecule_specific import LARGEST, kernel_when_ready, molecule_on_lattice, size_of
+
+    shells = shells_of(orbital)
+    size = size_of(shells)
+    if size > LARGEST:
+        raise OrbitileError(
+            f"kernel molecule-specific: expected distinct basis sets of {LARGEST} exponents, primitives and "
+            f"coefficients at most, got {size}, which would take minutes to compile; use direct or auto"
+        )
+    kernel = kernel_when_ready(shells, orbital.precision, device, orbital.result, interpreter(), environment())
+    if kernel is None:
+        return direct.on_slabs(orbital, lattice, device)
+
+    def evaluate(start: int, stop: int, out: Any) -> None:
+        place = Place(lattice.origin, lattice.axes, (stop - start, *lattice.shape[1:]), start)
+        molecule_on_lattice(kernel, shells, orbital.coefficients, orbital.reach, place, orbital.precision, device, out)
+
+    return SlowSlabs(evaluate) if device == "cpu" else evaluate
+
+
+def at_points(orbital: PreparedOrbital, device: str) -> Points:
+    """Refused.
+
+    Raises
+    ------
+    OrbitileError
+        Always.
+    """
+    raise OrbitileError("kernel molecule-specific: it evaluates lattices only; for points use direct or auto")

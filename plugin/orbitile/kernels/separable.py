@@ -1,0 +1,39 @@
+"""The screened product of tables, for lattices with an axis at right angles: `taichi_kernels.orbital_lattice`."""
+
+from __future__ import annotations
+
+from ..errors import LatticeError, OrbitileError
+from ..lattice import Lattice
+from ..sampling import on_slabs as expansion_on_slabs
+from . import Points, PreparedOrbital, Slabs
+
+SUMMARY = "screened product of one-dimensional tables; lattices with an axis at right angles to the others"
+EXACT = True
+
+
+def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
+    """Evaluator for slabs of a lattice with an axis at right angles to the other two.
+
+    Raises
+    ------
+    LatticeError
+        When there is no such axis: a Gaussian does not separate then.
+    """
+    evaluate = expansion_on_slabs(orbital.expansion, lattice, orbital.tolerance, orbital.precision, device)
+    if evaluate is None:
+        raise LatticeError(
+            "kernel separable: expected a lattice with an axis at right angles to the other two, got a skewed one; "
+            "use direct or auto"
+        )
+    return evaluate
+
+
+def at_points(orbital: PreparedOrbital, device: str) -> Points:
+    """Refused: points have no axes.
+
+    Raises
+    ------
+    OrbitileError
+        Always.
+    """
+    raise OrbitileError("kernel separable: it evaluates lattices only; for points use direct or auto")

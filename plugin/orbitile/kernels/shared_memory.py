@@ -1,0 +1,53 @@
+"""The direct sum with operands in shared memory, on GPUs: `taichi_kernels.shared_memory`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import DeviceError, OrbitileError
+from ..lattice import Lattice
+from . import Points, PreparedOrbital, Slabs
+from ._direct import shells_of
+
+SUMMARY = "direct sum with operands in shared memory; lattices on a GPU, angular momentum 8 at most"
+EXACT = True
+
+
+def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
+    """Evaluator for slabs of any lattice.
+
+    Raises
+    ------
+    DeviceError
+        On a CPU, which has no shared memory.
+    OrbitileError
+        When a shell has an angular momentum beyond 8.
+    """
+    if device == "cpu":
+        raise DeviceError("kernel shared-memory: expected a GPU (cuda or vulkan), got cpu; use direct or auto")
+    from taichi_kernels.direct import Place
+    from taichi_kernels.shared_memory import HIGHEST, shared_memory_on_lattice
+
+    highest = int(orbital.packed.shell_angular_momentum.max())
+    if highest > HIGHEST:
+        raise OrbitileError(
+            f"kernel shared-memory: expected angular momenta up to {HIGHEST}, got {highest}; use direct or auto"
+        )
+    shells = shells_of(orbital)
+
+    def evaluate(start: int, stop: int, out: Any) -> None:
+        place = Place(lattice.origin, lattice.axes, (stop - start, *lattice.shape[1:]), start)
+        shared_memory_on_lattice(shells, orbital.coefficients, orbital.reach, place, orbital.precision, device, out)
+
+    return evaluate
+
+
+def at_points(orbital: PreparedOrbital, device: str) -> Points:
+    """Refused.
+
+    Raises
+    ------
+    OrbitileError
+        Always.
+    """
+    raise OrbitileError("kernel shared-memory: it evaluates lattices only; for points use direct or auto")
