@@ -218,6 +218,43 @@ def orbital_on_lattice(
             for have, n in zip(space.capacity, (longest_column, longest_brick), strict=True)
         ]
         space.capacity = grown[0], grown[1]
+    space.latest = plan, n_bricks * brick_parts, brick_capacity
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the last step of the kernel did.
+
+    Attributes
+    ----------
+    pairs : int
+        (row, brick) pairs that screening kept.
+    multiply_adds : int
+        Multiplications with addition that their products take, counting bricks at the edge as whole ones.
+    """
+
+    pairs: int
+    multiply_adds: int
+
+
+def latest_work(plan: Layout, precision: str) -> Work:
+    """Work of the latest call for this layout, in this precision of tables and sums, read from the lists it left.
+
+    Raises
+    ------
+    ValueError
+        When the latest call was for another layout, so that its lists are gone.
+    """
+    space = _workspace(precision, len(plan.rows).bit_length() > _MANY_ROWS)
+    if space.latest is None or space.latest[0] is not plan:
+        raise ValueError("the lists of that call are gone: another one came after it")
+    _, n_lists, capacity = space.latest
+    counts = space.integers("brick_count", (n_lists,)).to_numpy()[:n_lists]
+    rows = space.integers("brick_rows", (n_lists * capacity,)).to_numpy()[: n_lists * capacity].reshape(n_lists, -1)
+    kept = rows[np.arange(capacity) < counts[:, None]]
+    # per row and plane of a brick: a column factor of as many terms as it has tables, times a vector along z
+    columns = int(plan.rows[kept, 2].sum()) * BX * BY
+    return Work(len(kept), columns + len(kept) * BX * BY * BZ)
 
 
 class _Workspace:
@@ -228,6 +265,7 @@ class _Workspace:
         self._arrays: dict[str, ti.Ndarray] = {}
         self._sources: dict[str, np.ndarray] = {}
         self.capacity = (32, 32)
+        self.latest: tuple[Layout, int, int] | None = None  # layout, lists of rows of bricks, capacity of each
 
     def upload(self, name: str, values: np.ndarray, dtype: type, lanes: int = 0) -> "ti.Ndarray":
         """Values on the device. What is there already is not sent again: a transfer takes longer than a comparison."""
