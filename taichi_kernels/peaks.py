@@ -17,7 +17,8 @@ _LANES = {"cpu": 8, "cuda": 1, "vulkan": 1}
 """Numbers of a vector: one register of a CPU with AVX2 in single precision; a thread of a GPU works on numbers."""
 
 _CHAINS = 10
-"""Sums in the kernel, written out so that they stay in registers, that do not depend on each other: a multiply-add takes some four cycles and a core starts two in each."""
+"""Sums in the kernel that do not depend on each other, written out so that they stay in registers: a multiply-add takes
+some four cycles and a core starts two in each."""
 
 _ROUNDS = 7
 

@@ -153,7 +153,7 @@ def _residue(letter: str, first: bool, last: bool) -> list[tuple[str, Array]]:
     at = backbone()[0] | base
     before = _along_helix(backbone()[0]["O3'"][None], -1)[0]
     after = _along_helix(backbone()[0]["P"][None], 1)[0]
-    bonded = {name: [] for name in at}
+    bonded: dict[str, list[Array]] = {name: [] for name in at}
     for a, b in combinations(at, 2):
         if np.linalg.norm(at[a] - at[b]) < (1.9 if "P" in (a[0], b[0]) else 1.75):
             bonded[a].append(at[b])

@@ -168,9 +168,7 @@ def _hueckel(geometry: str, basis: str, cartesian: bool, charge: int = 0) -> tup
     return molecule, coefficients[:, order], energies[order], occupations
 
 
-def hueckel(
-    geometry: Callable[[], str], basis: str, cartesian: bool = True, charge: int = 0
-) -> Callable[[Path], None]:
+def hueckel(geometry: Callable[[], str], basis: str, cartesian: bool = True, charge: int = 0) -> Callable[[Path], None]:
     """Hueckel orbitals, all occupied and ten virtual ones: for molecules whose Hartree-Fock takes many minutes."""
 
     def write(path: Path) -> None:
@@ -210,7 +208,9 @@ def stack_places(n: int) -> tuple[list[Array], list[Array]]:
 
 
 def fragments(
-    one: Callable[[], tuple[Any, Array, Array, Array]], basis: str, places: Callable[[], tuple[list[Array], list[Array]]]
+    one: Callable[[], tuple[Any, Array, Array, Array]],
+    basis: str,
+    places: Callable[[], tuple[list[Array], list[Array]]],
 ) -> Callable[[Path], None]:
     """Like molecules, with orbitals that superpose the two highest occupied ones of each, rotated with it.
 
@@ -270,7 +270,8 @@ LARGE = (
     System("DNA", "256-atom strand C77 P8 N31 H91 O49, 3-21G", HUECKEL,
            hueckel(strand.geometry, "3-21g", cartesian=False, charge=strand.CHARGE), spacing=0.15),
     System("C60-stack", "nine C60 in a row, 540 atoms, 6-31G*", "superposed from the Hueckel orbitals of one",
-           fragments(lambda: _hueckel(fullerene(), "6-31g*", True), "6-31g*", lambda: stack_places(9)), spacing=0.15, whole=False),
+           fragments(lambda: _hueckel(fullerene(), "6-31g*", True), "6-31g*", lambda: stack_places(9)),
+           spacing=0.15, whole=False),
     System("Water", "343 water molecules, 1,029 atoms, 6-31G*", _SUPERPOSED, _water(7), spacing=0.15, whole=False),
 )  # fmt: skip
 
