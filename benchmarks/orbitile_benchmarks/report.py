@@ -82,19 +82,20 @@ def _table(results: Results, part: str, title: str) -> Iterator[str]:
     systems = list(dict.fromkeys(row.system for row in rows))
     yield f"### {title}"
     yield ""
-    yield "Milliseconds, largest error in brackets; * extrapolated from part of the points."
+    yield "Milliseconds, largest error in brackets; * extrapolated from part of the points; cores at most busy."
     yield ""
-    yield "| | " + " | ".join(systems) + " |"
-    yield "|---" * (len(systems) + 1) + "|"
+    yield "| | " + " | ".join(systems) + " | cores |"
+    yield "|---" * (len(systems) + 2) + "|"
     for program in dict.fromkeys(_program(row) for row in rows):
         cells = [
             _cell(next((row for row in rows if row.system == system and _program(row) == program), None))
             for system in systems
         ]
-        yield f"| {program} | " + " | ".join(cells) + " |"
+        cores = [row.cores for row in rows if _program(row) == program and row.cores]
+        yield f"| {program} | " + " | ".join(cells) + f" | {max(cores, default=0):.1f} |"
     counts = {row.system: row.points for row in rows if row.points}
     if counts:
-        yield "| points | " + " | ".join(f"{counts.get(system, 0):,}" for system in systems) + " |"
+        yield "| points | " + " | ".join(f"{counts.get(system, 0):,}" for system in systems) + " | |"
 
 
 def _failures(results: Results) -> Iterator[str]:

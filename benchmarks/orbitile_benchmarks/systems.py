@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import permutations, product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from .fragments import random_rotation, superposition
 from .optional import needed
 
 Array = NDArray[np.float64]
+
+Solved: TypeAlias = tuple[Any, Array, Array, Array]
+"""A molecule of PySCF, orbital coefficients, energies and occupations."""
 
 HARTREE_FOCK = "restricted Hartree-Fock"
 HUECKEL = "Hueckel, no self-consistent field"
@@ -132,7 +135,7 @@ def _write(path: Path, molecule: Any, coefficients: Array, energies: Array, occu
         partial.unlink(missing_ok=True)
 
 
-def _hartree_fock(geometry: str, basis: str, cartesian: bool) -> tuple[Any, Array, Array, Array]:
+def _hartree_fock(geometry: str, basis: str, cartesian: bool) -> Solved:
     """Molecule, coefficients, energies and occupations of the occupied and ten virtual orbitals."""
     _pyscf()
     from pyscf import gto, scf
@@ -152,7 +155,7 @@ def hartree_fock(geometry: Callable[[], str], basis: str, cartesian: bool = True
     return write
 
 
-def _hueckel(geometry: str, basis: str, cartesian: bool, charge: int = 0) -> tuple[Any, Array, Array, Array]:
+def _hueckel(geometry: str, basis: str, cartesian: bool, charge: int = 0) -> Solved:
     """Molecule, coefficients, energies and occupations of orbitals without a self-consistent field.
 
     Atomic orbitals in the rule of Wolfsberg and Helmholz, as PySCF makes them for a first guess: orthonormal, and as
@@ -208,7 +211,7 @@ def stack_places(n: int) -> tuple[list[Array], list[Array]]:
 
 
 def fragments(
-    one: Callable[[], tuple[Any, Array, Array, Array]],
+    one: Callable[[], Solved],
     basis: str,
     places: Callable[[], tuple[list[Array], list[Array]]],
 ) -> Callable[[Path], None]:
