@@ -37,15 +37,16 @@ def copied_bytes_per_second(precision: str = "single", megabytes: int = 256) -> 
     return 2.0 * n * lanes * size / _least(lambda: copy(source, target))
 
 
-def multiply_adds_per_second(precision: str = "single") -> float:
+def multiply_adds_per_second(precision: str = "single", share: float = 1.0) -> float:
     """Multiply-adds a second, of sums that stay in registers; the best of several. Each is two operations.
 
-    Inside a `runtime.session`.
+    Inside a `runtime.session`. A share of the usual work is less exact and done sooner.
     """
     element, _ = _DTYPES[precision]
     on_cpu = runtime.running() == "cpu"
     lanes = _LANES[runtime.running() or "cpu"]
     tasks, steps = (1 << 8, 1 << 14) if on_cpu else (1 << 20, 1 << 9)
+    tasks = max(1, int(tasks * share))
     out = runtime.array_of(ti.types.vector(lanes, element) if lanes > 1 else element, tasks)
     kernel = _multiply_add(precision, lanes)
     seconds = _least(lambda: kernel(tasks, steps, 0.999, 1e-3, out))

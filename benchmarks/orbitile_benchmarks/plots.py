@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .report import Results
+from .report import Results, milliseconds
 
 
 def draw(results: Results, folder: Path) -> list[Path]:
@@ -21,11 +21,19 @@ def draw(results: Results, folder: Path) -> list[Path]:
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     def figure(width: float = 6.4) -> Any:
         one = Figure(figsize=(width, 4.0), dpi=150, layout="constrained")
         FigureCanvasAgg(one)
         return one
+
+    def tidy(*axes: Any) -> None:
+        """Numbers in place of powers of ten."""
+        for axis in axes:
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+            axis.set_minor_formatter(NullFormatter())
 
     devices = [peak["device"] for peak in results.peaks]
     written = []
@@ -39,6 +47,9 @@ def draw(results: Results, folder: Path) -> list[Path]:
         right.loglog(atoms, [row["seconds"] * 1e9 / row["points"] for row in rows], "o-", label=device)
     for axes, unit in ((left, "microseconds an atom"), (right, "nanoseconds a point")):
         axes.set(xlabel="atoms", ylabel=unit)
+        tidy(axes.yaxis)
+        axes.set_xticks(atoms, [f"{n:,}" for n in atoms], rotation=45, fontsize=8)
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.grid(alpha=0.3, which="both")
     left.legend()
     one.suptitle("Water clusters, an orbital spread over all molecules, 3,087 points an atom", fontsize=10)
@@ -63,7 +74,7 @@ def draw(results: Results, folder: Path) -> list[Path]:
     axes = one.subplots()
     names = [f"{row.program}, {row.device} {row.precision}" + (" *" if row.measured else "") for row in chosen]
     bars = axes.barh(names, [row.seconds * 1e3 for row in chosen if row.seconds], color="#2166ac")
-    axes.bar_label(bars, fmt="%.3g", padding=3, fontsize=8)
+    axes.bar_label(bars, [milliseconds(row.seconds) for row in chosen if row.seconds], padding=3, fontsize=8)
     axes.set(xscale="log", xlabel="milliseconds (* extrapolated from part of the points)", title=f"HOMO of {system}")
     axes.margins(x=0.15)
     axes.invert_yaxis()
