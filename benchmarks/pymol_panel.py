@@ -1,8 +1,8 @@
 """How quickly the window of Orbitile answers in PyMOL: python benchmarks/pymol_panel.py FOLDER
 
-FOLDER holds thrb.molden and c60b.molden, as `python -m orbitile_benchmarks.systems Thr-b thrb.molden` and its like write them. PyMOL runs under Xvfb and is
-clicked on; a click counts until PyMOL has drawn the surface. A timer of 1 ms in the thread of the window sees how long
-it stands still.
+FOLDER holds thrb.molden and c60b.molden: `python -m orbitile_benchmarks.systems Thr-b thrb.molden` writes the one, and
+the other likewise. PyMOL runs under Xvfb and is clicked on; a click counts until PyMOL has drawn the surface. A timer
+of 1 ms in the thread of the window sees how long it stands still.
 """
 
 import os

@@ -100,20 +100,6 @@ def _clocked(call: Callable[[], Any]) -> tuple[Any, float, float]:
     return result, seconds, (time.process_time() - before) / seconds
 
 
-def extra_memory(call: Callable[[], object]) -> int | None:
-    """Largest resident memory in bytes while a call runs, beyond what was resident before; None where Linux is not."""
-    status = Path("/proc/self/status")
-    try:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the peak so far
-        before = status.read_text(encoding="ascii")
-        call()
-        after = status.read_text(encoding="ascii")
-    except OSError:
-        return None
-    kilobytes = [int(text.split(f"{name}:")[1].split()[0]) for text, name in ((before, "VmRSS"), (after, "VmHWM"))]
-    return (kilobytes[1] - kilobytes[0]) * 1024
-
-
 def plain_sum(wavefunction: ob.Wavefunction, coefficients: Array, points: Array) -> Array:
     """Values of orbitals at points by the definition, in float64 and NumPy, shape (n_points, n_orbitals)."""
     values = np.zeros((len(points), coefficients.shape[1]))

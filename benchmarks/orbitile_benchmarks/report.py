@@ -137,14 +137,17 @@ def _memory(results: Results) -> Iterator[str]:
         return
     yield "### Memory"
     yield ""
-    yield "| | device | basis functions | points | result, MB | peak beyond what was resident before, MB |"
-    yield "|---|---|---|---|---|---|"
+    yield "Megabytes: of the result, at the peak beyond what was resident before the call, and of the whole process."
+    yield ""
+    yield "| | device | basis functions | points | result | beyond before | process |"
+    yield "|---|---|---|---|---|---|---|"
     for one in results.memory:
-        peak = one["peak beyond before"]
-        found = "unknown" if peak is None else f"{peak / 1e6:.0f}"
+        found, process = (
+            "unknown" if n is None else f"{n / 1e6:,.0f}" for n in (one["peak beyond before"], one["peak"])
+        )
         yield (
             f"| {one['system']} | {one['device']} | {one['basis functions']:,} | {one['points']:,} "
-            f"| {one['result'] / 1e6:.0f} | {found} |"
+            f"| {one['result'] / 1e6:.0f} | {found} | {process} |"
         )
 
 
