@@ -43,6 +43,8 @@ class Row:
         Median of the runs; None where there is none, and `note` says why.
     error : float or None
         Largest difference from float64 values, in atomic units.
+    least : float or None
+        Least time of the runs: beside neighbours on a machine it says more than the median.
     runs : int
         How many were timed, after one that was not.
     cores : float or None
@@ -60,6 +62,7 @@ class Row:
     points: int
     seconds: float | None
     error: float | None = None
+    least: float | None = None
     runs: int = 0
     cores: float | None = None
     measured: int = 0
@@ -68,9 +71,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Timing:
-    """Median seconds of a call, how many runs, seconds of processors per second, and what the call gave."""
+    """Median and least seconds of a call, how many runs, processors busy, and what the call gave."""
 
     seconds: float
+    least: float
     runs: int
     cores: float
     result: Any = field(repr=False, default=None)
@@ -83,14 +87,14 @@ def timed(call: Callable[[], Any], most: int = 15, patience: float = 3.0) -> Tim
     """
     result, first, cores = _clocked(call)
     if first > 60:
-        return Timing(first, 1, cores, result)
+        return Timing(first, first, 1, cores, result)
     times: list[float] = []
     used = 0.0
     while len(times) < most and sum(times) < patience * (5 if len(times) < 3 else 1):
         result, seconds, share = _clocked(call)
         times.append(seconds)
         used += share * seconds
-    return Timing(float(np.median(times)), len(times), used / sum(times), result)
+    return Timing(float(np.median(times)), min(times), len(times), used / sum(times), result)
 
 
 def _clocked(call: Callable[[], Any]) -> tuple[Any, float, float]:

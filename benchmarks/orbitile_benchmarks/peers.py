@@ -53,7 +53,7 @@ def _row(
     share = points / measured if measured else 1.0
     known = {"device": "cpu", "precision": "double"} | more
     return Row(part, case.system.name, program, points=points, seconds=timing.seconds * share, error=error,
-               runs=timing.runs, cores=timing.cores, measured=measured, **known)  # fmt: skip
+               least=timing.least * share, runs=timing.runs, cores=timing.cores, measured=measured, **known)  # fmt: skip
 
 
 def _stride(case: Case, evaluate: Callable[[Any], object], most: int = 16) -> int:
@@ -121,7 +121,7 @@ def _in_blocks(case: Case, evaluate: Callable[[Array], Array]) -> tuple[Timing, 
         done += len(points)
         if spent > PATIENCE:
             break
-    return Timing(spent, 1, used / spent), 0 if done == n else done
+    return Timing(spent, spent, 1, used / spent), 0 if done == n else done
 
 
 def _cubegen(case: Case, molecule: Any, column: Array, name: str) -> Iterator[Row]:

@@ -61,6 +61,8 @@ def _heading(results: Results) -> Iterator[str]:
     yield f"{environment['command']}, {environment['date']}"
     yield "; ".join(f"{name}: {detail}" for name, detail in environment["devices"].items())
     yield ", ".join(f"{name} {n}" for name, n in environment["threads"].items()) + f"; {environment['system']}"
+    if (environment["load when it began"] or 0) > 0.5:
+        yield f"Other work had the machine when this began: load {environment['load when it began']:.1f}."
     yield ", ".join(f"{name} {number}" for name, number in environment["versions"].items() if number)
 
 

@@ -174,6 +174,7 @@ def _environment(devices: list[str], data: Path | None, peers: bool, quick: bool
         "date": date.today().isoformat(),
         "command": " ".join([*command, "--device", ",".join(devices), *(["--data FOLDER"] if data else [])]),
         "devices": {name: runtime.probe(name).detail for name in devices},
+        "load when it began": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "threads": {
             "processors of this process": cpus,
             "ORBITILE_THREADS": os.environ.get("ORBITILE_THREADS", "all"),
