@@ -52,8 +52,19 @@ def _row(
 ) -> Row:
     share = points / measured if measured else 1.0
     known = {"device": "cpu", "precision": "double"} | more
-    return Row(part, case.system.name, program, points=points, seconds=timing.seconds * share, error=error,
-               least=timing.least * share, runs=timing.runs, cores=timing.cores, measured=measured, **known)  # fmt: skip
+    return Row(
+        part,
+        case.system.name,
+        program,
+        points=points,
+        seconds=timing.seconds * share,
+        error=error,
+        least=timing.least * share,
+        runs=timing.runs,
+        cores=timing.cores,
+        measured=measured,
+        **known,
+    )
 
 
 def _stride(case: Case, evaluate: Callable[[Any], object], most: int = 16) -> int:
