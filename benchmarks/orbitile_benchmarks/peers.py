@@ -124,7 +124,7 @@ def _better_threads(case: Case, evaluate: Callable[[Array], Array], use: Callabl
     first = case.lattice.n_points // 2
     blocks = [case.points_of(np.arange(first + i * BLOCK, min(first + (i + 1) * BLOCK, case.lattice.n_points)))
               for i in range(8)]  # fmt: skip
-    seconds = {}
+    seconds: dict[int, float] = {}
     for threads in (1, _cpus(), 1, _cpus()):
         use(threads)
         begin = time.perf_counter()
