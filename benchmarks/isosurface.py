@@ -15,12 +15,13 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
-from orbitals import NAMES, SPACING, lattice_of
 from scipy.spatial import cKDTree
 from skimage.measure import marching_cubes
 
 import orbitile as ob
 from orbitile.surface import isosurface_in_session
+from orbitile.units import angstrom
+from orbitile_benchmarks.systems import STONE
 from taichi_kernels import runtime
 
 ROUNDS = 10
@@ -68,10 +69,11 @@ def main() -> None:
     options = parser.parse_args()
     wavefunction = ob.load(options.file)
     isovalues = [float(text) for text in options.isovalues.split(",")]
-    if options.file.stem in NAMES:
-        lattice = lattice_of(options.file.stem, wavefunction)
+    system = next((system for system in STONE if system.file == options.file.name), None)
+    if system is not None:
+        lattice = system.lattice(wavefunction)
     else:
-        lattice = ob.enclosing_lattice(wavefunction, "homo", min(isovalues), spacing=SPACING)
+        lattice = ob.enclosing_lattice(wavefunction, "homo", min(isovalues), spacing=0.075 * angstrom)
     devices = options.device.split(",")
     print(f"{date.today()}, {options.file.name}, {' x '.join(map(str, lattice.shape))} points")
     print(", ".join(runtime.probe(device).detail for device in dict.fromkeys([*devices, "cpu"])))

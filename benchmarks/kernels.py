@@ -2,7 +2,7 @@
 
     python benchmarks/kernels.py [--data FOLDER] [--device cpu,cuda,vulkan] [--systems ...] [--record]
 
-Prints a table in Markdown for each device: the HOMO on the lattices of `orbitals.py`, milliseconds for a whole call
+Prints a table in Markdown for each device: the HOMO on the lattices of `orbitile bench`, milliseconds for a whole call
 that leaves the result in a NumPy array and, on a GPU, for one that leaves it there; least of several, kernels taking
 turns. The error is the largest difference from values in double precision by the separable kernel, as a share of the
 largest value.
@@ -23,30 +23,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from orbitals import NAMES, lattice_of
 
 import orbitile as ob
 from orbitile.kernels import kernel_modules
 from orbitile.sampling import upright
 from orbitile.units import angstrom
+from orbitile_benchmarks.orbitile_rows import ready
+from orbitile_benchmarks.systems import STONE
 
 RECORD = Path(__file__).parents[1] / "plugin" / "orbitile" / "data" / "kernels.json"
 RECORDED = ("c60b", "thrb", "krb")
+SYSTEMS = {Path(system.file).stem: system for system in STONE}
 UPRIGHT = np.array([[1.0, 0.0, 0.0], [0.3, 1.0, 0.0], [0.0, 0.0, 1.0]])
 SKEW = np.array([[1.0, 0.0, 0.0], [0.2, 1.0, 0.0], [0.1, 0.3, 1.0]])
-
-
-def ready(call: Callable[[], object]) -> str | None:
-    """Compile what a call needs, in the background too; None, or why it is refused."""
-    from taichi_kernels import molecule_specific
-
-    try:
-        call()
-        molecule_specific.wait()
-        call()
-    except ob.OrbitileError as error:
-        return str(error)
-    return None
 
 
 def least_times(calls: dict[str, Callable[[], object]], seconds: float = 2.0, most: int = 15) -> dict[str, float]:
@@ -114,12 +103,12 @@ def table(data: Path, device: str, systems: list[str]) -> None:
     stay: dict[str, list[str]] = {name: [] for name in names}
     for system in systems:
         wavefunction = ob.load(data / f"{system}.molden")
-        lattice = lattice_of(system, wavefunction)
+        lattice = SYSTEMS[system].lattice(wavefunction)
         for name, found in measure(wavefunction, lattice, names, device).items():
             if found["refused"] is not None:
                 rows[name].append("-")
                 stay[name].append("-")
-                print(f"{NAMES[system]}, {name}: {found['refused']}", file=sys.stderr)
+                print(f"{SYSTEMS[system].name}, {name}: {found['refused']}", file=sys.stderr)
                 continue
             rows[name].append(f"{found['seconds'] * 1e3:.1f} ({found['error']:.0e})")
             if device != "cpu":
@@ -132,7 +121,7 @@ def table(data: Path, device: str, systems: list[str]) -> None:
 
 
 def _print(rows: dict[str, list[str]], systems: list[str]) -> None:
-    print("| kernel | " + " | ".join(NAMES[system] for system in systems) + " |")
+    print("| kernel | " + " | ".join(SYSTEMS[system].name for system in systems) + " |")
     print("|---" * (len(systems) + 1) + "|")
     for name, cells in rows.items():
         print(f"| {name} | " + " | ".join(cells) + " |")
@@ -147,7 +136,7 @@ def record(data: Path, device: str) -> None:
     times: dict[tuple[str, str, str], list[float]] = {}
     for system in RECORDED:
         wavefunction = ob.load(data / f"{system}.molden")
-        fine = lattice_of(system, wavefunction)
+        fine = SYSTEMS[system].lattice(wavefunction)
         shape = tuple(-(-n // 2) for n in fine.shape)
         lattices = {
             "orthogonal lattice": ob.Lattice(fine.origin, 2 * fine.axes, shape),
@@ -187,7 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder with the Molden files (default: data)")
     parser.add_argument("--device", default="cpu", help="devices, with commas between (default: cpu)")
-    parser.add_argument("--systems", default=",".join(NAMES), help="which of the six (default: all)")
+    parser.add_argument("--systems", default=",".join(SYSTEMS), help="which of the six (default: all)")
     parser.add_argument("--record", action="store_true", help="measure what auto goes by, in place of the table")
     options = parser.parse_args()
     for device in options.device.split(","):

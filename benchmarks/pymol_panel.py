@@ -1,8 +1,8 @@
 """How quickly the window of Orbitile answers in PyMOL: python benchmarks/pymol_panel.py FOLDER
 
-FOLDER holds thrb.molden and c60b.molden, as `benchmarks/make_molecules.py` writes them. PyMOL runs under Xvfb and is
-clicked on; a click counts until PyMOL has drawn the surface. A timer of 1 ms in the thread of the window sees how long
-it stands still.
+FOLDER holds thrb.molden and c60b.molden: `python -m orbitile_benchmarks.systems Thr-b thrb.molden` writes the one, and
+the other likewise. PyMOL runs under Xvfb and is clicked on; a click counts until PyMOL has drawn the surface. A timer
+of 1 ms in the thread of the window sees how long it stands still.
 """
 
 import os
@@ -20,7 +20,7 @@ def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "data").resolve()
     for name in ("thrb.molden", "c60b.molden"):
         if not (folder / name).exists():
-            sys.exit(f"{folder / name} is not there: python benchmarks/make_molecules.py {folder} writes it")
+            sys.exit(f"{folder / name} is not there: python -m orbitile_benchmarks.systems writes it")
     with tempfile.TemporaryDirectory() as home:
         report = Path(home) / "report"
         environment = {

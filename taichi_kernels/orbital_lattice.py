@@ -182,9 +182,10 @@ def orbital_on_lattice(
             zip(np.atleast_2d(terms), np.broadcast_to(tolerance, n_sums).tolist(), strict=True)
         ):
             first = one * shape[0]
-            orbital_lattice_gpu.evaluate(
+            n_words = orbital_lattice_gpu.evaluate(
                 space, *basis, primitives, part, spacing, shape, share, precision, device, out, first
             )
+            space.latest = plan, n_words, 0
         return
     space = _workspace(precision, "many rows" if many else "few rows")
     result = "double" if out.dtype in (np.float64, ti.f64) else "single"
@@ -272,6 +273,48 @@ def orbital_on_lattice(
             for have, n in zip(space.capacity, (longest_column, longest_brick), strict=True)
         ]
         space.capacity = grown[0], grown[1]
+    space.latest = plan, n_bricks * brick_parts, brick_capacity
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the last step of the kernel did.
+
+    Attributes
+    ----------
+    pairs : int
+        Rows that screening kept, over all bricks; on a GPU, products of three tables.
+    multiply_adds : int
+        Multiplications with addition that their products take, counting bricks at the edge as whole ones.
+    """
+
+    pairs: int
+    multiply_adds: int
+
+
+def latest_work(plan: Layout, precision: str) -> Work:
+    """Work of the latest call for this layout, in this precision of tables and sums, read from the lists it left.
+
+    Raises
+    ------
+    ValueError
+        When the latest call was for another layout, so that its lists are gone.
+    """
+    spaces = [_workspace(precision, use) for use in ("on a GPU", "few rows", "many rows")]
+    space = next((space for space in spaces if space.latest is not None and space.latest[0] is plan), None)
+    if space is None or space.latest is None:
+        raise ValueError("the lists of that call are gone: another one came after it")
+    if space is spaces[0]:
+        words = space.integers("masks", (space.latest[1],)).to_numpy()[: space.latest[1]]
+        kept = int(np.unpackbits(words.view(np.uint8)).sum())
+        return Work(kept, kept * BX * BY * BZ)
+    _, n_lists, capacity = space.latest
+    counts = space.integers("brick_count", (n_lists,)).to_numpy()[:n_lists]
+    rows = space.integers("brick_rows", (n_lists * capacity,)).to_numpy()[: n_lists * capacity].reshape(n_lists, -1)
+    listed = rows[np.arange(capacity) < counts[:, None]]
+    # per row and plane of a brick: a column factor of as many terms as it has tables, times a vector along z
+    columns = int(plan.rows[listed, 2].sum()) * BX * BY
+    return Work(len(listed), columns + len(listed) * BX * BY * BZ)
 
 
 def _largest_factors(exponent: np.ndarray, degree: np.ndarray) -> np.ndarray:

@@ -44,16 +44,17 @@ def evaluate(
     device: str,
     out: "ti.Ndarray",
     first: int,
-) -> None:
+) -> int:
     """Launch the kernel; arguments are those of `orbital_lattice.orbital_on_lattice`, packed for the device.
 
-    `first` is the plane of the result with which the values begin.
+    `first` is the plane of the result with which the values begin. Returns the number of words that say which products
+    matter.
     """
     n_tables, n_products = int(first_table[-1]), len(products)
     bricks_x, bricks_y, bricks_z = (-(-n // b) for n, b in zip(shape, (BX, BY, BZ), strict=True))
     words = -(-n_products // (32 * _NEAR)) * _NEAR
     real = np.float32 if precision == "single" else np.float64
-    parts = min(words, _PARTS)
+    parts, n_words = min(words, _PARTS), bricks_x * bricks_y * bricks_z * words
     space.launch(
         _kernel(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single"),
         len(primitives),
@@ -75,9 +76,10 @@ def evaluate(
         space.reals("largest_x", (bricks_x * n_products,)),
         space.reals("largest_y", (bricks_y * n_products,)),
         space.reals("largest_z", (bricks_z * n_products,)),
-        space.integers("masks", (bricks_x * bricks_y * bricks_z * words,)),
+        space.integers("masks", (n_words,)),
         out,
     )  # fmt: skip
+    return n_words
 
 
 @lru_cache

@@ -17,6 +17,8 @@ class Workspace:
         self._launches: dict[object, runtime.Launch] = {}
         self.capacity = (32, 32)
         """Entries that lists have room for, grown when one is too short."""
+        self.latest: tuple[object, int, int] | None = None
+        """Layout of the latest call, its lists of rows of bricks (or words), and the capacity of each."""
 
     def launch(self, kernel: object, *arguments: object) -> None:
         """Launch a kernel that takes arrays on the device and returns nothing."""

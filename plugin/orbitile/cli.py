@@ -189,6 +189,14 @@ def _parser() -> argparse.ArgumentParser:
     demo = command("demo", _demo, "draw the HOMO of a bundled molecule (benzene)")
     demo.add_argument("-o", "--output", metavar="PNG", default="orbitile-demo.png", help="(default: orbitile-demo.png)")
     demo.add_argument("--device", help="auto, cuda, vulkan or cpu")
+    bench = command("bench", _bench, "measure Orbitile, and other programs beside it; prints tables in Markdown")
+    bench.add_argument("--systems", metavar="NAMES", help="with commas between (default: all), such as C60-b,Kr-a")
+    bench.add_argument("--device", metavar="NAMES", help="with commas between, such as cuda,cpu (default: auto)")
+    bench.add_argument("--peers", action="store_true", help="PySCF, qc-gbasis, Avogadro and others too (extra: peers)")
+    bench.add_argument("--quick", action="store_true", help="few runs of small systems: does it work here?")
+    bench.add_argument("--data", type=Path, metavar="DIR", help="Molden files to use in place of making them")
+    bench.add_argument("--json", type=Path, metavar="FILE", help="write all figures to this file")
+    bench.add_argument("--plots", type=Path, metavar="DIR", help="draw cost against size (needs matplotlib)")
     return parser
 
 
@@ -680,6 +688,26 @@ def _demo(options: argparse.Namespace) -> None:
         arguments = ["render", str(path), "homo", "--quality", "fine", "--legend", "--scale", "-o", options.output]
         arguments += ["--device", options.device] if options.device else []
         _render(_parser().parse_args([*arguments, "-q"]))
+
+
+def _bench(options: argparse.Namespace) -> None:
+    try:
+        from orbitile_benchmarks.suite import run
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "orbitile_benchmarks":
+            raise
+        raise OrbitileError("the benchmarks are not installed: pip install orbitile brings them") from error
+    tables = run(
+        systems=options.systems,
+        devices=options.device,
+        peers=options.peers,
+        quick=options.quick,
+        data=options.data,
+        json_file=options.json,
+        plots=options.plots,
+        tell=(lambda text: None) if options.quiet else lambda text: print(text, file=sys.stderr, flush=True),
+    )
+    print(tables)
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -1,0 +1,24 @@
+"""Packages that only the benchmarks need."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from orbitile.errors import OrbitileError
+
+
+def needed(name: str, extra: str, purpose: str) -> Any:
+    """Import a package.
+
+    Raises
+    ------
+    OrbitileError
+        Says what it is for and how to install it.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise OrbitileError(
+            f"the benchmarks need {name}, which {purpose}: pip install 'orbitile[{extra}]' ({error})"
+        ) from error
