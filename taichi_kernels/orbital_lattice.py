@@ -327,7 +327,7 @@ def _largest_factors(exponent: np.ndarray, degree: np.ndarray) -> np.ndarray:
 _ONE = np.ones(1)
 _ONE.setflags(write=False)  # sent to the device once
 
-_MANY_ROWS = 13
+_MANY_ROWS = 14
 """Bits of a number of rows that is large: densities have lists, and so a workspace, of a size of their own."""
 
 _workspaces: dict[tuple[str, str], tuple[int, Workspace]] = {}

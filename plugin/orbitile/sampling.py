@@ -13,7 +13,7 @@ from .expansion import GaussianExpansion, radial_bounds, reach, reaching
 from .lattice import Lattice
 from .packing import rotate_terms
 
-MANY = 4096
+MANY = 1 << 14
 """Gaussians from which on a CPU deals with few planes at a time, each with the Gaussians that reach it."""
 
 _PLANES = 32
