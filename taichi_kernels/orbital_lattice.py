@@ -221,6 +221,9 @@ def orbital_on_lattice(
         negligible = 1e-3 * limits[0] / len(exponent)
         limits[0] *= 1 - 1e-3  # its share of what the planes may lose
     longest = -(-n_rows // parts)
+    kept = out
+    if device == "cpu":  # an index along one axis becomes a store of vectors
+        kept = out.reshape(-1) if isinstance(out, np.ndarray) else runtime.view(out)
     while True:
         capacity, brick_capacity = space.capacity
         capacity, brick_capacity = min(capacity, longest), min(brick_capacity, longest * shared)
@@ -251,9 +254,9 @@ def orbital_on_lattice(
             space.upload("offset", offset, real, 2),
             space.vectors("y", (planes * bricks_y * n_tables,), BY),
             space.vectors("z", (bricks_z * n_tables,), BZ),
-            space.reals("largest_x", (n_tables_x, bricks_x)),
-            space.vectors("largest_y", (layers * n_tables, groups_y), group),
-            space.vectors("largest_z", (n_tables, groups_z), group),
+            space.reals("largest_x", (bricks_x * n_tables_x,)),
+            space.vectors("largest_y", (groups_y * layers * n_tables,), group),
+            space.vectors("largest_z", (groups_z * n_tables,), group),
             space.reals("top_y", (layers * n_tables,)),
             space.reals("top_z", (n_tables,)),
             space.integers("plane_count", (bricks_x * parts,)),
@@ -264,7 +267,7 @@ def orbital_on_lattice(
             space.integers("brick_count", (n_bricks * brick_parts,)),
             space.integers("brick_rows", (n_bricks * brick_parts * brick_capacity,)),
             space.integers("needed", (2,)),
-            out,
+            kept,
         )
         if longest_column <= capacity and longest_brick <= brick_capacity:
             break
@@ -355,15 +358,15 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
     V8, V16, G = vector(8, real), vector(16, real), vector(at_once, real)
     GI = vector(at_once, ti.i32)
     I1 = ti.types.ndarray(ti.i32, 1)
-    R1, R2 = (ti.types.ndarray(real, n) for n in (1, 2))
+    R1 = ti.types.ndarray(real, 1)
     Pairs, Rows = (ti.types.ndarray(vector(n, ti.i32), 1) for n in (2, 4))
     Primitives = ti.types.ndarray(
         vector(8, real), 1
     )  # exponent; nearest point less centre; index of that point; bound on factors along y and z
     Offsets = ti.types.ndarray(vector(2, real), 1)
-    X, Z, Largest = ti.types.ndarray(V8, 1), ti.types.ndarray(V16, 1), ti.types.ndarray(G, 2)
+    X, Z, Largest = ti.types.ndarray(V8, 1), ti.types.ndarray(V16, 1), ti.types.ndarray(G, 1)
     kept = _DTYPES[result][0]
-    Result = ti.types.ndarray(kept, 3)
+    Result = ti.types.ndarray(kept, 1 if on_cpu else 3)
     exp = exponential(precision, device)
 
     @ti.kernel
@@ -403,9 +406,9 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
         offset: Offsets,  # (planes) if sheared: whole and broken steps along y by which a plane is shifted
         y: X,  # (planes if sheared, bricks_y, tables) of 8
         z: Z,  # (bricks_z, tables) of 16
-        largest_x: R2,  # (tables, bricks_x)
-        largest_y: Largest,  # (bricks_x if sheared, tables; groups of bricks)
-        largest_z: Largest,  # (tables, groups of bricks)
+        largest_x: R1,  # (bricks_x, tables)
+        largest_y: Largest,  # (groups of bricks; bricks_x if sheared, tables)
+        largest_z: Largest,  # (groups of bricks, tables)
         top_y: R1,  # (bricks_x if sheared, tables)
         top_z: R1,
         plane_count: I1,  # (bricks_x, parts)
@@ -424,6 +427,7 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
         brick_parts = parts // shared
         n_columns = bricks_x * bricks_y
         n_bricks = n_columns * bricks_z
+        tables_y = (bricks_x if ti.static(sheared) else 1) * n_tables
 
         # tables along x, with the polynomials, and their largest magnitudes
         for task in range(n_primitives * bricks_x):
@@ -445,7 +449,7 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                     value *= factor
                     x[(o * bricks_x + b) * n_tables_x + t] = value
                     largest = ti.max(largest, weight[o] * ti.abs(value).max())
-                largest_x[t, b] = largest
+                largest_x[b * n_tables_x + t] = largest
 
         # along y and z
         for task in range((bricks_x if ti.static(sheared) else 1) * n_primitives * bricks_y):
@@ -458,11 +462,11 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                 planes = ti.min(BX, nx - layer * BX)
                 size = ti.cast(0.0, real)
                 for t in range(first_table_x[p], first_table_x[p + 1]):
-                    size += largest_x[t, layer]
+                    size += largest_x[layer * n_tables_x + t]
                 if size * here[7] < negligible:  # the tables of primitives that far are not needed, nor are their rows
                     planes = 0
                     for t in range(first_table[p], first_table[p + 1]):
-                        largest_y[layer * n_tables + t, b // at_once][b % at_once] = 0.0
+                        largest_y[b // at_once * tables_y + layer * n_tables + t][b % at_once] = 0.0
             for s in range(planes if ti.static(sheared) else 1):
                 plane = layer * BX + s
                 nearest = here[5]
@@ -480,8 +484,10 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                     largest = ti.abs(factor).max()
                     if ti.static(sheared):
                         if s > 0:
-                            largest = ti.max(largest, largest_y[layer * n_tables + t, b // at_once][b % at_once])
-                    largest_y[layer * n_tables + t, b // at_once][b % at_once] = largest
+                            largest = ti.max(
+                                largest, largest_y[b // at_once * tables_y + layer * n_tables + t][b % at_once]
+                            )
+                    largest_y[b // at_once * tables_y + layer * n_tables + t][b % at_once] = largest
                     factor *= distance
         for task in range(n_primitives * bricks_z):
             p = task // bricks_z
@@ -494,17 +500,17 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                 factor[s] = exp(-here[0] * distance[s] * distance[s])
             for t in range(first_table[p], first_table[p + 1]):
                 z[b * n_tables + t] = factor
-                largest_z[t, b // at_once][b % at_once] = ti.abs(factor).max()
+                largest_z[b // at_once * n_tables + t][b % at_once] = ti.abs(factor).max()
                 factor *= distance
         for t in range((bricks_x if ti.static(sheared) else 1) * n_tables):
             largest = ti.cast(0.0, real)
             for b in range(bricks_y):
-                largest = ti.max(largest, largest_y[t, b // at_once][b % at_once])
+                largest = ti.max(largest, largest_y[b // at_once * tables_y + t][b % at_once])
             top_y[t] = largest
         for t in range(n_tables):
             largest = ti.cast(0.0, real)
             for b in range(bricks_z):
-                largest = ti.max(largest, largest_z[t, b // at_once][b % at_once])
+                largest = ti.max(largest, largest_z[b // at_once * n_tables + t][b % at_once])
             top_z[t] = largest
 
         # rows of each plane of bricks
@@ -519,7 +525,7 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                 row = rows[r]
                 size = ti.cast(0.0, real)
                 for j in range(row[2]):
-                    size += largest_x[row[1] + j, bx] * top_y[layer + row[3] + j]
+                    size += largest_x[bx * n_tables_x + row[1] + j] * top_y[layer + row[3] + j]
                 size *= top_z[row[0]]
                 if size > plane_limit or lost + size > plane_budget:
                     plane_rows[task * longest + n] = r
@@ -546,7 +552,7 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                 row = rows[r]
                 size = G(0.0)
                 for j in range(row[2]):
-                    size += largest_x[row[1] + j, bx] * largest_y[layer + row[3] + j, group]
+                    size += largest_x[bx * n_tables_x + row[1] + j] * largest_y[group * tables_y + layer + row[3] + j]
                 whole = size * top_z[row[0]]
                 keep = ti.abs(ti.cast((whole > column_limit) or (lost + whole > column_budget), ti.i32))
                 lost += ti.select(keep, 0.0, whole)
@@ -576,7 +582,7 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                 source = (column * brick_parts + part) * shared + c
                 for q in range(source * column_capacity, source * column_capacity + column_count[source]):
                     r = column_rows[q]
-                    whole = column_size[q] * largest_z[rows[r][0], group]
+                    whole = column_size[q] * largest_z[group * n_tables + rows[r][0]]
                     keep = ti.abs(ti.cast((whole > brick_limit) or (lost + whole > brick_budget), ti.i32))
                     lost += ti.select(keep, 0.0, whole)
                     if keep.sum() != 0:
@@ -635,13 +641,13 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                     if whole:
                         for m, c in ti.static(enumerate((c0, c1, c2, c3, c4, c5, c6, c7))):
                             for k in ti.static(range(BZ)):
-                                out[i, j0 + m, k0 + k] = ti.cast(c[k], kept)
+                                out[(i * ny + j0 + m) * nz + k0 + k] = ti.cast(c[k], kept)
                     else:  # rare: a loop that is not unrolled, on a copy, so that c0 ... c7 stay in registers
                         for m, c in ti.static(enumerate((c0, c1, c2, c3, c4, c5, c6, c7))):
                             if j0 + m < ny:
                                 copy = c
                                 for k in range(ti.min(BZ, nz - k0)):
-                                    out[i, j0 + m, k0 + k] = ti.cast(copy[k], kept)
+                                    out[(i * ny + j0 + m) * nz + k0 + k] = ti.cast(copy[k], kept)
         else:
             # a thread evaluates some neighbouring columns of 16 points of a brick
             ti.loop_config(block_dim=64)

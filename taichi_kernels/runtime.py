@@ -480,6 +480,15 @@ def to_numpy(array: Any, values: "np.ndarray | None" = None) -> "np.ndarray":
     return values
 
 
+def view(array: Any) -> "np.ndarray":
+    """Values of a scalar array of the CPU where they lie, in one dimension. They go when the array does."""
+    from taichi.lang import impl
+
+    number = {"f32": ctypes.c_float, "f64": ctypes.c_double}[str(array.dtype)]
+    address = impl.get_runtime().prog.get_ndarray_data_ptr_as_int(array.arr)
+    return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(number)), (int(np.prod(array.shape)),))
+
+
 def send(array: Any, values: "np.ndarray") -> None:
     """Copy values, C-ordered and of the type of the array, to the beginning of an array on the device."""
     if _state.device != "cuda":
