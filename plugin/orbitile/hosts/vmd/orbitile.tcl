@@ -145,17 +145,24 @@ proc orbitile::present {} {
         if {[lsearch -exact $there $molecules($name)] >= 0} {
             lappend found $name
         } else {
-            unset molecules($name)
+            forget $name
         }
     }
     return $found
+}
+
+proc orbitile::forget {name} {
+    variable molecules
+    variable sources
+    variable looks
+    unset -nocomplain molecules($name) sources($name) looks($name)
 }
 
 proc orbitile::discard {name} {
     variable molecules
     if {[lsearch -exact [present] $name] >= 0} {
         mol delete $molecules($name)
-        unset molecules($name)
+        forget $name
     }
 }
 
@@ -203,12 +210,19 @@ proc orbitile::on_volume {message} {
         set molecules($name) [load_volumes $name $files [dict get $message molecule]]
         set sources($name) $files
     }
+    set looks($name) $look
     represent $molecules($name) $look
 }
 
-# A molecule of VMD with these volumes, seen from where the atoms are seen; the top one stays.
+# A molecule of VMD with these volumes. VMD turns everything to its first view when it reads one, and makes it the top
+# molecule; neither is wanted here. It is seen from where the atoms are seen.
 proc orbitile::load_volumes {name files parent} {
     variable molecules
+    set matrices {center_matrix rotate_matrix scale_matrix global_matrix}
+    set views {}
+    foreach other [molinfo list] {
+        lappend views $other [molinfo $other get $matrices]
+    }
     set top [molinfo top]
     set molid [mol new [lindex $files 0] type ccp4 waitfor all]
     foreach one [lrange $files 1 end] {
@@ -216,9 +230,11 @@ proc orbitile::load_volumes {name files parent} {
     }
     file delete {*}$files
     mol rename $molid $name
+    foreach {other view} $views {
+        molinfo $other set $matrices $view
+    }
     if {[lsearch -exact [present] $parent] >= 0} {
-        set views {center_matrix rotate_matrix scale_matrix global_matrix}
-        molinfo $molid set $views [molinfo $molecules($parent) get $views]
+        molinfo $molid set $matrices [dict get $views $molecules($parent)]
     }
     if {$top >= 0} {
         mol top $top
@@ -264,11 +280,7 @@ proc orbitile::on_transparency {message} {
 }
 
 proc orbitile::on_remove {message} {
-    variable looks
-    variable sources
-    set name [dict get $message name]
-    discard $name
-    unset -nocomplain looks($name) sources($name)
+    discard [dict get $message name]
 }
 
 proc orbitile::on_progress {message} {
@@ -510,7 +522,7 @@ proc orbitile::register {server commands} {
     }
     proc ::orb_panel {} orbitile::window
     follow_save_state
-    if {[llength [info commands ::vmd_install_extension]]} {
+    if {[info exists ::tk_version] && [llength [info commands ::vmd_install_extension]]} {
         vmd_install_extension orbitile orbitile::window "Visualization/Orbitile"
     }
 }

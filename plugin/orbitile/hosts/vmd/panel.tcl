@@ -246,7 +246,7 @@ proc orbitile::panel::show_again {} {
 proc orbitile::panel::field_shown {name} {
     variable shown
     if {$shown ne "" && $shown ne $name} {
-        ::orbitile::on_remove [dict create name $shown]
+        ::orbitile::discard $shown
     }
     set shown $name
     stand_at [dict get $::orbitile::looks($name) isovalue]
