@@ -25,7 +25,6 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from .. import __version__
-from ..elements import SYMBOLS
 from ..errors import OrbitileError
 from ..exporters import save
 from ..readers import load
@@ -35,9 +34,9 @@ from ..session.orbitals import field_of, levels_of
 from ..session.session import Session
 from ..session.shown import Shown, object_name
 from ..surface import Colouring, Surface
-from ..units import angstrom
 from ..volume import Volume
 from ..wavefunction import Wavefunction
+from .atoms import xyz_of
 from .colour_volume import colour_volume
 from .protocol import Colour
 
@@ -84,14 +83,8 @@ class ServedHost:
         return name
 
     def add_molecule(self, name: str, wavefunction: Wavefunction) -> None:  # noqa: D102
-        real = wavefunction.atomic_numbers > 0
-        symbols = [SYMBOLS[n] for n in wavefunction.atomic_numbers[real]]
-        lines: list[str] = []
-        for positions in wavefunction.geometries[:, real] / angstrom:
-            lines += [str(len(symbols)), " ".join(wavefunction.title.split())]
-            lines += [f"{s} {x:.8f} {y:.8f} {z:.8f}" for s, (x, y, z) in zip(symbols, positions, strict=True)]
         file = self._file(name, "xyz")
-        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        file.write_text(xyz_of(wavefunction), encoding="utf-8")
         self._sources[name] = wavefunction.source
         self.there.add(name)
         self._tell({"event": "molecule", "name": name, "file": str(file), "frame": wavefunction.geometry})
