@@ -13,6 +13,7 @@ namespace eval orbitile {
     variable number 0                 ;# of the last request
     variable replies                  ;# by number of the request
     array set replies {}
+    variable failure ""               ;# to show what a reply was preceded by
     variable molecules                ;# VMD's number of each object
     array set molecules {}
     variable sources                  ;# file that each object was read from, and that of its shades
@@ -75,12 +76,13 @@ proc orbitile::stop {} {
 proc orbitile::receive {} {
     variable channel
     variable replies
+    variable failure
     while {$channel ne "" && [gets $channel line] >= 0} {
         set message [from_json $line]
         if {[dict exists $message event]} {
             set event [dict get $message event]
             if {[catch {on_$event $message} problem]} {
-                puts "Orbitile) $event: $problem"
+                set failure "VMD: $problem"
             }
         } elseif {[info exists replies([dict get $message id])]} {
             set replies([dict get $message id]) $message
@@ -117,6 +119,7 @@ proc orbitile::ask {name arguments} {
     variable channel
     variable number
     variable replies
+    variable failure ""
     if {$channel eq ""} start
     set mine [incr number]
     set replies($mine) ""
@@ -130,6 +133,9 @@ proc orbitile::ask {name arguments} {
     unset replies($mine)
     if {[dict exists $reply error]} {
         error [dict get $reply error]
+    }
+    if {$failure ne ""} {
+        error $failure
     }
     return $reply
 }
@@ -532,7 +538,7 @@ proc orbitile::window {} {
     variable home
     package require Tk
     if {![llength [info commands panel::show]]} {
-        source [file join $home panel.tcl]
+        uplevel #0 [list source [file join $home panel.tcl]]
     }
     return [panel::show]
 }

@@ -2,7 +2,7 @@
 #
 # It asks for commands as a user would. While one is computed the last wish is kept, and done next.
 
-namespace eval orbitile::panel {
+namespace eval ::orbitile::panel {
     variable top .orbitile
     variable status "Open the output of a quantum-chemistry program."
     variable molecule ""      ;# whose orbitals are listed
@@ -16,7 +16,7 @@ namespace eval orbitile::panel {
     variable wish {}          ;# what to do after the command under way
 }
 
-proc orbitile::panel::show {} {
+proc ::orbitile::panel::show {} {
     variable top
     if {![winfo exists $top]} build
     wm deiconify $top
@@ -24,7 +24,7 @@ proc orbitile::panel::show {} {
     return $top
 }
 
-proc orbitile::panel::build {} {
+proc ::orbitile::panel::build {} {
     variable top
     set here ::orbitile::panel
     toplevel $top
@@ -106,7 +106,7 @@ proc orbitile::panel::build {} {
 # ---- asking
 
 # Do a command, or keep it for later while another is under way; gives its value, or nothing.
-proc orbitile::panel::do {words {done ""}} {
+proc ::orbitile::panel::do {words {done ""}} {
     variable status
     variable wish
     variable top
@@ -130,7 +130,7 @@ proc orbitile::panel::do {words {done ""}} {
     }
 }
 
-proc orbitile::panel::cancel {} {
+proc ::orbitile::panel::cancel {} {
     variable status
     variable wish {}
     if {[catch {::orbitile::call orb_cancel {}} problem]} {
@@ -140,7 +140,7 @@ proc orbitile::panel::cancel {} {
 
 # ---- molecules and their orbitals
 
-proc orbitile::panel::open_file {} {
+proc ::orbitile::panel::open_file {} {
     variable top
     set file [tk_getOpenFile -parent $top -title "Open the output of a quantum-chemistry program"]
     if {$file ne ""} {
@@ -148,13 +148,13 @@ proc orbitile::panel::open_file {} {
     }
 }
 
-proc orbitile::panel::opened {name} {
+proc ::orbitile::panel::opened {name} {
     variable molecule $name
     list_orbitals
 }
 
 # Molecules that have orbitals are those that were not read as volumes.
-proc orbitile::panel::list_molecules {} {
+proc ::orbitile::panel::list_molecules {} {
     variable top
     variable molecule
     set found {}
@@ -170,7 +170,7 @@ proc orbitile::panel::list_molecules {} {
     }
 }
 
-proc orbitile::panel::list_orbitals {} {
+proc ::orbitile::panel::list_orbitals {} {
     variable top
     variable molecule
     variable status
@@ -186,8 +186,11 @@ proc orbitile::panel::list_orbitals {} {
     foreach row [dict get $reply value] {
         lassign $row field number spin energy occupation symmetry mark
         set tags [expr {$mark ne "" ? "frontier" : $occupation > 0.001 ? "occupied" : "virtual"}]
-        $table insert {} end -id $field -tags $tags -values [list $number $spin \
-            [expr {$energy eq "" ? "-" : [format %.3f $energy]}] [format %.2f $occupation] $symmetry $mark]
+        if {$energy ne ""} {
+            set energy [format %.3f $energy]
+        }
+        $table insert {} end -id $field -tags $tags \
+            -values [list $number $spin $energy [format %.2f $occupation] $symmetry $mark]
         if {$mark eq "HOMO" && $frontier eq ""} {
             set frontier $field
         }
@@ -204,7 +207,7 @@ proc orbitile::panel::list_orbitals {} {
 
 # ---- what is shown
 
-proc orbitile::panel::orbital_selected {} {
+proc ::orbitile::panel::orbital_selected {} {
     variable top
     variable field
     set chosen [lindex [$top.inside.table.orbitals selection] 0]
@@ -213,7 +216,7 @@ proc orbitile::panel::orbital_selected {} {
     show_field
 }
 
-proc orbitile::panel::step {by} {
+proc ::orbitile::panel::step {by} {
     variable top
     set table $top.inside.table.orbitals
     set rows [$table children {}]
@@ -225,7 +228,7 @@ proc orbitile::panel::step {by} {
     }
 }
 
-proc orbitile::panel::show_field {} {
+proc ::orbitile::panel::show_field {} {
     variable molecule
     variable field
     variable automatic
@@ -237,13 +240,13 @@ proc orbitile::panel::show_field {} {
     do [list orb_field $molecule $field $value $quality $second] ::orbitile::panel::field_shown
 }
 
-proc orbitile::panel::show_again {} {
+proc ::orbitile::panel::show_again {} {
     variable shown
     if {$shown ne ""} show_field
 }
 
 # What was shown before gives way.
-proc orbitile::panel::field_shown {name} {
+proc ::orbitile::panel::field_shown {name} {
     variable shown
     if {$shown ne "" && $shown ne $name} {
         ::orbitile::discard $shown
@@ -252,13 +255,13 @@ proc orbitile::panel::field_shown {name} {
     stand_at [dict get $::orbitile::looks($name) isovalue]
 }
 
-proc orbitile::panel::stand_at {value} {
+proc ::orbitile::panel::stand_at {value} {
     variable isovalue [format %.4g $value]
     variable exponent [expr {log10($value)}]
 }
 
 # While the slider moves VMD draws the surface anew by itself.
-proc orbitile::panel::slid {place} {
+proc ::orbitile::panel::slid {place} {
     variable isovalue [format %.4g [expr {10.0 ** $place}]]
     variable automatic 0
     variable shown
@@ -271,7 +274,7 @@ proc orbitile::panel::slid {place} {
     }
 }
 
-proc orbitile::panel::isovalue_chosen {} {
+proc ::orbitile::panel::isovalue_chosen {} {
     variable shown
     variable isovalue
     if {$shown ne ""} {
@@ -279,7 +282,7 @@ proc orbitile::panel::isovalue_chosen {} {
     }
 }
 
-proc orbitile::panel::isovalue_typed {} {
+proc ::orbitile::panel::isovalue_typed {} {
     variable isovalue
     variable automatic 0
     if {[string is double -strict $isovalue] && $isovalue > 0} {
