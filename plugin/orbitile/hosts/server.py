@@ -349,12 +349,13 @@ def _texts(arguments: list[Any]) -> list[str]:
 
 def main() -> None:
     """Serve on standard input and output; what libraries print goes to standard error."""
-    output = os.fdopen(os.dup(1), "wb")
+    # A reader of our own: Python's ending would wait for the thread that still reads from sys.stdin. It has to end in
+    # its own way, since Taichi keeps its compiled kernels for the next time only then.
+    input, output = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     signal.signal(signal.SIGTERM, _interrupted)
     with contextlib.suppress(KeyboardInterrupt):  # asked to end: `serve` cleans up
-        serve(sys.stdin.buffer, output)
-    os._exit(0)  # the thread that listens still holds standard input, and Python's own ending would wait for it
+        serve(input, output)
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:
