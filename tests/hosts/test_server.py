@@ -103,7 +103,8 @@ def test_the_colours_of_a_surface_come_as_a_second_volume(server):
     surface = ob.isosurface(density, 0.001)
     centres = surface.vertices[surface.faces].mean(axis=1)[::11].astype(float)
     expected = ob.evaluate(ob.load(BENZENE), "esp", centres, device="cpu")
-    found = map_coordinates(shades.values, ((centres - shades.lattice.origin) / np.diag(shades.lattice.axes)).T, order=1)
+    place = (centres - shades.lattice.origin) / np.diag(shades.lattice.axes)
+    found = map_coordinates(shades.values, place.T, order=1)
     assert np.abs(found - expected).max() < 0.03 * (scale["high"] - scale["low"])
 
 
@@ -156,7 +157,7 @@ def test_a_state_is_restored_by_another_server():
         '{"molecules": 3, "shown": {}}',
         '{"molecules": {"a": 3}, "shown": {}}',
         '{"molecules": {}, "shown": {"a": {"molecule": "b"}}}',
-        '{"molecules": {}, "shown": {"a": {"molecule": "b", "request": {"x": 1}, "isovalue": 1, "colours": [[1], [2]]}}}',
+        '{"molecules": {}, "shown": {"a": {"molecule": "b", "request": {"x": 1}, "isovalue": 1, "colours": [[], []]}}}',
     ],
 )
 def test_what_is_no_state_is_refused(server, state):

@@ -266,6 +266,22 @@ def test_installing_touches_nothing_else(tmp_path):
     assert "nothing to remove" in install(tmp_path, "--uninstall")
 
 
+def test_the_example_of_a_script_without_a_window(tmp_path):
+    install(tmp_path)
+    shutil.copy(BENZENE, tmp_path)
+    example = Path(__file__).parents[2] / "docs" / "examples" / "walk.tcl"
+    script = tmp_path / "start.tcl"
+    script.write_text(f"source {{{STAND_IN}}}\nsource {{{tmp_path / '.vmdrc'}}}\nsource {{{example}}}\n")
+    done = subprocess.run(
+        ["tclsh", str(script)], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name, orbital in (("homo-1.dat", "homo_m1"), ("homo.dat", "mo21")):
+        shown, *views = (tmp_path / name).read_text().splitlines()
+        assert shown == f"benzene 1 0 1 benzene_{orbital} 0 1 2"
+        assert views[0] == views[1] != "first rotate"
+
+
 def test_there_is_no_menu_without_a_screen(tmp_path):
     assert in_vmd(tmp_path, "puts $vmd(menu)") == [""]
 

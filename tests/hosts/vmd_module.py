@@ -1,9 +1,11 @@
-"""Stand-in for VMD's Python module, as far as Orbitile uses it: it takes the arguments that VMD 1.9.4 takes, refuses all
-others, and keeps what it is given in single precision. VMD itself may not be passed on; where it is installed, the tests
-take it in place of this.
+"""Stand-in for VMD's Python module, as far as Orbitile uses it.
+
+It takes the arguments that VMD 1.9.4 takes, refuses all others, and keeps what it is given in single precision. VMD
+itself may not be passed on; where it is installed, the tests take it in place of this.
 """
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,7 +26,6 @@ class _Module:
     def __init__(self):
         self.all, self.next, self.top = {}, 0, -1
         self.materials, self.scale = {"Opaque": 1.0}, "RGB"
-        self.vmd = None
 
     def of(self, molid):
         if not isinstance(molid, int) or molid not in self.all:
@@ -33,7 +34,8 @@ class _Module:
 
     def make(self, name, frames):
         one = SimpleNamespace(name=name, frames=frames, frame=len(frames) - 1, volumes=[], reps=[], view=dict(_FIRST))
-        one.reps.append({"style": "Lines", "color": "Name", "selection": "all", "material": "Opaque", "scale": (0.0, 0.0)})
+        first = {"style": "Lines", "color": "Name", "selection": "all", "material": "Opaque", "scale": (0.0, 0.0)}
+        one.reps.append(first)
         self.all[self.next] = one
         self.top = self.next
         self.next += 1
@@ -56,7 +58,7 @@ def make():
 
     def load(struct_type, struct_file, coord_type=None, coord_file=None):
         assert struct_type == "xyz"
-        lines = open(struct_file, encoding="utf-8").read().splitlines()
+        lines = Path(struct_file).read_text(encoding="utf-8").splitlines()
         n = int(lines[0])
         frames = [
             np.array([line.split()[1:4] for line in lines[at + 2 : at + 2 + n]], np.float32)
@@ -76,7 +78,7 @@ def make():
         del it.all[molid]
         it.top = max(it.all, default=-1)
 
-    def add_volumetric(molid, name, size, data, origin=(0.0,) * 3, xaxis=(1.0, 0, 0), yaxis=(0, 1.0, 0), zaxis=(0, 0, 1.0)):
+    def add_volumetric(molid, name, size, data, origin=(0, 0, 0), xaxis=(1, 0, 0), yaxis=(0, 1, 0), zaxis=(0, 0, 1)):
         one = it.of(molid)
         if not isinstance(name, str):
             raise TypeError("name")

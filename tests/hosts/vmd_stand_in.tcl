@@ -237,9 +237,29 @@ proc colorinfo {what id} {
 }
 
 proc color {what args} {
-    if {[concat $what $args] ne "scale method RWB"} { refuse "color $what $args" }
+    switch -- [concat $what [lindex $args 0]] {
+        "scale method" { arity $args 2; if {[lindex $args 1] ne "RWB"} { refuse "color scale method $args" } }
+        "Display Background" { arity $args 2; return }
+        default { refuse "color $what $args" }
+    }
     set ::vmd(scale) RWB
 }
+
+proc axes {what where} { if {"$what $where" ne "location off"} { refuse "axes $what $where" } }
+proc rotate {axis by angle} {
+    if {$axis ni {x y z} || $by ne "by"} { refuse "rotate $axis $by $angle" }
+    number $angle
+    foreach molid $::vmd(order) { append ::vmd($molid,rotate_matrix) " $axis $angle" }
+}
+# What is seen, in place of a scene.
+proc render {method file} {
+    if {$method ne "Tachyon"} { refuse "render $method" }
+    set channel [open $file w]
+    puts $channel [report]
+    foreach molid $::vmd(order) { puts $channel $::vmd($molid,rotate_matrix) }
+    close $channel
+}
+proc quit {} exit
 
 if {[llength [info commands ::menu]]} { rename ::menu ::menu_of_tk }
 proc menu {first args} { if {$first ne "main"} { return [uplevel 1 [list menu_of_tk $first {*}$args]] } }

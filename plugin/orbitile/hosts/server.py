@@ -12,7 +12,6 @@ import math
 import os
 import queue
 import signal
-import sys
 import threading
 import time
 import weakref
