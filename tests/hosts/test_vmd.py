@@ -202,8 +202,24 @@ def test_a_state_whose_file_is_gone_says_so(tmp_path):
 def test_geometries_are_frames_and_the_orbital_belongs_to_one(tmp_path):
     iodata = pytest.importorskip("iodata.test.data", reason="the files of iodata's tests are not installed")
     source = files(iodata) / "peroxide_opt.fchk"
-    out = in_vmd(tmp_path, f"orb_load {{{source}}} peroxide\nputs [report]\nputs $vmd(0,frame)")
-    assert out == ["peroxide 5 0 1", "4"]
+    out = in_vmd(
+        tmp_path,
+        f"""
+        orb_load {{{source}}} peroxide
+        puts [report]
+        puts $vmd(0,frame)
+        orb_mo peroxide -quality coarse
+        foreach frame {{3 4}} {{
+            animate goto $frame
+            puts "$vmd(0,drawn) $vmd(1,drawn)"
+        }}
+        mol delete 0
+        orbitile::present
+        animate goto 0
+        puts [trace info variable vmd_frame(0)]
+        """,
+    )
+    assert out == ["peroxide 5 0 1", "4", "1 0", "1 1", ""]
 
 
 def test_errors_are_errors_of_tcl_and_the_next_command_works(tmp_path):
@@ -229,6 +245,23 @@ def test_errors_are_errors_of_tcl_and_the_next_command_works(tmp_path):
     assert out[4] == "cpu"
     assert out[5].startswith("1orbitile has ended")
     assert out[6] == "benzene"
+
+
+def test_what_vmd_refuses_is_an_error_of_the_command(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        """
+        orb_load $benzene
+        rename mol mol_that_works
+        proc mol {verb args} { if {$verb eq "new"} { error "no room" } else { mol_that_works $verb {*}$args } }
+        puts [catch {orb_mo benzene -quality coarse} problem]$problem
+        rename mol ""
+        rename mol_that_works mol
+        puts [orb_mo benzene -quality coarse]
+        puts [report]
+        """,
+    )
+    assert out == ["1VMD: no room", "benzene_homo", "benzene 1 0 1 benzene_homo 0 1 2"]
 
 
 def test_json_is_read_as_it_is_meant(tmp_path):

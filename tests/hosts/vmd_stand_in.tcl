@@ -81,7 +81,7 @@ proc mol {verb args} {
             if {[llength $args] % 2 == 0} { refuse "options come in pairs: $args" }
             set molid $vmd(next)
             array set vmd [list $molid,name [file tail [lindex $args 0]] $molid,volumes {} $molid,files {} $molid,types {} \
-                $molid,frames 0 $molid,frame -1 $molid,reps {{style Lines color Name material Opaque scale {0.0 0.0}}}]
+                $molid,frames 0 $molid,frame -1 $molid,drawn 1 $molid,reps {{style Lines color Name material Opaque scale {0.0 0.0}}}]
             lappend vmd(order) $molid
             if {[catch {read_file $molid $args} problem]} {
                 set vmd(order) [lrange $vmd(order) 0 end-1]
@@ -111,6 +111,7 @@ proc mol {verb args} {
             array unset vmd [lindex $args 0],*
             set vmd(top) [expr {[llength $vmd(order)] ? [lindex $vmd(order) end] : -1}]
         }
+        on - off { arity $args 1; there [lindex $args 0]; set vmd([lindex $args 0],drawn) [expr {$verb eq "on"}] }
         rename { arity $args 2; set molid [named [lindex $args 0]]; set vmd($molid,name) [lindex $args 1] }
         top { arity $args 1; there [lindex $args 0]; set vmd(top) [lindex $args 0] }
         delrep {
@@ -250,6 +251,16 @@ proc rotate {axis by angle} {
     if {$axis ni {x y z} || $by ne "by"} { refuse "rotate $axis $by $angle" }
     number $angle
     foreach molid $::vmd(order) { append ::vmd($molid,rotate_matrix) " $axis $angle" }
+}
+proc animate {verb frame} {
+    if {$verb ne "goto"} { refuse "animate $verb" }
+    whole $frame
+    foreach molid $::vmd(order) {
+        if {$frame < $::vmd($molid,frames)} {
+            set ::vmd($molid,frame) $frame
+            set ::vmd_frame($molid) $frame
+        }
+    }
 }
 # What is seen, in place of a scene.
 proc render {method file} {

@@ -20,6 +20,8 @@ namespace eval orbitile {
     array set sources {}
     variable looks                    ;# the surface message of each field
     array set looks {}
+    variable frames                   ;# to which the orbitals of each molecule belong
+    array set frames {}
     variable restoring {}             ;# as sources, while a saved state is read
     variable busy 0
     variable share 0.0                ;# of the work that is done
@@ -161,7 +163,11 @@ proc orbitile::forget {name} {
     variable molecules
     variable sources
     variable looks
-    unset -nocomplain molecules($name) sources($name) looks($name)
+    variable frames
+    if {[info exists frames($name)] && [info exists molecules($name)]} {
+        trace remove variable ::vmd_frame($molecules($name)) write [list orbitile::on_frame $name]
+    }
+    unset -nocomplain molecules($name) sources($name) looks($name) frames($name)
 }
 
 proc orbitile::discard {name} {
@@ -175,8 +181,10 @@ proc orbitile::discard {name} {
 proc orbitile::on_molecule {message} {
     variable molecules
     variable sources
+    variable frames
     set name [dict get $message name]
     set file [dict get $message file]
+    set frames($name) [dict get $message frame]
     if {[placed $name 0 $file]} return
     discard $name
     set molid [mol new $file type xyz waitfor all]
@@ -186,6 +194,28 @@ proc orbitile::on_molecule {message} {
     molinfo $molid set frame [dict get $message frame]
     set molecules($name) $molid
     set sources($name) [list $file]
+    follow_frames $name
+}
+
+# VMD writes the frame of each molecule into vmd_frame whenever it changes.
+proc orbitile::follow_frames {name} {
+    variable molecules
+    if {[molinfo $molecules($name) get numframes] > 1} {
+        trace add variable ::vmd_frame($molecules($name)) write [list orbitile::on_frame $name]
+    }
+}
+
+# Surfaces are seen at the frame that they belong to.
+proc orbitile::on_frame {name args} {
+    variable molecules
+    variable looks
+    variable frames
+    foreach field [present] {
+        if {[info exists looks($field)] && [dict get $looks($field) molecule] eq $name && [info exists molecules($name)]} {
+            set here [expr {[molinfo $molecules($name) get frame] == $frames($name)}]
+            mol [expr {$here ? "on" : "off"}] $molecules($field)
+        }
+    }
 }
 
 proc orbitile::on_surface {message} {
@@ -345,12 +375,12 @@ proc orbitile::before_molecules {words args} {
     }
     if {![llength $files]} return
     set state [dict get [ask state "\"arguments\": \[\]"] value]
-    puts [lindex $words 1] "orbitile::restore [list $state $files]"
+    puts [lindex $words 1] "catch {orbitile::restore [list $state $files]} ;# without Orbitile the files are missing"
 }
 
 proc orbitile::after_molecules {words args} {
     if {[llength [present]]} {
-        puts [lindex $words 1] "orbitile::restored"
+        puts [lindex $words 1] "catch orbitile::restored"
     }
 }
 
@@ -377,12 +407,16 @@ proc orbitile::restored {} {
     variable restoring
     variable molecules
     variable sources
+    variable frames
     dict for {name files} $restoring {
         foreach molid [molinfo list] {
             if {[lindex [molinfo $molid get filename] 0 0] eq [lindex $files 0]} {
                 set molecules($name) $molid
                 set sources($name) $files
             }
+        }
+        if {[info exists frames($name)] && [info exists molecules($name)]} {
+            follow_frames $name
         }
         foreach file $files {
             file delete $file
