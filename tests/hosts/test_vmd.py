@@ -247,11 +247,13 @@ def test_errors_are_errors_of_tcl_and_the_next_command_works(tmp_path):
     assert out[6] == "benzene"
 
 
-def test_what_vmd_refuses_is_an_error_of_the_command(tmp_path):
+def test_what_vmd_refuses_is_an_error_and_its_python_is_not_ours(tmp_path):
     out = in_vmd(
         tmp_path,
         """
+        set env(PYTHONHOME) /opt/vmd/python
         orb_load $benzene
+        puts $env(PYTHONHOME)
         rename mol mol_that_works
         proc mol {verb args} { if {$verb eq "new"} { error "no room" } else { mol_that_works $verb {*}$args } }
         puts [catch {orb_mo benzene -quality coarse} problem]$problem
@@ -261,7 +263,7 @@ def test_what_vmd_refuses_is_an_error_of_the_command(tmp_path):
         puts [report]
         """,
     )
-    assert out == ["1VMD: no room", "benzene_homo", "benzene 1 0 1 benzene_homo 0 1 2"]
+    assert out == ["/opt/vmd/python", "1VMD: no room", "benzene_homo", "benzene 1 0 1 benzene_homo 0 1 2"]
 
 
 def test_json_is_read_as_it_is_meant(tmp_path):

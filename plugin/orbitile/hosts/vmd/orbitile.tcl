@@ -36,7 +36,11 @@ proc orbitile::start {} {
     variable channel
     variable folder
     if {$channel ne ""} return
-    if {[catch {open |$command r+} opened]} {
+    set of_vmd [array get ::env PYTHONHOME] ;# where VMD's own Python is, not ours
+    array unset ::env PYTHONHOME
+    set failed [catch {open |$command r+} opened]
+    array set ::env $of_vmd
+    if {$failed} {
         error "orbitile cannot be started with \"$command\": $opened"
     }
     set channel $opened
