@@ -35,7 +35,7 @@ def colour_volume(surface: Surface) -> Volume:
     Returns
     -------
     Volume
-        Float32, along x, y and z, of `_MOST` points at most; memory: 24 bytes a point and 200 bytes a vertex.
+        Float32, along x, y and z, of `_MOST` points at most; memory: 40 bytes a point and 300 bytes a vertex.
 
     Raises
     ------
