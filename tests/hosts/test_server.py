@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.ndimage import map_coordinates
 
 import orbitile as ob
 from orbitile.session.commands import COMMANDS
-from orbitile.units import angstrom
+from orbitile.units import angstrom, electronvolt
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
@@ -91,25 +92,78 @@ def test_a_volume_holds_the_orbital_where_it_says(server):
     assert np.abs(volume.values).max() > events["surface"]["isovalue"]
 
 
-def test_a_coloured_surface_comes_as_a_mesh(server):
+def test_the_colours_of_a_surface_come_as_a_second_volume(server):
     server.ask("orb_load", [BENZENE])
     arguments = ["benzene", "density", 0.001, "coarse", "esp"]
     events, _ = server.ask("orb_field", arguments, objects=["benzene"])
-    lines = Path(events["surface"]["mesh"]).read_text().splitlines()
-    n_vertices, n_faces = map(int, lines[0].split())
-    vertices = np.loadtxt(lines[1 : n_vertices + 1])
-    faces = np.loadtxt(lines[n_vertices + 1 :], dtype=int)
-    assert faces.shape == (n_faces, 3)
-    assert faces.max() == n_vertices - 1
-    wavefunction = ob.load(BENZENE)
-    density = ob.evaluate(wavefunction, "density", vertices[:, :3] * angstrom, device="cpu")
-    assert density == pytest.approx(np.full(n_vertices, 0.001), rel=0.15)  # linear between points 0.25 A apart
-    assert np.linalg.norm(vertices[:, 3:6], axis=1) == pytest.approx(np.ones(n_vertices), abs=1e-3)
+    (density,) = ob.load_volumes(events["volume"]["file"])
+    (shades,) = ob.load_volumes(events["surface"]["shades"])
+    assert events["surface"]["phases"] == [1]
     scale = events["surface"]["scale"]
-    values = scale["low"] + vertices[:, 6] * (scale["high"] - scale["low"])
-    above, outside = np.argmin(np.hypot(*vertices[:, :2].T)), np.argmax(np.hypot(*vertices[:, :2].T))
-    assert values[above] < -0.01  # the pi electrons
-    assert values[outside] > 0.01  # hydrogens
+    surface = ob.isosurface(density, 0.001)
+    centres = surface.vertices[surface.faces].mean(axis=1)[::11].astype(float)
+    expected = ob.evaluate(ob.load(BENZENE), "esp", centres, device="cpu")
+    place = (centres - shades.lattice.origin) / np.diag(shades.lattice.axes)
+    found = map_coordinates(shades.values, place.T, order=1)
+    assert np.abs(found - expected).max() < 0.03 * (scale["high"] - scale["low"])
+
+
+def test_a_volume_that_the_viewer_has_is_not_sent_again(server):
+    server.ask("orb_load", [BENZENE])
+    events, _ = server.ask("orb_mo", {"quality": "coarse"}, objects=["benzene"])
+    assert events["volume"]["file"]
+    events, _ = server.ask("orb_iso", [0.07], objects=["benzene", "benzene_homo"])
+    assert events["surface"]["isovalue"] == 0.07
+    assert events["volume"]["file"] is None
+    server.ask("orb_device", objects=["benzene"])  # the user has deleted it
+    events, _ = server.ask("orb_mo", {"quality": "coarse"}, objects=["benzene"])
+    assert events["volume"]["file"]
+
+
+def test_the_table_of_orbitals(server):
+    server.ask("orb_load", [BENZENE])
+    _, answer = server.ask("orbitals", ["benzene"], objects=["benzene"])
+    wavefunction = ob.load(BENZENE)
+    assert len(answer["value"]) == len(wavefunction.alpha)
+    field, number, spin, energy, occupation, _, mark = answer["value"][20]
+    assert (field, number, spin, occupation, mark) == ("mo:21", 21, "", 2.0, "HOMO")
+    assert energy * electronvolt == pytest.approx(wavefunction.alpha.energies[20])
+    assert "which molecule" not in answer
+
+
+def test_a_state_is_restored_by_another_server():
+    first, second = Server(), Server()
+    try:
+        first.ask("orb_load", [BENZENE])
+        before, _ = first.ask("orb_mo", {"quality": "coarse", "isovalue": 0.04}, objects=["benzene"])
+        _, answer = first.ask("state", objects=["benzene", "benzene_homo"])
+        after, restored = second.ask("restore", [answer["value"]])
+        assert restored["value"] is None
+        assert after["molecule"]["name"] == "benzene"
+        for part in ("name", "isovalue", "colours", "transparency"):
+            assert after["surface"][part] == before["surface"][part]
+        assert Path(after["volume"]["file"]).read_bytes() == Path(before["volume"]["file"]).read_bytes()
+    finally:
+        first.close()
+        second.close()
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "",
+        "3",
+        "{}",
+        '{"molecules": 3, "shown": {}}',
+        '{"molecules": {"a": 3}, "shown": {}}',
+        '{"molecules": {}, "shown": {"a": {"molecule": "b"}}}',
+        '{"molecules": {}, "shown": {"a": {"molecule": "b", "request": {"x": 1}, "isovalue": 1, "colours": [[], []]}}}',
+    ],
+)
+def test_what_is_no_state_is_refused(server, state):
+    events, answer = server.ask("restore", [state])
+    assert events == {}
+    assert "expected what `state` gave" in answer["error"]
 
 
 def test_what_the_viewer_has_lost_is_known(server):
@@ -184,7 +238,7 @@ names = st.sampled_from([command.name for command in COMMANDS if command.name no
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    command=names | st.text(max_size=8),
+    command=names | st.sampled_from(["orbitals", "state", "restore"]) | st.text(max_size=8),
     arguments=st.lists(values, max_size=5) | values,
     named=st.dictionaries(st.text(max_size=5) | st.just("name"), values, max_size=2) | values,
     objects=st.none() | values,

@@ -56,27 +56,25 @@ def test_an_orbital_is_two_isosurfaces_of_a_volume(tmp_path):
         tmp_path,
         """
         puts [orb_load $benzene]
+        molinfo 0 set rotate_matrix turned
         puts [orb_mo benzene lumo 0.03 coarse]
         puts [report]
-        puts [lindex $vmd(1,reps) 0]
-        puts [lindex $vmd(1,reps) 1]
-        puts [expr [join $vmd(1,shape) *]]=$vmd(1,values)
-        puts $vmd(1,center_matrix)
-        puts $vmd(top)
+        foreach rep $vmd(1,reps) { puts $rep }
+        puts [expr [join [dict get [lindex $vmd(1,volumes) 0] shape] *]]
+        puts "$vmd(0,rotate_matrix) $vmd(1,rotate_matrix) $vmd(top)"
         puts $vmd(Orbitile035,opacity)
         puts [glob -nocomplain -directory $orbitile::folder *]
         """,
     )
     assert out[:2] == ["benzene", "benzene_lumo"]
-    assert out[2] == "benzene xyz 1 0 benzene_lumo ccp4 2 0"
-    assert out[3] == "style {Isosurface 0.03 0 0 0 1 1} color {ColorID 23} material Orbitile035"
-    assert out[4].startswith("style {Isosurface -0.03 ")
-    assert "ColorID 30" in out[4]
-    shape, values = out[5].split("=")
-    assert shape == values
-    assert out[6:8] == ["centre0", "0"]  # seen as the molecule is, which stays on top
-    assert float(out[8]) == pytest.approx(0.65)
-    assert out[9] == ""  # files that were read are gone
+    assert out[2] == "benzene 1 0 1 benzene_lumo 0 1 2"
+    positive, negative = out[3:5]
+    assert positive == "style {Isosurface 0.03 0 0 0 1 1} color {ColorID 23} material Orbitile035 scale {0.0 0.0}"
+    assert negative == "style {Isosurface -0.03 0 0 0 1 1} color {ColorID 30} material Orbitile035 scale {0.0 0.0}"
+    assert int(out[5]) > 1000
+    assert out[6] == "turned turned 0"  # the view stays, and so does the molecule that is on top
+    assert float(out[7]) == pytest.approx(0.65)
+    assert out[8] == ""  # files that were read are gone
 
 
 def test_walking_replaces_and_deleting_is_noticed(tmp_path):
@@ -87,38 +85,141 @@ def test_walking_replaces_and_deleting_is_noticed(tmp_path):
         orb_mo benzene -quality coarse
         puts [orb_next]
         puts [report]
+        set molid [lindex $vmd(order) end]
         orb_iso 0.05
-        puts [dict get [lindex $vmd([lindex $vmd(order) end],reps) 0] style]
+        puts [dict get [lindex $vmd($molid,reps) 0] style]
         orb_color yellow lime 0.5
-        puts [dict get [lindex $vmd([lindex $vmd(order) end],reps) 0] color]
-        puts [dict get [lindex $vmd([lindex $vmd(order) end],reps) 1] color]
-        mol delete [lindex $vmd(order) end]
+        puts [dict get [lindex $vmd($molid,reps) 0] color]
+        puts [dict get [lindex $vmd($molid,reps) 1] color]
+        puts [expr {$molid == [lindex $vmd(order) end]}]
+        mol delete $molid
         puts [catch {orb_next} problem]$problem
+        puts [orb_mo benzene -quality coarse]
+        puts [report]
+        puts "[array size orbitile::molecules] [array size orbitile::sources] [array size orbitile::looks]"
         """,
     )
-    assert out[:2] == ["benzene_mo22", "benzene xyz 1 0 benzene_mo22 ccp4 2 0"]
+    assert out[:2] == ["benzene_mo22", "benzene 1 0 1 benzene_mo22 0 1 2"]
     assert out[2] == "Isosurface 0.05 0 0 0 1 1"
     assert out[3:5] == ["ColorID 4", "ColorID 7"]
-    assert out[5].startswith("1no orbital is shown")
+    assert out[5] == "1"  # the volume was not read again
+    assert out[6].startswith("1no orbital is shown")
+    assert out[7:9] == ["benzene_homo", "benzene 1 0 1 benzene_homo 0 1 2"]
+    assert out[9] == "2 2 1"
 
 
-def test_a_coloured_surface_is_drawn(tmp_path):
+def test_many_orbitals_leave_nothing_behind(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        """
+        orb_load $benzene
+        orb_mo benzene 1 0.05 coarse
+        for {set n 2} {$n <= 21} {incr n} { orb_next }
+        puts [report]
+        foreach name {molecules sources looks replies} { puts [array size orbitile::$name] }
+        puts [llength $vmd(materials)]
+        """,
+    )
+    assert out == ["benzene 1 0 1 benzene_mo21 0 1 2", "2", "2", "1", "0", "3"]
+
+
+def test_a_second_field_colours_a_surface(tmp_path):
     out = in_vmd(
         tmp_path,
         """
         orb_load $benzene
         orb_field benzene density 0.001 coarse esp
-        puts $vmd(1,graphics)
+        puts [report]
+        set rep [lindex $vmd(1,reps) 0]
+        puts [dict get $rep style]
+        puts [dict get $rep color]
+        puts [dict get $rep scale]
+        puts "[dict get [lindex $vmd(1,volumes) 1] least] [dict get [lindex $vmd(1,volumes) 1] most]"
         puts $vmd(scale)
-        set sorted [lsort -integer $vmd(1,shades)]
-        puts "[lindex $sorted 0] [lindex $sorted end]"
+        orb_color {} {} 0.2
+        puts [dict get [lindex $vmd([lindex $vmd(order) end],reps) 0] material]
+        orb_field benzene density 0.001 coarse
+        puts [report]
+        puts [dict get [lindex $vmd([lindex $vmd(order) end],reps) 0] color]
         """,
     )
-    assert int(out[0]) > 1000
-    assert out[1] == "RWB"
-    low, high = map(int, out[2].split())
-    assert low < 300  # red above the ring
-    assert high > 700  # blue at the hydrogens
+    assert out[:3] == ["benzene 1 0 1 benzene_density 0 2 1", "Isosurface 0.001 0 0 0 1 1", "Volume 1"]
+    low, high = map(float, out[3].split())
+    least, most = map(float, out[4].split())
+    assert low == -high
+    assert -0.04 < least < -0.01  # above the ring
+    assert 0.01 < most < 0.06  # at the hydrogens
+    assert out[5] == "RWB"
+    assert out[6] == "Orbitile020"
+    assert out[7].startswith("benzene 1 0 1 benzene_density 0 ")
+    assert out[8] == "ColorID 23"
+
+
+def test_a_saved_state_brings_all_back(tmp_path):
+    state = tmp_path / "state.vmd"
+    out = in_vmd(
+        tmp_path,
+        f"""
+        orb_load $benzene
+        orb_mo benzene homo 0.04 coarse
+        orb_field benzene density 0.001 coarse esp
+        save_state {{{state}}}
+        puts [report]
+        foreach molid [molinfo list] {{ foreach rep $vmd($molid,reps) {{ puts $rep }} }}
+        puts [lindex $vmd(1,volumes) 0]
+        """,
+    )
+    again = in_vmd(
+        tmp_path,
+        f"""
+        source {{{state}}}
+        puts [report]
+        foreach molid [molinfo list] {{ foreach rep $vmd($molid,reps) {{ puts $rep }} }}
+        puts [lindex $vmd(1,volumes) 0]
+        foreach molid [molinfo list] {{ foreach file $vmd($molid,files) {{ puts [file exists $file] }} }}
+        orb_iso 0.05 benzene_homo
+        puts [dict get [lindex $vmd(1,reps) 0] style]
+        puts [orb_mo benzene lumo -quality coarse]
+        """,
+    )
+    assert again[: len(out)] == out
+    assert again[len(out) :] == ["0", "0", "0", "0", "Isosurface 0.05 0 0 0 1 1", "benzene_lumo"]
+
+
+def test_a_state_whose_file_is_gone_says_so(tmp_path):
+    moved = tmp_path / "moved.molden"
+    shutil.copy(BENZENE, moved)
+    state = tmp_path / "state.vmd"
+    in_vmd(tmp_path, f"orb_load {{{moved}}}\nsave_state {{{state}}}")
+    moved.unlink()
+    install(tmp_path)
+    script = tmp_path / "again.tcl"
+    script.write_text(f"source {{{STAND_IN}}}\nsource {{{tmp_path / '.vmdrc'}}}\ncatch {{source {{{state}}}}}\nexit\n")
+    done = subprocess.run(["tclsh", str(script)], capture_output=True, text=True, check=False, timeout=60)
+    assert "no such file" in done.stdout
+
+
+def test_geometries_are_frames_and_the_orbital_belongs_to_one(tmp_path):
+    iodata = pytest.importorskip("iodata.test.data", reason="the files of iodata's tests are not installed")
+    source = files(iodata) / "peroxide_opt.fchk"
+    out = in_vmd(
+        tmp_path,
+        f"""
+        orb_load {{{source}}} peroxide
+        puts [report]
+        puts $vmd(0,frame)
+        orb_mo peroxide -quality coarse
+        foreach frame {{3 4}} {{
+            animate goto $frame
+            puts "$vmd(0,drawn) $vmd(1,drawn)"
+        }}
+        mol delete 0
+        orbitile::present
+        animate goto 0
+        puts [trace info variable vmd_frame(0)]
+        """,
+    )
+    assert out == ["peroxide 5 0 1", "4", "1 0", "1 1", ""]
 
 
 def test_errors_are_errors_of_tcl_and_the_next_command_works(tmp_path):
@@ -144,6 +245,25 @@ def test_errors_are_errors_of_tcl_and_the_next_command_works(tmp_path):
     assert out[4] == "cpu"
     assert out[5].startswith("1orbitile has ended")
     assert out[6] == "benzene"
+
+
+def test_what_vmd_refuses_is_an_error_and_its_python_is_not_ours(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        """
+        set env(PYTHONHOME) /opt/vmd/python
+        orb_load $benzene
+        puts $env(PYTHONHOME)
+        rename mol mol_that_works
+        proc mol {verb args} { if {$verb eq "new"} { error "no room" } else { mol_that_works $verb {*}$args } }
+        puts [catch {orb_mo benzene -quality coarse} problem]$problem
+        rename mol ""
+        rename mol_that_works mol
+        puts [orb_mo benzene -quality coarse]
+        puts [report]
+        """,
+    )
+    assert out == ["/opt/vmd/python", "1VMD: no room", "benzene_homo", "benzene 1 0 1 benzene_homo 0 1 2"]
 
 
 def test_json_is_read_as_it_is_meant(tmp_path):
@@ -181,35 +301,151 @@ def test_installing_touches_nothing_else(tmp_path):
     assert "nothing to remove" in install(tmp_path, "--uninstall")
 
 
-def test_the_menu_has_an_entry(tmp_path):
-    (out,) = in_vmd(tmp_path, "puts $vmd(menu)")
-    assert out == "Visualization/Orbitile orbitile::window"
+def test_the_example_of_a_script_without_a_window(tmp_path):
+    install(tmp_path)
+    shutil.copy(BENZENE, tmp_path)
+    example = Path(__file__).parents[2] / "docs" / "examples" / "walk.tcl"
+    script = tmp_path / "start.tcl"
+    script.write_text(f"source {{{STAND_IN}}}\nsource {{{tmp_path / '.vmdrc'}}}\nsource {{{example}}}\n")
+    done = subprocess.run(
+        ["tclsh", str(script)], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name, orbital in (("homo-1.dat", "homo_m1"), ("homo.dat", "mo21")):
+        shown, *views = (tmp_path / name).read_text().splitlines()
+        assert shown == f"benzene 1 0 1 benzene_{orbital} 0 1 2"
+        assert views[0] == views[1] != "first rotate"
 
 
-@pytest.mark.skipif(
+def test_there_is_no_menu_without_a_screen(tmp_path):
+    assert in_vmd(tmp_path, "puts $vmd(menu)") == [""]
+
+
+screen = pytest.mark.skipif(
     shutil.which("wish") is None or shutil.which("xvfb-run") is None, reason="wish or xvfb-run is not installed"
 )
-def test_the_window(tmp_path):
+WISH = ("xvfb-run", "-a", "wish")
+IN_WINDOW = """
+        lassign $vmd(menu) place opens
+        set w [$opens]
+        puts "$place [winfo exists $w]"
+        update
+        set f $w.inside
+        set table $f.table.orbitals
+        proc tk_getOpenFile args { return $::benzene }
+        proc press {widget} { # as a user does
+            update
+            event generate $widget <Enter>
+            event generate $widget <ButtonPress-1> -x 5 -y 5
+            event generate $widget <ButtonRelease-1> -x 5 -y 5
+            update
+        }
+        proc row {n} {
+            set items [$::table children {}]
+            $::table see [lindex $items $n]
+            update
+            lassign [$::table bbox [lindex $items $n] energy] x y width height
+            event generate $::table <ButtonPress-1> -x [expr {$x + 5}] -y [expr {$y + 5}]
+            event generate $::table <ButtonRelease-1> -x [expr {$x + 5}] -y [expr {$y + 5}]
+            update
+        }
+        set orbitile::panel::quality coarse
+        press $f.file.open
+"""
+
+
+@screen
+def test_the_window_lists_orbitals_and_shows_the_one_chosen(tmp_path):
     out = in_vmd(
         tmp_path,
-        """
-        orbitile::window
-        proc tk_getOpenFile args { return $::benzene }
-        .orbitile.inside.open invoke
-        set orbitile::window_quality coarse
-        .orbitile.inside.buttons.show invoke
+        IN_WINDOW
+        + """
+        puts [llength [$table children {}]]
+        foreach n {20 21} { puts [$table item [lindex [$table children {}] $n] -values] }
+        row 20
         puts [report]
-        .orbitile.inside.buttons.next invoke
+        press $f.do.next
         puts [report]
-        set orbitile::window_field hommo
-        .orbitile.inside.buttons.show invoke
-        puts $orbitile::window_status
+        press $f.do.previous
+        puts [report]
+        set orbitile::panel::field hommo
+        press $f.do.show
+        puts $orbitile::panel::status
         """,
-        ("xvfb-run", "-a", "wish"),
+        WISH,
     )
-    assert out[0] == "benzene xyz 1 0 benzene_homo ccp4 2 0"
-    assert out[1] == "benzene xyz 1 0 benzene_mo22 ccp4 2 0"
-    assert "Nearest match" in out[2]
+    assert out[0] == "Visualization/Orbitile 1"
+    assert out[1] == "31"
+    assert out[2] == "21 {} -8.952 2.00 A HOMO"
+    assert out[3] == "22 {} 3.993 0.00 A LUMO"
+    assert out[4] == "benzene 1 0 1 benzene_mo21 0 1 2"
+    assert out[5] == "benzene 1 0 1 benzene_mo22 0 1 2"
+    assert out[6] == out[4]
+    assert "Nearest match" in out[7]
+
+
+@screen
+def test_the_slider_moves_the_surface_and_keeps_its_volume(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        IN_WINDOW
+        + """
+        row 20
+        set slider $f.what.isovalue.slider
+        set molid [lindex $vmd(order) end]
+        puts [dict get [lindex $vmd($molid,reps) 1] style]
+        $slider set -1.0
+        puts [dict get [lindex $vmd($molid,reps) 1] style]
+        event generate $slider <ButtonRelease-1> -x 1 -y 1
+        update
+        puts [dict get $orbitile::looks(benzene_mo21) isovalue]
+        puts [expr {$molid == [lindex $vmd(order) end]}]
+        puts $orbitile::panel::automatic
+        """,
+        WISH,
+    )
+    assert out[1] == "Isosurface -0.0282 0 0 0 1 1"
+    assert out[2] == "Isosurface -0.1 0 0 0 1 1"
+    assert out[3:] == ["0.1", "1", "0"]
+
+
+@screen
+def test_what_is_under_way_is_seen_and_cancelled_and_the_last_wish_is_done_next(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        IN_WINDOW
+        + """
+        row 20
+        proc watch args {
+            global shares f
+            lappend shares $orbitile::share
+            if {[llength $shares] == 2} {
+                puts [$f.do.cancel instate !disabled]
+                after idle {event generate $f.do.cancel <Enter>; $f.do.cancel invoke}
+            }
+        }
+        set shares {}
+        trace add variable orbitile::share write watch
+        set orbitile::panel::field esp
+        set orbitile::panel::quality fine
+        press $f.do.show
+        puts $orbitile::panel::status
+        trace remove variable orbitile::share write watch
+        puts "$orbitile::share [$f.do.cancel instate disabled]"
+        puts [report]
+        set orbitile::panel::quality coarse
+        after idle {set orbitile::panel::field lumo; press $f.do.show}
+        set orbitile::panel::field homo-1
+        press $f.do.show
+        puts [report]
+        """,
+        WISH,
+    )
+    assert out[1] == "1"
+    assert out[2] == "cancelled"
+    assert out[3] == "0.0 1"
+    assert out[4] == "benzene 1 0 1 benzene_mo21 0 1 2"  # what was shown stays
+    assert out[5] == "benzene 1 0 1 benzene_lumo 0 1 2"
 
 
 def test_vmds_python_has_the_same_commands(tmp_path):
@@ -225,7 +461,7 @@ def test_vmds_python_has_the_same_commands(tmp_path):
         assert list(found) == [command.name for command in COMMANDS]
         assert found["orb_load"](BENZENE) == "benzene"
         assert found["orb_mo"]("benzene", quality="coarse", orbital="lumo") == "benzene_lumo"
-        assert tcl.eval("report") == "benzene xyz 1 0 benzene_lumo ccp4 2 0"
+        assert tcl.eval("report") == "benzene 1 0 1 benzene_lumo 0 1 2"
         with pytest.raises(tkinter.TclError, match="no such file"):
             found["orb_load"]('a "quoted" [name] with $signs and {braces} \\')
     finally:

@@ -1,7 +1,11 @@
-# Commands of VMD, as far as Orbitile uses them, with the arguments that VMD's sources take; what they do is remembered
-# in the array vmd, and told by `report`. VMD itself may not be passed on.
+# Commands of VMD 1.9.4, as far as Orbitile uses them: they take the arguments that VMD takes, refuse what VMD refuses, and
+# some of what VMD passes over. What they do is remembered in the array vmd, and told by `report`. VMD itself may not be
+# passed on.
 
-array set vmd {next 0 top -1 order {} materials {Opaque Transparent} menu {} scale ""}
+array set vmd {
+    next 0 top -1 order {} materials {Opaque Transparent} menu {} scale RGB
+    style {Lines} color {Name} material Opaque
+}
 
 proc refuse {what} { error "stand-in for VMD: $what" }
 proc whole {text} { if {![string is integer -strict $text]} { refuse "expected a whole number, got $text" } }
@@ -15,51 +19,88 @@ proc rep_there {rep molid} {
     whole $rep
     if {$rep < 0 || $rep >= [llength $::vmd($molid,reps)]} { refuse "no representation $rep" }
 }
-proc vector {text} {
-    if {[llength $text] != 3} { refuse "expected three numbers, got $text" }
-    foreach one $text { number $one }
-}
 proc arity {words least {most ""}} {
     if {$most eq ""} { set most $least }
     if {[llength $words] < $least || [llength $words] > $most} { refuse "wrong number of arguments: $words" }
+}
+
+# Data that is read turns all molecules to VMD's first view.
+proc first_view {} {
+    foreach molid $::vmd(order) {
+        foreach matrix {center rotate scale global} {
+            set ::vmd($molid,${matrix}_matrix) "first $matrix"
+        }
+    }
+}
+
+# What is read last, of FILE ?key value? ... ?molecule?
+proc read_file {molid words} {
+    global vmd
+    set file [lindex $words 0]
+    array set options {type "" waitfor 1}
+    foreach {key value} [lrange $words 1 end] {
+        if {[lsearch -exact {type first last step waitfor volsets filebonds autobonds} $key] < 0} { refuse "no option $key" }
+        set options($key) $value
+    }
+    if {$options(waitfor) ne "all"} { whole $options(waitfor) }
+    if {![file exists $file]} { error "Unable to load file '$file' using file type '$options(type)'." }
+    set channel [open $file rb]
+    set data [read $channel]
+    close $channel
+    switch -- $options(type) {
+        xyz {
+            set lines [split [string trimright $data] \n]
+            set atoms [lindex $lines 0]
+            whole $atoms
+            set vmd($molid,atoms) $atoms
+            set vmd($molid,frames) [expr {[llength $lines] / ($atoms + 2)}]
+            set vmd($molid,frame) [expr {$vmd($molid,frames) - 1}]
+        }
+        ccp4 {
+            if {[string range $data 208 210] ne "MAP"} { refuse "not an MRC file" }
+            binary scan $data i3ii3i3f3f3i3 shape mode - - - - order
+            if {$mode != 2} { refuse "values of kind $mode" }
+            if {$order ne {1 2 3}} { refuse "ORIGIN is read in the order of the file, here $order" }
+            if {[string length $data] != 1024 + 4 * [expr [join $shape *]]} { refuse "not as long as it says" }
+            binary scan $data @1024f* values
+            lappend vmd($molid,volumes) [dict create shape $shape least [tcl::mathfunc::min {*}$values] \
+                most [tcl::mathfunc::max {*}$values]]
+        }
+        default { error "Could not determine file type" }
+    }
+    lappend vmd($molid,files) $file
+    lappend vmd($molid,types) $options(type)
+    first_view
 }
 
 proc mol {verb args} {
     global vmd
     switch -- $verb {
         new {
-            # mol new FILE ?type T? ?waitfor all? ...
             arity $args 1 99
             if {[llength $args] % 2 == 0} { refuse "options come in pairs: $args" }
-            set options [dict create {*}[lrange $args 1 end]]
-            foreach key [dict keys $options] {
-                if {[lsearch -exact {type first last step waitfor volsets filebonds autobonds} $key] < 0} {
-                    refuse "no option $key"
-                }
-            }
-            set file [lindex $args 0]
-            if {[lsearch -exact {xyz ccp4} [dict get $options type]] < 0} { refuse "no file type" }
-            set channel [open $file rb]
-            set data [read $channel]
-            close $channel
             set molid $vmd(next)
-            incr vmd(next)
+            array set vmd [list $molid,name [file tail [lindex $args 0]] $molid,volumes {} $molid,files {} $molid,types {} \
+                $molid,frames 0 $molid,frame -1 $molid,drawn 1 $molid,reps {{style Lines color Name material Opaque scale {0.0 0.0}}}]
             lappend vmd(order) $molid
-            set vmd(top) $molid
-            set vmd($molid,name) [file tail $file]
-            set vmd($molid,reps) {{style Lines color Name material Opaque}}
-            set vmd($molid,type) [dict get $options type]
-            set vmd($molid,graphics) 0
-            set vmd($molid,center_matrix) "centre$molid"
-            set vmd($molid,frames) 0
-            if {[dict get $options type] eq "ccp4"} {
-                if {[string range $data 208 210] ne "MAP"} { refuse "not an MRC file" }
-                binary scan $data i3 vmd($molid,shape)
-                set vmd($molid,values) [expr {([string length $data] - 1024) / 4}]
-            } else {
-                set vmd($molid,atoms) [lindex $data 0]
-                set vmd($molid,frames) [expr {[llength [split [string trim $data] \n]] / ($vmd($molid,atoms) + 2)}]
+            if {[catch {read_file $molid $args} problem]} {
+                set vmd(order) [lrange $vmd(order) 0 end-1]
+                error $problem
             }
+            incr vmd(next)
+            set vmd(top) $molid
+            return $molid
+        }
+        addfile {
+            arity $args 2 99
+            set molid $vmd(top)
+            if {[llength $args] % 2 == 0} {
+                set molid [lindex $args end]
+                set args [lrange $args 0 end-1]
+            }
+            if {$molid eq "top"} { set molid $vmd(top) }
+            there $molid
+            read_file $molid $args
             return $molid
         }
         delete {
@@ -70,48 +111,62 @@ proc mol {verb args} {
             array unset vmd [lindex $args 0],*
             set vmd(top) [expr {[llength $vmd(order)] ? [lindex $vmd(order) end] : -1}]
         }
-        rename { arity $args 2; there [lindex $args 0]; set vmd([lindex $args 0],name) [lindex $args 1] }
+        on - off { arity $args 1; there [lindex $args 0]; set vmd([lindex $args 0],drawn) [expr {$verb eq "on"}] }
+        rename { arity $args 2; set molid [named [lindex $args 0]]; set vmd($molid,name) [lindex $args 1] }
         top { arity $args 1; there [lindex $args 0]; set vmd(top) [lindex $args 0] }
         delrep {
             arity $args 2
-            rep_there {*}$args
             lassign $args rep molid
+            set molid [named $molid]
+            rep_there $rep $molid
             set vmd($molid,reps) [lreplace $vmd($molid,reps) $rep $rep]
         }
-        representation {
-            # Isosurface ISOVALUE VOLUME SHOW DRAW STEP SIZE
-            if {[lindex $args 0] eq "Isosurface"} { arity $args 7; foreach one [lrange $args 1 end] { number $one } }
-            set vmd(style) $args
-        }
-        color {
-            if {[lindex $args 0] eq "ColorID"} { arity $args 2; whole [lindex $args 1] } else { arity $args 1 }
-            set vmd(color) $args
-        }
+        representation { style_is $args; set vmd(style) $args }
+        color { colour_is $args; set vmd(color) $args }
         selection { set vmd(selection) $args }
-        material {
-            arity $args 1
-            if {[lsearch -exact $vmd(materials) [lindex $args 0]] < 0} { refuse "no material" }
-            set vmd(material) [lindex $args 0]
-        }
+        material { arity $args 1; material_there [lindex $args 0]; set vmd(material) [lindex $args 0] }
         addrep {
             arity $args 1
-            there [lindex $args 0]
-            lappend vmd([lindex $args 0],reps) [list style $vmd(style) color $vmd(color) material $vmd(material)]
+            set molid [named [lindex $args 0]]
+            lappend vmd($molid,reps) [list style $vmd(style) color $vmd(color) material $vmd(material) scale {0.0 0.0}]
         }
-        modstyle {
-            arity $args 3 99
-            rep_there {*}[lrange $args 0 1]
-            lassign $args rep molid
-            set one [dict replace [lindex $vmd($molid,reps) $rep] style [lrange $args 2 end]]
-            set vmd($molid,reps) [lreplace $vmd($molid,reps) $rep $rep $one]
-        }
-        modmaterial {
-            arity $args 3
-            rep_there {*}[lrange $args 0 1]
+        modstyle { style_is [lrange $args 2 end]; modify $args style [lrange $args 2 end] }
+        modcolor { colour_is [lrange $args 2 end]; modify $args color [lrange $args 2 end] }
+        modmaterial { arity $args 3; material_there [lindex $args 2]; modify $args material [lindex $args 2] }
+        scaleminmax {
+            arity $args 4
+            lassign $args molid rep low high
+            number $low
+            number $high
+            modify [list $rep [named $molid]] scale [list $low $high]
         }
         default { refuse "mol $verb" }
     }
     return
+}
+
+proc named {molid} {
+    if {$molid eq "top"} { set molid $::vmd(top) }
+    there $molid
+    return $molid
+}
+proc modify {where what value} {
+    global vmd
+    lassign $where rep molid
+    rep_there $rep $molid
+    lset vmd($molid,reps) $rep [dict replace [lindex $vmd($molid,reps) $rep] $what $value]
+}
+proc material_there {name} { if {[lsearch -exact $::vmd(materials) $name] < 0} { refuse "no material $name" } }
+# Isosurface ISOVALUE VOLUME SHOW DRAW STEP SIZE; CPK SPHERES BONDS RESOLUTION RESOLUTION
+proc style_is {words} {
+    set n [dict get {Isosurface 7 CPK 5 Lines 1} [lindex $words 0]]
+    arity $words $n
+    foreach one [lrange $words 1 end] { number $one }
+}
+# ColorID NUMBER, Volume NUMBER, Name
+proc colour_is {words} {
+    arity $words [dict get {ColorID 2 Volume 2 Name 1} [lindex $words 0]]
+    foreach one [lrange $words 1 end] { whole $one }
 }
 
 proc molinfo {which args} {
@@ -125,39 +180,28 @@ proc molinfo {which args} {
         set found {}
         foreach key $keys {
             switch -- $key {
+                name - frame { lappend found $vmd($which,$key) }
+                numframes { lappend found $vmd($which,frames) }
                 numreps { lappend found [llength $vmd($which,reps)] }
-                center_matrix { lappend found $vmd($which,center_matrix) }
-                rotate_matrix - scale_matrix - global_matrix { lappend found matrix }
+                numvolumedata { lappend found [llength $vmd($which,volumes)] }
+                filename { lappend found $vmd($which,files) }
+                center_matrix - rotate_matrix - scale_matrix - global_matrix { lappend found $vmd($which,$key) }
                 default { refuse "molinfo get $key" }
             }
         }
-        return [expr {[llength $keys] == 1 ? [lindex $found 0] : $found}]
+        return $found
     }
     if {$verb ne "set"} { refuse "molinfo $verb" }
     arity $args 3
     if {[llength $keys] != [llength $values]} { refuse "as many values as keys" }
-    foreach key $keys value $values { if {$key eq "center_matrix"} { set vmd($which,center_matrix) $value } }
-}
-
-proc graphics {molid verb args} {
-    global vmd
-    there $molid
-    switch -- $verb {
-        tricolor {
-            arity $args 9
-            foreach one [lrange $args 0 5] { vector $one }
-            foreach one [lrange $args 6 8] {
-                whole $one
-                if {$one < 33 || $one > 1056} { refuse "$one is not in the colour scale" }
-            }
-            incr vmd($molid,graphics)
-            lappend vmd($molid,shades) [lindex $args 6]
+    foreach key $keys value $values {
+        switch -- $key {
+            frame { whole $value; set vmd($which,frame) $value }
+            center_matrix - rotate_matrix - scale_matrix - global_matrix { set vmd($which,$key) $value }
+            default { refuse "molinfo set $key" }
         }
-        materials { arity $args 1 }
-        material { arity $args 1; if {[lsearch -exact $vmd(materials) [lindex $args 0]] < 0} { refuse "no material" } }
-        default { refuse "graphics $verb" }
     }
-    return 0
+    return
 }
 
 proc material {verb args} {
@@ -194,21 +238,89 @@ proc colorinfo {what id} {
 }
 
 proc color {what args} {
-    if {[concat $what $args] ne "scale method RWB"} { refuse "color $what $args" }
+    switch -- [concat $what [lindex $args 0]] {
+        "scale method" { arity $args 2; if {[lindex $args 1] ne "RWB"} { refuse "color scale method $args" } }
+        "Display Background" { arity $args 2; return }
+        default { refuse "color $what $args" }
+    }
     set ::vmd(scale) RWB
 }
 
-proc animate {verb frame} { if {$verb ne "goto"} { refuse "animate $verb" }; whole $frame }
+proc axes {what where} { if {"$what $where" ne "location off"} { refuse "axes $what $where" } }
+proc rotate {axis by angle} {
+    if {$axis ni {x y z} || $by ne "by"} { refuse "rotate $axis $by $angle" }
+    number $angle
+    foreach molid $::vmd(order) { append ::vmd($molid,rotate_matrix) " $axis $angle" }
+}
+proc animate {verb frame} {
+    if {$verb ne "goto"} { refuse "animate $verb" }
+    whole $frame
+    foreach molid $::vmd(order) {
+        if {$frame < $::vmd($molid,frames)} {
+            set ::vmd($molid,frame) $frame
+            set ::vmd_frame($molid) $frame
+        }
+    }
+}
+# What is seen, in place of a scene.
+proc render {method file} {
+    if {$method ne "Tachyon"} { refuse "render $method" }
+    set channel [open $file w]
+    puts $channel [report]
+    foreach molid $::vmd(order) { puts $channel $::vmd($molid,rotate_matrix) }
+    close $channel
+}
+proc quit {} exit
+
 if {[llength [info commands ::menu]]} { rename ::menu ::menu_of_tk }
 proc menu {first args} { if {$first ne "main"} { return [uplevel 1 [list menu_of_tk $first {*}$args]] } }
-proc vmd_install_extension {name command path} { lappend ::vmd(menu) $path $command }
 
-# Names of the molecules, with the number of representations and of triangles.
+# VMD takes a name of a package, which it requires, a command that gives the path of a window, and a place in the menu.
+proc vmd_install_extension {package command path {name ""}} {
+    package require $package
+    lappend ::vmd(menu) $path $command
+}
+
+# As save_state writes: materials first, then the molecules with the files they were read from, labels last.
+proc save_materials {channel} {
+    foreach name $::vmd(materials) {
+        puts $channel "if {\[lsearch -exact \[material list\] $name\] < 0} {material add $name copy Opaque}"
+        if {[info exists ::vmd($name,opacity)]} { puts $channel "material change opacity $name $::vmd($name,opacity)" }
+    }
+}
+proc save_labels {channel} { puts $channel "# labels" }
+proc save_state {file} {
+    global vmd
+    set channel [open $file w]
+    save_materials $channel
+    foreach molid $vmd(order) {
+        set verb new
+        foreach one $vmd($molid,files) type $vmd($molid,types) {
+            puts $channel [list mol $verb $one type $type first 0 last -1 step 1 filebonds 1 autobonds 1 waitfor all]
+            set verb addfile
+        }
+        puts $channel "mol delrep 0 top"
+        foreach rep $vmd($molid,reps) {
+            puts $channel "mol representation [dict get $rep style]\nmol color [dict get $rep color]"
+            puts $channel "mol selection {all}\nmol material [dict get $rep material]\nmol addrep top"
+        }
+        set rep 0
+        foreach one $vmd($molid,reps) {
+            puts $channel "mol scaleminmax top $rep [dict get $one scale]"
+            incr rep
+        }
+        puts $channel [list mol rename top $vmd($molid,name)]
+    }
+    save_labels $channel
+    close $channel
+}
+
+# Of each molecule: name, numbers of frames, of volumes and of representations.
 proc report {} {
     global vmd
     set told {}
     foreach molid $vmd(order) {
-        lappend told $vmd($molid,name) $vmd($molid,type) [llength $vmd($molid,reps)] $vmd($molid,graphics)
+        lappend told $vmd($molid,name) $vmd($molid,frames) [llength $vmd($molid,volumes)] [llength $vmd($molid,reps)]
     }
     return $told
 }

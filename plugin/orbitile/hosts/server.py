@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import queue
 import signal
-import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,17 +24,19 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from .. import __version__
-from ..elements import SYMBOLS
 from ..errors import OrbitileError
 from ..exporters import save
+from ..readers import load
 from ..session.commands import COMMANDS, orb_cancel
 from ..session.declaration import Command, brief
+from ..session.orbitals import field_of, levels_of
 from ..session.session import Session
-from ..session.shown import object_name
+from ..session.shown import Shown, object_name
 from ..surface import Colouring, Surface
-from ..units import angstrom
 from ..volume import Volume
 from ..wavefunction import Wavefunction
+from .atoms import xyz_of
+from .colour_volume import colour_volume
 from .protocol import Colour
 
 _LONGEST = 1 << 20
@@ -59,28 +62,28 @@ class ServedHost:
     Attributes
     ----------
     there : set of str
-        Names of the objects that the viewer has, as its last request said.
+        Names of the objects that the viewer has, as its last request said; to be changed by `set_there`.
     """
 
     def __init__(self, tell: Tell, folder: Path) -> None:
         self.there: set[str] = set()
+        self._volumes: dict[str, weakref.ref[Volume]] = {}
         self._tell, self._folder = tell, folder
         self._sources: dict[str, str] = {}
         self._number = 0
         self._told = 0.0
 
+    def set_there(self, names: set[str]) -> None:
+        """Take note of the objects that the viewer has; of all others its volumes are gone too."""
+        self.there = names
+        self._volumes = {name: volume for name, volume in self._volumes.items() if name in names}
+
     def legal_name(self, name: str) -> str:  # noqa: D102 - the protocol says it, here and below
         return name
 
     def add_molecule(self, name: str, wavefunction: Wavefunction) -> None:  # noqa: D102
-        real = wavefunction.atomic_numbers > 0
-        symbols = [SYMBOLS[n] for n in wavefunction.atomic_numbers[real]]
-        lines: list[str] = []
-        for positions in wavefunction.geometries[:, real] / angstrom:
-            lines += [str(len(symbols)), " ".join(wavefunction.title.split())]
-            lines += [f"{s} {x:.8f} {y:.8f} {z:.8f}" for s, (x, y, z) in zip(symbols, positions, strict=True)]
         file = self._file(name, "xyz")
-        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        file.write_text(xyz_of(wavefunction), encoding="utf-8")
         self._sources[name] = wavefunction.source
         self.there.add(name)
         self._tell({"event": "molecule", "name": name, "file": str(file), "frame": wavefunction.geometry})
@@ -92,11 +95,12 @@ class ServedHost:
         return self.there
 
     def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> dict[str, Any]:  # noqa: D102
-        drawn: dict[str, Any] = {"isovalue": surface.isovalue, "colours": colours}
-        if surface.colouring is not None:  # in two colours it is the isosurface of the volume
-            file = self._file(surface.quantity, "mesh")
-            _write_mesh(surface, surface.colouring, file)
-            drawn["mesh"] = str(file)
+        phases = [phase for phase in (1, -1) if np.any(surface.phases == phase)]
+        drawn: dict[str, Any] = {"isovalue": surface.isovalue, "phases": phases, "colours": colours}
+        if surface.colouring is not None and phases:
+            file = self._file(surface.colouring.quantity, "mrc")
+            save(colour_volume(surface), file)
+            drawn["shades"] = str(file)
         return drawn
 
     def put_surface(  # noqa: D102
@@ -106,6 +110,7 @@ class ServedHost:
         if colouring is not None:
             message["scale"] = {"low": colouring.low, "high": colouring.high}
             message["scale"] |= {"quantity": colouring.quantity, "unit": colouring.unit}
+            self._volumes.pop(name, None)  # shades stand beside the volume: both are sent
         self.there.add(name)
         self._tell(message)
 
@@ -113,12 +118,16 @@ class ServedHost:
         self._tell({"event": "transparency", "name": name, "transparency": transparency})
 
     def put_volume(self, name: str, molecule: str, volume: Volume) -> None:  # noqa: D102
-        file = self._file(name, "mrc")
-        save(volume, file)
-        self._tell({"event": "volume", "name": name, "molecule": molecule, "file": str(file)})
+        known = self._volumes.get(name)
+        file = None
+        if known is None or known() is not volume:
+            file = self._file(name, "mrc")
+            save(volume, file)
+            self._volumes[name] = weakref.ref(volume)
+        self._tell({"event": "volume", "name": name, "molecule": molecule, "file": file and str(file)})
 
     def remove(self, name: str) -> None:  # noqa: D102
-        self.there.discard(name)
+        self.set_there(self.there - {name})
         self._tell({"event": "remove", "name": name})
 
     def colour(self, name: str) -> Colour:  # noqa: D102
@@ -189,7 +198,7 @@ def serve(input: BinaryIO, output: BinaryIO) -> None:
         threading.Thread(target=listen, daemon=True).start()
         while (request := waiting.get()) is not None and not ended.is_set():
             if request["objects"] is not None:
-                host.there = set(request["objects"])
+                host.set_there(set(request["objects"]))
             tell(_answer(session, request))
 
 
@@ -253,6 +262,9 @@ def _read(line: bytes) -> dict[str, Any]:
 
 def _answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
     try:
+        if request["command"] in _OWN:
+            value = _OWN[request["command"]](session, *_texts(request["arguments"]))
+            return {"id": request["id"], "value": value, "text": ""}
         answer = _command(request["command"]).run(session, request["arguments"], request["named"])
     except OrbitileError as error:
         return {"id": request["id"], "error": str(error)}
@@ -279,24 +291,70 @@ def _told(command: Command) -> dict[str, Any]:
     return {"name": command.name, "usage": command.usage, "help": command.help, "arguments": arguments}
 
 
-def _write_mesh(surface: Surface, colouring: Colouring, file: Path) -> None:
-    """Vertices and triangles as text: numbers of both; x y z in Angstrom, normal, shade from 0 to 1; three corners."""
-    shade = np.clip((colouring.values - colouring.low) / max(colouring.high - colouring.low, 1e-30), 0, 1)
-    table = np.column_stack([surface.vertices / angstrom, surface.normals, shade])
-    with file.open("w", encoding="ascii") as text:
-        text.write(f"{len(table)} {len(surface.faces)}\n")
-        np.savetxt(text, table, "%.5g")
-        np.savetxt(text, surface.faces, "%d")
+def _orbitals(session: Session, name: str = "") -> list[list[Any]]:
+    """Rows of the table of orbitals: field, number, spin, energy in electronvolt, occupation, symmetry, mark."""
+    wavefunction = session.wavefunction(session.molecule(name))
+    return [
+        [
+            field_of(level, wavefunction),
+            level.index + 1,
+            level.spin if wavefunction.beta is not None else "",
+            level.energy if math.isfinite(level.energy) else None,
+            level.occupation,
+            level.symmetry,
+            level.mark,
+        ]
+        for levels in levels_of(wavefunction)
+        for level in levels
+    ]
+
+
+def _state(session: Session) -> str:
+    """What is shown, for `_restore`."""
+    return json.dumps({"molecules": session.host.molecules(), "shown": session.saved()})
+
+
+def _restore(session: Session, state: str = "") -> None:
+    """Show again what `_state` told, computed anew.
+
+    Raises
+    ------
+    OrbitileError
+        When it is not what `_state` gave, or a file is gone.
+    """
+    try:
+        told = json.loads(state)
+        molecules = {str(name): Path(source) for name, source in told["molecules"].items()}
+        shown = {str(name): Shown.from_message(message) for name, message in told["shown"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise OrbitileError(f"restore: expected what `state` gave, got {brief(state)}") from None
+    assert isinstance(session.host, ServedHost)  # `serve` made it
+    session.host.set_there(session.host.there - set(molecules) - set(shown))
+    for name, source in molecules.items():
+        session.host.add_molecule(name, load(source))
+    for name, one in shown.items():
+        session.show(one, session.sampled(one.request), name)
+
+
+_OWN: dict[str, Callable[..., Any]] = {"orbitals": _orbitals, "state": _state, "restore": _restore}
+"""Requests of the viewer itself, beside the commands of its user: of texts by position."""
+
+
+def _texts(arguments: list[Any]) -> list[str]:
+    if len(arguments) > 1 or not all(isinstance(argument, str) for argument in arguments):
+        raise OrbitileError(f"expected one text at most, got {brief(arguments)}")
+    return arguments
 
 
 def main() -> None:
     """Serve on standard input and output; what libraries print goes to standard error."""
-    output = os.fdopen(os.dup(1), "wb")
+    # A reader of our own: Python's ending would wait for the thread that still reads from sys.stdin. It has to end in
+    # its own way, since Taichi keeps its compiled kernels for the next time only then.
+    input, output = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     signal.signal(signal.SIGTERM, _interrupted)
     with contextlib.suppress(KeyboardInterrupt):  # asked to end: `serve` cleans up
-        serve(sys.stdin.buffer, output)
-    os._exit(0)  # the thread that listens still holds standard input, and Python's own ending would wait for it
+        serve(input, output)
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:

@@ -37,8 +37,8 @@ def install(python: str | None = None) -> list[str]:
     server = [python or sys.executable, "-m", "orbitile.cli", "serve"]
     lines = [
         _BEGIN,
-        f"lappend auto_path {_word(folder.as_posix())}",
         "if {[catch {",
+        f"    lappend auto_path {_word(folder.as_posix())}",
         "    package require orbitile",
         f"    orbitile::register {{{' '.join(map(_word, server))}}} {{{' '.join(one.name for one in COMMANDS)}}}",
         '} problem]} { puts "Orbitile) $problem" }',

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...colouring import SCALE, colours_of
-from ...elements import SYMBOLS
 from ...errors import OrbitileError
 from ...surface import Colouring, Surface, lobe
 from ...units import angstrom
 from ...volume import Volume
 from ...wavefunction import Wavefunction
+from ..atoms import xyz_of
 from ..protocol import Colour
 
 _MARK = "orbitile:"
@@ -48,14 +48,7 @@ class PyMOLHost:
 
     def add_molecule(self, name: str, wavefunction: Wavefunction) -> None:  # noqa: D102
         cmd = self.cmd
-        real = wavefunction.atomic_numbers > 0
-        symbols = [SYMBOLS[n] for n in wavefunction.atomic_numbers[real]]
-        title = wavefunction.title.replace("\n", " ")
-        lines: list[str] = []
-        for positions in wavefunction.geometries[:, real] / angstrom:
-            lines += [str(len(symbols)), title]
-            lines += [f"{s} {x:.8f} {y:.8f} {z:.8f}" for s, (x, y, z) in zip(symbols, positions, strict=True)]
-        cmd.load_raw("\n".join(lines) + "\n", "xyz", name, 1, zoom=0)
+        cmd.load_raw(xyz_of(wavefunction), "xyz", name, 1, zoom=0)
         if len(wavefunction.geometries) > 1:
             cmd.set("state", wavefunction.geometry + 1)
             cmd.set("state", wavefunction.geometry + 1, name)

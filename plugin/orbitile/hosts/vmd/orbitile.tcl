@@ -13,12 +13,20 @@ namespace eval orbitile {
     variable number 0                 ;# of the last request
     variable replies                  ;# by number of the request
     array set replies {}
+    variable failure ""               ;# to show what a reply was preceded by
     variable molecules                ;# VMD's number of each object
     array set molecules {}
+    variable sources                  ;# file that each object was read from, and that of its shades
+    array set sources {}
     variable looks                    ;# the surface message of each field
     array set looks {}
+    variable frames                   ;# to which the orbitals of each molecule belong
+    array set frames {}
+    variable restoring {}             ;# as sources, while a saved state is read
     variable busy 0
-    variable share 0.0
+    variable share 0.0                ;# of the work that is done
+    variable told ""                  ;# by the last command
+    variable home [file dirname [file normalize [info script]]]
 }
 
 # ---- the pipe
@@ -28,7 +36,11 @@ proc orbitile::start {} {
     variable channel
     variable folder
     if {$channel ne ""} return
-    if {[catch {open |$command r+} opened]} {
+    set of_vmd [array get ::env PYTHONHOME] ;# where VMD's own Python is, not ours
+    array unset ::env PYTHONHOME
+    set failed [catch {open |$command r+} opened]
+    array set ::env $of_vmd
+    if {$failed} {
         error "orbitile cannot be started with \"$command\": $opened"
     }
     set channel $opened
@@ -70,12 +82,13 @@ proc orbitile::stop {} {
 proc orbitile::receive {} {
     variable channel
     variable replies
+    variable failure
     while {$channel ne "" && [gets $channel line] >= 0} {
         set message [from_json $line]
         if {[dict exists $message event]} {
             set event [dict get $message event]
             if {[catch {on_$event $message} problem]} {
-                puts "Orbitile) $event: $problem"
+                set failure "VMD: $problem"
             }
         } elseif {[info exists replies([dict get $message id])]} {
             set replies([dict get $message id]) $message
@@ -84,39 +97,53 @@ proc orbitile::receive {} {
     if {$channel ne "" && [eof $channel]} ended
 }
 
-# Ask for a command and wait for the answer; VMD's window is alive meanwhile.
+# Ask for a command and wait for the answer, which is told and returned; windows of Tk are alive meanwhile.
 proc orbitile::call {name words} {
-    variable channel
-    variable number
-    variable replies
     variable busy
+    variable share
+    variable told
     if {$busy && $name ne "orb_cancel"} {
         error "something is being computed: orb_cancel stops it"
     }
-    set arguments [arguments_json $words]
+    set before $busy
+    set busy 1
+    set failed [catch {ask $name [arguments_json $words]} reply]
+    set busy $before
+    set share 0.0
+    if {$failed} {
+        error $reply
+    }
+    set told [dict get $reply text]
+    if {$told ne "" && $told ne [dict get $reply value]} { ;# VMD prints the value
+        puts "Orbitile) $told"
+    }
+    return [dict get $reply value]
+}
+
+# Send a request and wait for its reply.
+proc orbitile::ask {name arguments} {
+    variable channel
+    variable number
+    variable replies
+    variable failure ""
     if {$channel eq ""} start
     set mine [incr number]
     set replies($mine) ""
     set request "{\"id\": $mine, \"command\": [text_json $name], $arguments,\
         \"objects\": [list_json [present]]}"
-    set before $busy
-    set busy 1
-    if {[catch {puts $channel $request} problem]} {
-        set problem [ended]
-    }
+    if {[catch {puts $channel $request}]} ended
     while {$replies($mine) eq ""} {
         vwait orbitile::replies($mine)
     }
-    set busy $before
     set reply $replies($mine)
     unset replies($mine)
     if {[dict exists $reply error]} {
         error [dict get $reply error]
     }
-    if {[dict get $reply text] ne ""} {
-        puts "Orbitile) [dict get $reply text]"
+    if {$failure ne ""} {
+        error $failure
     }
-    return [dict get $reply value]
+    return $reply
 }
 
 # ---- what is shown
@@ -130,31 +157,69 @@ proc orbitile::present {} {
         if {[lsearch -exact $there $molecules($name)] >= 0} {
             lappend found $name
         } else {
-            unset molecules($name)
+            forget $name
         }
     }
     return $found
+}
+
+proc orbitile::forget {name} {
+    variable molecules
+    variable sources
+    variable looks
+    variable frames
+    if {[info exists frames($name)] && [info exists molecules($name)]} {
+        trace remove variable ::vmd_frame($molecules($name)) write [list orbitile::on_frame $name]
+    }
+    unset -nocomplain molecules($name) sources($name) looks($name) frames($name)
 }
 
 proc orbitile::discard {name} {
     variable molecules
     if {[lsearch -exact [present] $name] >= 0} {
         mol delete $molecules($name)
-        unset molecules($name)
+        forget $name
     }
 }
 
 proc orbitile::on_molecule {message} {
     variable molecules
+    variable sources
+    variable frames
     set name [dict get $message name]
-    discard $name
     set file [dict get $message file]
+    set frames($name) [dict get $message frame]
+    if {[placed $name 0 $file]} return
+    discard $name
     set molid [mol new $file type xyz waitfor all]
     file delete $file
     mol rename $molid $name
     mol modstyle 0 $molid CPK 1.0 0.3 20.0 20.0
-    animate goto [dict get $message frame]
+    molinfo $molid set frame [dict get $message frame]
     set molecules($name) $molid
+    set sources($name) [list $file]
+    follow_frames $name
+}
+
+# VMD writes the frame of each molecule into vmd_frame whenever it changes.
+proc orbitile::follow_frames {name} {
+    variable molecules
+    if {[molinfo $molecules($name) get numframes] > 1} {
+        trace add variable ::vmd_frame($molecules($name)) write [list orbitile::on_frame $name]
+    }
+}
+
+# Surfaces are seen at the frame that they belong to.
+proc orbitile::on_frame {name args} {
+    variable molecules
+    variable looks
+    variable frames
+    foreach field [present] {
+        if {[info exists looks($field)] && [dict get $looks($field) molecule] eq $name && [info exists molecules($name)]} {
+            set here [expr {[molinfo $molecules($name) get frame] == $frames($name)}]
+            mol [expr {$here ? "on" : "off"}] $molecules($field)
+        }
+    }
 }
 
 proc orbitile::on_surface {message} {
@@ -162,38 +227,84 @@ proc orbitile::on_surface {message} {
     set looks([dict get $message name]) $message
 }
 
+# The volume completes what `surface` told; none means that it is the one that is there.
 proc orbitile::on_volume {message} {
     variable molecules
+    variable sources
     variable looks
     set name [dict get $message name]
     set look $looks($name)
-    discard $name
-    set top [molinfo top]
     set file [dict get $message file]
-    set molid [mol new $file type ccp4 waitfor all]
-    file delete $file
+    if {$file ne ""} {
+        set files [list $file]
+        if {[dict exists $look shades]} {
+            lappend files [dict get $look shades]
+        }
+        set at -1
+        set placed 0
+        foreach one $files {
+            incr placed [placed $name [incr at] $one]
+        }
+        if {$placed} return
+        discard $name
+        set molecules($name) [load_volumes $name $files [dict get $message molecule]]
+        set sources($name) $files
+    }
+    set looks($name) $look
+    represent $molecules($name) $look
+}
+
+# A molecule of VMD with these volumes. VMD turns everything to its first view when it reads one, and makes it the top
+# molecule; neither is wanted here. It is seen from where the atoms are seen.
+proc orbitile::load_volumes {name files parent} {
+    variable molecules
+    set matrices {center_matrix rotate_matrix scale_matrix global_matrix}
+    set views {}
+    foreach other [molinfo list] {
+        lappend views $other [molinfo $other get $matrices]
+    }
+    set top [molinfo top]
+    set molid [mol new [lindex $files 0] type ccp4 waitfor all]
+    foreach one [lrange $files 1 end] {
+        mol addfile $one type ccp4 waitfor all $molid
+    }
+    file delete {*}$files
     mol rename $molid $name
-    set molecules($name) $molid
-    set parent [dict get $message molecule]
-    if {[lsearch -exact [present] $parent] >= 0} { ;# seen from where the atoms are seen
-        set views {center_matrix rotate_matrix scale_matrix global_matrix}
-        molinfo $molid set $views [molinfo $molecules($parent) get $views]
+    foreach {other view} $views {
+        molinfo $other set $matrices $view
+    }
+    if {[lsearch -exact [present] $parent] >= 0} {
+        molinfo $molid set $matrices [dict get $views $molecules($parent)]
     }
     if {$top >= 0} {
         mol top $top
     }
-    mol delrep 0 $molid
+    return $molid
+}
+
+# One representation of each phase: in a colour of its own, or in the colours of the second volume.
+proc orbitile::represent {molid look} {
+    set phases [dict get $look phases]
+    while {[molinfo $molid get numreps] > [llength $phases]} {
+        mol delrep [expr {[molinfo $molid get numreps] - 1}] $molid
+    }
+    while {[molinfo $molid get numreps] < [llength $phases]} {
+        mol addrep $molid
+    }
     set material [material_of [dict get $look transparency]]
-    if {[dict exists $look mesh]} {
-        draw_mesh $molid [dict get $look mesh] $material
-    } else {
-        foreach sign {1 -1} rgb [dict get $look colours] {
-            mol representation Isosurface [expr {$sign * [dict get $look isovalue]}] 0 0 0 1 1
-            mol color ColorID [nearest_colour $rgb]
-            mol selection all
-            mol material $material
-            mol addrep $molid
+    set rep 0
+    foreach phase $phases {
+        mol modstyle $rep $molid Isosurface [expr {$phase * [dict get $look isovalue]}] 0 0 0 1 1
+        mol modmaterial $rep $molid $material
+        if {[dict exists $look shades]} {
+            set scale [dict get $look scale]
+            color scale method RWB
+            mol modcolor $rep $molid Volume 1
+            mol scaleminmax $molid $rep [dict get $scale low] [dict get $scale high]
+        } else {
+            mol modcolor $rep $molid ColorID [nearest_colour [lindex [dict get $look colours] [expr {$phase < 0}]]]
         }
+        incr rep
     }
 }
 
@@ -206,13 +317,10 @@ proc orbitile::on_transparency {message} {
     for {set rep 0} {$rep < [molinfo $molid get numreps]} {incr rep} {
         mol modmaterial $rep $molid $material
     }
-    graphics $molid material $material
 }
 
 proc orbitile::on_remove {message} {
-    variable looks
     discard [dict get $message name]
-    array unset looks [dict get $message name]
 }
 
 proc orbitile::on_progress {message} {
@@ -222,33 +330,6 @@ proc orbitile::on_progress {message} {
 
 proc orbitile::on_message {message} {
     puts "Orbitile) [dict get $message text]"
-}
-
-# VMD's colours 33 to 1056 are those of its colour scale.
-proc orbitile::draw_mesh {molid file material} {
-    set channel [open $file r]
-    set lines [split [read $channel] \n]
-    close $channel
-    file delete $file
-    lassign [lindex $lines 0] n_vertices n_faces
-    color scale method RWB
-    set points {}
-    set normals {}
-    set shades {}
-    foreach line [lrange $lines 1 $n_vertices] {
-        lassign $line x y z nx ny nz shade
-        lappend points [list $x $y $z]
-        lappend normals [list $nx $ny $nz]
-        lappend shades [expr {33 + round(1023 * $shade)}]
-    }
-    graphics $molid materials on
-    graphics $molid material $material
-    foreach face [lrange $lines [expr {$n_vertices + 1}] [expr {$n_vertices + $n_faces}]] {
-        lassign $face a b c
-        graphics $molid tricolor [lindex $points $a] [lindex $points $b] [lindex $points $c] \
-            [lindex $normals $a] [lindex $normals $b] [lindex $normals $c] \
-            [lindex $shades $a] [lindex $shades $b] [lindex $shades $c]
-    }
 }
 
 # A material of this transparency, made at the first use; opacity in VMD is the other way round.
@@ -275,6 +356,78 @@ proc orbitile::nearest_colour {rgb} {
         }
     }
     return $nearest
+}
+
+# ---- saved states
+#
+# VMD's save_state writes which files each molecule was read from. Those of Orbitile are gone by then, so lines are put
+# into the state that have them computed and written again, before VMD's own lines read them and after.
+
+proc orbitile::follow_save_state {} {
+    catch {auto_load save_state}
+    if {[llength [info commands ::save_state]]} {
+        trace add execution ::save_materials enter orbitile::before_molecules ;# the first thing that is written
+        trace add execution ::save_labels enter orbitile::after_molecules     ;# the last
+    }
+}
+
+proc orbitile::before_molecules {words args} {
+    variable sources
+    set files {}
+    foreach name [present] {
+        lappend files $name $sources($name)
+    }
+    if {![llength $files]} return
+    set state [dict get [ask state "\"arguments\": \[\]"] value]
+    puts [lindex $words 1] "catch {orbitile::restore [list $state $files]} ;# without Orbitile the files are missing"
+}
+
+proc orbitile::after_molecules {words args} {
+    if {[llength [present]]} {
+        puts [lindex $words 1] "catch orbitile::restored"
+    }
+}
+
+proc orbitile::restore {state files} {
+    variable restoring $files
+    if {[catch {ask restore "\"arguments\": \[[text_json $state]\]"} problem]} {
+        puts "Orbitile) $problem"
+    }
+}
+
+# Whether a saved state waits for a file, which is moved to where the state looks for it.
+proc orbitile::placed {name which file} {
+    variable restoring
+    if {![dict exists $restoring $name]} {
+        return 0
+    }
+    set place [lindex [dict get $restoring $name] $which]
+    file mkdir [file dirname $place]
+    file rename -force $file $place
+    return 1
+}
+
+proc orbitile::restored {} {
+    variable restoring
+    variable molecules
+    variable sources
+    variable frames
+    dict for {name files} $restoring {
+        foreach molid [molinfo list] {
+            if {[lindex [molinfo $molid get filename] 0 0] eq [lindex $files 0]} {
+                set molecules($name) $molid
+                set sources($name) $files
+            }
+        }
+        if {[info exists frames($name)] && [info exists molecules($name)]} {
+            follow_frames $name
+        }
+        foreach file $files {
+            file delete $file
+            catch {file delete [file dirname $file]} ;# unless it is the folder of a server that runs
+        }
+    }
+    set restoring {}
 }
 
 # ---- JSON
@@ -402,78 +555,6 @@ proc orbitile::json_text {text place} {
     return $out
 }
 
-# ---- the window
-
-proc orbitile::window {} {
-    package require Tk
-    set top .orbitile
-    if {[winfo exists $top]} {
-        wm deiconify $top
-        raise $top
-        return $top
-    }
-    toplevel $top
-    wm title $top Orbitile
-    set inside [frame $top.inside -padx 8 -pady 8]
-    pack $inside -fill both -expand 1
-    button $inside.open -text "Open..." -command orbitile::window_open
-    label $inside.field_label -text Field
-    entry $inside.field -textvariable orbitile::window_field
-    bind $inside.field <Return> orbitile::window_show
-    label $inside.iso_label -text Isovalue
-    entry $inside.iso -textvariable orbitile::window_isovalue
-    bind $inside.iso <Return> {orbitile::window_do orb_iso $orbitile::window_isovalue}
-    label $inside.quality_label -text Quality
-    tk_optionMenu $inside.quality orbitile::window_quality coarse medium fine
-    frame $inside.buttons
-    button $inside.buttons.show -text Show -command orbitile::window_show
-    button $inside.buttons.previous -text Previous -command {orbitile::window_do orb_prev}
-    button $inside.buttons.next -text Next -command {orbitile::window_do orb_next}
-    button $inside.buttons.cancel -text Cancel -command {orbitile::window_do orb_cancel}
-    label $inside.status -textvariable orbitile::window_status -anchor w -wraplength 300 -justify left
-    grid $inside.open -columnspan 2 -sticky w
-    grid $inside.field_label $inside.field -sticky we
-    grid $inside.iso_label $inside.iso -sticky we
-    grid $inside.quality_label $inside.quality -sticky we
-    pack $inside.buttons.show $inside.buttons.previous $inside.buttons.next $inside.buttons.cancel -side left
-    grid $inside.buttons -columnspan 2 -sticky we -pady 6
-    grid $inside.status -columnspan 2 -sticky we
-    grid columnconfigure $inside 1 -weight 1
-    return $top
-}
-
-namespace eval orbitile {
-    variable window_field homo
-    variable window_isovalue ""
-    variable window_quality medium
-    variable window_status "Open the output of a quantum-chemistry program."
-    variable window_molecule ""
-}
-
-# Do a command, and say in the window what became of it.
-proc orbitile::window_do {name args} {
-    variable window_status
-    set failed [catch {call $name $args} result]
-    set window_status [expr {$failed || $result ne "" ? $result : "Done."}]
-    return [expr {$failed ? "" : $result}]
-}
-
-proc orbitile::window_open {} {
-    variable window_molecule
-    set file [tk_getOpenFile -title "Open the output of a quantum-chemistry program"]
-    if {$file ne ""} {
-        set window_molecule [window_do orb_load $file]
-    }
-}
-
-proc orbitile::window_show {} {
-    variable window_molecule
-    variable window_field
-    variable window_isovalue
-    variable window_quality
-    window_do orb_field $window_molecule $window_field $window_isovalue $window_quality
-}
-
 # ---- commands and menu
 
 # Make the commands, and the entry in VMD's menu where there is one.
@@ -484,7 +565,18 @@ proc orbitile::register {server commands} {
         proc ::$name args "orbitile::call $name \$args"
     }
     proc ::orb_panel {} orbitile::window
-    if {[llength [info commands ::vmd_install_extension]]} {
-        catch {vmd_install_extension orbitile orbitile::window "Visualization/Orbitile"}
+    follow_save_state
+    if {[info exists ::tk_version] && [llength [info commands ::vmd_install_extension]]} {
+        vmd_install_extension orbitile orbitile::window "Visualization/Orbitile"
     }
+}
+
+# The window; gives its name, as VMD's menu expects.
+proc orbitile::window {} {
+    variable home
+    package require Tk
+    if {![llength [info commands panel::show]]} {
+        uplevel #0 [list source [file join $home panel.tcl]]
+    }
+    return [panel::show]
 }
