@@ -35,10 +35,10 @@ and 4 of degree 0 for hydrogen, which makes 6 + 10 * 4 + 10 + 4 = 60 polynomial 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,7 +175,28 @@ class _AtomBasis:
     merged_block: Reals
 
 
-_packed: WeakKeyDictionary[Wavefunction, tuple[PackedShells, MergedPrimitives]] = WeakKeyDictionary()
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What depends on the basis set alone: both forms with all atoms at the origin, and which atoms they stand for."""
+
+    packed: PackedShells
+    merged: MergedPrimitives
+    atoms: list[int]
+    n_exponents: list[int]
+
+    def at(self, positions: Reals) -> tuple[PackedShells, MergedPrimitives]:
+        """Both forms with the atoms in their places; what does not move is shared."""
+        where = positions[self.atoms]
+        return (
+            replace(self.packed, atom_position=where),
+            replace(self.merged, centre=np.repeat(where, self.n_exponents, axis=0)),
+        )
+
+
+_packed: WeakKeyDictionary[Wavefunction, tuple[PackedShells, MergedPrimitives, _Plan]] = WeakKeyDictionary()
+
+_plans: WeakValueDictionary[tuple[object, ...], _Plan] = WeakValueDictionary()
+"""By basis set, as long as a wavefunction that has it lives: frames of a trajectory share one."""
 
 
 def packed_shells(wavefunction: Wavefunction) -> PackedShells:
@@ -188,27 +209,36 @@ def merged_primitives(wavefunction: Wavefunction) -> MergedPrimitives:
     return _pack(wavefunction)[1]
 
 
-def _pack(wavefunction: Wavefunction) -> tuple[PackedShells, MergedPrimitives]:
+def _pack(wavefunction: Wavefunction) -> tuple[PackedShells, MergedPrimitives, _Plan]:
     if wavefunction not in _packed:
-        _packed[wavefunction] = _build(wavefunction)
+        key = tuple((shell.atom, *_kind(shell)) for shell in wavefunction.shells)
+        plan = _plans.get(key)
+        if plan is None:
+            plan = _plans[key] = _build(wavefunction.shells)
+        _packed[wavefunction] = (*plan.at(wavefunction.positions), plan)
     return _packed[wavefunction]
 
 
-def _build(wavefunction: Wavefunction) -> tuple[PackedShells, MergedPrimitives]:
+def _kind(shell: Shell) -> tuple[object, ...]:
+    """What two shells that differ in their atoms alone have in common."""
+    return shell.angular_momentum, shell.pure, shell.exponents.tobytes(), shell.coefficients.tobytes()
+
+
+def _build(shells: tuple[Shell, ...]) -> _Plan:
     shells_of: dict[int, list[int]] = {}
-    first_function = np.concatenate([[0], np.cumsum([shell.n_functions for shell in wavefunction.shells])])
-    for index, shell in enumerate(wavefunction.shells):
+    first_function = np.concatenate([[0], np.cumsum([shell.n_functions for shell in shells])])
+    for index, shell in enumerate(shells):
         shells_of.setdefault(shell.atom, []).append(index)
 
     bases: list[_AtomBasis] = []
     known: dict[tuple[object, ...], int] = {}
     basis_of: dict[int, int] = {}
     for atom, indices in shells_of.items():
-        shells = tuple(wavefunction.shells[index] for index in indices)
-        key = tuple((s.angular_momentum, s.pure, s.exponents.tobytes(), s.coefficients.tobytes()) for s in shells)
+        mine = tuple(shells[index] for index in indices)
+        key = tuple(_kind(shell) for shell in mine)
         if key not in known:
             known[key] = len(bases)
-            bases.append(_atom_basis(shells))
+            bases.append(_atom_basis(mine))
         basis_of[atom] = known[key]
     atoms = sorted(shells_of, key=lambda atom: (basis_of[atom], atom))
     chosen = [bases[basis_of[atom]] for atom in atoms]
@@ -216,11 +246,13 @@ def _build(wavefunction: Wavefunction) -> tuple[PackedShells, MergedPrimitives]:
         np.concatenate([np.arange(first_function[index], first_function[index + 1]) for index in shells_of[atom]])
         for atom in atoms
     ]
-    positions = wavefunction.positions[atoms]
+    nowhere = np.zeros((len(atoms), 3))
+    n_basis = int(first_function[-1])
+    n_exponents = [len(basis.exponents) for basis in chosen]
 
     all_shells = [shell for basis in bases for shell in basis.shells]
     packed = PackedShells(
-        atom_position=positions,
+        atom_position=nowhere,
         atom_basis=np.array([basis_of[atom] for atom in atoms], np.int32),
         atom_first_coefficient=_starts([basis.packed_block.shape[0] for basis in chosen])[:-1],
         basis_first_shell=_starts([len(basis.shells) for basis in bases]),
@@ -230,17 +262,17 @@ def _build(wavefunction: Wavefunction) -> tuple[PackedShells, MergedPrimitives]:
         contraction=np.concatenate(
             [shell.coefficients * radial_normalization(shell.exponents, shell.angular_momentum) for shell in all_shells]
         ),
-        from_basis=_block_matrix([basis.packed_block for basis in chosen], columns, wavefunction.n_basis),
+        from_basis=_block_matrix([basis.packed_block for basis in chosen], columns, n_basis),
     )
     degree = np.concatenate([basis.degrees for basis in chosen])
     merged = MergedPrimitives(
-        centre=np.repeat(positions, [len(basis.exponents) for basis in chosen], axis=0),
+        centre=np.repeat(nowhere, n_exponents, axis=0),
         exponent=np.concatenate([basis.exponents for basis in chosen]),
         degree=degree,
         first_term=_starts([len(polynomial_powers(int(n))) for n in degree]),
-        from_basis=_block_matrix([basis.merged_block for basis in chosen], columns, wavefunction.n_basis),
+        from_basis=_block_matrix([basis.merged_block for basis in chosen], columns, n_basis),
     )
-    return packed, merged
+    return _Plan(packed, merged, atoms, n_exponents)
 
 
 def _starts(counts: list[int]) -> Integers:

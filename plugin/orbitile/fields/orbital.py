@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bounds import ShellEnvelopes, enclosing_box, shell_envelopes, shell_reach
+from ..bounds import ShellEnvelopes, encloses, enclosing_box, shell_envelopes, shell_reach
 from ..errors import FieldError
 from ..expansion import GaussianExpansion
 from ..lattice import Lattice
@@ -99,6 +99,10 @@ class Orbital:
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box outside which the orbital is guaranteed to be smaller in magnitude, in bohr."""
         return enclosing_box(self._envelopes, isovalue)
+
+    def is_enclosed(self, low: NDArray[np.float64], high: NDArray[np.float64], isovalue: float) -> bool:
+        """Whether the orbital is proven smaller in magnitude outside a box, as outside `enclosing_box`."""
+        return encloses(self._envelopes, isovalue, low, high)
 
     def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
         """Evaluator for slabs: the separable kernel, for lattices with an axis at right angles to the others."""
