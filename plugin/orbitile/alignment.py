@@ -21,7 +21,7 @@ def centre(wavefunction: Wavefunction, positions: Floats | None = None) -> Float
     return middle
 
 
-def rotation_onto(wavefunction: Wavefunction, onto: Floats) -> Floats:
+def rotation_onto(wavefunction: Wavefunction, onto: Floats, positions: Floats | None = None) -> Floats:
     """Proper rotation that brings the atoms nearest to given positions, weighted by their numbers.
 
     Least squares (W. Kabsch, Acta Cryst. A 1976, 32, 922). About axes that the atoms do not define, as that of a linear
@@ -33,13 +33,16 @@ def rotation_onto(wavefunction: Wavefunction, onto: Floats) -> Floats:
         Of the atoms.
     onto : ndarray, shape (n_atoms, 3)
         Positions in bohr; their middle does not matter.
+    positions : ndarray, shape (n_atoms, 3)
+        Where the atoms are, if not where the wavefunction has them.
 
     Returns
     -------
     ndarray, shape (3, 3)
         R, to be applied as `positions @ R.T`.
     """
-    mine, theirs = (where - centre(wavefunction, where) for where in (wavefunction.positions, onto))
+    where_from = wavefunction.positions if positions is None else positions
+    mine, theirs = (where - centre(wavefunction, where) for where in (where_from, onto))
     weighted = (theirs * _weights(wavefunction)[:, None]).T
     first = _nearest_rotation(weighted @ mine)
     second: Floats = _nearest_rotation(weighted @ (mine @ first.T))  # what the preference for no rotation has cost
@@ -82,10 +85,33 @@ def aligned(wavefunction: Wavefunction, onto: Wavefunction) -> Wavefunction:
     return placed(wavefunction, rotation_onto(wavefunction, onto.positions), centre(onto))
 
 
+def aligned_positions(atoms: Wavefunction, positions: Floats) -> Floats:
+    """Positions that `aligned` gives the atoms of a wavefunction, brought onto it from elsewhere."""
+    rotation = rotation_onto(atoms, atoms.positions, positions)
+    turned: Floats = (positions - centre(atoms, positions)) @ rotation.T + centre(atoms)
+    return turned
+
+
+def positions_between(atoms: Wavefunction, one: Floats, other: Floats, share: float) -> Floats:
+    """Positions a share of the way from one geometry of some atoms to another, as `paths.interpolated` goes it."""
+    rotation = rotation_onto(atoms, one, other)
+    here, there = (centre(atoms, where) for where in (one, other))
+    near = (1 - share) * (one - here) + share * (other - there) @ rotation.T
+    moved: Floats = near @ part_of_rotation(rotation.T, share).T + (1 - share) * here + share * there
+    return moved
+
+
+def part_of_rotation(rotation: Floats, share: float) -> Floats:
+    """A part of a rotation, about the same axis."""
+    from scipy.spatial.transform import Rotation
+
+    part: Floats = (Rotation.from_matrix(rotation) ** share).as_matrix()
+    return part
+
+
 def _weights(wavefunction: Wavefunction) -> Floats:
     weights = np.maximum(wavefunction.atomic_numbers, 1).astype(np.float64)
-    normalised: Floats = weights / weights.sum()
-    return normalised
+    return np.asarray(weights / weights.sum(), np.float64)
 
 
 @lru_cache(maxsize=64)
@@ -93,13 +119,12 @@ def _turned_shell(l: int, pure: bool, rotation: bytes) -> Floats:
     """Block of one shell: psi'(r) = psi(R^-1 r), by components at turned points in terms of those at the points."""
     points = np.random.default_rng(1).normal(size=(256, 3))
     turned = points @ np.frombuffer(rotation).reshape(3, 3)
-    block: Floats = np.linalg.lstsq(_components(l, pure, points), _components(l, pure, turned), rcond=None)[0]
-    return block
+    solution = np.linalg.lstsq(_components(l, pure, points), _components(l, pure, turned), rcond=None)
+    return np.asarray(solution[0], np.float64)
 
 
 def _components(l: int, pure: bool, points: Floats) -> Floats:
     """Angular factors of the functions of a shell at points, shape (n_points, n_functions)."""
     powers = cartesian_powers(l)
     values = np.stack([angular_normalization(p) * np.prod(points ** np.array(p), axis=1) for p in powers], axis=1)
-    components: Floats = values @ pure_from_cartesian(l).T if pure else values
-    return components
+    return np.asarray(values @ pure_from_cartesian(l).T if pure else values, np.float64)

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .alignment import aligned, centre, placed, rotation_onto
+from .alignment import aligned, aligned_positions, centre, part_of_rotation, placed, positions_between, rotation_onto
 from .errors import Cancelled, FileError, OrbitileError
 from .overlap import overlap_matrix
 from .tracking import DEGENERACY, FrameMatch, followed, following, mismatch
@@ -131,15 +132,7 @@ def interpolated(one: Wavefunction, other: Wavefunction, share: float) -> Wavefu
 
     beta = None if one.beta is None or near.beta is None else between(one.beta, near.beta)
     middle = replace(middle, alpha=between(one.alpha, near.alpha), beta=beta)
-    return placed(middle, _part(rotation.T, share), (1 - share) * centre(one) + share * centre(other))
-
-
-def _part(rotation: Floats, share: float) -> Floats:
-    """A part of a rotation, about the same axis."""
-    from scipy.spatial.transform import Rotation
-
-    part: Floats = (Rotation.from_matrix(rotation) ** share).as_matrix()
-    return part
+    return placed(middle, part_of_rotation(rotation.T, share), (1 - share) * centre(one) + share * centre(other))
 
 
 class FollowedFrames:
@@ -164,6 +157,10 @@ class FollowedFrames:
 
     def __len__(self) -> int:
         return len(self._trajectory)
+
+    def geometries(self) -> Floats:
+        """Positions of all frames, which need not be followed for them."""
+        return self._trajectory.geometries()
 
     def reach(
         self,
@@ -204,7 +201,6 @@ class AlignedFrames:
 
     def __init__(self, trajectory: Trajectory) -> None:
         self._trajectory = trajectory
-        self._first: Wavefunction | None = None
 
     @property
     def name(self) -> str:
@@ -214,14 +210,21 @@ class AlignedFrames:
     def __len__(self) -> int:
         return len(self._trajectory)
 
+    def geometries(self) -> Floats:
+        """Positions of all frames."""
+        return np.array([aligned_positions(self._one, where) for where in self._trajectory.geometries()])
+
+    @cached_property
+    def _one(self) -> Wavefunction:
+        """The first sound frame."""
+        return next(iter(self._trajectory))
+
     def read(self, index: int) -> Wavefunction:
         """Read one frame, and turn it."""
         wavefunction = self._trajectory[index]
-        if self._first is None:
-            self._first = next(iter(self._trajectory))
-        if not np.array_equal(self._first.atomic_numbers, wavefunction.atomic_numbers):
+        if not np.array_equal(self._one.atomic_numbers, wavefunction.atomic_numbers):
             raise FileError(f"{self.name}: frame {index + 1} has other atoms than the first one, or in another order")
-        return wavefunction if wavefunction is self._first else aligned(wavefunction, self._first)
+        return wavefunction if wavefunction is self._one else aligned(wavefunction, self._one)
 
 
 class InterpolatedFrames:
@@ -229,6 +232,16 @@ class InterpolatedFrames:
 
     def __init__(self, trajectory: Trajectory, between: int) -> None:
         self._trajectory, self._step = trajectory, between + 1
+
+    def geometries(self) -> Floats:
+        """Positions of all frames."""
+        given, atoms = self._trajectory.geometries(), next(iter(self._trajectory))
+        dense = np.empty((len(self), *given.shape[1:]))
+        for index in range(len(dense)):
+            at, part = divmod(index, self._step)
+            ends = given[at], given[min(at + 1, len(given) - 1)]
+            dense[index] = positions_between(atoms, *ends, part / self._step) if part else ends[0]
+        return dense
 
     @property
     def name(self) -> str:

@@ -308,6 +308,15 @@ class SeriesFrames:
                 self._file["frames"].refresh()
             return int(self._file["frames"][()])
 
+    def geometries(self) -> Any:
+        """Positions of all frames, shape (n_frames, n_atoms, 3), in bohr."""
+        n = len(self)
+        with _translated(self._path):
+            data = self._file["positions"]
+            if data.shape[0] < n:
+                data.refresh()
+            return data[:n]
+
     def number(self, index: int) -> int:
         """Number of a frame in what the series was made from, from 0."""
         with _translated(self._path):

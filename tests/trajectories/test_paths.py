@@ -120,6 +120,13 @@ def test_frames_in_between_are_counted_and_the_given_ones_kept(spoilt):
         ob.interpolated(path[0], replace(path[1], atomic_numbers=np.array([9, 1, 1])), 0.5)
 
 
+def test_geometries_are_those_of_the_frames(spoilt):
+    for path in (spoilt, ob.follow(spoilt), ob.align(spoilt), ob.interpolate(ob.follow(spoilt), 2)):
+        known = path.geometries()
+        assert len(known) == len(path)
+        np.testing.assert_allclose(known, [w.positions for w in path], atol=1e-12)
+
+
 def test_frames_share_what_the_basis_set_determines(water):
     from orbitile.packing import merged_primitives, packed_shells
 
