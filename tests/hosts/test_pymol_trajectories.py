@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ pymol2 = pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not instal
 from tests.trajectories.conftest import scanned, shuffled  # noqa: E402 - it needs PySCF, and skips without it
 
 from .test_pymol_commands import call  # noqa: E402
+from .test_pymol_panel import in_window, needs_window  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 N = 6
@@ -264,3 +266,24 @@ def test_the_example_writes_a_film(tmp_path, series):
     assert len(pictures) == N, done.stdout + done.stderr
     for one, other in itertools.pairwise(pictures):
         assert 0.05 < np.abs(one - other).mean() < 20  # each differs from the one before, by little
+
+
+@needs_window
+def test_playing_in_the_window(tmp_path, series):
+    report_file = tmp_path / "report.json"
+    driver = Path(__file__).with_name("player_driver.py")
+    out = in_window(driver, tmp_path, 200, REPORT=str(report_file), SERIES=str(series), OMP_NUM_THREADS="1")
+    assert report_file.exists(), out
+    report = json.loads(report_file.read_text())
+    assert report.get("done"), report.get("error", "")
+    assert report["computed ahead"] == list(range(N))
+    assert report["last frame"] == [True, N - 1, True]
+    assert report["scrubbed"] == [N // 2 - 2, True]
+    assert report["isovalue"] == [0.08, True]
+    assert report["orbital"] == [False, True]
+    assert report["own player"]
+    assert 1 <= report["most kept"] <= report["may be kept"]
+    assert report["panel"] == [1, True]
+    assert report["slider of the panel"]
+    assert report["beats during the calculation"] > 20
+    assert report["computed"] == "h2_homo"

@@ -33,10 +33,9 @@ _AT_ONCE = 3
 """Requests that wait at the worker: enough to keep it busy, few enough to be overtaken."""
 _BYTES_A_FACE = 250
 """Of a drawing, in a viewer: three corners with normals, and their copy for the GPU."""
-_MOST_POINTS = 1_000_000
-"""Volumes of more points follow when the viewer rests at a frame: taking them over holds a window up."""
 _REST = 0.3
-"""Seconds without a change of frame after which it rests."""
+"""Seconds without a change of frame after which it rests, and the volume follows: a viewer takes as long to take that
+over as the surface."""
 
 
 @dataclass
@@ -65,6 +64,12 @@ class _Film:
         Frames under way.
     refused
         Frames that cannot be had, with the reason.
+    since
+        When the frame was last changed.
+    volumes
+        Frames whose volume the viewer has too.
+    box
+        Lattice of the frame that was drawn last.
     """
 
     shown: Shown
@@ -76,7 +81,7 @@ class _Film:
     prepared: dict[int, _Prepared] = field(default_factory=dict)
     refused: dict[int, str] = field(default_factory=dict)
     since: float = 0.0
-    volume: int | None = None
+    volumes: set[int] = field(default_factory=set)
     box: Box | None = None
 
     def request(self, frame: int) -> Request:
@@ -124,6 +129,7 @@ class Player:
             n_frames = self._session.n_frames(shown.molecule)
             film = self._films[base] = _Film(shown, n_frames, frame)
         film.shown = shown
+        film.volumes.add(frame)  # the session puts it with the surface, or soon after
         self._note(base, film, frame, found)
         if not self._runs:
             self._runs = self._session.host.every(TICK, self.tick)
@@ -233,12 +239,14 @@ class Player:
             if frame in film.drawn:
                 film.drawn.move_to_end(frame)
                 self._turn_to(base, film, frame)
-        elif film.volume == frame and now - film.since > _REST:
-            film.volume = None
+        elif now - film.since > _REST and frame in film.drawn and frame not in film.volumes:
             request = film.request(frame)
             if request in self._session.samples:
+                film.volumes.add(frame)
                 volume = self._session.sampled(request).volume
                 self._session.host.put_volume(base, film.shown.molecule, volume, frame)
+            elif frame not in film.asked and frame not in film.prepared:
+                film.asked[frame] = self._session.worker.submit(request)
 
     def _turn_to(self, base: str, film: _Film, frame: int) -> None:
         """The surface shows another frame: what acts on it acts on this one."""
@@ -292,10 +300,9 @@ class Player:
         self._session.samples.put_behind(found)
         transparency = self._session.shown[base].transparency
         host.put_surface(base, shown.molecule, done.drawing.result(), transparency, found.surface.colouring, frame)
-        if with_volume or found.volume.values.size <= _MOST_POINTS:
+        if with_volume:
+            film.volumes.add(frame)
             host.put_volume(base, shown.molecule, found.volume, frame)
-        else:
-            film.volume = frame
         self._note(base, film, frame, found, wanted)
         if frame == film.at:
             self._turn_to(base, film, frame)
@@ -309,6 +316,7 @@ class Player:
             if oldest is None:
                 oldest = next(other for other in film.drawn if other != frame)
             del film.drawn[oldest]
+            film.volumes.discard(oldest)
             self._session.host.drop(base, oldest)
 
     def _ask(self, film: _Film) -> None:

@@ -85,6 +85,10 @@ def is_trajectory(text: str) -> bool:
     return text.startswith("{")
 
 
+_SLACK = 0.5
+"""Room in bohr beyond that of the first frame, since orbitals grow and shrink on the way."""
+
+
 class ShownTrajectory:
     """A trajectory as a viewer shows it.
 
@@ -165,7 +169,7 @@ class ShownTrajectory:
             first = enclosing_lattice(self.first, field, isovalue, spacing=spacing)
             end = first.origin + (np.array(first.shape) - 1) * spacing
             low, high = self.first.positions.min(axis=0), self.first.positions.max(axis=0)
-            whole = Lattice.box(room[0] + (first.origin - low), room[1] + (end - high), spacing)
+            whole = Lattice.box(room[0] + (first.origin - low) - _SLACK, room[1] + (end - high) + _SLACK, spacing)
             self._lattices[key] = whole if whole.n_points <= _MOST * first.n_points else first
         return self._lattices[key]
 

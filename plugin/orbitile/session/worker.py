@@ -23,6 +23,10 @@ _PATIENCE = 60.0
 """Seconds that a worker may take to start and connect."""
 
 
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""For the linear algebra of a frame: matrices are small, and several threads take longer to meet than to compute."""
+
+
 class WorkerError(OrbitileError):
     """The worker process could not be started, or died."""
 
@@ -120,7 +124,7 @@ class Worker:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
-                    env=environment(),
+                    env={**_ONE_THREAD, **environment()},
                 )
             except OSError as error:
                 raise WorkerError(f"the worker cannot be started with {self.python} ({error.strerror})") from error

@@ -126,7 +126,8 @@ class PyMOLHost:
     ) -> None:
         if frame is not None and name in self.objects():  # one more state of it; the rest is as it is
             self.cmd.load_cgo(drawing, name, frame + 1, zoom=0)
-            self.set_transparency(name, transparency)
+            if abs(float(self.cmd.get("cgo_transparency", name)) - transparency) > 1e-4:  # it draws all states anew
+                self.set_transparency(name, transparency)
             return
         self.cmd.delete(name)
         self.cmd.load_cgo(drawing, name, self._state_of_orbitals(molecule) if frame is None else frame + 1, zoom=0)
