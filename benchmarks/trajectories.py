@@ -1,8 +1,8 @@
-"""How many frames a second, and where the time of a frame goes: python benchmarks/trajectories.py FOLDER [--device cuda]
+"""How many frames a second, and where the time of a frame goes: python benchmarks/trajectories.py FOLDER
 
 FOLDER holds thrb.molden and c60b.molden, as `benchmarks/make_molecules.py` writes them. From each a series of frames is
-made: atoms swing about their places, and the orbitals are made orthonormal where the atoms are. With --pymol the film is
-played in PyMOL under Xvfb, and a timer of 1 ms in the thread of its window sees how long it stands still.
+made: atoms swing about their places, and the orbitals are made orthonormal where the atoms are. With --pymol the film
+is played in PyMOL under Xvfb, and a timer of 1 ms in the thread of its window sees how long it stands still.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def drive(say) -> None:
     begin = time.perf_counter()
     commands.orb_load(os.environ["BENCHMARK_SERIES"], "film")
     say(f"orb_load: {1000 * (time.perf_counter() - begin):.0f} ms")
-    base = commands.orb_mo("film", "homo", ISOVALUE)
+    commands.orb_mo("film", "homo", ISOVALUE)
     session = state_of(cmd)
     n = cmd.count_states("film")
     wait(lambda: session.player.at_rest())

@@ -201,7 +201,12 @@ class Player:
 
     def at_rest(self) -> bool:
         """Whether the frame that is shown is drawn, and all those ahead that are to be."""
-        return all(film.at in film.drawn and not film.asked and not film.prepared for film in self._films.values())
+        return all(
+            self._session.host.frame(film.shown.molecule) == film.at
+            and (film.at in film.volumes or film.at in film.refused)
+            and not (film.asked or film.prepared)
+            for film in self._films.values()
+        )
 
     def close(self) -> None:
         """End the thread."""
@@ -341,7 +346,7 @@ class Player:
             self._rate = 0.0
             return
         following = film.at + 1 if film.at + 1 < film.n_frames else 0
-        if now >= self._due and film.at in film.drawn and (following in film.drawn or following in film.refused):
+        if now >= self._due and all(one in film.drawn or one in film.refused for one in (film.at, following)):
             self._due = max(self._due + 1 / self._rate, now - 0.1)
             film.direction = 1
             self._session.host.go_to(film.shown.molecule, following)

@@ -44,6 +44,7 @@ class Worker:
     def __init__(self, python: str | None = None) -> None:
         self.python = python or os.environ.get("ORBITILE_PYTHON") or interpreter()
         self._lock = threading.RLock()
+        self._starting = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._pending: dict[int, tuple[Request, Future[Sample], Callable[[float], None] | None]] = {}
@@ -75,7 +76,7 @@ class Worker:
 
     def close(self) -> None:
         """End the worker process; pending requests fail."""
-        with self._lock:
+        with self._starting, self._lock:
             process, connection, folder = self._process, self._connection, self._folder
             self._process = self._connection = self._folder = None
         if connection is not None:
@@ -92,12 +93,14 @@ class Worker:
 
     def _send(self, number: int, request: Request) -> None:
         try:
+            with self._starting:  # which takes seconds, and nobody else is to wait for it
+                if number in self._pending and self._connection is None:
+                    self._start()
             with self._lock:
                 if number not in self._pending:
                     return
                 if self._connection is None:
-                    self._start()
-                assert self._connection is not None  # _start raises otherwise
+                    raise WorkerError("the worker was closed")
                 self._connection.send(("sample", number, request.message()))
         except OrbitileError as error:
             self._finish(number, error)
@@ -133,12 +136,13 @@ class Worker:
                 with contextlib.suppress(BrokenPipeError):  # it has ended already: _accepted says how
                     process.stdin.write(key.hex().encode() + b"\n")
                     process.stdin.flush()
-                self._connection = _accepted(listener, process)
+                connection = _accepted(listener, process)
             except BaseException:
                 process.kill()
                 raise
-        self._process = process
-        threading.Thread(target=self._receive, args=(self._connection, process), daemon=True).start()
+        with self._lock:
+            self._connection, self._process = connection, process
+        threading.Thread(target=self._receive, args=(connection, process), daemon=True).start()
 
     def _receive(self, connection: Connection, process: subprocess.Popen[bytes]) -> None:
         try:
