@@ -107,9 +107,7 @@ def run(series: Path, what: str, spacing: float | None, points: int | None, devi
             fits(one, field, ISOVALUE, lattice)
             surface_in_motion(one, field, ISOVALUE, lattice, device=device)
         rounds.append(n / (time.perf_counter() - begin))
-    print(
-        f"    from the wavefunction to the mesh on {device}: {max(rounds):.1f} frames a second (best of 3 rounds of {n})"
-    )
+    print(f"    from the wavefunction to the mesh on {device}: {max(rounds):.1f} frames a second (best of 3 rounds)")
 
     clock = Clock()
     reading = ob.follow(ob.load_trajectory(series))

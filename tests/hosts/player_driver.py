@@ -94,6 +94,7 @@ def drive():
     # the limit
     size = max(player._films[other].drawn.values())
     session.frames_memory = 1
+    player.trim()
     kept = max(1, (1 << 20) // size)
     for state in range(1, n + 1):
         cmd.frame(state)

@@ -343,6 +343,7 @@ def orb_memory(session: Session, megabytes: int | None) -> Answer:  # noqa: D103
         if not 64 <= megabytes <= 1 << 20:
             raise OrbitileError(f"megabytes: expected a number from 64 to {1 << 20}, got {megabytes}")
         session.frames_memory = megabytes
+        session.player.trim()
         session.host.keep_settings({**session.host.settings(), "frames_memory": megabytes})
     taken = session.player.taken() / 2**20
     return Answer(None, f"drawn frames take {taken:.0f} MB of {session.frames_memory} MB at most")

@@ -315,11 +315,19 @@ class Player:
     def _note(self, base: str, film: _Film, frame: int, found: Sample, wanted: set[int] | None = None) -> None:
         film.drawn[frame], film.box = _bytes_of(found), box_of(found.volume.lattice)
         film.drawn.move_to_end(frame)
-        limit, wanted = self.limit, wanted or set(film.ahead())
+        self._trim(base, film, frame, wanted or set(film.ahead()))
+
+    def trim(self) -> None:
+        """Drop frames until the limit is kept."""
+        for base, film in self._films.items():
+            self._trim(base, film, film.at, set(film.ahead()))
+
+    def _trim(self, base: str, film: _Film, kept: int, wanted: set[int]) -> None:
+        """Drop frames of a film, those shown longest ago first, and those that are wanted last; never `kept`."""
+        limit = self.limit
         while self.taken() > limit and len(film.drawn) > 1:
-            oldest = next((other for other in film.drawn if other not in wanted), None)
-            if oldest is None:
-                oldest = next(other for other in film.drawn if other != frame)
+            others = [other for other in film.drawn if other != kept]
+            oldest = next((other for other in others if other not in wanted), others[0])
             del film.drawn[oldest]
             film.volumes.discard(oldest)
             self._session.host.drop(base, oldest)
