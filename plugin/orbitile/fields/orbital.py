@@ -82,9 +82,8 @@ class Orbital:
     @cached_property
     def _sample(self) -> tuple[float, float]:
         """Largest magnitudes, about the atoms, of the orbital and of the sum of the magnitudes of its terms."""
-        sampler, magnitudes = merged_primitives(self.wavefunction).samplers
-        value, terms = np.abs(sampler @ self._terms).max(), (magnitudes @ np.abs(self._terms)).max()
-        return max(float(value), 1e-12), float(terms)
+        value, terms = merged_primitives(self.wavefunction).largest(self._terms)
+        return max(value, 1e-12), terms
 
     def _tolerance(self, precision: str) -> float:
         return _TOLERANCE[precision] * self._sample[0]
