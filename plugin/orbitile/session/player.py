@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Cancelled, OrbitileError
 from .request import Box, Request, Sample, box_of
 from .shown import Shown
+from .worker import WorkerError
 
 if TYPE_CHECKING:
     from .session import Session
@@ -31,6 +32,8 @@ _AHEAD = 12
 """Frames computed ahead of the one that is shown."""
 _AT_ONCE = 3
 """Requests that wait at the worker: enough to keep it busy, few enough to be overtaken."""
+_DEATHS = 12
+"""Requests of a film that may be lost with their worker before frames are given up."""
 _BYTES_A_FACE = 250
 """Of a drawing, in a viewer: three corners with normals, and their copy for the GPU."""
 _REST = 0.3
@@ -70,6 +73,8 @@ class _Film:
         Frames whose volume the viewer has too.
     box
         Lattice of the frame that was drawn last.
+    deaths
+        Requests lost with their worker.
     """
 
     shown: Shown
@@ -83,6 +88,7 @@ class _Film:
     since: float = 0.0
     volumes: set[int] = field(default_factory=set)
     box: Box | None = None
+    deaths: int = 0
 
     def request(self, frame: int) -> Request:
         return replace(self.shown.request, frame=frame, box=self.box)
@@ -267,6 +273,9 @@ class Player:
                 continue
             error = future.exception()
             if isinstance(error, Cancelled):
+                continue
+            if isinstance(error, WorkerError) and film.deaths < _DEATHS:
+                film.deaths += 1  # the worker is replaced at the next request
                 continue
             if error is not None:
                 film.refused[frame] = str(error)
