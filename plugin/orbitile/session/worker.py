@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import secrets
 import subprocess
 import sys
@@ -45,6 +46,8 @@ class Worker:
         self.python = python or os.environ.get("ORBITILE_PYTHON") or interpreter()
         self._lock = threading.RLock()
         self._starting = threading.Lock()
+        self._outgoing: queue.SimpleQueue[tuple[int, Request]] = queue.SimpleQueue()
+        self._sender: threading.Thread | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._pending: dict[int, tuple[Request, Future[Sample], Callable[[float], None] | None]] = {}
@@ -64,8 +67,11 @@ class Worker:
             self._number += 1
             number = self._number
             self._pending[number] = (request, future, progress)
+            if self._sender is None:  # one for all requests: a thread of its own for each would hold the caller up
+                self._sender = threading.Thread(target=self._send_all, daemon=True)
+                self._sender.start()
         future.add_done_callback(lambda done: self._withdraw(number) if done.cancelled() else None)
-        threading.Thread(target=self._send, args=(number, request), daemon=True).start()
+        self._outgoing.put((number, request))
         return future
 
     @property
@@ -90,6 +96,10 @@ class Worker:
         self._fail_all("the worker was closed")
         if folder is not None:
             folder.cleanup()
+
+    def _send_all(self) -> None:
+        while True:
+            self._send(*self._outgoing.get())
 
     def _send(self, number: int, request: Request) -> None:
         try:
