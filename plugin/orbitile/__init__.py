@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from .fields import field_names as field_names
     from .lattice import Lattice as Lattice
     from .overlap import overlap_matrix as overlap_matrix
+    from .paths import align as align
+    from .paths import follow as follow
+    from .paths import interpolate as interpolate
+    from .paths import interpolated as interpolated
     from .planes import draw_slice as draw_slice
     from .planes import plane_through as plane_through
     from .planes import slice_field as slice_field
@@ -73,6 +77,7 @@ _HOME = {
     "Trajectory": "trajectory",
     "Volume": "volume",
     "Wavefunction": "wavefunction",
+    "align": "paths",
     "along": "animation",
     "animate": "animation",
     "charges_of_density": "charges",
@@ -92,6 +97,9 @@ _HOME = {
     "extract_surface": "evaluation",
     "extrema": "colouring",
     "field_names": "fields",
+    "follow": "paths",
+    "interpolate": "paths",
+    "interpolated": "paths",
     "isosurface": "surface",
     "load": "readers",
     "load_charges": "charges",

@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import Cancelled, FileError, OrbitileError, RenderError
-from .evaluation import compute, default_isovalue, enclosing_lattice
+from .evaluation import default_isovalue, enclosing_lattice, surface_in_motion
 from .fields import resolve
 from .files import checked_target, written_atomically
 from .lattice import Lattice, spacing_of
+from .paths import align, interpolate
 from .renderer import render
 from .renderer.image import write_png
 from .renderer.scene import Camera, default_camera
-from .surface import Surface, isosurface
+from .surface import Surface
 from .tracking import Tracking
 from .trajectory import Trajectory
 from .wavefunction import Wavefunction
@@ -56,7 +57,15 @@ Shots = Callable[[], Iterable[Shot]]
 """Gives the shots of a film in order, each time it is called: a film looks at them twice, and keeps one at a time."""
 
 
-def along(trajectory: Trajectory, field: str, tracking: Tracking | None = None, isovalue: float | None = None) -> Shots:
+def along(
+    trajectory: Trajectory,
+    field: str,
+    tracking: Tracking | None = None,
+    isovalue: float | None = None,
+    *,
+    aligned: bool = False,
+    between: int = 0,
+) -> Shots:
     """A field along a trajectory, at one isovalue.
 
     Parameters
@@ -67,21 +76,26 @@ def along(trajectory: Trajectory, field: str, tracking: Tracking | None = None, 
         From `track`; without it orbitals flip and jump as they do in the files.
     isovalue
         In atomic units; by default that of the first frame.
+    aligned
+        Turn and move each frame onto the first one, so that the molecule stays where it is.
+    between
+        Number of interpolated frames between two neighbours, which have to be followed.
 
     Raises
     ------
     FieldError
         When there is no such field in the first frame.
     OrbitileError
-        When no frame can be read.
+        When no frame can be read, or frames are to be interpolated without tracking.
     """
+    if between and tracking is None:
+        raise OrbitileError("frames can be interpolated where orbitals are followed only: give a tracking")
     name = field if tracking is None else tracking.field(field)
+    shown = trajectory if tracking is None else tracking.path
+    shown = interpolate(align(shown) if aligned else shown, between)
 
     def wavefunctions() -> Iterator[Wavefunction]:
-        if tracking is None:
-            yield from trajectory
-        else:
-            yield from (tracking.followed(frame) for frame in tracking.frames)
+        return iter(shown)
 
     first = next(wavefunctions(), None)
     if first is None:
@@ -205,7 +219,7 @@ def animate(
 
 
 def _surface(shot: Shot, lattice: Lattice, device: str | None) -> Surface:
-    return isosurface(compute(shot.wavefunction, shot.field, lattice, device=device), shot.isovalue)
+    return surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, lattice, device=device)
 
 
 class _Room:

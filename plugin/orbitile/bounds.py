@@ -141,3 +141,13 @@ def enclosing_box(envelopes: ShellEnvelopes, isovalue: float) -> tuple[Reals, Re
             low[axis] = b
         corners.append(sign * low)
     return corners[0], corners[1]
+
+
+def encloses(envelopes: ShellEnvelopes, isovalue: float, low: Reals, high: Reals) -> bool:
+    """Whether the bound of `enclosing_box` proves an orbital smaller than an isovalue outside a box (bohr).
+
+    The box has to hold the atoms. Six sums, where the search for a box takes hundreds.
+    """
+    inside = np.all(low <= envelopes.centre) and np.all(envelopes.centre <= high)
+    distances = np.concatenate([(high - envelopes.centre).T, (envelopes.centre - low).T])
+    return bool(inside) and all(float(envelopes.at(distance).sum()) <= isovalue for distance in distances)

@@ -251,6 +251,10 @@ def _add_trajectory_commands(command: Callable[..., argparse.ArgumentParser]) ->
         "--pictures", type=int, default=60, metavar="N", help="of a film of one field in one frame (default: 60)"
     )
     animate.add_argument("--rate", type=float, default=10.0, metavar="N", help="pictures a second (default: 10)")
+    animate.add_argument("--align", action="store_true", help="turn and move each frame onto the first one")
+    animate.add_argument(
+        "--interpolate", type=int, default=0, metavar="N", help="frames put between two neighbours (default: 0)"
+    )
     animate.add_argument("--follow", action="store_true", help="lattice and camera move with the molecule")
     animate.add_argument("--turn", type=float, default=0.0, metavar="DEG", help="turn the molecule by this in all")
     animate.add_argument("--rock", type=float, default=0.0, metavar="DEG", help="rock it by this to each side")
@@ -635,7 +639,9 @@ def _shots(options: argparse.Namespace) -> Any:
             raise OrbitileError("--isovalue: expected one for a trajectory, got a range")
         with _progress(options, "orbitals") as progress:
             tracking = None if options.no_tracking else track(trajectory, progress=progress, report=_tell)
-        return along(trajectory, options.field, tracking, *isovalues)
+        return along(
+            trajectory, options.field, tracking, *isovalues, aligned=options.align, between=options.interpolate
+        )
     wavefunction = trajectory[0]
     names = orbital_range(wavefunction, options.field)
     if len(names) > 1:

@@ -395,6 +395,41 @@ def extract_surface(volume: Volume, isovalue: float, *, device: str | None = Non
         return isosurface_in_session(values, volume.lattice, isovalue, volume.quantity, volume.unit, name)
 
 
+def surface_in_motion(
+    wavefunction: Wavefunction,
+    field: str | Field,
+    isovalue: float,
+    lattice: Lattice,
+    *,
+    device: str | None = None,
+) -> Surface:
+    """Isosurface of one frame of many, as fast as it can be had.
+
+    What frames of one basis set share is kept from one to the next: the packed basis set and the layout of the kernel
+    as long as a frame lives that has it, the workspace on the device as long as the lattice stays. On a GPU the values
+    stay there; on a CPU the surface is extracted by the kernel too, whose loading takes half a second, once.
+
+    Parameters
+    ----------
+    wavefunction, field, isovalue, lattice, device
+        As for `compute_surface`.
+
+    Returns
+    -------
+    Surface
+        As from `isosurface`.
+
+    Raises
+    ------
+    OrbitileError
+        As `compute_surface` does.
+    """
+    with device_session(device, "single") as name:
+        if name != "cpu":
+            return compute_surface(wavefunction, field, isovalue, lattice, device=device)
+        return extract_surface(compute(wavefunction, field, lattice, device=device), isovalue, device=device)
+
+
 def _fits_kernel(lattice: Lattice) -> bool:
     from taichi_kernels.marching_cubes import MOST_POINTS
 
@@ -530,6 +565,20 @@ def enclosing_lattice(
         spacing = spacing_for(low, high, points - 2)
     step = spacing_of(quality) if spacing is None else spacing
     return Lattice.box(low - step, high + step, step)
+
+
+def fits(wavefunction: Wavefunction, field: str | Field, isovalue: float, lattice: Lattice) -> bool:
+    """Whether a lattice along x, y and z is proven to hold the isosurface of an orbital, as `enclosing_lattice` would.
+
+    False for other fields and lattices: it stands for "not known". Quicker by far than a new lattice.
+    """
+    resolved = field_of(wavefunction, field)
+    if not isinstance(resolved, Orbital) or not np.array_equal(lattice.axes, np.diag(np.diag(lattice.axes))):
+        return False
+    step = np.diag(lattice.axes)
+    low, high = lattice.origin + step, lattice.origin + (np.array(lattice.shape) - 2) * step
+    inside = np.all(low <= wavefunction.positions) and np.all(wavefunction.positions <= high)
+    return bool(inside) and resolved.is_enclosed(low, high, isovalue)
 
 
 def default_isovalue(

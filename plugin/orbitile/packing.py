@@ -35,10 +35,11 @@ and 4 of degree 0 for hydrogen, which makes 6 + 10 * 4 + 10 + 4 = 60 polynomial 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,37 +112,91 @@ class MergedPrimitives:
     first_term: Integers
     from_basis: csr_matrix
 
-    @cached_property
-    def samplers(self) -> tuple[csr_matrix, csr_matrix]:
-        """Take polynomial coefficients to values of the orbital at points about the atoms, shape (n_points, n_terms).
+    def largest(self, terms: Reals) -> tuple[float, float]:
+        """Largest magnitude of an orbital about the atoms, and that of the sum of the magnitudes of its terms.
 
-        The second holds the magnitudes of the first. For a quick look at how large an orbital is: primitives farther
-        than `_NEARBY` from a point are left out.
+        For a quick look at how large an orbital is: primitives farther than `_NEARBY` from a point are left out. The
+        first orbital is evaluated as it is, which is all that a frame of a trajectory needs; from the second one on a
+        matrix takes polynomial coefficients to values.
+
+        Parameters
+        ----------
+        terms : ndarray, shape (n_terms,)
+            Its polynomial coefficients.
         """
-        from scipy.sparse import csr_matrix
+        if "_samplers" not in self.__dict__ and "_near" not in self.__dict__:
+            values, magnitudes = self._values(terms)
+        else:
+            sampler, sampler_of_magnitudes = self._samplers
+            values, magnitudes = np.abs(sampler @ terms), sampler_of_magnitudes @ np.abs(terms)
+        return float(values.max()), float(magnitudes.max())
+
+    @cached_property
+    def _near(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Reals, Reals, int]:
+        """Pairs of a point about the atoms and a primitive: both numbers, the vector between, the Gaussian; points."""
         from scipy.spatial import cKDTree
 
-        atoms = np.unique(self.centre, axis=0)
+        atoms, atom_of = np.unique(self.centre, axis=0, return_inverse=True)
+        atom_of = atom_of.reshape(-1)
         star = np.vstack([np.zeros((1, 3)), *(step * np.eye(3) for step in _STEPS)])
         offsets = star if len(atoms) <= _FEW else _STEPS[-1] * np.vstack([np.zeros(3), np.ones(3), -np.ones(3)])
         points = (atoms[:, None] + offsets).reshape(-1, 3)
-        near = cKDTree(self.centre).query_ball_point(points, _NEARBY)
+        near = cKDTree(atoms).query_ball_point(points, _NEARBY)
         point = np.repeat(np.arange(len(points)), [len(found) for found in near])
-        primitive = np.concatenate([np.asarray(found, np.intp) for found in near])
-        d = points[point] - self.centre[primitive]
-        counts = self.exponent[primitive] * np.einsum("nd,nd->n", d, d) < 30
-        point, primitive, d = point[counts], primitive[counts], d[counts]
-        radial = np.exp(-self.exponent[primitive] * np.einsum("nd,nd->n", d, d))
+        atom = np.concatenate([np.asarray(found, np.intp) for found in near])
+        away = points[point] - atoms[atom]
+        square = np.einsum("nd,nd->n", away, away)
+        # the primitives of an atom, one after the other, for each pair with the atom
+        of_atom, count = np.argsort(atom_of, kind="stable"), np.bincount(atom_of)
+        first = np.cumsum(count) - count
+        ends = np.cumsum(count[atom])
+        pair = np.repeat(np.arange(len(atom)), count[atom])
+        primitive = of_atom[np.arange(ends[-1]) - np.repeat(ends - count[atom] - first[atom], count[atom])]
+        power = self.exponent[primitive] * square[pair]
+        counts = power < 30
+        pair, primitive = pair[counts], primitive[counts]
+        return point[pair], primitive, away[pair], np.exp(-power[counts]), len(points)
+
+    def _monomials(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Reals]]:
+        """Term by term: the pairs of `_near` that have it, its coefficients, and the values of the monomial there."""
+        _, primitive, away, _, _ = self._near
+        degrees = self.degree[primitive]
+        for degree in np.unique(self.degree).tolist():
+            chosen = np.flatnonzero(degrees == degree)
+            first = self.first_term[primitive[chosen]].astype(np.intp)
+            table = [np.ones((3, len(chosen)))]
+            for _ in range(degree):
+                table.append(table[-1] * away[chosen].T)
+            for term, (i, j, k) in enumerate(polynomial_powers(degree)):
+                yield chosen, first + term, table[i][0] * table[j][1] * table[k][2]
+
+    def _values(self, terms: Reals) -> tuple[Reals, Reals]:
+        """Magnitudes of an orbital, and sums of the magnitudes of its terms, at points about the atoms."""
+        point, _, _, radial, n_points = self._near
+        values, magnitudes = np.zeros(len(point)), np.zeros(len(point))
+        for chosen, coefficient, monomial in self._monomials():
+            part = monomial * terms[coefficient]
+            values[chosen] += part
+            magnitudes[chosen] += np.abs(part)
+        totals = (np.bincount(point, one * radial, n_points).astype(np.float64) for one in (values, magnitudes))
+        return np.abs(next(totals)), next(totals)
+
+    @cached_property
+    def _samplers(self) -> tuple[csr_matrix, csr_matrix]:
+        """Take polynomial coefficients to values of the orbital at points about the atoms, shape (n_points, n_terms).
+
+        The second holds the magnitudes of the first.
+        """
+        from scipy.sparse import csr_matrix
+
+        point, _, _, radial, n_points = self._near
         values, rows, columns = [], [], []
-        for degree in np.unique(self.degree):
-            chosen = np.flatnonzero(self.degree[primitive] == degree)
-            for term, (i, j, k) in enumerate(polynomial_powers(int(degree))):
-                x, y, z = d[chosen].T
-                values.append(radial[chosen] * x**i * y**j * z**k)
-                rows.append(point[chosen])
-                columns.append(self.first_term[primitive[chosen]] + term)
+        for chosen, coefficient, monomial in self._monomials():
+            values.append(radial[chosen] * monomial)
+            rows.append(point[chosen])
+            columns.append(coefficient)
         entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-        matrix = csr_matrix(entries, shape=(len(points), int(self.first_term[-1])))
+        matrix = csr_matrix(entries, shape=(n_points, int(self.first_term[-1])))
         matrix.data[np.abs(matrix.data) < 1e-12] = 0
         matrix.eliminate_zeros()
         return matrix, abs(matrix)
@@ -175,7 +230,28 @@ class _AtomBasis:
     merged_block: Reals
 
 
-_packed: WeakKeyDictionary[Wavefunction, tuple[PackedShells, MergedPrimitives]] = WeakKeyDictionary()
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What depends on the basis set alone: both forms with all atoms at the origin, and which atoms they stand for."""
+
+    packed: PackedShells
+    merged: MergedPrimitives
+    atoms: list[int]
+    n_exponents: list[int]
+
+    def at(self, positions: Reals) -> tuple[PackedShells, MergedPrimitives]:
+        """Both forms with the atoms in their places; what does not move is shared."""
+        where = positions[self.atoms]
+        return (
+            replace(self.packed, atom_position=where),
+            replace(self.merged, centre=np.repeat(where, self.n_exponents, axis=0)),
+        )
+
+
+_packed: WeakKeyDictionary[Wavefunction, tuple[PackedShells, MergedPrimitives, _Plan]] = WeakKeyDictionary()
+
+_plans: WeakValueDictionary[tuple[object, ...], _Plan] = WeakValueDictionary()
+"""By basis set, as long as a wavefunction that has it lives: frames of a trajectory share one."""
 
 
 def packed_shells(wavefunction: Wavefunction) -> PackedShells:
@@ -188,27 +264,36 @@ def merged_primitives(wavefunction: Wavefunction) -> MergedPrimitives:
     return _pack(wavefunction)[1]
 
 
-def _pack(wavefunction: Wavefunction) -> tuple[PackedShells, MergedPrimitives]:
+def _pack(wavefunction: Wavefunction) -> tuple[PackedShells, MergedPrimitives, _Plan]:
     if wavefunction not in _packed:
-        _packed[wavefunction] = _build(wavefunction)
+        key = tuple((shell.atom, *_kind(shell)) for shell in wavefunction.shells)
+        plan = _plans.get(key)
+        if plan is None:
+            plan = _plans[key] = _build(wavefunction.shells)
+        _packed[wavefunction] = (*plan.at(wavefunction.positions), plan)
     return _packed[wavefunction]
 
 
-def _build(wavefunction: Wavefunction) -> tuple[PackedShells, MergedPrimitives]:
+def _kind(shell: Shell) -> tuple[object, ...]:
+    """What two shells that differ in their atoms alone have in common."""
+    return shell.angular_momentum, shell.pure, shell.exponents.tobytes(), shell.coefficients.tobytes()
+
+
+def _build(shells: tuple[Shell, ...]) -> _Plan:
     shells_of: dict[int, list[int]] = {}
-    first_function = np.concatenate([[0], np.cumsum([shell.n_functions for shell in wavefunction.shells])])
-    for index, shell in enumerate(wavefunction.shells):
+    first_function = np.concatenate([[0], np.cumsum([shell.n_functions for shell in shells])])
+    for index, shell in enumerate(shells):
         shells_of.setdefault(shell.atom, []).append(index)
 
     bases: list[_AtomBasis] = []
     known: dict[tuple[object, ...], int] = {}
     basis_of: dict[int, int] = {}
     for atom, indices in shells_of.items():
-        shells = tuple(wavefunction.shells[index] for index in indices)
-        key = tuple((s.angular_momentum, s.pure, s.exponents.tobytes(), s.coefficients.tobytes()) for s in shells)
+        mine = tuple(shells[index] for index in indices)
+        key = tuple(_kind(shell) for shell in mine)
         if key not in known:
             known[key] = len(bases)
-            bases.append(_atom_basis(shells))
+            bases.append(_atom_basis(mine))
         basis_of[atom] = known[key]
     atoms = sorted(shells_of, key=lambda atom: (basis_of[atom], atom))
     chosen = [bases[basis_of[atom]] for atom in atoms]
@@ -216,11 +301,13 @@ def _build(wavefunction: Wavefunction) -> tuple[PackedShells, MergedPrimitives]:
         np.concatenate([np.arange(first_function[index], first_function[index + 1]) for index in shells_of[atom]])
         for atom in atoms
     ]
-    positions = wavefunction.positions[atoms]
+    nowhere = np.zeros((len(atoms), 3))
+    n_basis = int(first_function[-1])
+    n_exponents = [len(basis.exponents) for basis in chosen]
 
     all_shells = [shell for basis in bases for shell in basis.shells]
     packed = PackedShells(
-        atom_position=positions,
+        atom_position=nowhere,
         atom_basis=np.array([basis_of[atom] for atom in atoms], np.int32),
         atom_first_coefficient=_starts([basis.packed_block.shape[0] for basis in chosen])[:-1],
         basis_first_shell=_starts([len(basis.shells) for basis in bases]),
@@ -230,17 +317,17 @@ def _build(wavefunction: Wavefunction) -> tuple[PackedShells, MergedPrimitives]:
         contraction=np.concatenate(
             [shell.coefficients * radial_normalization(shell.exponents, shell.angular_momentum) for shell in all_shells]
         ),
-        from_basis=_block_matrix([basis.packed_block for basis in chosen], columns, wavefunction.n_basis),
+        from_basis=_block_matrix([basis.packed_block for basis in chosen], columns, n_basis),
     )
     degree = np.concatenate([basis.degrees for basis in chosen])
     merged = MergedPrimitives(
-        centre=np.repeat(positions, [len(basis.exponents) for basis in chosen], axis=0),
+        centre=np.repeat(nowhere, n_exponents, axis=0),
         exponent=np.concatenate([basis.exponents for basis in chosen]),
         degree=degree,
         first_term=_starts([len(polynomial_powers(int(n))) for n in degree]),
-        from_basis=_block_matrix([basis.merged_block for basis in chosen], columns, wavefunction.n_basis),
+        from_basis=_block_matrix([basis.merged_block for basis in chosen], columns, n_basis),
     )
-    return packed, merged
+    return _Plan(packed, merged, atoms, n_exponents)
 
 
 def _starts(counts: list[int]) -> Integers:

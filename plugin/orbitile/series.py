@@ -308,6 +308,15 @@ class SeriesFrames:
                 self._file["frames"].refresh()
             return int(self._file["frames"][()])
 
+    def geometries(self) -> Any:
+        """Positions of all frames, shape (n_frames, n_atoms, 3), in bohr."""
+        n = len(self)
+        with _translated(self._path):
+            data = self._file["positions"]
+            if data.shape[0] < n:
+                data.refresh()
+            return data[:n]
+
     def number(self, index: int) -> int:
         """Number of a frame in what the series was made from, from 0."""
         with _translated(self._path):
@@ -375,11 +384,15 @@ class _Frame:
 
 def same_basis(one: tuple[Shell, ...], other: tuple[Shell, ...]) -> bool:
     """Whether two lists of shells stand for the same basis functions, to the digits that files print."""
-    return len(one) == len(other) and all(
-        (a.atom, a.angular_momentum, a.pure, len(a.exponents)) == (b.atom, b.angular_momentum, b.pure, len(b.exponents))
-        and np.allclose(a.exponents, b.exponents, rtol=1e-6)
-        and np.allclose(a.coefficients, b.coefficients, rtol=1e-5, atol=1e-7)
-        for a, b in zip(one, other, strict=True)
+    return one is other or (
+        len(one) == len(other)
+        and all(
+            (a.atom, a.angular_momentum, a.pure, len(a.exponents))
+            == (b.atom, b.angular_momentum, b.pure, len(b.exponents))
+            and np.allclose(a.exponents, b.exponents, rtol=1e-6)
+            and np.allclose(a.coefficients, b.coefficients, rtol=1e-5, atol=1e-7)
+            for a, b in zip(one, other, strict=True)
+        )
     )
 
 

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .conventions import angular_normalization, cartesian_powers, pure_from_cartesian
+from .alignment import rotation_onto, turned_functions
 from .errors import Cancelled, FieldError, OrbitileError
 from .fields.orbital import resolve
 from .overlap import shell_overlap
@@ -183,17 +183,18 @@ class Tracking:
             raise FieldError(f"{self.trajectory.name}: frame {wanted + 1} was not followed: {reason}")
         return followed(self.trajectory[wanted], self.matches[wanted])
 
+    @property
+    def path(self) -> Trajectory:
+        """The followed frames as a trajectory, one after the other: those that were left out are missing."""
+        return Trajectory(_Followed(self), self.trajectory.kept)
+
     def field(self, name: str) -> str:
         """Name by which followed frames know an orbital that is named in the first frame: `homo` becomes `mo:5`.
 
         In later frames `homo` is the highest occupied orbital there, which may be another one. Names of other fields
         are returned as they are.
         """
-        first = self._first
-        orbital = resolve(first, name.strip())
-        if orbital is None:
-            return name
-        return f"mo:{orbital.index + 1}" + (f":{orbital.spin}" if first.beta is not None else "")
+        return pinned(self._first, name)
 
     def energies(self, spin: Spin = "alpha") -> Floats:
         """Energies of the followed orbitals in hartree, shape (frames, orbitals)."""
@@ -219,6 +220,31 @@ class Tracking:
     @cached_property
     def _first(self) -> Wavefunction:
         return self.followed(self.frames[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Followed:
+    """Followed frames: `Frames` of a `Trajectory`."""
+
+    tracking: Tracking
+
+    @property
+    def name(self) -> str:
+        return self.tracking.trajectory.name
+
+    def __len__(self) -> int:
+        return len(self.tracking.matches)
+
+    def read(self, index: int) -> Wavefunction:
+        return self.tracking.followed(self.tracking.frames[index])
+
+
+def pinned(first: Wavefunction, name: str) -> str:
+    """Name by which followed frames know an orbital that is named in the first one; see `Tracking.field`."""
+    orbital = resolve(first, name.strip())
+    if orbital is None:
+        return name
+    return f"mo:{orbital.index + 1}" + (f":{orbital.spin}" if first.beta is not None else "")
 
 
 def track(
@@ -259,7 +285,7 @@ def track(
     """
     matches: dict[int, FrameMatch] = {}
     mixings: list[_Mixing] = []
-    for index, match, mixed in _follow(trajectory, degeneracy, report):
+    for index, match, mixed in following(trajectory, degeneracy, report):
         if cancelled is not None and cancelled():
             raise Cancelled("cancelled")
         matches[index] = match
@@ -335,13 +361,13 @@ class _Reference:
     vectors: dict[Spin, Floats]
 
 
-def _follow(
-    trajectory: Trajectory, degeneracy: float, report: Callable[[str], None] | None
+def following(
+    trajectory: Trajectory, degeneracy: float = DEGENERACY, report: Callable[[str], None] | None = None
 ) -> Iterator[tuple[int, FrameMatch, list[_Mixing]]]:
     """Matches frame by frame; frames that cannot be compared with their predecessor are left out and reported."""
     before: _Reference | None = None
     for index, wavefunction in trajectory.frames(report):
-        reason = "" if before is None else _mismatch(before.wavefunction, wavefunction)
+        reason = "" if before is None else mismatch(before.wavefunction, wavefunction)
         if reason:
             trajectory.problems[index] = reason
             if report is not None:
@@ -369,7 +395,7 @@ def _sets(wavefunction: Wavefunction) -> list[tuple[Spin, Orbitals]]:
     return [("alpha", wavefunction.alpha), *beta]
 
 
-def _mismatch(before: Wavefunction, now: Wavefunction) -> str:
+def mismatch(before: Wavefunction, now: Wavefunction) -> str:
     """Why a frame cannot be compared with the one before; empty where it can."""
     if not np.array_equal(before.atomic_numbers, now.atomic_numbers):
         return "its atoms are others than those before, or in another order"
@@ -388,53 +414,14 @@ def _aligned(wavefunction: Wavefunction, before: _Reference | None) -> tuple[Flo
     """Positions turned onto those before, and orbitals over orthonormal basis functions that turned with them."""
     positions, turn = wavefunction.positions, np.eye(3)
     if before is not None:
-        turn = _rotation(wavefunction, before.positions)
+        turn = rotation_onto(wavefunction, before.positions)
         positions = (positions - positions.mean(axis=0)) @ turn.T
     overlap = shell_overlap(wavefunction.shells, positions, wavefunction.shells, positions).toarray()
     values, axes = np.linalg.eigh(overlap)
     root = (axes * np.sqrt(np.maximum(values, 0))) @ axes.T
     if not np.allclose(turn, np.eye(3), rtol=0, atol=1e-12):
-        root = root @ _turned_functions(wavefunction, turn)
+        root = root @ turned_functions(wavefunction, turn)
     return positions, {spin: root @ orbitals.coefficients for spin, orbitals in _sets(wavefunction)}
-
-
-def _rotation(wavefunction: Wavefunction, onto: Floats) -> Floats:
-    """Proper rotation that brings the atoms nearest to given positions, weighted by their numbers.
-
-    About axes that the atoms do not define, as that of a linear molecule, it turns by nothing.
-    """
-    weights = np.maximum(wavefunction.atomic_numbers, 1).astype(np.float64)
-    weights /= weights.sum()
-    mine, theirs = (where - weights @ where for where in (wavefunction.positions, onto))
-    covariance = (theirs * weights[:, None]).T @ mine
-    covariance += np.eye(3) * (1e-7 * np.linalg.norm(covariance) + 1e-12)
-    left, _, right = np.linalg.svd(covariance)
-    sign = np.diag([1.0, 1.0, np.sign(np.linalg.det(left @ right))])
-    rotation: Floats = left @ sign @ right
-    return rotation
-
-
-def _turned_functions(wavefunction: Wavefunction, rotation: Floats) -> Any:
-    """Matrix that takes coefficients to those of the molecule turned by a rotation, block-diagonal over shells."""
-    from scipy.sparse import block_diag
-
-    blocks: dict[tuple[int, bool], Any] = {}
-    points = np.random.default_rng(1).normal(size=(256, 3))
-    for shell in wavefunction.shells:
-        kind = shell.angular_momentum, shell.pure
-        if kind not in blocks:
-            # psi'(r) = psi(R^-1 r): components at turned points in terms of those at the points themselves
-            blocks[kind] = np.linalg.lstsq(
-                _components(*kind, points), _components(*kind, points @ rotation), rcond=None
-            )[0]
-    return block_diag([blocks[shell.angular_momentum, shell.pure] for shell in wavefunction.shells], format="csr")
-
-
-def _components(l: int, pure: bool, points: Floats) -> Floats:
-    """Angular factors of the functions of a shell at points, shape (n_points, n_functions)."""
-    powers = cartesian_powers(l)
-    values = np.stack([angular_normalization(p) * np.prod(points ** np.array(p), axis=1) for p in powers], axis=1)
-    return values @ pure_from_cartesian(l).T if pure else values
 
 
 def _as_it_is(orbitals: Orbitals) -> Match:
@@ -600,4 +587,4 @@ def _changes_of_order(energies: Floats, degeneracy: float) -> list[tuple[tuple[i
     return changes
 
 
-__all__ = ["Crossing", "FrameMatch", "Match", "Tracking", "followed", "track"]
+__all__ = ["Crossing", "FrameMatch", "Match", "Tracking", "followed", "following", "mismatch", "pinned", "track"]

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .errors import FieldError, OrbitileError
 from .wavefunction import Wavefunction
 
@@ -122,6 +125,35 @@ class Trajectory:
             else:
                 yield index, wavefunction
             index += 1
+
+    def geometries(self) -> NDArray[np.float64]:
+        """Positions of the atoms in all frames known now, shape (n_frames, n_atoms, 3), in bohr.
+
+        A frame that cannot be read, or has other atoms, has those of the frame before, and is entered in `problems`.
+        Where the source knows the positions apart from the orbitals (`geometries` of its own), nothing else is read.
+
+        Raises
+        ------
+        OrbitileError
+            When no frame can be read.
+        """
+        if hasattr(self.source, "geometries"):
+            known: NDArray[np.float64] = self.source.geometries()
+            return known
+        first, positions = None, np.empty((len(self), 0, 3))
+        for index, wavefunction in self.frames():
+            if first is None:
+                first, positions = wavefunction, np.empty((len(self), wavefunction.n_atoms, 3))
+                positions[:] = wavefunction.positions
+            if np.array_equal(wavefunction.atomic_numbers, first.atomic_numbers):
+                positions[index:] = wavefunction.positions
+            else:
+                self.problems[index] = "its atoms are others than those of the first frame, or in another order"
+        if first is None:
+            raise OrbitileError(
+                f"{self.name}: no frame can be read: {next(iter(self.problems.values()), 'it has none')}"
+            )
+        return positions
 
     def checked_index(self, index: int) -> int:
         """A frame as an index from 0.

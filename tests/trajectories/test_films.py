@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -41,6 +44,46 @@ def test_with_tracking_nothing_jumps(spoilt, tmp_path):
         assert films.shape == (5, 72, 96, 3)
         largest[name] = np.abs(np.diff(films, axis=0)).mean(axis=(1, 2, 3)).max()
     assert largest["without"] > 2 * largest["with"]
+
+
+@pytest.fixture(scope="module")
+def reaction(tmp_path_factory):
+    """HCN to HNC, the path of the examples."""
+    from orbitile.scf import Calculation, compute_series
+
+    pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
+    xyz = Path(__file__).parents[2] / "docs" / "examples" / "hcn_to_hnc.xyz"
+    target = tmp_path_factory.mktemp("reaction") / "path.h5"
+    return compute_series(xyz, target, Calculation("hf", "sto-3g"))
+
+
+def overlaps_of_neighbours(shots) -> list[float]:
+    """Overlaps of the volumes of a film from picture to picture."""
+    room = _Room(shots, False, 0.5, "cpu")
+    volumes = [ob.compute(s.wavefunction, s.field, room.lattice(s), device="cpu").values.ravel() for s in shots()]
+    unit = [values / np.linalg.norm(values) for values in volumes]
+    return [float(one @ other) for one, other in pairwise(unit)]
+
+
+@pytest.mark.parametrize("between", [0, 2])
+@pytest.mark.parametrize("field", ["homo", "homo-1", "lumo"])
+def test_no_orbital_flips_or_jumps_along_a_reaction(reaction, field, between):
+    """Neighbouring volumes overlap in each pair of pictures with tracking; in between the steps are smaller."""
+    rng = np.random.default_rng(4)
+    spoilt = trajectory_of([reaction[0], *(shuffled(reaction[n], rng) for n in range(1, len(reaction)))])
+    tracked = overlaps_of_neighbours(along(spoilt, field, track(spoilt), 0.05, between=between))
+    assert len(tracked) == 24 * (between + 1)
+    assert min(tracked) > (0.75 if between == 0 else 0.9)
+    if between == 0:
+        raw = overlaps_of_neighbours(along(spoilt, f"mo:{track(spoilt).field(field)[3:]}", None, 0.05))
+        assert min(raw) < 0
+
+
+def test_frames_are_interpolated_on_request_only_where_followed(spoilt, tmp_path):
+    shots = along(spoilt, "homo", track(spoilt), 0.1, between=2, aligned=True)
+    assert len(list(shots())) == 13
+    with pytest.raises(OrbitileError, match="followed only"):
+        along(spoilt, "homo", None, 0.1, between=2)
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".gif"])
@@ -128,6 +171,10 @@ def test_from_the_shell(tmp_path, water, capsys):
     assert (tmp_path / "diagram.png").read_bytes().startswith(b"\x89PNG")
     film = ["--spacing", "0.4", "--size", "64x48", "-o"]
     assert main(["animate", series, "homo", *film, str(tmp_path / "a.gif")]) == 0
+    smooth = ["--interpolate", "2", "--align"]
+    assert main(["animate", series, "homo", *smooth, *film, str(tmp_path / "e.gif")]) == 0
+    assert "10 pictures" in capsys.readouterr().out
+    assert main(["animate", series, "homo", "--interpolate", "2", "--no-tracking", *film, "f.gif"]) == 2
     with SeriesWriter(tmp_path / "one.h5") as writer:
         writer.append(water[0])
     one = str(tmp_path / "one.h5")

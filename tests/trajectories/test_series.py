@@ -240,7 +240,7 @@ def test_files_and_patterns(tmp_path, molden_frames):
     given = ob.load_trajectory([tmp_path / "frame10.molden", tmp_path / "frame1.molden"])
     assert [w.positions[1, 1] for w in given] == [widths[2], widths[0]]
     assert sorted(["a10b2", "a9", "a10b1", "a"], key=natural_order) == ["a", "a9", "a10b1", "a10b2"]
-    with pytest.raises(FileError, match="no file matches"):
+    with pytest.raises(FileError, match="none matches"):
         ob.load_trajectory(str(tmp_path / "nothing*.molden"))
     (tmp_path / "frame2.molden").write_text("[Molden Format]\n")
     again = ob.load_trajectory(str(tmp_path / "frame*.molden"))

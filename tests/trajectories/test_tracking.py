@@ -11,9 +11,10 @@ from scipy.spatial.transform import Rotation
 from scipy.stats import ortho_group
 
 import orbitile as ob
+from orbitile.alignment import turned_functions
 from orbitile.errors import FieldError, OrbitileError
 from orbitile.overlap import overlap_matrix
-from orbitile.tracking import _turned_functions, followed, track
+from orbitile.tracking import followed, track
 from orbitile.wavefunction import Excitation
 
 from .conftest import computed, scanned, shuffled, trajectory_of, twisted, with_orbitals
@@ -146,7 +147,7 @@ def test_turning_and_moving_the_molecule_changes_nothing(water):
     turned = []
     for w in water:
         turn = Rotation.random(random_state=rng).as_matrix()
-        coefficients = _turned_functions(w, turn) @ w.alpha.coefficients
+        coefficients = turned_functions(w, turn) @ w.alpha.coefficients
         positions = w.positions @ turn.T + rng.normal(size=3)
         turned.append(replace(with_orbitals(w, coefficients), positions=positions, geometries=np.empty(0)))
     still, moving = track(trajectory_of(water)), track(trajectory_of(turned))

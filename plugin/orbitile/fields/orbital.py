@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bounds import ShellEnvelopes, enclosing_box, shell_envelopes
+from ..bounds import ShellEnvelopes, encloses, enclosing_box, shell_envelopes
 from ..errors import FieldError
 from ..expansion import GaussianExpansion
 from ..kernels import AUTO, PreparedOrbital, checked_name, class_of, kernel_for
@@ -86,9 +86,8 @@ class Orbital:
     @cached_property
     def _sample(self) -> tuple[float, float]:
         """Largest magnitudes, about the atoms, of the orbital and of the sum of the magnitudes of its terms."""
-        sampler, magnitudes = merged_primitives(self.wavefunction).samplers
-        value, terms = np.abs(sampler @ self._terms).max(), (magnitudes @ np.abs(self._terms)).max()
-        return max(float(value), 1e-12), float(terms)
+        value, terms = merged_primitives(self.wavefunction).largest(self._terms)
+        return max(value, 1e-12), terms
 
     def _tolerance(self, precision: str) -> float:
         return _TOLERANCE[precision] * self._sample[0]
@@ -103,6 +102,10 @@ class Orbital:
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box outside which the orbital is guaranteed to be smaller in magnitude, in bohr."""
         return enclosing_box(self._envelopes, isovalue)
+
+    def is_enclosed(self, low: NDArray[np.float64], high: NDArray[np.float64], isovalue: float) -> bool:
+        """Whether the orbital is proven smaller in magnitude outside a box, as outside `enclosing_box`."""
+        return encloses(self._envelopes, isovalue, low, high)
 
     def _prepared(self, precision: str, device: str) -> PreparedOrbital:
         return PreparedOrbital(

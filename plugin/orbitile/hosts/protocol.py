@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..surface import Colouring, Surface
 from ..volume import Volume
@@ -24,15 +28,44 @@ class Host(Protocol):
         """The name that the viewer would give an object that is to be called `name`."""
         ...
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction) -> None:
-        """Show the atoms, and remember the file that they came from, `wavefunction.source`.
+    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
+        """Show the atoms, and remember what they came from, `wavefunction.source`.
 
-        Its geometries become states or frames, and the one that the orbitals belong to is shown.
+        Its geometries become states or frames. The given one is shown, and surfaces that name no frame belong to it.
         """
         ...
 
     def molecules(self) -> dict[str, str]:
-        """Molecules that have a wavefunction, in the order of loading, with the file it is in."""
+        """Molecules that have a wavefunction, in the order of loading, with the source that was to be remembered."""
+        ...
+
+    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Atomic numbers and positions, shape (n_frames, n_atoms, 3) in bohr, of an object that came from anywhere.
+
+        Raises
+        ------
+        OrbitileError
+            When there is no such molecule, or it cannot be given.
+        """
+        ...
+
+    def adopt(self, name: str, source: str) -> None:
+        """Remember for an object, which came from anywhere, where its wavefunctions are."""
+        ...
+
+    def frame(self, molecule: str) -> int | None:
+        """Frame that is shown of a molecule, from 0; None where there is no such molecule."""
+        ...
+
+    def go_to(self, molecule: str, frame: int) -> None:
+        """Show another frame of a molecule."""
+        ...
+
+    def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
+        """Call a function again and again, from the thread that runs the commands; once is enough for each function.
+
+        False where there is no loop that would do it: in a script.
+        """
         ...
 
     def objects(self) -> set[str]:
@@ -48,9 +81,15 @@ class Host(Protocol):
         ...
 
     def put_surface(
-        self, name: str, molecule: str, drawing: Any, transparency: float, colouring: Colouring | None
+        self,
+        name: str,
+        molecule: str,
+        drawing: Any,
+        transparency: float,
+        colouring: Colouring | None,
+        frame: int | None = None,
     ) -> None:
-        """Add or replace the surface of a field of a molecule.
+        """Add or replace the surface of a field of a molecule; of one frame, where one is given, beside the others.
 
         Transparency goes from 0, opaque, to 1. Where there is a colouring, the viewer explains its colours.
         """
@@ -60,8 +99,12 @@ class Host(Protocol):
         """Change the transparency of a surface, without the rest of it."""
         ...
 
-    def put_volume(self, name: str, molecule: str, volume: Volume) -> None:
-        """Add or replace the volume of a field, for the viewer's own tools."""
+    def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
+        """Add or replace the volume of a field, or of one frame of it, for the viewer's own tools."""
+        ...
+
+    def drop(self, name: str, frame: int) -> None:
+        """Take away surface and volume of one frame."""
         ...
 
     def remove(self, name: str) -> None:

@@ -22,16 +22,17 @@ from types import FrameType
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import __version__
 from ..errors import OrbitileError
 from ..exporters import save
-from ..readers import load
-from ..session.commands import COMMANDS, orb_cancel
+from ..session.commands import COMMANDS, orb_cancel, place
 from ..session.declaration import Command, brief
 from ..session.orbitals import field_of, levels_of
 from ..session.session import Session
 from ..session.shown import Shown, object_name
+from ..session.source import Source, is_trajectory
 from ..surface import Colouring, Surface
 from ..volume import Volume
 from ..wavefunction import Wavefunction
@@ -70,6 +71,7 @@ class ServedHost:
         self._volumes: dict[str, weakref.ref[Volume]] = {}
         self._tell, self._folder = tell, folder
         self._sources: dict[str, str] = {}
+        self._frames: dict[str, int] = {}
         self._number = 0
         self._told = 0.0
 
@@ -81,15 +83,32 @@ class ServedHost:
     def legal_name(self, name: str) -> str:  # noqa: D102 - the protocol says it, here and below
         return name
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction) -> None:  # noqa: D102
+    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:  # noqa: D102
         file = self._file(name, "xyz")
         file.write_text(xyz_of(wavefunction), encoding="utf-8")
         self._sources[name] = wavefunction.source
+        self._frames[name] = geometry
         self.there.add(name)
-        self._tell({"event": "molecule", "name": name, "file": str(file), "frame": wavefunction.geometry})
+        self._tell({"event": "molecule", "name": name, "file": str(file), "frame": geometry})
 
     def molecules(self) -> dict[str, str]:  # noqa: D102
         return {name: source for name, source in self._sources.items() if name in self.there}
+
+    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:  # noqa: D102
+        raise OrbitileError("the viewer at the other end cannot hand over atoms; orbitile scf computes from a file")
+
+    def adopt(self, name: str, source: str) -> None:  # noqa: D102
+        self._sources[name] = source
+
+    def frame(self, molecule: str) -> int | None:  # noqa: D102
+        return self._frames.get(molecule)
+
+    def go_to(self, molecule: str, frame: int) -> None:  # noqa: D102
+        self._frames[molecule] = frame
+        self._tell({"event": "frame", "molecule": molecule, "frame": frame})
+
+    def every(self, milliseconds: int, function: Callable[[], None]) -> bool:  # noqa: D102
+        return False  # it answers requests, and does nothing in between
 
     def objects(self) -> set[str]:  # noqa: D102
         return self.there
@@ -104,27 +123,39 @@ class ServedHost:
         return drawn
 
     def put_surface(  # noqa: D102
-        self, name: str, molecule: str, drawing: dict[str, Any], transparency: float, colouring: Colouring | None
+        self,
+        name: str,
+        molecule: str,
+        drawing: dict[str, Any],
+        transparency: float,
+        colouring: Colouring | None,
+        frame: int | None = None,
     ) -> None:
         message = {"event": "surface", "name": name, "molecule": molecule, **drawing, "transparency": transparency}
         if colouring is not None:
             message["scale"] = {"low": colouring.low, "high": colouring.high}
             message["scale"] |= {"quantity": colouring.quantity, "unit": colouring.unit}
             self._volumes.pop(name, None)  # shades stand beside the volume: both are sent
+        if frame is not None:
+            message["frame"] = frame
         self.there.add(name)
         self._tell(message)
 
     def set_transparency(self, name: str, transparency: float) -> None:  # noqa: D102
         self._tell({"event": "transparency", "name": name, "transparency": transparency})
 
-    def put_volume(self, name: str, molecule: str, volume: Volume) -> None:  # noqa: D102
+    def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:  # noqa: D102
         known = self._volumes.get(name)
         file = None
         if known is None or known() is not volume:
             file = self._file(name, "mrc")
             save(volume, file)
             self._volumes[name] = weakref.ref(volume)
-        self._tell({"event": "volume", "name": name, "molecule": molecule, "file": file and str(file)})
+        message = {"event": "volume", "name": name, "molecule": molecule, "file": file and str(file)}
+        self._tell(message if frame is None else {**message, "frame": frame})
+
+    def drop(self, name: str, frame: int) -> None:  # noqa: D102
+        self._tell({"event": "drop", "name": name, "frame": frame})
 
     def remove(self, name: str) -> None:  # noqa: D102
         self.set_there(self.there - {name})
@@ -324,14 +355,17 @@ def _restore(session: Session, state: str = "") -> None:
     """
     try:
         told = json.loads(state)
-        molecules = {str(name): Path(source) for name, source in told["molecules"].items()}
+        molecules = {
+            str(name): Source.read(source) if is_trajectory(source) else Source((str(source),))
+            for name, source in told["molecules"].items()
+        }
         shown = {str(name): Shown.from_message(message) for name, message in told["shown"].items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise OrbitileError(f"restore: expected what `state` gave, got {brief(state)}") from None
     assert isinstance(session.host, ServedHost)  # `serve` made it
     session.host.set_there(session.host.there - set(molecules) - set(shown))
     for name, source in molecules.items():
-        session.host.add_molecule(name, load(source))
+        place(session, name, source)
     for name, one in shown.items():
         session.show(one, session.sampled(one.request), name)
 

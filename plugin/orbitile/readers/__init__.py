@@ -155,7 +155,7 @@ def _matching(pattern: str) -> list[str]:
 
     found = sorted(glob(str(Path(pattern).expanduser())), key=natural_order)
     if not found:
-        raise FileError(f"{pattern}: no file matches this pattern")
+        raise FileError(f"{pattern}: no such file, and none matches this as a pattern")
     return found
 
 

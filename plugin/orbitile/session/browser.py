@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import Cancelled, OrbitileError
 from ..fields import resolve
-from ..readers import load
 from ..surface import isosurface
 from ..wavefunction import Wavefunction
 from . import commands
@@ -25,6 +24,7 @@ from .orbitals import Level, Levels, field_of, levels_of
 from .request import Request, Sample
 from .session import Session, surface_of
 from .shown import NEGATIVE, POSITIVE, Shown
+from .source import ShownTrajectory, Source
 
 if TYPE_CHECKING:
     from ..hosts.protocol import Colour
@@ -176,7 +176,7 @@ class Browser:
         self.choices = _choices(self.settings)
         self._wanted: _Wanted | None = None
         self._ahead: tuple[Request, Future[Sample]] | None = None
-        self._reading: tuple[Path, Future[Wavefunction]] | None = None
+        self._reading: tuple[Path, Future[None]] | None = None
         self._drawn: _Drawn | None = None
         self._volume_due: tuple[str, Sample] | None = None
         self._followed: tuple[str, Request] | None = None
@@ -221,6 +221,7 @@ class Browser:
     def close(self) -> None:
         """End the worker process and the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        self.session.player.close()
         self.session.worker.close()
 
     def _later(self, what: str, seconds: float) -> None:
@@ -259,10 +260,20 @@ class Browser:
         """Read a file, in a thread, and show its molecule when that is done."""
         path = Path(path).expanduser().resolve()
         self.view.say(f"Reading {path.name} …")
-        self._reading = (path, self._threads.submit(load, path))
+        self._reading = (path, self._threads.submit(self._read, path))
         self.view.set_busy(True)
 
-    def _opened(self, path: Path, reading: Future[Wavefunction]) -> None:
+    def _read(self, path: Path) -> None:
+        """What `orb_load` is going to ask for, so that it need not wait."""
+        source = Source((str(path),))
+        trajectory = ShownTrajectory(source)
+        if trajectory.is_one_file:
+            self.session.wavefunctions.get(str(path))
+        else:
+            _ = trajectory.geometries, trajectory.first
+            self.session.wavefunctions.keep(trajectory)
+
+    def _opened(self, path: Path, reading: Future[None]) -> None:
         try:
             reading.result()
             name = commands.orb_load.run(self.session, [str(path)]).value or ""
@@ -373,6 +384,8 @@ class Browser:
             device=self.session.device,
             color_by=self.choices.color_by,
             most_faces=_MOST_FACES,
+            frame=self.session.frame(self.molecule) if path else None,
+            room=self.session.room(self.molecule) if path else None,
             box=self.session.samples.last_box(path, self.choices.quality),
         )
 
@@ -455,7 +468,8 @@ class Browser:
         if self._volume_due is not None:
             (base, found), self._volume_due = self._volume_due, None
             if base in self.session.present():
-                self.session.host.put_volume(base, self.session.shown[base].molecule, found.volume)
+                shown = self.session.shown[base]
+                self.session.host.put_volume(base, shown.molecule, found.volume, found.request.frame)
 
     # ---- choices
 
@@ -561,7 +575,9 @@ class Browser:
             self.view.say(str(error), error=True)
             return
         drawing = self.session.host.drawing(surface, shown.colours)
-        self.session.host.put_surface(base, shown.molecule, drawing, shown.transparency, found.surface.colouring)
+        self.session.host.put_surface(
+            base, shown.molecule, drawing, shown.transparency, found.surface.colouring, shown.request.frame
+        )
         self.session.shown[base] = shown
 
     def _do_exact(self) -> None:
@@ -570,7 +586,12 @@ class Browser:
             self._later("exact", _QUIET)
             return
         held = self._held()
-        if held is None or self.choices.isovalue < held[2].isovalue or held[1].request.color_by:
+        if (
+            held is None
+            or self.choices.isovalue < held[2].isovalue
+            or held[1].request.color_by
+            or held[1].request.frame is not None
+        ):
             self.ask_again()
             return
         base, shown, found = held
@@ -594,6 +615,7 @@ class Browser:
             positive=list(self.choices.colours[0]),
             negative=list(self.choices.colours[1]),
             transparency=round(100 * self.choices.transparency),
+            frames_memory=self.session.frames_memory,
             **more,
         )
         self.session.host.keep_settings(self.settings)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from glob import glob
+from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import OrbitileError
@@ -10,12 +13,30 @@ from ..exporters import exporter_for, save
 from ..fields import resolve
 from ..information import as_text
 from ..lattice import QUALITIES
-from ..readers import load
+from ..scf import Calculation
 from ..surface import isosurface
-from .declaration import FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Answer, Argument, Command, command, one_of
+from ..wavefunction import Wavefunction
+from .calculation import RunningCalculation
+from .declaration import (
+    COUNT,
+    FLAG,
+    PATH,
+    PATHS,
+    POSITIVE_NUMBER,
+    SHARE,
+    TEXT,
+    WHOLE_NUMBER,
+    Answer,
+    Argument,
+    Command,
+    command,
+    one_of,
+)
+from .player import TICK
 from .request import Request
 from .session import Session
 from .shown import NEGATIVE, POSITIVE, Shown
+from .source import ShownTrajectory, Source
 
 _OBJECT = Argument("name", TEXT, "an object loaded by orb_load", otherwise="the only one", completes="molecules")
 _SURFACE = Argument("name", TEXT, "the surface", otherwise="the one shown last", completes="surfaces")
@@ -23,23 +44,53 @@ _QUALITY = Argument("quality", one_of(*QUALITIES), "spacing 0.25, 0.15 or 0.075 
 
 
 @command(
-    "Load the output of a quantum-chemistry program: the molecule appears as an object that knows its orbitals.",
+    "Load the output of a quantum-chemistry program, or a trajectory: the molecule appears as an object that knows its "
+    "orbitals, with one state a frame.",
     Argument(
         "filename",
-        PATH,
-        "Molden, fchk, mkl, wfn, wfx, mwfn, TREXIO, or a log with basis set and orbital coefficients",
+        PATHS,
+        "Molden, fchk, mkl, wfn, wfx, mwfn, TREXIO, or a log with basis set and orbital coefficients; of a trajectory "
+        "a series file, a Molden file of several frames, a log of GAMESS, a pattern as scan/*.molden, or several files",
         required=True,
     ),
     Argument("name", TEXT, "name of the object", otherwise="name of the file"),
-    examples=("orb_load benzene.molden", "orb_mo benzene, homo"),
-    related=("orb_info", "orb_mo", "orb_field"),
+    Argument("track", FLAG, "follow the orbitals of a trajectory, so that none flips or jumps", True, "1"),
+    Argument("align", FLAG, "turn and move each frame of a trajectory onto the first one", False, "0"),
+    Argument("interpolate", COUNT, "frames to put between two frames of a trajectory", 0, "0"),
+    examples=("orb_load benzene.molden", "orb_mo benzene, homo", "orb_load scan/*.molden, scan, interpolate=2"),
+    related=("orb_info", "orb_mo", "orb_field", "orb_frames", "orb_play"),
 )
-def orb_load(session: Session, filename: Path, name: str) -> Answer:  # noqa: D103 - the declaration says it
-    path = filename.resolve()
-    wavefunction = load(path)
-    wanted = session.host.legal_name(name or path.name.split(".")[0])
-    session.host.add_molecule(wanted, wavefunction)
-    return Answer(wanted, f'"{wanted}", {wavefunction.kind} orbitals; "orb_mo {wanted}, homo" shows one')
+def orb_load(  # noqa: D103 - the declaration says it
+    session: Session, filename: tuple[Path, ...], name: str, track: bool, align: bool, interpolate: int
+) -> Answer:
+    files = [path if glob(str(path)) and not path.exists() else path.resolve() for path in filename]
+    source = Source(tuple(str(path.absolute()) for path in files), track, align, interpolate)
+    wanted = session.host.legal_name(name or _name_of(files[0]))
+    first, trajectory = place(session, wanted, source)
+    if trajectory is None:
+        return Answer(wanted, f'"{wanted}", {first.kind} orbitals; "orb_mo {wanted}, homo" shows one')
+    text = f'"{wanted}", {len(first.geometries)} frames, {first.kind} orbitals; "orb_mo {wanted}, homo" shows one'
+    problems = [f"frame {index + 1}: {problem}" for index, problem in sorted(trajectory.raw.problems.items())]
+    return Answer(wanted, "; ".join([text, *problems[:3]]))
+
+
+def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, ShownTrajectory | None]:
+    """Have the host show a molecule; its wavefunction, of a trajectory the first, and the trajectory if it is one."""
+    trajectory = session.wavefunctions.kept(source) or ShownTrajectory(source)
+    if trajectory.is_one_file:
+        wavefunction = session.wavefunctions.get(source.files[0])
+        session.host.add_molecule(name, wavefunction, wavefunction.geometry)
+        return wavefunction, None
+    session.wavefunctions.keep(trajectory)
+    first = replace(trajectory.first, geometries=trajectory.geometries, source=str(source))
+    session.host.add_molecule(name, first, 0)
+    return first, trajectory
+
+
+def _name_of(file: Path) -> str:
+    """Name of an object, from that of a file or a pattern."""
+    plain = file.name.split(".")[0].strip("*?[]-_ ")
+    return plain or file.absolute().parent.name or "molecule"
 
 
 @command(
@@ -75,8 +126,14 @@ def _show_field(
         device=session.device,
         color_by=color_by,
         color_range=color_range,
+        frame=session.frame(molecule),
+        room=session.room(molecule),
     )
     found = session.sampled(request)
+    if request.frame is not None and found.surface.colouring is not None and color_range is None:
+        scale = found.surface.colouring  # all frames are to have this one's
+        request = replace(request, color_range=max(abs(scale.low), abs(scale.high)))
+        found = session.sampled(request)
     base = session.show(Shown(molecule, request, found.isovalue), found)
     return Answer(base, f'"{base}", {found.volume.quantity}, isovalue {found.isovalue:.4g} {found.volume.unit}')
 
@@ -152,8 +209,8 @@ def orb_field(  # noqa: D103
 )
 def orb_iso(session: Session, isovalue: float, name: str) -> Answer:  # noqa: D103
     base = session.surface(name)
-    shown = replace(session.shown[base], isovalue=isovalue)
-    if shown.request.color_by:  # its colours are computed for the surface at this isovalue
+    shown = replace(session.now(base), isovalue=isovalue)
+    if shown.request.color_by or shown.request.frame is not None:  # colours, and other frames, are computed for it
         shown = replace(shown, request=replace(shown.request, isovalue=isovalue))
     found = session.sampled(shown.request)
     session.show(shown, found, base)
@@ -173,7 +230,7 @@ def orb_color(  # noqa: D103
     session: Session, positive: str, negative: str, transparency: float | None, name: str
 ) -> Answer:
     base = session.surface(name)
-    shown = session.shown[base]
+    shown = session.now(base)
     colours = (
         session.host.colour(positive) if positive else POSITIVE,
         session.host.colour(negative) if negative else NEGATIVE,
@@ -207,11 +264,11 @@ def orb_prev(session: Session, name: str) -> Answer:  # noqa: D103
     related=("orb_mo", "orb_field"),
 )
 def orb_export(session: Session, filename: Path, name: str) -> Answer:  # noqa: D103
-    shown = session.shown[session.surface(name)]
+    shown = session.now(session.surface(name))
     kind = "mesh" if filename.suffix.lower() in (".ply", ".obj", ".glb") else "volume"
     exporter_for(filename, kind)
     found = session.sampled(shown.request)
-    wavefunction = session.wavefunctions.get(shown.request.path)
+    wavefunction = session.wavefunctions.get(shown.request.path, shown.request.frame)
     written = isosurface(found.volume, shown.isovalue) if kind == "mesh" else found.volume
     save(written, filename, wavefunction=wavefunction)
     return Answer(None, f"wrote {filename}")
@@ -247,6 +304,93 @@ def orb_cancel(session: Session) -> Answer:  # noqa: D103
     return Answer(None, "cancelled" if session.cancel() else "nothing is being computed")
 
 
+@command(
+    "Compute the surface of a trajectory at a range of its frames, and wait for it: for scripts that write films.",
+    Argument("first", COUNT, "first frame, from 1", 1, "1"),
+    Argument("last", COUNT, "last frame", None, "the last one there is"),
+    _SURFACE,
+    examples=("orb_load scan.h5", "orb_mo scan, homo", "orb_frames", "mpng frame"),
+    related=("orb_load", "orb_mo", "orb_play", "orb_memory"),
+)
+def orb_frames(session: Session, first: int, last: int | None, name: str) -> Answer:  # noqa: D103
+    base = session.surface(name)
+    n_frames = session.n_frames(session.shown[base].molecule)
+    if not n_frames:
+        raise OrbitileError(f"{base} is no surface of a trajectory: it has one frame")
+    last = n_frames if last is None else last
+    if not 1 <= first <= last <= n_frames:
+        raise OrbitileError(f"frames: expected a range within 1 to {n_frames}, got {first} to {last}")
+    problems = session.player.fill(base, range(first - 1, last))
+    done = last - first + 1 - len(problems)
+    text = [f'"{base}", {done} of {last - first + 1} frames', *problems]
+    return Answer(base, "; ".join(text[:4]))
+
+
+@command(
+    "Play a trajectory no faster than its surfaces are there; 0 stops.",
+    Argument("rate", COUNT, "frames a second, at most", 10, "10"),
+    examples=("orb_play", "orb_play 0"),
+    related=("orb_frames", "orb_load"),
+)
+def orb_play(session: Session, rate: int) -> Answer:  # noqa: D103
+    if rate and not any(session.shown[base].request.frame is not None for base in session.present()):
+        raise OrbitileError("no orbital of a trajectory is shown: orb_load loads one, orb_mo shows it")
+    if rate and not session.host.every(TICK, session.player.tick):
+        raise OrbitileError("playing needs a window; in a script orb_frames computes all frames, and mpng writes them")
+    session.player.play(rate)
+    return Answer(None, f"playing {rate} frames a second at most" if rate else "stopped")
+
+
+@command(
+    "Say, or set, how much memory drawn frames of trajectories may take.",
+    Argument("megabytes", COUNT, "at least 64", None, "no change"),
+    related=("orb_frames", "orb_play"),
+    told=True,
+)
+def orb_memory(session: Session, megabytes: int | None) -> Answer:  # noqa: D103
+    if megabytes is not None:
+        if not 64 <= megabytes <= 1 << 20:
+            raise OrbitileError(f"megabytes: expected a number from 64 to {1 << 20}, got {megabytes}")
+        session.frames_memory = megabytes
+        session.player.trim()
+        session.host.keep_settings({**session.host.settings(), "frames_memory": megabytes})
+    taken = session.player.taken() / 2**20
+    return Answer(None, f"drawn frames take {taken:.0f} MB of {session.frames_memory} MB at most")
+
+
+@command(
+    "Compute the orbitals of an object that came without any, at all its states, by PySCF, in the background.",
+    Argument("name", TEXT, "an object, with hydrogen atoms", required=True),
+    Argument("basis", TEXT, "basis set, by its name in PySCF", "def2-svp", "def2-svp"),
+    Argument("method", TEXT, "hf, or a functional as pbe or b3lyp", "hf", "hf"),
+    Argument("charge", WHOLE_NUMBER, "of the molecule", 0, "0"),
+    Argument("spin", COUNT, "unpaired electrons", 0, "0"),
+    Argument(
+        "filename", PATH, "series file; what it has is not computed again", None, "name of the object, in this folder"
+    ),
+    examples=("fetch 1l2y, state=1", "orb_scf water, basis=def2-tzvp, method=b3lyp"),
+    related=("orb_load", "orb_mo", "orb_cancel"),
+)
+def orb_scf(  # noqa: D103
+    session: Session, name: str, basis: str, method: str, charge: int, spin: int, filename: Path | None
+) -> Answer:
+    if session.calculation is not None:
+        raise OrbitileError(f"orbitals of {session.calculation.molecule} are being computed; orb_cancel stops that")
+    if find_spec("pyscf") is None and not os.environ.get("ORBITILE_PYTHON"):
+        raise OrbitileError("orbitals are computed by the package pyscf: pip install 'orbitile[scf]'")
+    numbers, geometries = session.host.geometries(name)
+    calculation = Calculation(method, basis, charge, spin)
+    target = (filename or Path(f"{name}.series.h5")).absolute()
+    electrons = int(numbers.sum()) - charge
+    if electrons < spin or (electrons - spin) % 2:
+        raise OrbitileError(
+            f"{name} has {electrons} electrons at a charge of {charge}: {spin} cannot be unpaired. Are hydrogen atoms "
+            "missing (h_add adds them)? Otherwise give charge and spin"
+        )
+    session.calculate(RunningCalculation(name, numbers, geometries, calculation, target))
+    return Answer(str(target), f"{calculation} of {len(geometries)} frames: {target}")
+
+
 COMMANDS: tuple[Command, ...] = (
     orb_load,
     orb_info,
@@ -259,4 +403,8 @@ COMMANDS: tuple[Command, ...] = (
     orb_export,
     orb_device,
     orb_cancel,
+    orb_frames,
+    orb_play,
+    orb_memory,
+    orb_scf,
 )

@@ -235,6 +235,31 @@ def _share(what: str, value: Any) -> float:
     return number
 
 
+def _whole(what: str, value: Any) -> int:
+    number = _number(what, value)
+    if number != round(number) or abs(number) > 1e9:
+        raise OrbitileError(f"{what}: expected a whole number, got {brief(value)}")
+    return int(number)
+
+
+def _count(what: str, value: Any) -> int:
+    number = _whole(what, value)
+    if number < 0:
+        raise OrbitileError(f"{what}: expected a whole number, 0 or more, got {brief(value)}")
+    return number
+
+
+def _paths(what: str, value: Any) -> tuple[Path, ...]:
+    """One file or pattern; of a list several; of a text several where that text is no file and all its words are."""
+    if isinstance(value, list | tuple) and value:
+        return tuple(_path(what, one) for one in value)
+    whole = _path(what, value)
+    words = str(whole).split()
+    if len(words) > 1 and not whole.exists() and all(Path(word).expanduser().exists() for word in words):
+        return tuple(Path(word).expanduser() for word in words)
+    return (whole,)
+
+
 def _flag(what: str, value: Any) -> bool:
     number = float(value) if isinstance(value, bool) else _number(what, value)
     if number not in (0.0, 1.0):
@@ -246,6 +271,9 @@ TEXT = Kind("string", _text)
 PATH = Kind("string", _path)
 POSITIVE_NUMBER = Kind("float", _positive)
 SHARE = Kind("float", _share)
+PATHS = Kind("string", _paths)
+WHOLE_NUMBER = Kind("int", _whole)
+COUNT = Kind("int", _count)
 FLAG = Kind("0/1", _flag)
 
 

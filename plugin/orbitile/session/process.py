@@ -7,6 +7,7 @@ process.
 
 from __future__ import annotations
 
+import math
 import queue
 import sys
 import threading
@@ -21,26 +22,48 @@ import numpy as np
 
 from ..colouring import coloured
 from ..errors import Cancelled, OrbitileError
-from ..evaluation import compute, default_isovalue, enclosing_lattice, extract_surface
-from ..lattice import Lattice
+from ..evaluation import compute, default_isovalue, enclosing_lattice, extract_surface, fits
+from ..lattice import Lattice, spacing_of
 from ..readers import load
 from ..surface import Surface, isosurface
 from ..volume import Volume
 from ..wavefunction import Wavefunction
-from .request import Request, Sample, put_sample, shared_lattice, surface_within
+from .request import Request, Sample, lattice_of, put_sample, shared_lattice, surface_within
+from .source import ShownTrajectory, Source, is_trajectory
 
 _KEPT = 8
-"""Wavefunctions kept in memory."""
+"""Wavefunctions kept in memory; of each trajectory four frames as read, as many followed."""
 
 
 class WavefunctionCache:
-    """Wavefunctions by file, read again when the file has changed."""
+    """Wavefunctions and trajectories by file, read again when the file has changed."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[tuple[str, int, int], Wavefunction] = OrderedDict()
+        self._opened: OrderedDict[str, ShownTrajectory] = OrderedDict()
 
-    def get(self, path: str) -> Wavefunction:
-        """The wavefunction in a file."""
+    def trajectory(self, source: str) -> ShownTrajectory:
+        """The trajectory that a source stands for; it stays open, with what was found out about it."""
+        if source not in self._opened:
+            self.keep(ShownTrajectory(Source.read(source)))
+        self._opened.move_to_end(source)
+        return self._opened[source]
+
+    def kept(self, source: Source) -> ShownTrajectory | None:
+        """The trajectory that a source stands for where it is open and as long as the files are."""
+        found = self._opened.get(str(source))
+        return found if found is not None and found.is_current() else None
+
+    def keep(self, trajectory: ShownTrajectory) -> None:
+        """Keep a trajectory that was opened, in place of an older one of the same source."""
+        self._opened[str(trajectory.source)] = trajectory
+        while len(self._opened) > _KEPT:
+            self._opened.popitem(last=False)
+
+    def get(self, path: str, frame: int | None = None) -> Wavefunction:
+        """The wavefunction in a file, or a frame of a trajectory, the first one unless told otherwise."""
+        if is_trajectory(path):
+            return self.trajectory(path).frame(frame or 0)
         try:
             status = Path(path).stat()
             key = (path, status.st_mtime_ns, status.st_size)
@@ -71,15 +94,21 @@ def sample(
     from taichi_kernels import runtime
 
     begin = time.perf_counter()
-    wavefunction = cache.get(request.path)
-    isovalue = request.isovalue
-    if isovalue is None:
-        isovalue = default_isovalue(wavefunction, request.field, request.share, device=request.device)
-    needed = enclosing_lattice(wavefunction, request.field, isovalue, quality=request.quality)
-    lattice = shared_lattice(needed, request.box)
+    isovalue, field, color_by = request.isovalue, request.field, request.color_by
+    trajectory = cache.trajectory(request.path) if is_trajectory(request.path) else None
+    if trajectory is not None:
+        wavefunction = trajectory.frame(request.frame or 0, progress, cancelled)
+        if isovalue is None:
+            isovalue = trajectory.isovalue(field, request.share, request.device)
+        field, color_by = trajectory.field(field), color_by and trajectory.field(color_by)
+    else:
+        wavefunction = cache.get(request.path)
+        if isovalue is None:
+            isovalue = default_isovalue(wavefunction, field, request.share, device=request.device)
+    lattice = _lattice(request, wavefunction, field, isovalue, trajectory)
     volume = compute(
         wavefunction,
-        request.field,
+        field,
         lattice,
         device=request.device,
         precision=request.precision,
@@ -89,11 +118,11 @@ def sample(
     if cancelled is not None and cancelled():
         raise Cancelled("cancelled")
     surface, step = surface_within(volume, isovalue, request.most_faces, extract)
-    if request.color_by:
+    if color_by:
         surface = coloured(
             surface,
             wavefunction,
-            request.color_by,
+            color_by,
             request.color_range,
             device=request.device,
             precision=request.precision,
@@ -101,6 +130,22 @@ def sample(
         )
     seconds = time.perf_counter() - begin
     return Sample(request, volume, surface, isovalue, runtime.running() or "", step, seconds)
+
+
+def _lattice(
+    request: Request, wavefunction: Wavefunction, field: str, isovalue: float, trajectory: ShownTrajectory | None
+) -> Lattice:
+    """The lattice of all frames, or the one that was used before, where it holds a frame; otherwise one as needed."""
+    step, box = spacing_of(request.quality), request.box
+    candidates = []
+    if trajectory is not None and request.room is not None:
+        candidates.append(trajectory.lattice(field, isovalue, step, request.room))
+        if box is not None and math.isclose(box[1], step):
+            candidates.append(lattice_of(box))
+    for lattice in candidates:
+        if fits(wavefunction, field, isovalue, lattice):
+            return lattice
+    return shared_lattice(enclosing_lattice(wavefunction, field, isovalue, spacing=step), box)
 
 
 def serve(connection: Connection, folder: str) -> None:
@@ -135,7 +180,7 @@ def serve(connection: Connection, folder: str) -> None:
         withdrawn.discard(number)
         connection.send(answer)
         if answer[0] == "done" and extract is isosurface:
-            extract = _load_kernel()  # the first answer did not have to wait for it
+            extract = load_kernel()  # the first answer did not have to wait for it
 
 
 def _by_kernel(volume: Volume, isovalue: float) -> Surface:
@@ -145,7 +190,7 @@ def _by_kernel(volume: Volume, isovalue: float) -> Surface:
     return extract_surface(volume, isovalue, device=runtime.running())
 
 
-def _load_kernel() -> Callable[[Volume, float], Surface]:
+def load_kernel() -> Callable[[Volume, float], Surface]:
     """Load the kernel by a cell of its own; returns what extracts surfaces from now on."""
     corner = np.zeros((2, 2, 2), np.float32)
     corner[0, 0, 0] = 1

@@ -23,6 +23,8 @@ from ..volume import Volume
 Box = tuple[tuple[float, float, float], float, tuple[int, int, int]]
 """Origin in bohr, spacing in bohr and shape of a lattice along x, y and z."""
 
+Corners = tuple[tuple[float, float, float], tuple[float, float, float]]
+
 _WASTE = 1.6
 """Points of a lattice that is used again, in points of the one that would do."""
 
@@ -31,6 +33,11 @@ def box_of(lattice: Lattice) -> Box:
     """A lattice of equal spacing along x, y and z in plain numbers."""
     x, y, z = lattice.origin.tolist()
     return (x, y, z), float(lattice.axes[0, 0]), lattice.shape
+
+
+def lattice_of(box: Box) -> Lattice:
+    """The inverse of `box_of`."""
+    return Lattice(np.array(box[0]), np.eye(3) * box[1], box[2])
 
 
 def shared_lattice(needed: Lattice, box: Box | None) -> Lattice:
@@ -54,7 +61,7 @@ class Request:
     Attributes
     ----------
     path : str
-        File with the wavefunction.
+        File with the wavefunction; of a trajectory its `Source` as text.
     field : str
         Name of the field.
     quality : str
@@ -72,6 +79,12 @@ class Request:
     most_faces : int or None
         Triangles of the surface, at most about so many: where there would be more, it is extracted from every second
         point of the lattice, or fewer. The volume keeps all of them.
+    frame : int or None
+        Of a trajectory, from 0; None for the wavefunction of a file. All frames have the same isovalue: that which
+        suits the first one, where none is given.
+    room : pair of (x, y, z) or None
+        Corners of the box that holds the atoms in all frames, in bohr: one lattice is to serve all of them, if that
+        does not make it much larger. Not compared.
     box : Box or None
         Lattice of a sample shown before. Where it fits about as well it is used again, or extended: a host can then
         write the values into a map that it has. No part of what is asked for, so not compared.
@@ -87,6 +100,8 @@ class Request:
     color_by: str = ""
     color_range: float | None = None
     most_faces: int | None = None
+    frame: int | None = None
+    room: Corners | None = dataclasses.field(default=None, compare=False)
     box: Box | None = dataclasses.field(default=None, compare=False)
 
     def message(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
@@ -15,9 +16,12 @@ from ..errors import Cancelled, OrbitileError
 from ..fields import field_names, resolve
 from ..surface import Surface
 from ..wavefunction import Wavefunction
+from .calculation import RunningCalculation
+from .player import MEMORY, TICK, Player
 from .process import WavefunctionCache, sample
-from .request import Request, Sample, surface_within
+from .request import Corners, Request, Sample, surface_within
 from .shown import SampleCache, Shown, object_name
+from .source import ShownTrajectory, Source, is_trajectory
 from .worker import Worker
 
 if TYPE_CHECKING:
@@ -40,6 +44,12 @@ class Session:
         What computes.
     samples, wavefunctions
         Caches.
+    frames_memory : int
+        Megabytes that drawn frames of trajectories may take.
+    calculation : RunningCalculation or None
+        What `orb_scf` has computed in the background.
+    player : Player
+        Keeps surfaces of trajectories in step with the frame that is shown.
     panel : object or None
         The window, once it was opened; its `cancel` withdraws what it asked for.
     """
@@ -51,9 +61,13 @@ class Session:
         self.samples = SampleCache()
         self.wavefunctions = WavefunctionCache()
         self.panel: Any = None
+        self.frames_memory = int(host.settings().get("frames_memory", MEMORY))
+        self.calculation: RunningCalculation | None = None
+        self.player = Player(self)
         self._worker: Worker | None = None
         self._asked: Future[Sample] | None = None
         self._computing = False
+        self._told = 0
         self._cancelled = threading.Event()
 
     @property
@@ -97,6 +111,9 @@ class Session:
             self._cancelled.set()
         if asked is not None:
             asked.cancel()
+        if self.calculation is not None:
+            self.calculation.cancel()
+            computing = True
         by_window = self.panel is not None and self.panel.cancel()
         return computing or by_window
 
@@ -153,8 +170,91 @@ class Session:
         return path
 
     def wavefunction(self, molecule: str) -> Wavefunction:
-        """The wavefunction of a molecule."""
+        """The wavefunction of a molecule; of a trajectory the first one, after which orbitals are named."""
         return self.wavefunctions.get(self.source(molecule))
+
+    def n_frames(self, molecule: str) -> int:
+        """Number of frames of the trajectory that a molecule is; 0 where it is none."""
+        source = self.source(molecule)
+        return len(self.wavefunctions.trajectory(source).path) if is_trajectory(source) else 0
+
+    def frame(self, molecule: str) -> int | None:
+        """Frame of a trajectory that the viewer shows, from 0; None for a molecule that is none."""
+        if not is_trajectory(self.source(molecule)):
+            return None
+        shown = self.host.frame(molecule)
+        return shown if shown is not None and 0 <= shown < self.n_frames(molecule) else 0
+
+    # ---- calculations
+
+    def calculate(self, calculation: RunningCalculation) -> None:
+        """Have orbitals computed in the background; where the viewer cannot be left alone, wait for them.
+
+        Raises
+        ------
+        OrbitileError
+            When waited for and failed.
+        """
+        self.calculation = calculation
+        if self.host.every(TICK * 20, self._look_at_calculation):
+            return
+        try:
+            while calculation.running():
+                time.sleep(0.05)
+                self.host.progress(calculation.done / calculation.n_frames)
+        except KeyboardInterrupt:
+            calculation.cancel()
+        self._calculated(calculation)
+
+    def _look_at_calculation(self) -> None:
+        calculation = self.calculation
+        if calculation is None:
+            return
+        if calculation.running():
+            done = calculation.done
+            if done != self._told:
+                self._told = done
+                self.host.progress(done / calculation.n_frames)
+                self.host.say(f"{calculation.molecule}: orbitals of {done} of {calculation.n_frames} frames")
+            return
+        try:
+            self._calculated(calculation)
+        except OrbitileError as error:
+            self.host.say(str(error))
+
+    def _calculated(self, calculation: RunningCalculation) -> None:
+        """Give the molecule the orbitals that were computed."""
+        self.calculation, self._told = None, 0
+        left_out = calculation.finish()
+        source = Source((str(calculation.target),))
+        trajectory = ShownTrajectory(source)
+        if len(trajectory.path) < calculation.n_frames:
+            raise OrbitileError(
+                f"{calculation.molecule}: {left_out}; frames and states would not correspond. The others are in "
+                f"{calculation.target}: orb_load shows them"
+            )
+        self.wavefunctions.keep(trajectory)
+        self.host.adopt(calculation.molecule, str(source))
+        self.host.say(
+            f"{calculation.molecule}: orbitals of {calculation.n_frames} frames are in {calculation.target}; "
+            f'"orb_mo {calculation.molecule}, homo" shows one'
+        )
+
+    def room(self, molecule: str) -> Corners | None:
+        """Corners of the box that holds the atoms of a trajectory in all frames, in bohr; None for other molecules."""
+        source = self.source(molecule)
+        if not is_trajectory(source):
+            return None
+        every = self.wavefunctions.trajectory(source).geometries
+        low, high = every.min(axis=(0, 1)).tolist(), every.max(axis=(0, 1)).tolist()
+        return tuple(low), tuple(high)
+
+    def now(self, base: str) -> Shown:
+        """What a surface shows, of a trajectory at the frame where the viewer is."""
+        shown = self.shown[base]
+        if shown.request.frame is None:
+            return shown
+        return replace(shown, request=replace(shown.request, frame=self.frame(shown.molecule)))
 
     def completions(self, what: str) -> list[str]:
         """Words to complete an argument with; see `Argument.completes`."""
@@ -190,11 +290,16 @@ class Session:
         if drawing is None:
             drawing = self.host.drawing(surface_of(shown, found), shown.colours)
         base = base or self.host.legal_name(object_name(shown.molecule, shown.request.field))
-        self.host.put_surface(base, shown.molecule, drawing, shown.transparency, found.surface.colouring)
+        frame = shown.request.frame
+        if frame is not None:
+            if shown.isovalue != found.isovalue:  # the other frames are to have this one too
+                shown = replace(shown, request=replace(shown.request, isovalue=shown.isovalue))
+            self.player.show(base, shown, found)
+        self.host.put_surface(base, shown.molecule, drawing, shown.transparency, found.surface.colouring, frame)
         self.shown.pop(base, None)
         self.shown[base] = shown  # the last one is the one shown last
         if with_volume:
-            self.host.put_volume(base, shown.molecule, found.volume)
+            self.host.put_volume(base, shown.molecule, found.volume, frame)
         return base
 
     def show_instead(self, base: str, shown: Shown, found: Sample, **keywords: Any) -> str:
@@ -222,7 +327,7 @@ class Session:
         OrbitileError
             When no orbital is shown there, or there is no further one.
         """
-        shown = self.shown[base]
+        shown = self.now(base)
         wavefunction = self.wavefunctions.get(shown.request.path)
         here = resolve(wavefunction, shown.request.field)
         spin, index = getattr(here, "spin", None), getattr(here, "index", None)
@@ -244,8 +349,10 @@ class Session:
         """Take up what `saved` gave; it may be merged into what is there. Files that are gone are told of."""
         restored = {base: Shown.from_message(message) for base, message in saved.items()}
         self.shown.update(restored)
-        for path in sorted({shown.request.path for shown in restored.values()}):
-            if not Path(path).exists():
+        for source in sorted({shown.request.path for shown in restored.values()}):
+            for path in Source.read(source).missing() if is_trajectory(source) else [source]:
+                if Path(path).exists():
+                    continue
                 self.host.say(f"{path} is not there any more: its surfaces are shown as saved, and cannot be changed")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import secrets
 import subprocess
 import sys
@@ -23,6 +24,10 @@ _PATIENCE = 60.0
 """Seconds that a worker may take to start and connect."""
 
 
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""For the linear algebra of a frame: matrices are small, and several threads take longer to meet than to compute."""
+
+
 class WorkerError(OrbitileError):
     """The worker process could not be started, or died."""
 
@@ -40,6 +45,9 @@ class Worker:
     def __init__(self, python: str | None = None) -> None:
         self.python = python or os.environ.get("ORBITILE_PYTHON") or interpreter()
         self._lock = threading.RLock()
+        self._starting = threading.Lock()
+        self._outgoing: queue.SimpleQueue[tuple[int, Request]] = queue.SimpleQueue()
+        self._sender: threading.Thread | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._pending: dict[int, tuple[Request, Future[Sample], Callable[[float], None] | None]] = {}
@@ -59,8 +67,11 @@ class Worker:
             self._number += 1
             number = self._number
             self._pending[number] = (request, future, progress)
+            if self._sender is None:  # one for all requests: a thread of its own for each would hold the caller up
+                self._sender = threading.Thread(target=self._send_all, daemon=True)
+                self._sender.start()
         future.add_done_callback(lambda done: self._withdraw(number) if done.cancelled() else None)
-        threading.Thread(target=self._send, args=(number, request), daemon=True).start()
+        self._outgoing.put((number, request))
         return future
 
     @property
@@ -71,7 +82,7 @@ class Worker:
 
     def close(self) -> None:
         """End the worker process; pending requests fail."""
-        with self._lock:
+        with self._starting, self._lock:
             process, connection, folder = self._process, self._connection, self._folder
             self._process = self._connection = self._folder = None
         if connection is not None:
@@ -86,14 +97,20 @@ class Worker:
         if folder is not None:
             folder.cleanup()
 
+    def _send_all(self) -> None:
+        while True:
+            self._send(*self._outgoing.get())
+
     def _send(self, number: int, request: Request) -> None:
         try:
+            with self._starting:  # which takes seconds, and nobody else is to wait for it
+                if number in self._pending and self._connection is None:
+                    self._start()
             with self._lock:
                 if number not in self._pending:
                     return
                 if self._connection is None:
-                    self._start()
-                assert self._connection is not None  # _start raises otherwise
+                    raise WorkerError("the worker was closed")
                 self._connection.send(("sample", number, request.message()))
         except OrbitileError as error:
             self._finish(number, error)
@@ -120,7 +137,7 @@ class Worker:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
-                    env=environment(),
+                    env={**_ONE_THREAD, **environment()},
                 )
             except OSError as error:
                 raise WorkerError(f"the worker cannot be started with {self.python} ({error.strerror})") from error
@@ -129,12 +146,13 @@ class Worker:
                 with contextlib.suppress(BrokenPipeError):  # it has ended already: _accepted says how
                     process.stdin.write(key.hex().encode() + b"\n")
                     process.stdin.flush()
-                self._connection = _accepted(listener, process)
+                connection = _accepted(listener, process)
             except BaseException:
                 process.kill()
                 raise
-        self._process = process
-        threading.Thread(target=self._receive, args=(self._connection, process), daemon=True).start()
+        with self._lock:
+            self._connection, self._process = connection, process
+        threading.Thread(target=self._receive, args=(connection, process), daemon=True).start()
 
     def _receive(self, connection: Connection, process: subprocess.Popen[bytes]) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...colouring import SCALE, colours_of
+from ...elements import SYMBOLS
 from ...errors import OrbitileError
+from ...lattice import Lattice
+from ...session.source import is_trajectory
 from ...surface import Colouring, Surface, lobe
 from ...units import angstrom
 from ...volume import Volume
@@ -41,19 +45,23 @@ class PyMOLHost:
 
     def __init__(self, cmd: Any) -> None:
         self.cmd = cmd
+        self._timers: dict[Callable[[], None], Any] = {}
 
     def legal_name(self, name: str) -> str:  # noqa: D102 - the protocol says it, here and below
         legal: str = self.cmd.get_legal_name(name)
         return legal
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction) -> None:  # noqa: D102
+    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:  # noqa: D102
         cmd = self.cmd
         cmd.load_raw(xyz_of(wavefunction), "xyz", name, 1, zoom=0)
         if len(wavefunction.geometries) > 1:
-            cmd.set("state", wavefunction.geometry + 1)
-            cmd.set("state", wavefunction.geometry + 1, name)
-            cmd.rebond(name, wavefunction.geometry + 1)
-        for state in {1, wavefunction.geometry + 1}:
+            if is_trajectory(wavefunction.source):  # its surfaces have states too, so the slider moves all of them
+                cmd.frame(geometry + 1)
+            else:
+                cmd.set("state", geometry + 1)
+                cmd.set("state", geometry + 1, name)
+            cmd.rebond(name, geometry + 1)
+        for state in {1, geometry + 1}:
             cmd.set_title(name, state, _MARK + wavefunction.source)
         cmd.show_as("sticks spheres", name)
         for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
@@ -63,6 +71,38 @@ class PyMOLHost:
         titles = {name: self._title(name, 1) for name in self.cmd.get_names_of_type("object:molecule")}
         return {name: title[len(_MARK) :] for name, title in titles.items() if title.startswith(_MARK)}
 
+    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:  # noqa: D102
+        if name not in self.cmd.get_names_of_type("object:molecule"):
+            raise OrbitileError(f"no molecule is called {name!r}")
+        symbols: list[str] = []
+        self.cmd.iterate(name, "symbols.append(elem)", space={"symbols": symbols})
+        unknown = sorted({symbol for symbol in symbols if symbol not in SYMBOLS})
+        if unknown or not symbols:
+            raise OrbitileError(f"{name}: expected atoms of known elements, got {', '.join(unknown) or 'no atoms'}")
+        states = [self.cmd.get_coords(name, state + 1) for state in range(self.cmd.count_states(name))]
+        if any(coordinates is None or len(coordinates) != len(symbols) for coordinates in states):
+            raise OrbitileError(f"{name}: expected the same atoms in all states")
+        return np.array([SYMBOLS.index(symbol) for symbol in symbols]), np.array(states, np.float64) * angstrom
+
+    def adopt(self, name: str, source: str) -> None:  # noqa: D102
+        self.cmd.set_title(name, 1, _MARK + source)
+
+    def frame(self, molecule: str) -> int | None:  # noqa: D102
+        if molecule not in self.objects():
+            return None
+        return int(self.cmd.get_state()) - 1
+
+    def go_to(self, molecule: str, frame: int) -> None:  # noqa: D102
+        self.cmd.frame(frame + 1)
+
+    def every(self, milliseconds: int, function: Callable[[], None]) -> bool:  # noqa: D102
+        if function not in self._timers:
+            timer = _timer(milliseconds, function)
+            if timer is None:
+                return False
+            self._timers[function] = timer
+        return True
+
     def objects(self) -> set[str]:  # noqa: D102
         return set(self.cmd.get_names("objects"))
 
@@ -70,10 +110,21 @@ class PyMOLHost:
         return drawing(surface, colours)
 
     def put_surface(  # noqa: D102
-        self, name: str, molecule: str, drawing: list[float], transparency: float, colouring: Colouring | None
+        self,
+        name: str,
+        molecule: str,
+        drawing: list[float],
+        transparency: float,
+        colouring: Colouring | None,
+        frame: int | None = None,
     ) -> None:
+        if frame is not None and name in self.objects():  # one more state of it; the rest is as it is
+            self.cmd.load_cgo(drawing, name, frame + 1, zoom=0)
+            if abs(float(self.cmd.get("cgo_transparency", name)) - transparency) > 1e-4:  # it draws all states anew
+                self.set_transparency(name, transparency)
+            return
         self.cmd.delete(name)
-        self.cmd.load_cgo(drawing, name, self._state_of_orbitals(molecule), zoom=0)
+        self.cmd.load_cgo(drawing, name, self._state_of_orbitals(molecule) if frame is None else frame + 1, zoom=0)
         self.set_transparency(name, transparency)
         self._group(molecule, name)
         scale = f"{name}_scale"
@@ -86,9 +137,18 @@ class PyMOLHost:
     def set_transparency(self, name: str, transparency: float) -> None:  # noqa: D102
         self.cmd.set("cgo_transparency", transparency, name)
 
-    def put_volume(self, name: str, molecule: str, volume: Volume) -> None:  # noqa: D102
-        put_map(self.cmd, f"{name}_map", volume)
-        self._group(molecule, f"{name} {name}_map")
+    def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:  # noqa: D102
+        there = frame is not None and f"{name}_map" in self.objects()
+        put_map(self.cmd, f"{name}_map", volume, None if frame is None else frame + 1)
+        if not there:
+            self._group(molecule, f"{name} {name}_map")
+
+    def drop(self, name: str, frame: int) -> None:  # noqa: D102
+        there = self.objects()
+        if name in there:
+            self.cmd.load_cgo([], name, frame + 1, zoom=0)
+        if f"{name}_map" in there:  # a state cannot be taken away, but it can be made small
+            put_map(self.cmd, f"{name}_map", _NOTHING, frame + 1)
 
     def remove(self, name: str) -> None:  # noqa: D102
         for one in {name, f"{name}_map", f"{name}_scale"} & self.objects():
@@ -132,14 +192,41 @@ class PyMOLHost:
         self.cmd.group(self.legal_name(f"{molecule}_orb"), names)
 
 
-def put_map(cmd: Any, name: str, volume: Volume) -> None:
-    """Make or replace a map. Values of a map of equal lattice are written into its own memory.
+_NOTHING = Volume(np.zeros((2, 2, 2), np.float32), Lattice(np.zeros(3), np.eye(3), (2, 2, 2)))
+"""Stands for the volume of a frame that was dropped."""
+
+
+def _timer(milliseconds: int, function: Callable[[], None]) -> Any:
+    """A running timer of PyMOL's window, or None where there is no window."""
+    try:
+        from pymol import gui
+        from pymol.Qt import QtCore
+
+        window = gui.get_qtwindow()
+    except Exception:  # no Qt, or no window with it
+        return None
+    if window is None:
+        return None
+    timer = QtCore.QTimer()
+    timer.moveToThread(window.thread())
+    timer.timeout.connect(function)
+    timer.setInterval(milliseconds)
+    QtCore.QMetaObject.invokeMethod(timer, "start", QtCore.Qt.QueuedConnection)
+    return timer
+
+
+def put_map(cmd: Any, name: str, volume: Volume, state: int | None = None) -> None:
+    """Make or replace a map, or one state of it. Values of a map of equal lattice are written into its own memory.
+
+    Not those of a state: PyMOL tells the extent of all states together only.
 
     PyMOL's bricks are orthogonal; other lattices go through an MRC file in memory.
     """
-    if _write_map(cmd, name, volume):
-        return
-    cmd.delete(name)
+    if state is None:
+        if _write_map(cmd, name, volume):
+            return
+        cmd.delete(name)
+        state = 1
     if _is_brick(volume):
         from chempy.brick import Brick
 
@@ -148,12 +235,12 @@ def put_map(cmd: Any, name: str, volume: Volume) -> None:
         brick.lvl, brick.dim = values, list(values.shape)
         brick.grid, brick.origin = spacing.tolist(), origin.tolist()
         brick.range = (spacing * (np.array(values.shape) - 1)).tolist()
-        cmd.load_brick(brick, name, 1, zoom=0)
+        cmd.load_brick(brick, name, state, zoom=0)
         return
     normalize = cmd.get("normalize_ccp4_maps")
     cmd.set("normalize_ccp4_maps", 0)
     try:
-        cmd.load_raw(_mrc_bytes(volume), "mrc", name, 1, zoom=0)
+        cmd.load_raw(_mrc_bytes(volume), "mrc", name, state, zoom=0)
     finally:
         cmd.set("normalize_ccp4_maps", normalize)
 
@@ -182,6 +269,8 @@ def _brick(volume: Volume) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _write_map(cmd: Any, name: str, volume: Volume) -> bool:
     """Write values into the memory of a map of equal lattice; says whether there is one."""
     if not _is_brick(volume) or name not in cmd.get_names_of_type("object:map"):
+        return False
+    if cmd.count_states(name) != 1:
         return False
     values, (origin, spacing) = volume.values, _brick(volume)
     low, high = (np.array(corner) for corner in cmd.get_extent(name))

@@ -7,13 +7,14 @@ and where a second field colours its surface, the volume of the colours.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import OrbitileError
 from ...surface import Colouring, Surface
@@ -66,7 +67,7 @@ class VMDHost:
     def legal_name(self, name: str) -> str:  # noqa: D102 - the protocol says it, here and below
         return name
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction) -> None:  # noqa: D102
+    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:  # noqa: D102
         molecule, molrep = self._vmd.molecule, self._vmd.molrep
         self.remove(name)
         with TemporaryDirectory(prefix="orbitile-") as folder:
@@ -74,13 +75,28 @@ class VMDHost:
             file.write_text(xyz_of(wavefunction), encoding="utf-8")
             number = molecule.load("xyz", str(file))
         molecule.rename(number, name)
-        molecule.set_frame(number, wavefunction.geometry)
+        molecule.set_frame(number, geometry)
         molrep.modrep(number, 0, style="CPK 1.0 0.3 20.0 20.0")
         self._numbers[name], self._sources[name] = number, wavefunction.source
 
     def molecules(self) -> dict[str, str]:  # noqa: D102
         there = self.objects()
         return {name: source for name, source in self._sources.items() if name in there}
+
+    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:  # noqa: D102
+        raise OrbitileError("atoms cannot be taken over from VMD; save them as xyz, and orbitile scf computes orbitals")
+
+    def adopt(self, name: str, source: str) -> None:  # noqa: D102
+        self._sources[name] = source
+
+    def frame(self, molecule: str) -> int | None:  # noqa: D102
+        return int(self._vmd.molecule.get_frame(self._numbers[molecule])) if molecule in self.objects() else None
+
+    def go_to(self, molecule: str, frame: int) -> None:  # noqa: D102
+        self._vmd.molecule.set_frame(self._numbers[molecule], frame)
+
+    def every(self, milliseconds: int, function: Callable[[], None]) -> bool:  # noqa: D102
+        return False  # the console has no loop
 
     def objects(self) -> set[str]:  # noqa: D102
         return {name for name, number in self._numbers.items() if self._vmd.molecule.exists(number)}
@@ -91,7 +107,13 @@ class VMDHost:
         return Drawing(surface.isovalue, phases, colours, shades)
 
     def put_surface(  # noqa: D102
-        self, name: str, molecule: str, drawing: Drawing, transparency: float, colouring: Colouring | None
+        self,
+        name: str,
+        molecule: str,
+        drawing: Drawing,
+        transparency: float,
+        colouring: Colouring | None,
+        frame: int | None = None,
     ) -> None:
         if drawing.shades is not None or name not in self.objects():
             self.remove(name)  # shades stand beside the volume: both are put
@@ -107,7 +129,7 @@ class VMDHost:
         self._looks[name] = (drawing, transparency, colouring)
         self._represent(name)
 
-    def put_volume(self, name: str, molecule: str, volume: Volume) -> None:  # noqa: D102
+    def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:  # noqa: D102
         known = self._volumes.get(name)
         if known is not None and known() is volume:
             return
@@ -121,6 +143,9 @@ class VMDHost:
                 self._add(number, shades)
         self._volumes[name] = weakref.ref(volume)
         self._represent(name)
+
+    def drop(self, name: str, frame: int) -> None:  # noqa: D102
+        pass  # volumes of VMD belong to a molecule, not to a frame: the latest is the only one
 
     def remove(self, name: str) -> None:  # noqa: D102
         if name in self.objects():

@@ -169,7 +169,7 @@ proc orbitile::forget {name} {
     variable looks
     variable frames
     if {[info exists frames($name)] && [info exists molecules($name)]} {
-        trace remove variable ::vmd_frame($molecules($name)) write [list orbitile::on_frame $name]
+        trace remove variable ::vmd_frame($molecules($name)) write [list orbitile::frame_changed $name]
     }
     unset -nocomplain molecules($name) sources($name) looks($name) frames($name)
 }
@@ -205,12 +205,12 @@ proc orbitile::on_molecule {message} {
 proc orbitile::follow_frames {name} {
     variable molecules
     if {[molinfo $molecules($name) get numframes] > 1} {
-        trace add variable ::vmd_frame($molecules($name)) write [list orbitile::on_frame $name]
+        trace add variable ::vmd_frame($molecules($name)) write [list orbitile::frame_changed $name]
     }
 }
 
 # Surfaces are seen at the frame that they belong to.
-proc orbitile::on_frame {name args} {
+proc orbitile::frame_changed {name args} {
     variable molecules
     variable looks
     variable frames
@@ -222,8 +222,20 @@ proc orbitile::on_frame {name args} {
     }
 }
 
+proc orbitile::on_frame {message} {
+    variable molecules
+    molinfo $molecules([dict get $message molecule]) set frame [dict get $message frame]
+}
+
+# Volumes belong to a molecule, not to a frame: the latest one is the only one.
+proc orbitile::on_drop {message} {}
+
 proc orbitile::on_surface {message} {
     variable looks
+    variable frames
+    if {[dict exists $message frame]} {
+        set frames([dict get $message molecule]) [dict get $message frame]
+    }
     set looks([dict get $message name]) $message
 }
 

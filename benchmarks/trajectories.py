@@ -1,0 +1,269 @@
+"""How many frames a second, and where the time of a frame goes: python benchmarks/trajectories.py FOLDER
+
+FOLDER holds thrb.molden and c60b.molden, as `benchmarks/make_molecules.py` writes them. From each a series of frames is
+made: atoms swing about their places, and the orbitals are made orthonormal where the atoms are. With --pymol the film
+is played in PyMOL under Xvfb, and a timer of 1 ms in the thread of its window sees how long it stands still.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+ISOVALUE = 0.03
+
+
+def frames(path: Path, n: int):
+    """A molecule swinging: displacements of a few hundredths of an Angstrom, each atom about its own place."""
+    import orbitile as ob
+    from orbitile.overlap import overlap_matrix
+
+    still = ob.load(path)
+    rng = np.random.default_rng(1)
+    one, other = rng.normal(scale=0.06, size=(2, *still.positions.shape))
+    for phase in np.linspace(0, 2 * np.pi, n, endpoint=False):
+        where = still.positions + np.sin(phase) * one + np.sin(2 * phase) * other
+        moved = replace(still, positions=where, geometries=np.empty(0))
+        values, axes = np.linalg.eigh(overlap_matrix(moved).toarray())
+        roots = np.sqrt(values)
+        left, _, right = np.linalg.svd(((axes * roots) @ axes.T) @ still.alpha.coefficients, full_matrices=False)
+        coefficients = ((axes / roots) @ axes.T) @ (left @ right)
+        orbitals = ob.Orbitals(coefficients, still.alpha.occupations, still.alpha.energies)
+        yield replace(moved, alpha=orbitals)
+
+
+def series_of(path: Path, folder: Path, n: int) -> Path:
+    """The series file of a swinging molecule."""
+    import orbitile as ob
+
+    target = folder / f"{path.stem}.h5"
+    with ob.SeriesWriter(target) as writer:
+        for frame in frames(path, n):
+            writer.append(frame)
+    return target
+
+
+class Clock:
+    """Milliseconds of each stage of each frame."""
+
+    def __init__(self) -> None:
+        self.spent: dict[str, list[float]] = {}
+        self._since = 0.0
+
+    def start(self) -> None:
+        self._since = time.perf_counter()
+
+    def stage(self, name: str) -> None:
+        now = time.perf_counter()
+        self.spent.setdefault(name, []).append(1000 * (now - self._since))
+        self._since = now
+
+    def tell(self, what: str) -> None:
+        medians = {name: float(np.median(times)) for name, times in self.spent.items()}
+        shortest = {name: min(times) for name, times in self.spent.items()}
+        print(f"{what}: milliseconds a frame, median (least)")
+        for name, value in medians.items():
+            print(f"    {name:34s} {value:7.2f} ({shortest[name]:.2f})")
+        print(f"    {'together':34s} {sum(medians.values()):7.2f} ({sum(shortest.values()):.2f})")
+
+
+def run(series: Path, what: str, spacing: float | None, points: int | None, device: str, n: int) -> None:
+    """From the wavefunction to the mesh, whole and stage by stage."""
+    import orbitile as ob
+    from orbitile.evaluation import device_session, field_of, fits, surface_in_motion
+    from orbitile.fields.orbital import resolve
+    from orbitile.hosts.pymol.adapter import drawing
+    from orbitile.session.request import Request, Sample, put_sample, take_sample
+    from orbitile.session.shown import NEGATIVE, POSITIVE
+
+    path = ob.follow(ob.load_trajectory(series, kept=n + 1))
+    first = path[0]
+    room = path.geometries()
+    box = ob.enclosing_lattice(first, "homo", ISOVALUE, spacing=spacing, points=points)
+    step = float(box.axes[0, 0])
+    low = box.origin - first.positions.min(axis=0) + room.min(axis=(0, 1))
+    high = box.origin + (np.array(box.shape) - 1) * step - first.positions.max(axis=0) + room.max(axis=(0, 1))
+    lattice = ob.Lattice.box(low, high, step)
+    number = resolve(first, "homo").index + 1
+    field = f"mo:{number}"
+    surface = surface_in_motion(first, field, ISOVALUE, lattice, device=device)
+    print(f"{what}: {lattice.shape} = {lattice.n_points / 1e6:.2f} million points, {len(surface.faces)} triangles")
+
+    fresh = [replace(path[index]) for index in range(n)]  # nothing derived from them is kept
+    rounds = []
+    for _ in range(3):
+        fresh = [replace(one) for one in fresh]
+        begin = time.perf_counter()
+        for one in fresh:
+            fits(one, field, ISOVALUE, lattice)
+            surface_in_motion(one, field, ISOVALUE, lattice, device=device)
+        rounds.append(n / (time.perf_counter() - begin))
+    print(f"    from the wavefunction to the mesh on {device}: {max(rounds):.1f} frames a second (best of 3 rounds)")
+
+    clock = Clock()
+    reading = ob.follow(ob.load_trajectory(series))
+    raw = ob.load_trajectory(series)
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").exists() else None) as folder:
+        for index in range(n):
+            clock.start()
+            raw.source.read(index)
+            clock.stage("read and check")
+            one = reading[index]
+            clock.stage("read again, and follow")
+            one = replace(one)
+            clock.start()
+            orbital = field_of(one, field)
+            _ = orbital._terms, orbital._sample
+            clock.stage("coefficients and packing")
+            fits(one, field, ISOVALUE, lattice)
+            clock.stage("does the lattice hold it")
+            if device == "cpu":
+                volume = ob.compute(one, field, lattice, device=device)
+                clock.stage("tables and kernel")
+                surface = ob.extract_surface(volume, ISOVALUE, device=device)
+                clock.stage("extraction")
+                request = Request(str(series), field, frame=index)
+                sample = Sample(request, volume, surface, ISOVALUE, device)
+                take_sample(request, put_sample(sample, folder, index))
+                clock.stage("hand-over between processes")
+            else:
+                with device_session(device, "single"):
+                    ob.compute_on_device(one, field, lattice, device=device)
+                clock.stage("tables and kernel")
+                ob.compute_surface(one, field, ISOVALUE, lattice, device=device)
+                clock.stage("the same, and extraction")
+            drawing(surface, (POSITIVE, NEGATIVE))
+            clock.stage("instructions for PyMOL")
+    clock.tell(what)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--frames", type=int, default=100)
+    parser.add_argument("--large", action="store_true", help="C60 too, at 5 million points")
+    parser.add_argument("--pymol", action="store_true", help="on the screen of PyMOL too")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        threonine = series_of(options.folder / "thrb.molden", folder, options.frames)
+        medium = 0.15 / 0.529177210903
+        run(threonine, "threonine 6-31+G*, medium", medium, None, options.device, options.frames)
+        if options.large:
+            c60 = series_of(options.folder / "c60b.molden", folder, 10)
+            run(c60, "C60 6-31G*", None, 172, options.device, 10)
+        if options.pymol:
+            play(threonine, folder)
+
+
+def play(series: Path, folder: Path) -> None:
+    """The film in PyMOL's window."""
+    report = folder / "report"
+    environment = {**os.environ, "HOME": str(folder), "QT_QPA_PLATFORM": "xcb"}
+    environment |= {"BENCHMARK_REPORT": str(report), "BENCHMARK_SERIES": str(series)}
+    command = ["xvfb-run", "-a", "-s", "-screen 0 1600x1000x24", sys.executable, "-m", "pymol", "-q", __file__]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    print(report.read_text() if report.exists() else done.stdout + done.stderr)
+
+
+def drive(say) -> None:
+    """Inside PyMOL: the first pass, which computes; the second, which does not; another isovalue while it plays."""
+    from pymol import cmd, gui
+    from pymol.Qt import QtCore
+    from PyQt5.QtTest import QTest
+
+    from orbitile.hosts.pymol import commands
+    from orbitile.hosts.pymol.commands import state_of
+
+    longest, last = 0.0, time.perf_counter()
+
+    def beat() -> None:
+        nonlocal longest, last
+        now = time.perf_counter()
+        longest, last = max(longest, now - last), now
+
+    timer = QtCore.QTimer()
+    timer.timeout.connect(beat)
+    timer.start(1)
+
+    def wait(condition, seconds=120.0) -> None:
+        end = time.perf_counter() + seconds
+        while not condition():
+            if time.perf_counter() > end:
+                raise AssertionError("waited in vain")
+            QTest.qWait(1)
+
+    ticks = 0.0
+    session = state_of(cmd)
+    tick = session.player.tick
+
+    def timed() -> None:
+        nonlocal ticks
+        begin = time.perf_counter()
+        tick()
+        ticks = max(ticks, time.perf_counter() - begin)
+
+    session.player.tick = timed  # type: ignore[method-assign]  # to be timed
+    widget = gui.get_qtwindow().pymolwidget
+    begin = time.perf_counter()
+    commands.orb_load(os.environ["BENCHMARK_SERIES"], "film")
+    say(f"orb_load: {1000 * (time.perf_counter() - begin):.0f} ms")
+    commands.orb_mo("film", "homo", ISOVALUE)
+    n = cmd.count_states("film")
+    wait(lambda: len(session.player.drawn("film_homo")) > 12)  # the worker has started
+    for what in ("first pass, computed as it plays", "second pass, from memory"):
+        QTest.qWait(300)
+        seen = [cmd.get_state()]
+        longest, ticks, last = 0.0, 0.0, time.perf_counter()
+        begin = time.perf_counter()
+        commands.orb_play(120)
+
+        def round_done(seen=seen):
+            now = cmd.get_state()
+            if now != seen[-1]:
+                seen.append(now)
+                widget.repaint()
+            return len(seen) > n
+
+        wait(round_done)
+        took = time.perf_counter() - begin
+        commands.orb_play(0)
+        say(
+            f"{what}: {n / took:.1f} frames a second on screen; "
+            f"the window stands still for {1000 * longest:.0f} ms at most, our part of it for {1000 * ticks:.0f} ms"
+        )
+    cmd.turn("y", 1)
+    begin = time.perf_counter()
+    for _ in range(10):
+        cmd.turn("y", 1)
+        widget.repaint()
+    say(f"PyMOL's own drawing of one frame: {100 * (time.perf_counter() - begin):.1f} ms")
+    say(f"memory of drawn frames: {session.player.taken() / 2**20:.0f} MB of {session.frames_memory} MB")
+
+
+def inside() -> None:
+    lines: list[str] = []
+    try:
+        drive(lines.append)
+    except BaseException:
+        lines.append(traceback.format_exc())
+    Path(os.environ["BENCHMARK_REPORT"]).write_text("\n".join(lines))
+    os._exit(0)  # PyMOL asks questions otherwise
+
+
+if __name__ == "__main__":
+    main()
+elif "BENCHMARK_REPORT" in os.environ:
+    from pymol.Qt import QtCore
+
+    QtCore.QTimer.singleShot(1000, inside)

@@ -1,0 +1,259 @@
+r"""Trajectories made from trajectories: orbitals followed, the molecule held still, frames put in between.
+
+Each is read frame by frame as the one it is made from, so nothing is computed before it is asked for.
+
+**In between**, the other frame is turned onto the one; positions and coefficients are interpolated linearly, and the
+orbitals made orthonormal over the basis functions where they are then (symmetrically, as P.-O. Löwdin does, J. Chem.
+Phys. 1950, 18, 365): with :math:`C = (1 - t) C_1 + t C_2` and S the overlap of the functions in between,
+
+.. math::  S^{1/2} C = U \Sigma W^T, \qquad C' = S^{-1/2} U W^T.
+
+Where C is orthonormal already, at both ends, it stays as it is. Orientation and place go from one frame to the other
+along with t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .alignment import aligned, aligned_positions, centre, part_of_rotation, placed, positions_between, rotation_onto
+from .errors import Cancelled, FileError, OrbitileError
+from .overlap import overlap_matrix
+from .tracking import DEGENERACY, FrameMatch, followed, following, mismatch
+from .trajectory import Trajectory
+from .wavefunction import Orbitals, Wavefunction
+
+Floats = NDArray[np.float64]
+
+
+def follow(trajectory: Trajectory, *, degeneracy: float = DEGENERACY) -> Trajectory:
+    """A trajectory with its orbitals in the order and with the phases of the first frame, followed as frames are read.
+
+    What `track` does for all frames at once. A frame far ahead takes as long as all the frames before it, the first
+    time.
+
+    Parameters
+    ----------
+    trajectory, degeneracy
+        As for `track`.
+
+    Returns
+    -------
+    Trajectory
+        Memory beyond its frames: a few numbers an orbital and frame, and two frames with their functions squared.
+    """
+    return Trajectory(FollowedFrames(trajectory, degeneracy), trajectory.kept)
+
+
+def align(trajectory: Trajectory) -> Trajectory:
+    """A trajectory whose molecule neither moves nor turns: each frame is brought onto the first one by least squares.
+
+    A lattice that stays in place then keeps its place and orientation relative to the molecule.
+    """
+    return Trajectory(AlignedFrames(trajectory), trajectory.kept)
+
+
+def interpolate(trajectory: Trajectory, between: int) -> Trajectory:
+    """A trajectory with frames in between.
+
+    Parameters
+    ----------
+    trajectory
+        Frames whose orbitals correspond, as from `follow`.
+    between
+        Frames between two neighbours, 0 or more.
+
+    Raises
+    ------
+    OrbitileError
+        When `between` is no such number.
+    """
+    if not isinstance(between, int) or isinstance(between, bool) or not 0 <= between <= 1000:
+        raise OrbitileError(f"frames in between: expected a whole number from 0 to 1000, got {between!r}")
+    return Trajectory(InterpolatedFrames(trajectory, between), trajectory.kept) if between else trajectory
+
+
+def interpolated(one: Wavefunction, other: Wavefunction, share: float) -> Wavefunction:
+    """A wavefunction between two frames.
+
+    Parameters
+    ----------
+    one, other
+        The same atoms and basis set; orbitals that correspond.
+    share
+        0 gives the first frame, 1 the second.
+
+    Returns
+    -------
+    Wavefunction
+        Orthonormal orbitals, with energies and occupations in between. Density matrices beyond the orbitals and
+        excitations are left out.
+
+    Raises
+    ------
+    OrbitileError
+        When atoms, basis sets or kinds of orbitals differ, or the share is not from 0 to 1.
+    """
+    if not 0 <= share <= 1:
+        raise OrbitileError(f"share of the way between two frames: expected a number from 0 to 1, got {share!r}")
+    reason = mismatch(one, other)
+    if reason:
+        raise OrbitileError(f"{other.source or 'frame'}: cannot be interpolated with the one before: {reason}")
+    rotation = rotation_onto(other, one.positions)
+    near = placed(other, rotation, centre(one))
+    middle = replace(
+        one,
+        positions=(1 - share) * one.positions + share * near.positions,
+        geometries=np.empty(0),
+        density_matrix=np.empty(0),
+        spin_density_matrix=np.empty(0),
+        excitations=(),
+        source=f"between {one.source} and {other.source}",
+    )
+    values, axes = np.linalg.eigh(overlap_matrix(middle).toarray())
+    roots = np.sqrt(np.maximum(values, np.finfo(float).tiny))
+    root, inverse = (axes * roots) @ axes.T, (axes / roots) @ axes.T
+
+    def between(mine: Orbitals, theirs: Orbitals) -> Orbitals:
+        n = len(mine)
+        coefficients = (1 - share) * mine.coefficients + share * theirs.coefficients[:, :n]
+        left, _, right = np.linalg.svd(root @ coefficients, full_matrices=False)
+        return Orbitals(
+            inverse @ (left @ right),
+            (1 - share) * mine.occupations + share * theirs.occupations[:n],
+            (1 - share) * mine.energies + share * theirs.energies[:n],
+            mine.irreps,
+        )
+
+    beta = None if one.beta is None or near.beta is None else between(one.beta, near.beta)
+    middle = replace(middle, alpha=between(one.alpha, near.alpha), beta=beta)
+    return placed(middle, part_of_rotation(rotation.T, share), (1 - share) * centre(one) + share * centre(other))
+
+
+class FollowedFrames:
+    """Frames with followed orbitals: `Frames` of a `Trajectory`.
+
+    Parameters
+    ----------
+    trajectory, degeneracy
+        As for `follow`.
+    """
+
+    def __init__(self, trajectory: Trajectory, degeneracy: float = DEGENERACY) -> None:
+        self._trajectory = trajectory
+        self._matches: dict[int, FrameMatch] = {}
+        self._reached = -1
+        self._steps = following(trajectory, degeneracy)
+
+    @property
+    def name(self) -> str:
+        """Of the trajectory."""
+        return self._trajectory.name
+
+    def __len__(self) -> int:
+        return len(self._trajectory)
+
+    def geometries(self) -> Floats:
+        """Positions of all frames, which need not be followed for them."""
+        return self._trajectory.geometries()
+
+    def reach(
+        self,
+        index: int,
+        progress: Callable[[float], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> None:
+        """Follow the orbitals as far as a frame; where it was stopped it goes on the next time.
+
+        Raises
+        ------
+        Cancelled
+            When `cancelled` said so.
+        """
+        begin = self._reached
+        while self._reached < index:
+            if cancelled is not None and cancelled():
+                raise Cancelled("cancelled")
+            at, match, _ = next(self._steps, (len(self), None, []))
+            self._reached = at
+            if match is not None:
+                self._matches[at] = match
+            if progress is not None:
+                progress(min(1.0, (at - begin) / (index - begin)))
+
+    def read(self, index: int) -> Wavefunction:
+        """Read one frame, follow the orbitals as far as that, and give it with them."""
+        self.reach(index)
+        wavefunction = self._trajectory[index]
+        if index not in self._matches:
+            reason = self._trajectory.problems.get(index, "the file had not grown so far when frames were followed")
+            raise FileError(f"{self.name}: the orbitals of frame {index + 1} cannot be followed: {reason}")
+        return followed(wavefunction, self._matches[index])
+
+
+class AlignedFrames:
+    """Frames turned and moved onto the first sound one: `Frames` of a `Trajectory`."""
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        self._trajectory = trajectory
+
+    @property
+    def name(self) -> str:
+        """Of the trajectory."""
+        return self._trajectory.name
+
+    def __len__(self) -> int:
+        return len(self._trajectory)
+
+    def geometries(self) -> Floats:
+        """Positions of all frames."""
+        return np.array([aligned_positions(self._one, where) for where in self._trajectory.geometries()])
+
+    @cached_property
+    def _one(self) -> Wavefunction:
+        """The first sound frame."""
+        return next(iter(self._trajectory))
+
+    def read(self, index: int) -> Wavefunction:
+        """Read one frame, and turn it."""
+        wavefunction = self._trajectory[index]
+        if not np.array_equal(self._one.atomic_numbers, wavefunction.atomic_numbers):
+            raise FileError(f"{self.name}: frame {index + 1} has other atoms than the first one, or in another order")
+        return wavefunction if wavefunction is self._one else aligned(wavefunction, self._one)
+
+
+class InterpolatedFrames:
+    """Frames with others in between: `Frames` of a `Trajectory`."""
+
+    def __init__(self, trajectory: Trajectory, between: int) -> None:
+        self._trajectory, self._step = trajectory, between + 1
+
+    def geometries(self) -> Floats:
+        """Positions of all frames."""
+        given, atoms = self._trajectory.geometries(), next(iter(self._trajectory))
+        dense = np.empty((len(self), *given.shape[1:]))
+        for index in range(len(dense)):
+            at, part = divmod(index, self._step)
+            ends = given[at], given[min(at + 1, len(given) - 1)]
+            dense[index] = positions_between(atoms, *ends, part / self._step) if part else ends[0]
+        return dense
+
+    @property
+    def name(self) -> str:
+        """Of the trajectory."""
+        return self._trajectory.name
+
+    def __len__(self) -> int:
+        return max(0, (len(self._trajectory) - 1) * self._step + 1)
+
+    def read(self, index: int) -> Wavefunction:
+        """Read a frame, or two and give what is between them."""
+        at, part = divmod(index, self._step)
+        if part == 0:
+            return self._trajectory[at]
+        return interpolated(self._trajectory[at], self._trajectory[at + 1], part / self._step)

@@ -1,0 +1,129 @@
+"""Orbitals of a molecule that came without any: computed by `orbitile scf` in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..elements import SYMBOLS
+from ..errors import Cancelled, FileError, OrbitileError
+from ..processes import environment, interpreter
+from ..scf import Calculation
+from ..series import SeriesFrames
+from ..units import angstrom
+
+
+class RunningCalculation:
+    """A calculation in a process of its own, whose frames appear in a series file as they are done.
+
+    Parameters
+    ----------
+    molecule : str
+        Object of the viewer.
+    atomic_numbers : ndarray of int, shape (n_atoms,)
+    geometries : ndarray, shape (n_frames, n_atoms, 3)
+        In bohr.
+    calculation : Calculation
+    target : Path
+        The series file. One that is there is continued, if it belongs to these geometries.
+
+    Raises
+    ------
+    FileError
+        When the process cannot be started.
+    """
+
+    def __init__(
+        self,
+        molecule: str,
+        atomic_numbers: NDArray[np.int64],
+        geometries: NDArray[np.float64],
+        calculation: Calculation,
+        target: Path,
+    ) -> None:
+        self.molecule, self.target, self.n_frames = molecule, target, len(geometries)
+        self._folder = tempfile.TemporaryDirectory(prefix="orbitile-")
+        path = Path(self._folder.name, f"{molecule}.xyz")
+        lines = []
+        for positions in geometries / angstrom:
+            lines += [str(len(positions)), molecule]
+            lines += [
+                f"{SYMBOLS[n]} {x:.8f} {y:.8f} {z:.8f}"
+                for n, (x, y, z) in zip(atomic_numbers.tolist(), positions.tolist(), strict=True)
+            ]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        options = ["--method", calculation.method, "--basis", calculation.basis]
+        options += [f"--charge={calculation.charge}", f"--unpaired={calculation.unpaired}"]
+        python = os.environ.get("ORBITILE_PYTHON") or interpreter()
+        self._errors = Path(self._folder.name, "errors").open("w+b")  # noqa: SIM115 - the process writes to it
+        try:
+            self._process = subprocess.Popen(
+                [python, "-m", "orbitile.cli", "scf", str(path), *options, "-o", str(target)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                env=environment(),
+            )
+        except OSError as error:
+            self._close()
+            raise FileError(f"the calculation cannot be started with {python} ({error.strerror})") from error
+        self._cancelled = False
+
+    @property
+    def done(self) -> int:
+        """Frames that are in the file."""
+        if not self.target.exists():
+            return 0
+        with contextlib.suppress(OrbitileError):
+            series = SeriesFrames(self.target)
+            try:
+                return len(series)
+            finally:
+                series.close()
+        return 0
+
+    def running(self) -> bool:
+        """Whether it is still computing."""
+        return self._process.poll() is None
+
+    def cancel(self) -> None:
+        """End it; frames that are done stay in the file, and the same command goes on from there."""
+        self._cancelled = True
+        if self.running():
+            self._process.send_signal(signal.SIGINT)
+            try:
+                self._process.wait(timeout=3)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+    def finish(self) -> str:
+        """What it said of frames that it left out, once it has ended.
+
+        Raises
+        ------
+        Cancelled
+            When `cancel` ended it.
+        OrbitileError
+            When it failed, with the reason.
+        """
+        self._errors.seek(0)
+        said = [line.strip() for line in self._errors.read().decode(errors="replace").splitlines() if line.strip()]
+        code = self._process.wait()
+        self._close()
+        if self._cancelled:
+            raise Cancelled("cancelled")
+        if code:
+            raise OrbitileError(said[-1].removeprefix("orbitile: ") if said else f"the calculation ended ({code})")
+        return "; ".join(line for line in said if "left out" in line)
+
+    def _close(self) -> None:
+        self._errors.close()
+        self._folder.cleanup()

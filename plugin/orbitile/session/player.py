@@ -1,0 +1,402 @@
+"""Surfaces of trajectories, kept in step with the frame that a viewer is at.
+
+The viewer calls `Player.tick` every few milliseconds, in the thread that it belongs to; nothing here waits. A frame
+that is shown is computed first, then those ahead of it in the direction of play, by the worker process. What the viewer
+draws them from is prepared in a thread, and one frame a tick is handed over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Cancelled, OrbitileError
+from .request import Box, Request, Sample, box_of
+from .shown import Shown
+from .worker import WorkerError
+
+if TYPE_CHECKING:
+    from .session import Session
+
+TICK = 10
+"""Milliseconds between two ticks."""
+
+MEMORY = 1024
+"""Megabytes that drawn frames may take, unless the settings of the viewer say otherwise under `frames_memory`."""
+
+_AHEAD = 12
+"""Frames computed ahead of the one that is shown."""
+_AT_ONCE = 3
+"""Requests that wait at the worker: enough to keep it busy, few enough to be overtaken."""
+_DEATHS = 12
+"""Requests of a film that may be lost with their worker before frames are given up."""
+_BYTES_A_FACE = 250
+"""Of a drawing, in a viewer: three corners with normals, and their copy for the GPU."""
+_REST = 0.3
+"""Seconds without a change of frame after which it rests, and the volume follows: a viewer takes as long to take that
+over as the surface."""
+
+
+@dataclass
+class _Prepared:
+    """A frame on its way from the worker to the viewer."""
+
+    found: Sample
+    drawing: Future[Any]
+
+
+@dataclass
+class _Film:
+    """A surface of a trajectory.
+
+    Attributes
+    ----------
+    shown
+        What all frames show; its request is that of the frame shown last.
+    n_frames
+        Of the trajectory.
+    at, direction
+        Frame that is shown, and which way it went the last time.
+    drawn
+        Bytes of each frame that the viewer has, the one shown longest ago first.
+    asked, prepared
+        Frames under way.
+    refused
+        Frames that cannot be had, with the reason.
+    since
+        When the frame was last changed.
+    volumes
+        Frames whose volume the viewer has too.
+    box
+        Lattice of the frame that was drawn last.
+    deaths
+        Requests lost with their worker.
+    """
+
+    shown: Shown
+    n_frames: int
+    at: int
+    direction: int = 1
+    drawn: OrderedDict[int, int] = field(default_factory=OrderedDict)
+    asked: dict[int, Future[Sample]] = field(default_factory=dict)
+    prepared: dict[int, _Prepared] = field(default_factory=dict)
+    refused: dict[int, str] = field(default_factory=dict)
+    since: float = 0.0
+    volumes: set[int] = field(default_factory=set)
+    box: Box | None = None
+    deaths: int = 0
+
+    def request(self, frame: int) -> Request:
+        return replace(self.shown.request, frame=frame, box=self.box)
+
+    def ahead(self) -> list[int]:
+        """Frames from the one that is shown on, in the direction of play; after the last one comes the first."""
+        return [(self.at + step * self.direction) % self.n_frames for step in range(min(_AHEAD + 1, self.n_frames))]
+
+    def missing(self, frame: int) -> bool:
+        return not any(frame in those for those in (self.drawn, self.asked, self.prepared, self.refused))
+
+
+class Player:
+    """Keeps surfaces of trajectories in step with the frame that a viewer is at.
+
+    Parameters
+    ----------
+    session : Session
+        Of the viewer.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._films: dict[str, _Film] = {}
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="orbitile-film")
+        self._runs = False
+        self._rate = 0.0
+        self._due = 0.0
+
+    # ---- what is shown
+
+    def show(self, base: str, shown: Shown, found: Sample) -> None:
+        """Take note of a frame that was put by the session, and show the others in the same way from now on.
+
+        Call it before the surface is put: states that show something else are taken away.
+        """
+        frame = shown.request.frame
+        assert frame is not None  # surfaces of single wavefunctions do not come here
+        film = self._films.get(base)
+        if film is None or _same(film.shown) != _same(shown):
+            self._forget(base)
+            if base in self._session.host.objects():
+                self._session.host.remove(base)
+            n_frames = self._session.n_frames(shown.molecule)
+            film = self._films[base] = _Film(shown, n_frames, frame)
+        film.shown = shown
+        film.volumes.add(frame)  # the session puts it with the surface, or soon after
+        self._note(base, film, frame, found)
+        if not self._runs:
+            self._runs = self._session.host.every(TICK, self.tick)
+
+    def drawn(self, base: str) -> list[int]:
+        """Frames of a surface that the viewer has, from 0, in order."""
+        return sorted(self._films[base].drawn) if base in self._films else []
+
+    def problems(self, base: str) -> dict[int, str]:
+        """Why frames of a surface cannot be had."""
+        return dict(self._films[base].refused) if base in self._films else {}
+
+    @property
+    def limit(self) -> int:
+        """Bytes that drawn frames may take."""
+        return self._session.frames_memory << 20
+
+    def taken(self) -> int:
+        """Bytes that drawn frames take, about."""
+        return sum(sum(film.drawn.values()) for film in self._films.values())
+
+    def fill(self, base: str, frames: Sequence[int]) -> list[str]:
+        """Compute and hand over frames one after the other, and wait for it; returns what went wrong with some.
+
+        Raises
+        ------
+        OrbitileError
+            When they do not fit under the limit; nothing has been computed then but the first of them.
+        Cancelled
+            When the session was told so.
+        """
+        session, film = self._session, self._films[base]
+        problems: list[str] = []
+        checked = False
+        for n, frame in enumerate(frames):
+            session.host.progress(n / len(frames))
+            if frame in film.drawn:
+                continue
+            try:
+                found = session.sampled(film.request(frame))
+            except Cancelled:
+                raise
+            except OrbitileError as error:
+                film.refused[frame] = str(error)
+                problems.append(f"frame {frame + 1}: {error}")
+                continue
+            if not checked:
+                checked = True
+                missing = sum(other not in film.drawn for other in frames)
+                _require_room(missing, _bytes_of(found), self.limit - self._kept(film, frames))
+            drawing: Future[Any] = Future()
+            drawing.set_result(session.host.drawing(found.surface, film.shown.colours))
+            self._put(base, film, frame, _Prepared(found, drawing), wanted=set(frames), with_volume=True)
+        session.host.progress(1.0)
+        return problems
+
+    def _kept(self, film: _Film, frames: Sequence[int]) -> int:
+        """Bytes of frames that are not to be pushed out by others: those of a range that are drawn already."""
+        return sum(film.drawn[frame] for frame in frames if frame in film.drawn)
+
+    def play(self, rate: float) -> None:
+        """Go on by itself, by so many frames a second at most and never ahead of the surfaces; 0 stops."""
+        self._rate, self._due = rate, time.monotonic()
+
+    @property
+    def playing(self) -> bool:
+        """Whether it goes on by itself."""
+        return self._rate > 0
+
+    def at_rest(self) -> bool:
+        """Whether the frame that is shown is drawn, and all those ahead that are to be."""
+        return all(
+            self._session.host.frame(film.shown.molecule) == film.at
+            and (film.at in film.volumes or film.at in film.refused)
+            and not (film.asked or film.prepared)
+            for film in self._films.values()
+        )
+
+    def close(self) -> None:
+        """End the thread."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    # ---- a few milliseconds at a time
+
+    def tick(self) -> None:
+        """Look at what has come, and ask for what is to come."""
+        present = set(self._session.present())
+        for base in list(self._films):
+            if base not in present:
+                self._forget(base)
+                continue
+            film = self._films[base]
+            self._look(base, film)
+            self._take(film)
+            self._hand_over(base, film)
+            self._ask(film)
+        if self.playing:
+            self._go_on()
+
+    def _look(self, base: str, film: _Film) -> None:
+        frame = self._session.host.frame(film.shown.molecule)
+        now = time.monotonic()
+        if frame is None or not 0 <= frame < film.n_frames:
+            return
+        if frame != film.at:
+            step = (frame - film.at + film.n_frames // 2) % film.n_frames - film.n_frames // 2  # the shorter way round
+            film.direction = 1 if step > 0 else -1
+            film.at, film.since = frame, now
+            wanted = set(film.ahead())
+            for other in [other for other in film.asked if other not in wanted]:
+                film.asked.pop(other).cancel()
+            if frame in film.drawn:
+                film.drawn.move_to_end(frame)
+                self._turn_to(base, film, frame)
+        elif now - film.since > _REST and frame in film.drawn and frame not in film.volumes:
+            request = film.request(frame)
+            if request in self._session.samples:
+                film.volumes.add(frame)
+                volume = self._session.sampled(request).volume
+                self._session.host.put_volume(base, film.shown.molecule, volume, frame)
+            elif frame not in film.asked and frame not in film.prepared:
+                film.asked[frame] = self._session.worker.submit(request)
+
+    def _turn_to(self, base: str, film: _Film, frame: int) -> None:
+        """The surface shows another frame: what acts on it acts on this one."""
+        film.shown = replace(film.shown, request=film.request(frame))
+        if base in self._session.shown:
+            self._session.shown[base] = replace(film.shown, transparency=self._session.shown[base].transparency)
+
+    def _take(self, film: _Film) -> None:
+        """What the worker has done; its drawing is prepared in a thread."""
+        for frame in [frame for frame, future in film.asked.items() if future.done()]:
+            future = film.asked.pop(frame)
+            if future.cancelled():
+                continue
+            error = future.exception()
+            if isinstance(error, Cancelled):
+                continue
+            if isinstance(error, WorkerError) and film.deaths < _DEATHS:
+                film.deaths += 1  # the worker is replaced at the next request
+                continue
+            if error is not None:
+                film.refused[frame] = str(error)
+                if frame == film.at:
+                    self._session.host.say(f"frame {frame + 1}: {error}")
+                continue
+            self._prepare(film, frame, future.result())
+
+    def _prepare(self, film: _Film, frame: int, found: Sample) -> None:
+        host, colours = self._session.host, film.shown.colours
+        film.prepared[frame] = _Prepared(found, self._threads.submit(host.drawing, found.surface, colours))
+
+    def _hand_over(self, base: str, film: _Film) -> None:
+        """One frame to the viewer: the one that is shown, or the nearest one ahead."""
+        for frame in film.ahead():
+            done = film.prepared.get(frame)
+            if done is not None and done.drawing.done():
+                del film.prepared[frame]
+                self._put(base, film, frame, done)
+                break
+        else:
+            wanted = set(film.ahead())
+            for other in [other for other in film.prepared if other not in wanted]:
+                del film.prepared[other]
+
+    def _put(
+        self,
+        base: str,
+        film: _Film,
+        frame: int,
+        done: _Prepared,
+        wanted: set[int] | None = None,
+        with_volume: bool = False,
+    ) -> None:
+        host, shown, found = self._session.host, film.shown, done.found
+        self._session.samples.put_behind(found)
+        transparency = self._session.shown[base].transparency
+        host.put_surface(base, shown.molecule, done.drawing.result(), transparency, found.surface.colouring, frame)
+        if with_volume:
+            film.volumes.add(frame)
+            host.put_volume(base, shown.molecule, found.volume, frame)
+        self._note(base, film, frame, found, wanted)
+        if frame == film.at:
+            self._turn_to(base, film, frame)
+
+    def _note(self, base: str, film: _Film, frame: int, found: Sample, wanted: set[int] | None = None) -> None:
+        film.drawn[frame], film.box = _bytes_of(found), box_of(found.volume.lattice)
+        film.drawn.move_to_end(frame)
+        self._trim(base, film, frame, wanted or set(film.ahead()))
+
+    def trim(self) -> None:
+        """Drop frames until the limit is kept."""
+        for base, film in self._films.items():
+            self._trim(base, film, film.at, set(film.ahead()))
+
+    def _trim(self, base: str, film: _Film, kept: int, wanted: set[int]) -> None:
+        """Drop frames of a film, those shown longest ago first, and those that are wanted last; never `kept`."""
+        limit = self.limit
+        while self.taken() > limit and len(film.drawn) > 1:
+            others = [other for other in film.drawn if other != kept]
+            oldest = next((other for other in others if other not in wanted), others[0])
+            del film.drawn[oldest]
+            film.volumes.discard(oldest)
+            self._session.host.drop(base, oldest)
+
+    def _ask(self, film: _Film) -> None:
+        room = self.limit - self.taken()
+        size = max(film.drawn.values(), default=0)
+        for n, frame in enumerate(film.ahead()):
+            if len(film.asked) + len(film.prepared) >= _AT_ONCE:
+                break
+            if n and n * size > room + sum(film.drawn.values()):
+                break  # more frames ahead than the limit holds would push each other out
+            if film.missing(frame):
+                request = film.request(frame)
+                if request in self._session.samples:
+                    self._prepare(film, frame, self._session.sampled(request))
+                else:
+                    film.asked[frame] = self._session.worker.submit(request)
+
+    def _go_on(self) -> None:
+        now = time.monotonic()
+        film = next((self._films[base] for base in reversed(self._session.shown) if base in self._films), None)
+        if film is None:
+            self._rate = 0.0
+            return
+        following = film.at + 1 if film.at + 1 < film.n_frames else 0
+        if now >= self._due and all(one in film.drawn or one in film.refused for one in (film.at, following)):
+            self._due = max(self._due + 1 / self._rate, now - 0.1)
+            film.direction = 1
+            self._session.host.go_to(film.shown.molecule, following)
+
+    def _forget(self, base: str) -> None:
+        film = self._films.pop(base, None)
+        if film is not None:
+            for future in film.asked.values():
+                future.cancel()
+
+
+def _bytes_of(found: Sample) -> int:
+    """What a frame takes in a viewer, about."""
+    return found.volume.values.nbytes + _BYTES_A_FACE * len(found.surface.faces)
+
+
+def _same(shown: Shown) -> Shown:
+    """What two frames of one film have in common."""
+    request = replace(shown.request, frame=None, isovalue=shown.isovalue, box=None)
+    return replace(shown, request=request, transparency=0.0)
+
+
+def _require_room(n_frames: int, n_bytes: int, limit: int) -> None:
+    """Refuse a range of frames that would not fit under the limit.
+
+    Raises
+    ------
+    OrbitileError
+        Says how many would.
+    """
+    if n_frames * n_bytes > limit:
+        raise OrbitileError(
+            f"{n_frames} frames take about {n_frames * n_bytes / 2**20:.0f} MB, the limit is {limit / 2**20:.0f} MB, "
+            f"which holds {max(1, limit // n_bytes)}: show fewer at a time, choose a coarser quality, or raise the "
+            "limit with orb_memory"
+        )

@@ -1,0 +1,65 @@
+"""Orbitals computed in a process of their own: cancelled, taken up, refused."""
+
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyscf", reason="PySCF (extra scf) is not installed")
+pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
+
+from orbitile.errors import Cancelled, OrbitileError
+from orbitile.scf import Calculation
+from orbitile.session.calculation import RunningCalculation
+
+WATER = np.array([8, 1, 1])
+
+
+def waters(n):
+    """A stretched water molecule, in bohr."""
+    shape = np.array([[0, 0, 0], [0, 1.43, 1.1], [0, -1.43, 1.1]])
+    return np.array([shape * r for r in np.linspace(1, 1.2, n)])
+
+
+def ended(calculation, seconds=60):
+    end = time.monotonic() + seconds
+    while calculation.running():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return calculation.finish()
+
+
+def test_cancelled_and_taken_up(tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    target = tmp_path / "water.h5"
+    settings = Calculation("hf", "cc-pvdz")
+    first = RunningCalculation("water", WATER, waters(40), settings, target)
+    end = time.monotonic() + 60
+    while first.done < 2:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    first.cancel()
+    assert not first.running()
+    with pytest.raises(Cancelled):
+        first.finish()
+    kept = first.done
+    assert 2 <= kept < 40
+    second = RunningCalculation("water", WATER, waters(40), settings, target)
+    assert second.done >= kept  # what is there stays
+    assert ended(second) == ""
+    assert second.done == 40
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (Calculation("hf", "none-such"), "basis set"),
+        (Calculation("gibberish", "sto-3g"), "functional that PySCF knows"),
+    ],
+)
+def test_refused_in_one_line(tmp_path, settings, words):
+    calculation = RunningCalculation("water", WATER, waters(1), settings, tmp_path / "water.h5")
+    with pytest.raises(OrbitileError, match=words) as refused:
+        ended(calculation)
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "water.h5").exists()

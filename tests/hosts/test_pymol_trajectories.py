@@ -1,0 +1,289 @@
+"""Trajectories in a real PyMOL without a window: states, surfaces and maps."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile.units import angstrom
+
+pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
+pymol2 = pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+
+from tests.trajectories.conftest import scanned, shuffled  # noqa: E402 - it needs PySCF, and skips without it
+
+from .test_pymol_commands import call  # noqa: E402
+from .test_pymol_panel import in_window, needs_window  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+N = 6
+
+
+@pytest.fixture
+def cmd(monkeypatch):
+    monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
+    from orbitile.hosts.pymol.commands import register
+
+    with pymol2.PyMOL() as instance:
+        register(instance.cmd)
+        yield instance.cmd
+
+
+@pytest.fixture(scope="module")
+def series(tmp_path_factory):
+    """Water, its bonds stretched, with orbitals in any order and with any signs."""
+    frames = scanned(
+        f"O 0 0 {0.1 * n:.2f}; H 0 {0.79 * r:.6f} {0.61 * r:.6f}; H 0 {-0.79 * r:.6f} {0.61 * r:.6f}"
+        for n, r in enumerate(np.linspace(0.8, 1.2, N))
+    )
+    rng = np.random.default_rng(2)
+    path = tmp_path_factory.mktemp("series") / "water.h5"
+    with ob.SeriesWriter(path) as writer:
+        for n, frame in enumerate(frames):
+            writer.append(frame if n == 0 else shuffled(frame, rng))
+    return path
+
+
+def map_points(cmd, name, state):
+    """Positions (bohr) of the points of a state of a map, from PyMOL's own account of it, and the values there."""
+    values = cmd.get_volume_field(name, state, 1)
+    (kept,) = (one for one in cmd.get_session(name)["names"] if one and one[0] == name)
+    low, high = np.array(kept[5][2][state - 1][7:9])  # corners, of this state alone
+    axes = [np.linspace(a, b, n) for a, b, n in zip(low, high, values.shape, strict=True)]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3) * angstrom, values.reshape(-1)
+
+
+def test_one_object_with_one_state_a_frame(cmd, series):
+    assert call(cmd, "orb_load", str(series)) == "water"
+    trajectory = ob.load_trajectory(series)
+    assert cmd.count_states("water") == N
+    assert cmd.get_state() == 1
+    for state in range(N):
+        assert cmd.get_coords("water", state + 1) == pytest.approx(trajectory[state].positions / angstrom, abs=1e-5)
+
+
+@pytest.mark.parametrize("track", [1, 0])
+def test_maps_at_each_state_are_the_orbital_of_that_frame(cmd, series, track):
+    """What PyMOL holds at state s is `evaluate` of frame s: followed with tracking, as in the file without."""
+    call(cmd, "orb_load", str(series), "water", track)
+    base = call(cmd, "orb_mo", "water", "homo", 0.1, "coarse")
+    assert call(cmd, "orb_frames") == base
+    assert cmd.count_states(base) == cmd.count_states(f"{base}_map") == N
+    trajectory = ob.load_trajectory(series)
+    path, field = (ob.follow(trajectory), "mo:5") if track else (trajectory, "homo")
+    for state in range(N):
+        points, values = map_points(cmd, f"{base}_map", state + 1)
+        expected = ob.evaluate(path[state], field, points, device="cpu")
+        assert np.abs(values - expected).max() < 5e-6
+
+
+def neighbours(cmd, base):
+    """Overlaps of the volumes of neighbouring states over the points that both have: all lie on one lattice."""
+    step = 0.25  # of the quality, in Angstrom
+    volumes = []
+    for state in range(1, N + 1):
+        points, values = map_points(cmd, f"{base}_map", state)
+        if state == 1:
+            origin = points[0]
+        indices = (points - origin) / (step * angstrom)
+        assert np.abs(indices - np.rint(indices)).max() < 1e-3
+        volumes.append(dict(zip(map(tuple, np.rint(indices).astype(int).tolist()), values.tolist(), strict=True)))
+    found = []
+    for one, other in itertools.pairwise(volumes):
+        common = sorted(one.keys() & other.keys())
+        assert len(common) > 0.7 * max(len(one), len(other))
+        a, b = (np.array([volume[point] for point in common]) for volume in (one, other))
+        found.append(float(a @ b) / float(np.linalg.norm(a) * np.linalg.norm(b)))
+    return found
+
+
+def test_signs_and_order_are_kept_with_tracking_and_jump_without(cmd, series):
+    for orbital in ("homo", "homo-1", "lumo"):
+        call(cmd, "orb_load", str(series), "tracked")
+        base = call(cmd, "orb_mo", "tracked", orbital, 0.05, "coarse")
+        call(cmd, "orb_frames")
+        assert min(neighbours(cmd, base)) > 0.8
+    call(cmd, "orb_load", str(series), "raw", 0)
+    base = call(cmd, "orb_mo", "raw", "5", 0.05, "coarse")
+    call(cmd, "orb_frames")
+    assert min(neighbours(cmd, base)) < 0.1
+
+
+def test_another_orbital_or_isovalue_leaves_no_old_state_behind(cmd, series):
+    from orbitile.hosts.pymol.commands import state_of
+
+    call(cmd, "orb_load", str(series))
+    base = call(cmd, "orb_mo", "water", "homo", 0.1, "coarse")
+    call(cmd, "orb_frames", 1, 4)
+    cmd.frame(3)
+    call(cmd, "orb_iso", 0.05)
+    assert state_of(cmd).player.drawn(base) == [2]
+    assert state_of(cmd).shown[base].isovalue == 0.05
+    call(cmd, "orb_next", quiet=1)
+    assert [name for name in cmd.get_names("objects") if name.endswith("_map")] == ["water_mo6_map"]
+    assert state_of(cmd).player.drawn("water_mo6") == [2]
+    call(cmd, "orb_color", "green", "yellow")
+    call(cmd, "orb_frames", 2, 5)
+    assert state_of(cmd).player.drawn("water_mo6") == [1, 2, 3, 4]
+
+
+def test_memory_of_drawn_frames_is_bounded(cmd, series):
+    from pymol import CmdException
+
+    from orbitile.hosts.pymol.commands import state_of
+
+    call(cmd, "orb_load", str(series))
+    base = call(cmd, "orb_mo", "water", "homo", 0.1, "fine")
+    session = state_of(cmd)
+    size = session.player.taken()
+    session.frames_memory = int(3.5 * size) >> 20
+    with pytest.raises(CmdException, match="raise the limit with orb_memory"):
+        call(cmd, "orb_frames")
+    assert session.player.drawn(base) == [0]
+    call(cmd, "orb_frames", 1, 3)
+    call(cmd, "orb_frames", 4, 5)
+    assert session.player.taken() <= session.player.limit
+    assert {3, 4} <= set(session.player.drawn(base))
+    for state in range(1, 4):
+        there = cmd.get_volume_field(f"{base}_map", state, 0).size > 8
+        assert there == (state - 1 in session.player.drawn(base))
+
+
+def test_interpolated_and_aligned_frames(cmd, series):
+    call(cmd, "orb_load", str(series), "dense", interpolate=3, align=1)
+    assert cmd.count_states("dense") == 4 * (N - 1) + 1
+    base = call(cmd, "orb_mo", "dense", "homo", 0.1, "coarse")
+    call(cmd, "orb_frames", 2, 4)
+    path = ob.interpolate(ob.align(ob.follow(ob.load_trajectory(series))), 3)
+    for state in (2, 4):
+        assert cmd.get_coords("dense", state) == pytest.approx(path[state - 1].positions / angstrom, abs=1e-5)
+        points, values = map_points(cmd, f"{base}_map", state)
+        assert np.abs(values - ob.evaluate(path[state - 1], "mo:5", points, device="cpu")).max() < 5e-6
+
+
+def test_a_density_coloured_by_the_potential_has_one_scale(cmd, series):
+    from orbitile.hosts.pymol.commands import state_of
+
+    call(cmd, "orb_load", str(series))
+    call(cmd, "orb_field", "water", "density", 0.01, "coarse", "esp")
+    call(cmd, "orb_frames", 1, 3)
+    scales = {(s.surface.colouring.low, s.surface.colouring.high) for s in state_of(cmd).samples._held.values()}
+    assert len(scales) == 1
+
+
+def test_a_pattern_of_files_and_what_the_session_keeps(cmd, tmp_path):
+    from importlib.resources import files
+
+    benzene = files("orbitile") / "data" / "benzene.molden"
+    for n in (1, 2, 10):
+        shutil.copy(str(benzene), tmp_path / f"b{n}.molden")
+    (tmp_path / "b2.molden").write_text("[Molden Format]\nnothing\n")
+    assert call(cmd, "orb_load", str(tmp_path / "b*.molden"), "path") == "path"
+    assert cmd.count_states("path") == 3
+    base = call(cmd, "orb_mo", "path", "homo", 0.05, "coarse")
+    from orbitile.hosts.pymol.commands import state_of
+
+    call(cmd, "orb_frames")
+    assert state_of(cmd).player.drawn(base) == [0, 2]
+    assert "damaged or incomplete" in state_of(cmd).player.problems(base)[1]
+    cmd.save(str(tmp_path / "session.pse"))
+    cmd.reinitialize()
+    cmd.load(str(tmp_path / "session.pse"))
+    assert cmd.count_states("path") == 3
+    assert call(cmd, "orb_mo", "path", "lumo", 0.05, "coarse") == "path_lumo"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("orb_load none*.molden", "none matches"),
+        ("orb_load {series}, w, 0, 0, 2", "followed only"),
+        ("orb_load {series}, w, 1, 0, -2", "0 or more"),
+        ("orb_frames 1, 2", "no orbital is shown"),
+        ("orb_play", "no orbital of a trajectory"),
+        ("orb_memory 1", "expected a number from 64"),
+        ("orb_scf nothing", "no molecule is called"),
+        ("orb_scf ring, charge=1", "41 electrons"),
+        ("orb_scf ring, basis=none-such", "basis"),
+    ],
+)
+def test_wrong_arguments_print_one_line(cmd, capfd, series, line, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    from importlib.resources import files
+
+    call(cmd, "orb_load", str(files("orbitile") / "data" / "benzene.molden"), "ring")
+    before = cmd.get_names("all")
+    capfd.readouterr()
+    cmd.do(line.format(series=series), echo=0)
+    out, err = capfd.readouterr()
+    assert words in out + err
+    assert (out + err).strip().count("\n") == 0
+    assert cmd.get_names("all") == before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_orbitals_for_an_object_without_any(cmd, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    xyz = "".join(
+        f"3\nwater\nO 0 0 0\nH 0 {0.76 * r:.5f} {0.59 * r:.5f}\nH 0 {-0.76 * r:.5f} {0.59 * r:.5f}\n"
+        for r in (0.95, 1, 1.1)
+    )
+    cmd.load_raw(xyz, "xyz", "w", 1)
+    target = call(cmd, "orb_scf", "w", "sto-3g", filename="w.h5")
+    assert Path(target) == tmp_path / "w.h5"
+    assert "orbitals of 3 frames are in" in capsys.readouterr().out
+    trajectory = ob.load_trajectory(target)
+    assert len(trajectory) == 3
+    base = call(cmd, "orb_mo", "w", "homo", 0.1, "coarse")
+    call(cmd, "orb_frames")
+    points, values = map_points(cmd, f"{base}_map", 3)
+    expected = ob.evaluate(ob.follow(trajectory)[2], "mo:5", points, device="cpu")
+    assert np.abs(values - expected).max() < 5e-6
+
+
+def test_the_example_writes_a_film(tmp_path, series):
+    shutil.copy(series, tmp_path / "path.h5")
+    done = subprocess.run(
+        [sys.executable, "-m", "pymol", "-cq", str(ROOT / "docs" / "examples" / "film.pml")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=tmp_path,
+    )
+    from PIL import Image
+
+    pictures = [np.asarray(Image.open(p).convert("RGB"), float) for p in sorted(tmp_path.glob("film*.png"))]
+    assert len(pictures) == N, done.stdout + done.stderr
+    for one, other in itertools.pairwise(pictures):
+        assert 0.05 < np.abs(one - other).mean() < 20  # each differs from the one before, by little
+
+
+@needs_window
+def test_playing_in_the_window(tmp_path, series):
+    report_file = tmp_path / "report.json"
+    driver = Path(__file__).with_name("player_driver.py")
+    out = in_window(driver, tmp_path, 200, REPORT=str(report_file), SERIES=str(series), OMP_NUM_THREADS="1")
+    assert report_file.exists(), out
+    report = json.loads(report_file.read_text())
+    assert report.get("done"), report.get("error", "")
+    assert report["computed ahead"] == list(range(N))
+    assert report["last frame"] == [True, N - 1, True]
+    assert report["scrubbed"] == [N // 2 - 2, True]
+    assert report["isovalue"] == [0.08, True]
+    assert report["orbital"] == [False, True]
+    assert report["own player"]
+    assert 1 <= report["most kept"] <= report["may be kept"]
+    assert report["panel"] == [1, True]
+    assert report["slider of the panel"]
+    assert report["beats during the calculation"] > 20
+    assert report["computed"] == "h2_homo"
