@@ -1,6 +1,6 @@
 """How many frames a second, and where the time of a frame goes: python benchmarks/trajectories.py FOLDER
 
-FOLDER holds thrb.molden and c60b.molden, as `benchmarks/make_molecules.py` writes them. From each a series of frames is
+FOLDER holds thrb.molden and c60b.molden, as `orbitile bench` makes them. From each a series of frames is
 made: atoms swing about their places, and the orbitals are made orthonormal where the atoms are. With --pymol the film
 is played in PyMOL under Xvfb, and a timer of 1 ms in the thread of its window sees how long it stands still.
 """

@@ -25,7 +25,7 @@ import taichi as ti
 
 from . import runtime
 from .cells import CELL, split_position
-from .gaussian import DTYPES
+from .gaussian import DTYPES, REALS
 from .uploads import Uploads
 
 LANES = {
@@ -37,8 +37,6 @@ LANES = {
 BX, BY, BZ = BRICK = (8, 8, 16)
 
 _FARTHEST_STEP = 1 << 30
-
-REAL = {"single": np.float32, "double": np.float64}
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +160,7 @@ def direct_on_lattice(
         len(step),
         *(ti.Vector(axis.tolist(), DTYPES[precision]) for axis in place.axes),
         _uploads(device, "lattice steps", step, np.int32, 3),
-        _uploads(device, "lattice rest", rest, REAL[precision], 3),
+        _uploads(device, "lattice rest", rest, REALS[precision], 3),
         *_operands(shells, coefficient, shell_reach, radial, precision, device),
         _uploads.room(device, "atoms of bricks", n_bricks * (len(step) + 1)),
         out,
@@ -182,7 +180,7 @@ def direct_at_points(
 
     Memory is about 60 bytes a point: the caller hands over tiles.
     """
-    real = REAL[precision]
+    real = REALS[precision]
     if len(points) == 0:
         return np.empty(0, real)
     lanes = LANES[device, precision]
@@ -224,12 +222,12 @@ def _operands(shells, coefficient, shell_reach, radial, precision, device):
             _uploads(device, f"{radial}: {name}", values, dtype)
             for name, values, dtype in (
                 ("first", first, np.int32),
-                ("a", a, REAL[precision]),
-                ("b", b, REAL[precision]),
+                ("a", a, REALS[precision]),
+                ("b", b, REALS[precision]),
             )
         ),
         *(
-            _uploads(device, name, values, REAL[precision])
+            _uploads(device, name, values, REALS[precision])
             for name, values in (
                 ("coefficient", coefficient),
                 ("shell reach", limits),

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import taichi as ti
 
 DTYPES = {"single": ti.f32, "double": ti.f64}
+REALS = {"single": np.float32, "double": np.float64}
+"""The same for NumPy."""
 
 _LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # ln 2 in two parts, the first of 32 bits
 

@@ -152,7 +152,7 @@ class _Workspace:
         """An array that never changes, sent once."""
         if name not in self._arrays:
             self._arrays[name] = runtime.array_of(ti.i32, len(values))
-            self._arrays[name].from_numpy(np.array(values))  # a copy, since Taichi refuses arrays that are read-only
+            runtime.send(self._arrays[name], np.array(values, np.int32))  # a copy: Taichi refuses what is read-only
         return self._arrays[name]
 
 

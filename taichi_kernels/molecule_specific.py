@@ -29,8 +29,8 @@ import numpy as np
 import taichi as ti
 
 from . import runtime
-from .direct import LANES, REAL, Place, Shells
-from .gaussian import DTYPES
+from .direct import LANES, Place, Shells
+from .gaussian import DTYPES, REALS
 from .radial.exact import power_of_two
 from .uploads import Uploads
 
@@ -185,12 +185,12 @@ def molecule_on_lattice(
         *(ti.Vector(axis.tolist(), DTYPES[precision]) for axis in place.axes),
         _uploads(device, "basis_first_atom", np.searchsorted(shells.atom_basis, bases), np.int32),
         _uploads(device, "step", step, np.int32, 3),
-        _uploads(device, "rest", rest, REAL[precision], 3),
+        _uploads(device, "rest", rest, REALS[precision], 3),
         _uploads(device, "first coefficient", shells.atom_first_coefficient, np.int32),
         _uploads(device, "first shell", shells.atom_first_shell, np.int32),
-        _uploads(device, "shell reach", shell_reach**2, REAL[precision]),
-        _uploads(device, "reach", np.maximum.reduceat(shell_reach**2, shells.atom_first_shell), REAL[precision]),
-        _uploads(device, "coefficient", coefficient, REAL[precision]),
+        _uploads(device, "shell reach", shell_reach**2, REALS[precision]),
+        _uploads(device, "reach", np.maximum.reduceat(shell_reach**2, shells.atom_first_shell), REALS[precision]),
+        _uploads(device, "coefficient", coefficient, REALS[precision]),
         out,
     )
 
@@ -275,7 +275,7 @@ def _compile(file: Path, device: str, precision: str, result: str) -> None:
         basis_first_shell=np.zeros(bases + 1, np.int32),
     )
     with runtime.session(device, "double" if "double" in (precision, result) else "single"):
-        out = np.zeros((1, 1, 1), REAL[result]) if device == "cpu" else runtime.allocate((1, 1, 1), result)
+        out = np.zeros((1, 1, 1), REALS[result]) if device == "cpu" else runtime.allocate((1, 1, 1), result)
         kernel = _kernel(text, str(file), precision, device, result)
         place = Place(np.zeros(3), np.eye(3), (1, 1, 1), 0)
         molecule_on_lattice(kernel, nobody, np.zeros(1), np.zeros(1), place, precision, device, out)

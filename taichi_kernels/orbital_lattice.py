@@ -32,7 +32,7 @@ import numpy as np
 import taichi as ti
 
 from . import runtime
-from .gaussian import exponential
+from .gaussian import DTYPES, REALS, exponential
 from .workspace import Workspace
 
 BX, BY, BZ = BRICK = (8, 8, 16)
@@ -41,8 +41,6 @@ _GROUP = {"cpu": 16, "cuda": 1, "vulkan": 1}
 
 _WIDE = 2
 """Neighbours along y that a thread of a GPU evaluates together: what it loads for one serves the other."""
-
-_DTYPES = {"single": (ti.f32, np.float32), "double": (ti.f64, np.float64)}
 
 _GPU_PARTS = {False: (128, 8), True: (1024, 16)}
 """Parts of the plane and column lists on a GPU, and how many make a part of a brick list; with few rows, with many."""
@@ -160,9 +158,11 @@ def orbital_on_lattice(
     """
     if start % BX:
         raise ValueError(f"start of a slab: expected a multiple of {BX}, got {start}")
+    if isinstance(out, np.ndarray) and not out.flags.c_contiguous:
+        raise ValueError("result of the lattice kernel: expected a C-ordered array")
     n_sums, n_terms = (1, len(terms)) if terms.ndim == 1 else terms.shape
     least = float(np.min(tolerance))
-    real = _DTYPES[precision][1]
+    real = REALS[precision]
     # Positions relative to the nearest point keep float32 tables exact to rounding wherever the molecule lies.
     step = np.asarray(spacing)
     primitives = np.zeros((len(exponent), 8), real)
@@ -227,6 +227,11 @@ def orbital_on_lattice(
     while True:
         capacity, brick_capacity = space.capacity
         capacity, brick_capacity = min(capacity, longest), min(brick_capacity, longest * shared)
+        if n_bricks * brick_parts * brick_capacity >= 1 << 31:
+            raise runtime.DeviceUnavailable(
+                f"the lists for {n_bricks} bricks of the lattice would be too long: compute takes it in slabs, where "
+                "compute_on_device cannot"
+            )
         longest_column, longest_brick = kernel(
             len(exponent),
             n_rows,
@@ -351,7 +356,7 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
 
     On a sheared lattice each plane has tables along y of its own.
     """
-    real = _DTYPES[precision][0]
+    real = DTYPES[precision]
     vector = ti.types.vector
     at_once, wide, on_cpu = _GROUP[device], _WIDE, device == "cpu"
     few = 1 if on_cpu else 64  # tasks that a thread of a CPU takes at once: there are few, and long ones
@@ -365,7 +370,7 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
     )  # exponent; nearest point less centre; index of that point; bound on factors along y and z
     Offsets = ti.types.ndarray(vector(2, real), 1)
     X, Z, Largest = ti.types.ndarray(V8, 1), ti.types.ndarray(V16, 1), ti.types.ndarray(G, 1)
-    kept = _DTYPES[result][0]
+    kept = DTYPES[result]
     Result = ti.types.ndarray(kept, 1 if on_cpu else 3)
     exp = exponential(precision, device)
 

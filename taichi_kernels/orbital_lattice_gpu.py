@@ -18,10 +18,10 @@ from functools import lru_cache
 import numpy as np
 import taichi as ti
 
-from .gaussian import DTYPES, exponential
+from .gaussian import DTYPES, REALS, exponential
+from .orbital_lattice import BRICK, BX, BY, BZ
 from .workspace import Workspace
 
-BX, BY, BZ = 8, 8, 16
 _NEAR = 8
 """Products that are looked at by neighbouring threads, which then load what lies together; each thread looks at every
 8th product, and has a word of 32 bits for 32 of them."""
@@ -51,9 +51,9 @@ def evaluate(
     matter.
     """
     n_tables, n_products = int(first_table[-1]), len(products)
-    bricks_x, bricks_y, bricks_z = (-(-n // b) for n, b in zip(shape, (BX, BY, BZ), strict=True))
+    bricks_x, bricks_y, bricks_z = (-(-n // b) for n, b in zip(shape, BRICK, strict=True))
     words = -(-n_products // (32 * _NEAR)) * _NEAR
-    real = np.float32 if precision == "single" else np.float64
+    real = REALS[precision]
     parts, n_words = min(words, _PARTS), bricks_x * bricks_y * bricks_z * words
     space.launch(
         _kernel(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single"),

@@ -389,8 +389,8 @@ def _library(name: str, *files: str) -> ctypes.CDLL | None:
 def allocate(shape: tuple[int, ...], precision: str) -> Any:
     """Uninitialised array on the device, for kernels to write to; has `to_numpy()`.
 
-    The memory of the last one that died is kept and serves the next of its shape: to allocate takes longer than a fast
-    kernel.
+    The memory of the last one that died is kept. If the next has its shape, it gets that, since to allocate takes more
+    time than a fast kernel; if not, it is given back first.
     """
     import taichi as ti
 
@@ -400,6 +400,7 @@ def allocate(shape: tuple[int, ...], precision: str) -> Any:
         array.__dict__.update(_spare.pop(key))
         _arrays.add(array)
         return array
+    _free_spare()
     array = array_of({"single": ti.f32, "double": ti.f64}[precision], shape)
     array.__class__ = _result_class()
     array.key = key
@@ -412,7 +413,6 @@ _spare: dict[tuple[str, tuple[int, ...]], dict[str, Any]] = {}
 
 @lru_cache
 def _result_class() -> type:
-    from taichi.lang import impl
     from taichi.lang._ndarray import ScalarNdarray
 
     class Result(ScalarNdarray):  # type: ignore[misc]  # Taichi has no types
@@ -422,12 +422,22 @@ def _result_class() -> type:
             return to_numpy(self)
 
         def __del__(self) -> None:
-            for held in _spare.values():
-                impl.get_runtime().prog.delete_ndarray(held["arr"])
-            _spare.clear()
+            _free_spare()
             _spare[self.key] = self.__dict__
 
     return Result
+
+
+def _free_spare() -> None:
+    """Give back the memory of the result that died. Results die in any thread: each is taken out before it is freed."""
+    from taichi.lang import impl
+
+    while _spare:
+        try:
+            _, held = _spare.popitem()
+        except KeyError:  # another thread was faster
+            return
+        impl.get_runtime().prog.delete_ndarray(held["arr"])
 
 
 def array_of(element: object, shape: "int | tuple[int, ...]") -> Any:

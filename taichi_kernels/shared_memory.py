@@ -16,8 +16,8 @@ import numpy as np
 import taichi as ti
 
 from . import runtime
-from .direct import LANES, REAL, Place, Shells
-from .gaussian import DTYPES
+from .direct import LANES, Place, Shells
+from .gaussian import DTYPES, REALS
 from .radial.exact import operands, power_of_two
 from .uploads import Uploads
 
@@ -71,7 +71,7 @@ def shared_memory_on_lattice(
         len(tiles),
         *(ti.Vector(axis.tolist(), DTYPES[precision]) for axis in place.axes),
         _uploads(device, "headers", headers, np.int32),
-        _uploads(device, "numbers", numbers, REAL[precision]),
+        _uploads(device, "numbers", numbers, REALS[precision]),
         _uploads(device, "tiles", tiles, np.int32),
         out,
     )

@@ -172,11 +172,6 @@ class Case:
         molecule, _, coefficients, occupations, *_ = molden.load(str(self.path))
         return molecule, np.asarray(coefficients), np.asarray(occupations)
 
-    @property
-    def reference_program(self) -> str:
-        """What reference values come from."""
-        return "a plain sum in NumPy" if self.molecule is None else "PySCF, unscreened"
-
     def orbital_at(self, points: Array) -> Array:
         """The HOMO at points, in float64."""
         return self._orbitals_at(points, [self.homo])[:, 0]

@@ -12,9 +12,6 @@ from collections.abc import Callable
 
 import taichi as ti
 
-RADIAL = ("exact", "fast_gaussian", "smooth_cutoff", "table")
-"""The modules."""
-
 
 def contraction_of(gaussian: Callable[..., object], real: object) -> Callable[..., object]:
     """Radial part as a sum over primitives: a holds scaled exponents, b contraction coefficients."""

@@ -6,7 +6,6 @@ Nothing but the standard library and PyMOL is imported before it is known that t
 from __future__ import annotations
 
 import os
-import sys
 from importlib.util import find_spec
 from typing import Any
 
@@ -33,7 +32,9 @@ def missing() -> str:
     absent = [package for module, package in needed.items() if find_spec(module) is None]
     if not absent:
         return ""
-    text = f"Orbitile needs {', '.join(absent)} in PyMOL's Python. To install: {_python()} -m pip install "
+    from ..processes import interpreter
+
+    text = f"Orbitile needs {', '.join(absent)} in PyMOL's Python. To install: {interpreter()} -m pip install "
     text += " ".join(f"'{package}'" if "=" in package else package for package in absent)
     if absent == list(_COMPUTING.values()):
         text += " (or, where that Python has no Taichi: orbitile install pymol --python OTHER_PYTHON)"
@@ -86,10 +87,3 @@ def _open() -> None:
             text = str(error)
     if text:
         QtWidgets.QMessageBox.information(None, "Orbitile", text)
-
-
-def _python() -> str:
-    """The interpreter of this process, as a user would start it."""
-    from ..processes import interpreter
-
-    return interpreter() if sys.executable else "python"
