@@ -2,7 +2,7 @@
 
     python benchmarks/isosurface.py [--device cpu,cuda,vulkan] [--isovalues 0.03,0.003] FILE
 
-The HOMO is sampled on the lattice of benchmarks/orbitals.py where the file has one of the names there, else on one
+The HOMO is sampled on the lattice of `orbitile bench` where the file has one of the names there, else on one
 that holds the surface, at 0.075 Angstrom. Times are the least of alternating runs, from the volume to both phases of
 the mesh in NumPy arrays; for a GPU the volume is there already. "field and mesh" is `compute_surface`, from the
 wavefunction. The meshes are compared: distances of nearest vertices, and triangles with the same corners.

@@ -258,6 +258,8 @@ def compute_on_device(
 ) -> Any:
     """Evaluate a field on a lattice and leave the values on the device.
 
+    Beside the values, lists of what matters where take about as much memory, for densities several times as much.
+
     Parameters
     ----------
     wavefunction, field, lattice, device, precision, kernel
@@ -271,7 +273,9 @@ def compute_on_device(
     Raises
     ------
     LatticeError
-        When the field is not an orbital and has no separable form on this lattice.
+        When the field is not an orbital and has no separable form on this lattice, or the points are too many.
+    DeviceError
+        When the device cannot be used, or its lists for this lattice would be too long.
     """
     resolved = with_kernel(field_of(wavefunction, field), kernel)
     _dtype(precision)
@@ -307,9 +311,10 @@ def compute_surface(
 ) -> Surface:
     """Isosurface of a field, without its values on a lattice.
 
-    On a GPU the values stay there and the mesh alone is brought home, where the axes of the lattice are orthogonal, its
-    points are 67 million at most and the field has a kernel for lattices (all but the electrostatic potential).
-    Otherwise this is `isosurface` of what `compute` gives.
+    On a GPU the values stay there and the mesh alone is brought home, where the points of the lattice are 67 million at
+    most and the field has a kernel for it: an orbital on any lattice, other fields (but the electrostatic potential) where
+    an axis is at right angles to the other two. Lists of what matters where take the memory of the values once more, or
+    several times that for densities. Otherwise this is `isosurface` of what `compute` gives.
 
     Parameters
     ----------
