@@ -313,8 +313,8 @@ def compute_surface(
 
     On a GPU the values stay there and the mesh alone is brought home, where the points of the lattice are 67 million at
     most and the field has a kernel for it: an orbital on any lattice, other fields (but the electrostatic potential)
-    where an axis is at right angles to the other two. Lists of what matters where take the memory of the values once more, or
-    several times that for densities. Otherwise this is `isosurface` of what `compute` gives.
+    where an axis is at right angles to the other two. Lists of what matters where take the memory of the values once
+    more, or several times that for densities. Otherwise this is `isosurface` of what `compute` gives.
 
     Parameters
     ----------
