@@ -69,12 +69,12 @@ def file_of(wavefunction: ob.Wavefunction, field: str, points: int, lists: list[
             begin = time.perf_counter()
             ob.compute_to_file(wavefunction, field, lattice, path, device=devices)
             seconds = time.perf_counter() - begin
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
             values = np.memmap(path, np.float32, "r", 1024, lattice.shape)
             index = np.random.default_rng(0).integers(0, points, (2000, 3))
             at = lattice.origin + index @ lattice.axes
             exact = ob.evaluate(wavefunction, field, at, device="cpu", precision="double")
             error = np.abs(values[tuple(index.T)] - exact).max()
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         print(f"  {devices:32s} {seconds:7.1f} s, largest error {error:.1e}, peak memory {peak:.2f} GB", flush=True)
 
 
