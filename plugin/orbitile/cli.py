@@ -553,18 +553,21 @@ def _tell(line: str) -> None:
 
 
 def _series(options: argparse.Namespace) -> None:
+    from .files import written_atomically
     from .readers import load_trajectory, natural_order
     from .series import SeriesWriter
 
     files = sorted(options.files, key=natural_order)
     trajectory = load_trajectory(files[0] if len(files) == 1 else files)
-    with SeriesWriter(options.output, fresh=True) as writer, _progress(options, "frames") as progress:
-        for index, wavefunction in trajectory.frames(_tell):
-            writer.append(wavefunction, index)
-            if progress is not None:
-                progress((index + 1) / len(trajectory))
-    if not writer.numbers:
-        raise OrbitileError(f"{trajectory.name}: no frame can be read; nothing was written")
+    with written_atomically(options.output) as part:
+        part.unlink()  # a writer continues what is there, and an empty file is no series
+        with SeriesWriter(part) as writer, _progress(options, "frames") as progress:
+            for index, wavefunction in trajectory.frames(_tell):
+                writer.append(wavefunction, index)
+                if progress is not None:
+                    progress((index + 1) / len(trajectory))
+        if not writer.numbers:
+            raise OrbitileError(f"{trajectory.name}: no frame can be read; nothing was written")
     print(f"{options.output}: {len(writer.numbers)} frames")
 
 
