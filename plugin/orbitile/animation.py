@@ -19,7 +19,7 @@ from .fields import resolve
 from .files import checked_target, written_atomically
 from .lattice import Lattice, spacing_of
 from .paths import align, interpolate
-from .renderer import render
+from .renderer import checked_size, render
 from .renderer.image import write_png
 from .renderer.scene import Camera, default_camera
 from .surface import Surface
@@ -107,6 +107,8 @@ def along(
 
 def over_orbitals(wavefunction: Wavefunction, names: Sequence[str], isovalue: float | None = None) -> Shots:
     """Orbitals of one wavefunction one after another, at one isovalue; by default that of the first."""
+    if not names:
+        raise OrbitileError("orbitals of a film: expected one or more, got none")
     for name in names:
         resolve(wavefunction, name)
     value = default_isovalue(wavefunction, names[0]) if isovalue is None else isovalue
@@ -115,6 +117,8 @@ def over_orbitals(wavefunction: Wavefunction, names: Sequence[str], isovalue: fl
 
 def over_isovalues(wavefunction: Wavefunction, field: str, isovalues: Sequence[float]) -> Shots:
     """One field at one isovalue after another; the same one again and again for a molecule that only turns."""
+    if not len(isovalues):
+        raise OrbitileError("isovalues of a film: expected one or more, got none")
     resolve(wavefunction, field)
     return lambda: (Shot(wavefunction, field, value) for value in isovalues)
 
@@ -271,6 +275,7 @@ class _Room:
 
 def _checked_film(path: str | PathLike[str], size: tuple[int, int], background: Any) -> Path:
     """The film to write, refused before the work and not after it."""
+    width, height = checked_size(size)
     suffix = Path(path).suffix.lower()
     if suffix == "":
         folder = Path(path).expanduser()
@@ -284,8 +289,8 @@ def _checked_film(path: str | PathLike[str], size: tuple[int, int], background: 
     if background == "transparent":
         raise RenderError(f"{path}: films are opaque; write pictures into a folder, or choose a background")
     if suffix == ".mp4":
-        if size[0] % 2 or size[1] % 2:
-            raise RenderError(f"size of an MP4 film: expected even numbers, got {size[0]} x {size[1]}")
+        if width % 2 or height % 2:
+            raise RenderError(f"size of an MP4 film: expected even numbers, got {width} x {height}")
         _ffmpeg()
     return checked_target(path)
 

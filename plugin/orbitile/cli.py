@@ -635,6 +635,8 @@ def _shots(options: argparse.Namespace) -> Any:
     from .readers import load_trajectory
     from .tracking import track
 
+    if options.pictures < 1:
+        raise OrbitileError(f"--pictures: expected 1 or more, got {options.pictures}")
     isovalues = [] if options.isovalue is None else _isovalues(options.isovalue, options.pictures)
     trajectory = load_trajectory(options.trajectory)
     if len(trajectory) > 1:
@@ -664,7 +666,7 @@ def _isovalues(text: str, n: int) -> list[float]:
         ends = [float(part) for part in text.split("..")]
     except ValueError:
         ends = []
-    if len(ends) not in (1, 2) or not all(0 < end < float("inf") for end in ends) or n < 1:
+    if len(ends) not in (1, 2) or not all(0 < end < float("inf") for end in ends):
         raise OrbitileError(f"--isovalue: expected a positive number or two such as 0.1..0.01, got {text!r}")
     return ends if len(ends) == 1 else np.geomspace(ends[0], ends[1], n).tolist()
 
@@ -721,7 +723,7 @@ def _bench(options: argparse.Namespace) -> None:
 
 def _size(text: str) -> tuple[int, int]:
     width, _, height = text.lower().partition("x")
-    if not (width.isdigit() and height.isdigit()):
+    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
         raise OrbitileError(f"--size: expected WxH in pixels such as 1600x1200, got {text!r}")
     return int(width), int(height)
 

@@ -143,9 +143,14 @@ def test_refusals_leave_nothing(spoilt, tmp_path):
         ("film.mp4", {"size": (95, 72)}, RenderError, "expected even numbers"),
         ("film.gif", {"background": "transparent"}, RenderError, "films are opaque"),
         ("film.gif", {"rate": 0}, RenderError, "pictures a second"),
+        ("film.gif", {"size": (0, 0)}, RenderError, "expected 1 to"),
     ):
         with pytest.raises(error, match=message):
             animate(shots, tmp_path / path, **{**SMALL, **options})
+    with pytest.raises(OrbitileError, match="orbitals of a film"):
+        over_orbitals(spoilt[0], [])
+    with pytest.raises(OrbitileError, match="isovalues of a film"):
+        over_isovalues(spoilt[0], "homo", [])
     for path in ("film.mp4", "film.gif", "folder"):
         with pytest.raises(OrbitileError, match="cancelled"):
             animate(shots, tmp_path / path, **SMALL, cancelled=iter([False, False, True]).__next__)
