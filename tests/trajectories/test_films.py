@@ -11,8 +11,8 @@ import pytest
 import orbitile as ob
 from orbitile.animation import _Room, along, animate, over_isovalues, over_orbitals
 from orbitile.cli import main
-from orbitile.correlation import _chosen
-from orbitile.errors import FileError, OrbitileError, RenderError
+from orbitile.correlation import _chosen, draw_correlation
+from orbitile.errors import FieldError, FileError, OrbitileError, RenderError
 from orbitile.fields.orbital import orbital_range
 from orbitile.series import SeriesWriter
 from orbitile.tracking import track
@@ -161,6 +161,12 @@ def test_what_a_diagram_shows(hydrogens):
     tracking = track(trajectory_of(hydrogens))
     assert _chosen(tracking, "alpha", 1) == [1, 2]
     assert {0, 1, 2, 3} <= set(_chosen(tracking, "alpha", 2))
+
+
+def test_there_is_no_diagram_of_a_spin_that_has_no_orbitals_of_its_own(hydrogens, tmp_path):
+    with pytest.raises(FieldError, match="share their orbitals"):
+        draw_correlation(track(trajectory_of(hydrogens[:2])), tmp_path / "beta.png", spin="beta")
+    assert not (tmp_path / "beta.png").exists()
 
 
 def test_from_the_shell(tmp_path, water, capsys):
