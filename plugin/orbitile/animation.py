@@ -65,6 +65,7 @@ def along(
     *,
     aligned: bool = False,
     between: int = 0,
+    device: str | None = None,
 ) -> Shots:
     """A field along a trajectory, at one isovalue.
 
@@ -80,6 +81,8 @@ def along(
         Turn and move each frame onto the first one, so that the molecule stays where it is.
     between
         Number of interpolated frames between two neighbours, which have to be followed.
+    device
+        As for `compute`; the isovalue is found on it.
 
     Raises
     ------
@@ -101,17 +104,19 @@ def along(
     if first is None:
         reason = next(iter(trajectory.problems.values()), "it has none")
         raise OrbitileError(f"{trajectory.name}: no frame can be read: {reason}")
-    value = default_isovalue(first, name) if isovalue is None else isovalue
+    value = default_isovalue(first, name, device=device) if isovalue is None else isovalue
     return lambda: (Shot(one, name, value) for one in wavefunctions())
 
 
-def over_orbitals(wavefunction: Wavefunction, names: Sequence[str], isovalue: float | None = None) -> Shots:
-    """Orbitals of one wavefunction one after another, at one isovalue; by default that of the first."""
+def over_orbitals(
+    wavefunction: Wavefunction, names: Sequence[str], isovalue: float | None = None, *, device: str | None = None
+) -> Shots:
+    """Orbitals of one wavefunction one after another, at one isovalue; by default that of the first, from `device`."""
     if not names:
         raise OrbitileError("orbitals of a film: expected one or more, got none")
     for name in names:
         resolve(wavefunction, name)
-    value = default_isovalue(wavefunction, names[0]) if isovalue is None else isovalue
+    value = default_isovalue(wavefunction, names[0], device=device) if isovalue is None else isovalue
     return lambda: (Shot(wavefunction, name, value) for name in names)
 
 

@@ -645,16 +645,23 @@ def _shots(options: argparse.Namespace) -> Any:
         with _progress(options, "orbitals") as progress:
             tracking = None if options.no_tracking else track(trajectory, progress=progress, report=_tell)
         return along(
-            trajectory, options.field, tracking, *isovalues, aligned=options.align, between=options.interpolate
+            trajectory,
+            options.field,
+            tracking,
+            *isovalues,
+            aligned=options.align,
+            between=options.interpolate,
+            device=options.device,
         )
     wavefunction = trajectory[0]
     names = orbital_range(wavefunction, options.field)
     if len(names) > 1:
         if len(isovalues) > 1:
             raise OrbitileError("--isovalue: expected one for a range of orbitals, got a range")
-        return over_orbitals(wavefunction, names, *isovalues)
+        return over_orbitals(wavefunction, names, *isovalues, device=options.device)
     if len(isovalues) < 2:
-        isovalues = (isovalues or [default_isovalue(wavefunction, options.field)]) * options.pictures
+        isovalues = isovalues or [default_isovalue(wavefunction, options.field, device=options.device)]
+        isovalues *= options.pictures
     return over_isovalues(wavefunction, options.field, isovalues)
 
 

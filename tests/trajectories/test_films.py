@@ -163,6 +163,19 @@ def test_what_a_diagram_shows(hydrogens):
     assert {0, 1, 2, 3} <= set(_chosen(tracking, "alpha", 2))
 
 
+def test_isovalues_too_come_from_the_device_asked_for(spoilt, tmp_path, monkeypatch):
+    pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
+    for n in (1, 2):
+        with SeriesWriter(tmp_path / f"{n}.h5") as writer:
+            for w in list(spoilt)[:n]:
+                writer.append(w)
+    monkeypatch.setenv("ORBITILE_DEVICE", "abacus")
+    for name, field in (("2.h5", "homo"), ("1.h5", "homo..lumo"), ("1.h5", "homo")):
+        film = ["--spacing", "0.6", "--size", "64x48", "--pictures", "2", "-o", str(tmp_path / f"{name}-{field}.gif")]
+        assert main(["animate", str(tmp_path / name), field, *film, "--device", "cpu"]) == 0
+        assert main(["animate", str(tmp_path / name), field, *film]) == 2
+
+
 def test_there_is_no_diagram_of_a_spin_that_has_no_orbitals_of_its_own(hydrogens, tmp_path):
     with pytest.raises(FieldError, match="share their orbitals"):
         draw_correlation(track(trajectory_of(hydrogens[:2])), tmp_path / "beta.png", spin="beta")
