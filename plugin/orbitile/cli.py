@@ -238,7 +238,7 @@ def _add_trajectory_commands(command: Callable[..., argparse.ArgumentParser]) ->
         metavar="FIELD",
         nargs="?",
         default="homo",
-        help="as for render, named as in the first frame; of one frame also a range of orbitals: homo-3..lumo+3",
+        help="as for render, named as in the first frame; of one frame also several orbitals: homo-3..lumo+3, mo:1-10",
     )
     animate.add_argument(
         "-o", "--output", metavar="OUT", required=True, help=".mp4 (extra films), .gif, or a new folder"
@@ -628,10 +628,10 @@ def _animate(options: argparse.Namespace) -> None:
 
 
 def _shots(options: argparse.Namespace) -> Any:
-    """What a film shows: a trajectory, or else of one frame a range of orbitals, of isovalues, or one field."""
+    """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
     from .animation import along, over_isovalues, over_orbitals
     from .evaluation import default_isovalue
-    from .fields.orbital import orbital_range
+    from .fields.orbital import orbital_list
     from .readers import load_trajectory
     from .tracking import track
 
@@ -654,11 +654,11 @@ def _shots(options: argparse.Namespace) -> Any:
             device=options.device,
         )
     wavefunction = trajectory[0]
-    names = orbital_range(wavefunction, options.field)
-    if len(names) > 1:
+    orbitals = orbital_list(wavefunction, options.field)
+    if orbitals is not None:
         if len(isovalues) > 1:
-            raise OrbitileError("--isovalue: expected one for a range of orbitals, got a range")
-        return over_orbitals(wavefunction, names, *isovalues, device=options.device)
+            raise OrbitileError("--isovalue: expected one for several orbitals, got a range")
+        return over_orbitals(wavefunction, [orbital.name for orbital in orbitals], *isovalues, device=options.device)
     if len(isovalues) < 2:
         isovalues = isovalues or [default_isovalue(wavefunction, options.field, device=options.device)]
         isovalues *= options.pictures

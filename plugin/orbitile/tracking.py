@@ -242,9 +242,7 @@ class _Followed:
 def pinned(first: Wavefunction, name: str) -> str:
     """Name by which followed frames know an orbital that is named in the first one; see `Tracking.field`."""
     orbital = resolve(first, name.strip())
-    if orbital is None:
-        return name
-    return f"mo:{orbital.index + 1}" + (f":{orbital.spin}" if first.beta is not None else "")
+    return name if orbital is None else orbital.name
 
 
 def track(

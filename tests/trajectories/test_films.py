@@ -13,7 +13,6 @@ from orbitile.animation import _Room, along, animate, over_isovalues, over_orbit
 from orbitile.cli import main
 from orbitile.correlation import _chosen, draw_correlation
 from orbitile.errors import FieldError, FileError, OrbitileError, RenderError
-from orbitile.fields.orbital import orbital_range
 from orbitile.series import SeriesWriter
 from orbitile.tracking import track
 
@@ -126,9 +125,7 @@ def test_the_lattice_stays_or_moves_with_the_molecule(water):
 
 def test_over_orbitals_and_isovalues(water):
     w = water[0]
-    assert orbital_range(w, "homo-1..lumo") == ["mo:4", "mo:5", "mo:6"]
-    assert orbital_range(w, "density:homo-1..homo") == ["density:homo-1..homo"]
-    shots = list(over_orbitals(w, orbital_range(w, "homo..lumo+1"))())
+    shots = list(over_orbitals(w, ["mo:5", "mo:6", "mo:7"])())
     assert [shot.field for shot in shots] == ["mo:5", "mo:6", "mo:7"]
     assert len({shot.isovalue for shot in shots}) == 1
     assert [shot.isovalue for shot in over_isovalues(w, "density", [0.1, 0.2])()] == [0.1, 0.2]
@@ -204,6 +201,8 @@ def test_from_the_shell(tmp_path, water, capsys):
     one = str(tmp_path / "one.h5")
     assert main(["animate", one, "homo..lumo", *film, str(tmp_path / "b.gif")]) == 0
     assert "2 pictures" in capsys.readouterr().out
+    assert main(["animate", one, "mo:4-6", *film, str(tmp_path / "g.gif")]) == 0
+    assert "3 pictures" in capsys.readouterr().out
     walk = ["--isovalue", "0.2..0.05", "--pictures", "3", "--turn", "90"]
     assert main(["animate", one, "homo", *walk, *film, str(tmp_path / "c.gif")]) == 0
     assert main(["animate", series, "homo", "--isovalue", "0.2..0.1", *film, str(tmp_path / "d.gif")]) == 2
