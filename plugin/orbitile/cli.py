@@ -412,6 +412,11 @@ def _volumes(options: argparse.Namespace, wavefunction: Wavefunction, orbitals: 
 
     orbitals = [orbital.with_kernel(options.kernel) for orbital in orbitals]
     names = [_numbered(options.output, orbital.index + 1) for orbital in orbitals]
+    if len(set(names)) < len(names) and _numbered(options.output, 1) != options.output:
+        raise OrbitileError(
+            f"--output: orbitals of both spins have the same numbers, and {options.output!r} gives their files one "
+            "name; ask for one spin at a time"
+        )
     if len(set(names)) < len(names):
         raise OrbitileError(
             f"--output: {len(orbitals)} orbitals need as many files; put %d where the number of the orbital is to "
@@ -419,7 +424,9 @@ def _volumes(options: argparse.Namespace, wavefunction: Wavefunction, orbitals: 
         )
     lattices = []
     for orbital in orbitals:
-        isovalue = options.isovalue or default_isovalue(wavefunction, orbital, device=options.device)
+        isovalue = options.isovalue
+        if isovalue is None:
+            isovalue = default_isovalue(wavefunction, orbital, device=options.device)
         lattices.append(_lattice(options, wavefunction, isovalue, orbital))
     ends = [np.array([one.origin, one.origin + (np.array(one.shape) - 1) @ one.axes]) for one in lattices]
     spacing = max(float(one.spacings[0]) for one in lattices)

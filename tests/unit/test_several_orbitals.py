@@ -10,7 +10,7 @@ import orbitile as ob
 from orbitile.cli import main
 from orbitile.errors import Cancelled, FieldError
 from orbitile.fields.orbital import orbital_list
-from tests.conftest import random_wavefunction
+from tests.conftest import SAMPLES, random_wavefunction
 from tests.oracle import orbital
 from tests.unit.test_cli import BENZENE
 
@@ -154,3 +154,11 @@ def test_the_command_writes_a_file_for_each(tmp_path, monkeypatch, capsys):
     assert main(["volume", BENZENE, "homo,lumo", "-o", "mo.npz"]) == 2
     assert "%d" in capsys.readouterr().err
     assert os.listdir(".") == []
+    unrestricted = str(SAMPLES / "ch3_hf_sto3g.fchk")
+    assert main(["volume", unrestricted, "mo:5:alpha,mo:5:beta", "-o", "mo%d.npz"]) == 2
+    assert "one spin at a time" in capsys.readouterr().err
+    assert main(["volume", BENZENE, "homo,lumo", "--isovalue", "0", "-o", "mo%d.npz"]) == 2
+    assert "isovalue: expected a positive number" in capsys.readouterr().err
+    assert os.listdir(".") == []
+    assert main(["volume", BENZENE, "homo:alpha,homo:beta", "--spacing", "1", "-o", "mo%d.npz"]) == 0
+    assert os.listdir(".") == ["mo21.npz"]
