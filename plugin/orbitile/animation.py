@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import Cancelled, FileError, OrbitileError, RenderError
-from .evaluation import default_isovalue, enclosing_lattice, surface_in_motion
+from .evaluation import compute, default_isovalue, enclosing_lattice, extract_surface, surface_in_motion
 from .fields import resolve
 from .files import checked_target, written_atomically
 from .lattice import Lattice, spacing_of
@@ -25,6 +25,7 @@ from .renderer.scene import Camera, default_camera
 from .surface import Surface
 from .tracking import Tracking
 from .trajectory import Trajectory
+from .volume import Volume
 from .wavefunction import Wavefunction
 
 SUFFIXES = (".mp4", ".gif")
@@ -202,13 +203,14 @@ def animate(
         raise RenderError("turn and rock: expected angles in degrees")
     step = spacing_of("medium") if spacing is None else spacing
     room = _Room(shots, follow, step, device)
+    surfaces = _Surfaces(device)
 
     def pictures() -> Iterator[Pixels]:
         for n, shot in enumerate(shots()):
             if cancelled is not None and cancelled():
                 raise Cancelled("cancelled")
             phase = n / room.n_shots
-            surface = _surface(shot, room.lattice(shot), device)
+            surface = surfaces.of(shot, room.lattice(shot))
             camera = room.camera(shot, turn * phase + rock * np.sin(2 * np.pi * phase), size)
             yield render(
                 surface,
@@ -227,8 +229,31 @@ def animate(
     return room.n_shots
 
 
-def _surface(shot: Shot, lattice: Lattice, device: str | None) -> Surface:
-    return surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, lattice, device=device)
+class _Surfaces:
+    """Surfaces of shots in order, each of a frame on one lattice.
+
+    What a shot has in common with the one before is not computed again: the surface where only the view turns, the
+    values where the isovalue alone changes.
+    """
+
+    def __init__(self, device: str | None) -> None:
+        self._device = device
+        self._last: tuple[Shot, Surface] | None = None
+        self._volume: Volume | None = None
+
+    def of(self, shot: Shot, lattice: Lattice) -> Surface:
+        before = self._last
+        if before is None or before[0].wavefunction is not shot.wavefunction or before[0].field != shot.field:
+            self._volume = None
+            surface = surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, lattice, device=self._device)
+        elif before[0].isovalue == shot.isovalue:
+            surface = before[1]
+        else:
+            if self._volume is None:
+                self._volume = compute(shot.wavefunction, shot.field, lattice, device=self._device)
+            surface = extract_surface(self._volume, shot.isovalue, device=self._device)
+        self._last = shot, surface
+        return surface
 
 
 class _Room:
@@ -248,7 +273,8 @@ class _Room:
             points = [shot.wavefunction.positions - middle]
             if n in looks:
                 coarse = enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue, quality="coarse")
-                points.append(_surface(shot, coarse, device).vertices - middle)
+                surface = surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, coarse, device=device)
+                points.append(surface.vertices - middle)
             together = np.concatenate(points)
             extents.append((together.min(axis=0), together.max(axis=0)))
             if n == 0:

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.animation import _Room, along, animate, over_isovalues, over_orbitals
+from orbitile import evaluation
+from orbitile.animation import Shot, _Room, _Surfaces, along, animate, over_isovalues, over_orbitals
 from orbitile.cli import main
 from orbitile.correlation import _chosen, draw_correlation
 from orbitile.errors import FieldError, FileError, OrbitileError, RenderError
+from orbitile.evaluation import surface_in_motion
 from orbitile.series import SeriesWriter
 from orbitile.tracking import track
 
@@ -129,6 +131,26 @@ def test_over_orbitals_and_isovalues(water):
     assert [shot.field for shot in shots] == ["mo:5", "mo:6", "mo:7"]
     assert len({shot.isovalue for shot in shots}) == 1
     assert [shot.isovalue for shot in over_isovalues(w, "density", [0.1, 0.2])()] == [0.1, 0.2]
+
+
+def test_what_pictures_have_in_common_is_computed_once(water, monkeypatch):
+    """A picture that turns costs no values, a film over isovalues a volume beside that of its first picture."""
+    lattice = ob.Lattice.around(water[0], 0.5, 4.0)
+    shots = [Shot(water[0], "density", value) for value in (0.1, 0.1, 0.2, 0.05)]
+    shots += [Shot(water[0], "homo", 0.05), Shot(water[1], "homo", 0.05)]
+    alone = [surface_in_motion(s.wavefunction, s.field, s.isovalue, lattice, device="cpu") for s in shots]
+    volumes = []
+    original = evaluation.slabs_of
+    monkeypatch.setattr(evaluation, "slabs_of", lambda *a: (volumes.append(1), original(*a))[1])
+    surfaces = _Surfaces("cpu")
+    counts = []
+    for shot, expected in zip(shots, alone, strict=True):
+        found = surfaces.of(shot, lattice)
+        counts.append(len(volumes))
+        assert found.isovalue == expected.isovalue
+        np.testing.assert_array_equal(found.vertices, expected.vertices)
+        np.testing.assert_array_equal(found.faces, expected.faces)
+    assert counts == [1, 1, 2, 2, 3, 4]
 
 
 def test_refusals_leave_nothing(spoilt, tmp_path):
