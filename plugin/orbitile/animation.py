@@ -14,17 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import Cancelled, FileError, OrbitileError, RenderError
-from .evaluation import default_isovalue, enclosing_lattice, surface_in_motion
+from .evaluation import compute, default_isovalue, enclosing_lattice, extract_surface, surface_in_motion
 from .fields import resolve
 from .files import checked_target, written_atomically
 from .lattice import Lattice, spacing_of
 from .paths import align, interpolate
-from .renderer import render
+from .renderer import checked_size, render
 from .renderer.image import write_png
 from .renderer.scene import Camera, default_camera
 from .surface import Surface
 from .tracking import Tracking
 from .trajectory import Trajectory
+from .volume import Volume
 from .wavefunction import Wavefunction
 
 SUFFIXES = (".mp4", ".gif")
@@ -65,6 +66,7 @@ def along(
     *,
     aligned: bool = False,
     between: int = 0,
+    device: str | None = None,
 ) -> Shots:
     """A field along a trajectory, at one isovalue.
 
@@ -80,6 +82,8 @@ def along(
         Turn and move each frame onto the first one, so that the molecule stays where it is.
     between
         Number of interpolated frames between two neighbours, which have to be followed.
+    device
+        As for `compute`; the isovalue is found on it.
 
     Raises
     ------
@@ -101,20 +105,26 @@ def along(
     if first is None:
         reason = next(iter(trajectory.problems.values()), "it has none")
         raise OrbitileError(f"{trajectory.name}: no frame can be read: {reason}")
-    value = default_isovalue(first, name) if isovalue is None else isovalue
+    value = default_isovalue(first, name, device=device) if isovalue is None else isovalue
     return lambda: (Shot(one, name, value) for one in wavefunctions())
 
 
-def over_orbitals(wavefunction: Wavefunction, names: Sequence[str], isovalue: float | None = None) -> Shots:
-    """Orbitals of one wavefunction one after another, at one isovalue; by default that of the first."""
+def over_orbitals(
+    wavefunction: Wavefunction, names: Sequence[str], isovalue: float | None = None, *, device: str | None = None
+) -> Shots:
+    """Orbitals of one wavefunction one after another, at one isovalue; by default that of the first, from `device`."""
+    if not names:
+        raise OrbitileError("orbitals of a film: expected one or more, got none")
     for name in names:
         resolve(wavefunction, name)
-    value = default_isovalue(wavefunction, names[0]) if isovalue is None else isovalue
+    value = default_isovalue(wavefunction, names[0], device=device) if isovalue is None else isovalue
     return lambda: (Shot(wavefunction, name, value) for name in names)
 
 
 def over_isovalues(wavefunction: Wavefunction, field: str, isovalues: Sequence[float]) -> Shots:
     """One field at one isovalue after another; the same one again and again for a molecule that only turns."""
+    if not len(isovalues):
+        raise OrbitileError("isovalues of a film: expected one or more, got none")
     resolve(wavefunction, field)
     return lambda: (Shot(wavefunction, field, value) for value in isovalues)
 
@@ -193,13 +203,14 @@ def animate(
         raise RenderError("turn and rock: expected angles in degrees")
     step = spacing_of("medium") if spacing is None else spacing
     room = _Room(shots, follow, step, device)
+    surfaces = _Surfaces(device)
 
     def pictures() -> Iterator[Pixels]:
         for n, shot in enumerate(shots()):
             if cancelled is not None and cancelled():
                 raise Cancelled("cancelled")
             phase = n / room.n_shots
-            surface = _surface(shot, room.lattice(shot), device)
+            surface = surfaces.of(shot, room.lattice(shot))
             camera = room.camera(shot, turn * phase + rock * np.sin(2 * np.pi * phase), size)
             yield render(
                 surface,
@@ -218,8 +229,31 @@ def animate(
     return room.n_shots
 
 
-def _surface(shot: Shot, lattice: Lattice, device: str | None) -> Surface:
-    return surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, lattice, device=device)
+class _Surfaces:
+    """Surfaces of shots in order, each of a frame on one lattice.
+
+    What a shot has in common with the one before is not computed again: the surface where only the view turns, the
+    values where the isovalue alone changes.
+    """
+
+    def __init__(self, device: str | None) -> None:
+        self._device = device
+        self._last: tuple[Shot, Surface] | None = None
+        self._volume: Volume | None = None
+
+    def of(self, shot: Shot, lattice: Lattice) -> Surface:
+        before = self._last
+        if before is None or before[0].wavefunction is not shot.wavefunction or before[0].field != shot.field:
+            self._volume = None
+            surface = surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, lattice, device=self._device)
+        elif before[0].isovalue == shot.isovalue:
+            surface = before[1]
+        else:
+            if self._volume is None:
+                self._volume = compute(shot.wavefunction, shot.field, lattice, device=self._device)
+            surface = extract_surface(self._volume, shot.isovalue, device=self._device)
+        self._last = shot, surface
+        return surface
 
 
 class _Room:
@@ -239,7 +273,8 @@ class _Room:
             points = [shot.wavefunction.positions - middle]
             if n in looks:
                 coarse = enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue, quality="coarse")
-                points.append(_surface(shot, coarse, device).vertices - middle)
+                surface = surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, coarse, device=device)
+                points.append(surface.vertices - middle)
             together = np.concatenate(points)
             extents.append((together.min(axis=0), together.max(axis=0)))
             if n == 0:
@@ -271,6 +306,7 @@ class _Room:
 
 def _checked_film(path: str | PathLike[str], size: tuple[int, int], background: Any) -> Path:
     """The film to write, refused before the work and not after it."""
+    width, height = checked_size(size)
     suffix = Path(path).suffix.lower()
     if suffix == "":
         folder = Path(path).expanduser()
@@ -284,8 +320,8 @@ def _checked_film(path: str | PathLike[str], size: tuple[int, int], background: 
     if background == "transparent":
         raise RenderError(f"{path}: films are opaque; write pictures into a folder, or choose a background")
     if suffix == ".mp4":
-        if size[0] % 2 or size[1] % 2:
-            raise RenderError(f"size of an MP4 film: expected even numbers, got {size[0]} x {size[1]}")
+        if width % 2 or height % 2:
+            raise RenderError(f"size of an MP4 film: expected even numbers, got {width} x {height}")
         _ffmpeg()
     return checked_target(path)
 

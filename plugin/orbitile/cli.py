@@ -238,7 +238,7 @@ def _add_trajectory_commands(command: Callable[..., argparse.ArgumentParser]) ->
         metavar="FIELD",
         nargs="?",
         default="homo",
-        help="as for render, named as in the first frame; of one frame also a range of orbitals: homo-3..lumo+3",
+        help="as for render, named as in the first frame; of one frame also several orbitals: homo-3..lumo+3, mo:1-10",
     )
     animate.add_argument(
         "-o", "--output", metavar="OUT", required=True, help=".mp4 (extra films), .gif, or a new folder"
@@ -412,6 +412,11 @@ def _volumes(options: argparse.Namespace, wavefunction: Wavefunction, orbitals: 
 
     orbitals = [orbital.with_kernel(options.kernel) for orbital in orbitals]
     names = [_numbered(options.output, orbital.index + 1) for orbital in orbitals]
+    if len(set(names)) < len(names) and _numbered(options.output, 1) != options.output:
+        raise OrbitileError(
+            f"--output: orbitals of both spins have the same numbers, and {options.output!r} gives their files one "
+            "name; ask for one spin at a time"
+        )
     if len(set(names)) < len(names):
         raise OrbitileError(
             f"--output: {len(orbitals)} orbitals need as many files; put %d where the number of the orbital is to "
@@ -419,7 +424,9 @@ def _volumes(options: argparse.Namespace, wavefunction: Wavefunction, orbitals: 
         )
     lattices = []
     for orbital in orbitals:
-        isovalue = options.isovalue or default_isovalue(wavefunction, orbital, device=options.device)
+        isovalue = options.isovalue
+        if isovalue is None:
+            isovalue = default_isovalue(wavefunction, orbital, device=options.device)
         lattices.append(_lattice(options, wavefunction, isovalue, orbital))
     ends = [np.array([one.origin, one.origin + (np.array(one.shape) - 1) @ one.axes]) for one in lattices]
     spacing = max(float(one.spacings[0]) for one in lattices)
@@ -553,18 +560,21 @@ def _tell(line: str) -> None:
 
 
 def _series(options: argparse.Namespace) -> None:
+    from .files import written_atomically
     from .readers import load_trajectory, natural_order
     from .series import SeriesWriter
 
     files = sorted(options.files, key=natural_order)
     trajectory = load_trajectory(files[0] if len(files) == 1 else files)
-    with SeriesWriter(options.output, fresh=True) as writer, _progress(options, "frames") as progress:
-        for index, wavefunction in trajectory.frames(_tell):
-            writer.append(wavefunction, index)
-            if progress is not None:
-                progress((index + 1) / len(trajectory))
-    if not writer.numbers:
-        raise OrbitileError(f"{trajectory.name}: no frame can be read; nothing was written")
+    with written_atomically(options.output) as part:
+        part.unlink()  # a writer continues what is there, and an empty file is no series
+        with SeriesWriter(part) as writer, _progress(options, "frames") as progress:
+            for index, wavefunction in trajectory.frames(_tell):
+                writer.append(wavefunction, index)
+                if progress is not None:
+                    progress((index + 1) / len(trajectory))
+        if not writer.numbers:
+            raise OrbitileError(f"{trajectory.name}: no frame can be read; nothing was written")
     print(f"{options.output}: {len(writer.numbers)} frames")
 
 
@@ -625,13 +635,15 @@ def _animate(options: argparse.Namespace) -> None:
 
 
 def _shots(options: argparse.Namespace) -> Any:
-    """What a film shows: a trajectory, or else of one frame a range of orbitals, of isovalues, or one field."""
+    """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
     from .animation import along, over_isovalues, over_orbitals
     from .evaluation import default_isovalue
-    from .fields.orbital import orbital_range
+    from .fields.orbital import orbital_list
     from .readers import load_trajectory
     from .tracking import track
 
+    if options.pictures < 1:
+        raise OrbitileError(f"--pictures: expected 1 or more, got {options.pictures}")
     isovalues = [] if options.isovalue is None else _isovalues(options.isovalue, options.pictures)
     trajectory = load_trajectory(options.trajectory)
     if len(trajectory) > 1:
@@ -640,16 +652,23 @@ def _shots(options: argparse.Namespace) -> Any:
         with _progress(options, "orbitals") as progress:
             tracking = None if options.no_tracking else track(trajectory, progress=progress, report=_tell)
         return along(
-            trajectory, options.field, tracking, *isovalues, aligned=options.align, between=options.interpolate
+            trajectory,
+            options.field,
+            tracking,
+            *isovalues,
+            aligned=options.align,
+            between=options.interpolate,
+            device=options.device,
         )
     wavefunction = trajectory[0]
-    names = orbital_range(wavefunction, options.field)
-    if len(names) > 1:
+    orbitals = orbital_list(wavefunction, options.field)
+    if orbitals is not None:
         if len(isovalues) > 1:
-            raise OrbitileError("--isovalue: expected one for a range of orbitals, got a range")
-        return over_orbitals(wavefunction, names, *isovalues)
+            raise OrbitileError("--isovalue: expected one for several orbitals, got a range")
+        return over_orbitals(wavefunction, [orbital.name for orbital in orbitals], *isovalues, device=options.device)
     if len(isovalues) < 2:
-        isovalues = (isovalues or [default_isovalue(wavefunction, options.field)]) * options.pictures
+        isovalues = isovalues or [default_isovalue(wavefunction, options.field, device=options.device)]
+        isovalues *= options.pictures
     return over_isovalues(wavefunction, options.field, isovalues)
 
 
@@ -661,7 +680,7 @@ def _isovalues(text: str, n: int) -> list[float]:
         ends = [float(part) for part in text.split("..")]
     except ValueError:
         ends = []
-    if len(ends) not in (1, 2) or not all(0 < end < float("inf") for end in ends) or n < 1:
+    if len(ends) not in (1, 2) or not all(0 < end < float("inf") for end in ends):
         raise OrbitileError(f"--isovalue: expected a positive number or two such as 0.1..0.01, got {text!r}")
     return ends if len(ends) == 1 else np.geomspace(ends[0], ends[1], n).tolist()
 
@@ -718,7 +737,7 @@ def _bench(options: argparse.Namespace) -> None:
 
 def _size(text: str) -> tuple[int, int]:
     width, _, height = text.lower().partition("x")
-    if not (width.isdigit() and height.isdigit()):
+    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
         raise OrbitileError(f"--size: expected WxH in pixels such as 1600x1200, got {text!r}")
     return int(width), int(height)
 

@@ -51,7 +51,7 @@ def draw_correlation(
     Raises
     ------
     FieldError
-        When the orbitals have no energies.
+        When the orbitals have no energies, or those of beta electrons are asked for and are not apart.
     OrbitileError
         When Matplotlib is missing, or an argument does not fit.
     FileError
@@ -60,6 +60,10 @@ def draw_correlation(
     target = check_picture(path)
     if isinstance(around, bool) or around < 1:
         raise OrbitileError(f"orbitals on each side of the gap: expected 1 or more, got {around!r}")
+    if spin == "beta" and not tracking.has_spins:
+        raise FieldError(
+            f"{tracking.trajectory.name}: alpha and beta electrons share their orbitals; leave out the spin"
+        )
     energies = tracking.energies(spin) / electronvolt
     if not np.all(np.isfinite(energies)):
         raise FieldError(f"{tracking.trajectory.name}: its orbitals have no energies, so there is nothing to draw")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from .check import checked
 from .conventions import component_names
@@ -21,6 +22,9 @@ from .readers import load_geometries
 from .series import SeriesFrames, SeriesWriter
 from .trajectory import Trajectory
 from .wavefunction import Orbitals, Shell, Wavefunction
+
+_ONE_PLACE = 0.01
+"""Atoms closer than this in bohr are at one place: basis functions on them are the same, and PySCF breaks down."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,8 @@ def compute_series(
     cancelled
         Asked in each iteration; when it says True the frame is given up and all before it are kept.
     report
-        Told in one line of each frame that is left out, since it did not converge or its geometry is damaged.
+        Told in one line of each frame that is left out, since it did not converge, its geometry is damaged or its atoms
+        are others.
 
     Returns
     -------
@@ -104,8 +109,8 @@ def compute_series(
     with SeriesWriter(target, settings=str(calculation)) as writer:
         for index in range(writer.numbers[-1] + 1 if writer.numbers else 0, len(geometries)):
             try:
-                before = _computed(geometries.read(index), calculation, before, cancelled)
-            except (FileError, _NotConverged) as error:
+                before = _computed(_sound(geometries.read(index), before), calculation, before, cancelled)
+            except (FileError, _LeftOut) as error:
                 if report is not None:
                     report(f"frame {index + 1} left out: {error}")
                 continue
@@ -117,8 +122,19 @@ def compute_series(
     return Trajectory(SeriesFrames(target))
 
 
-class _NotConverged(OrbitileError):
-    """The self-consistent field of a frame did not converge."""
+class _LeftOut(OrbitileError):
+    """A frame whose orbitals cannot be computed, or do not belong to those before; others may be sound."""
+
+
+def _sound(geometry: Geometry, before: Wavefunction | None) -> Geometry:
+    """The geometry, unless it is of other atoms than the frame before, or two of its atoms are at one place."""
+    if before is not None and not np.array_equal(geometry.atomic_numbers, before.atomic_numbers):
+        raise _LeftOut("its atoms are others than those before, or in another order")
+    close = cKDTree(geometry.positions).query_pairs(_ONE_PLACE)
+    if close:
+        one, other = min(close)
+        raise _LeftOut(f"atoms {one + 1} and {other + 1} are at one place")
+    return geometry
 
 
 def _last_frame(target: Path, geometries: Geometries, calculation: Calculation) -> Wavefunction | None:
@@ -162,13 +178,16 @@ def _computed(
             raise Cancelled("cancelled")
 
     field.callback = ask
-    field.kernel(None if before is None else _start(molecule, before))
+    try:
+        field.kernel(None if before is None else _start(molecule, before))
+        if not field.converged:
+            ask(None)
+            field = field.newton()
+            field.kernel(field.mo_coeff, field.mo_occ)
+    except np.linalg.LinAlgError as error:
+        raise _LeftOut(f"{calculation} broke down ({error}); are atoms too close to each other?") from error
     if not field.converged:
-        ask(None)
-        field = field.newton()
-        field.kernel(field.mo_coeff, field.mo_occ)
-    if not field.converged:
-        raise _NotConverged(f"{calculation} did not converge, by DIIS nor to second order")
+        raise _LeftOut(f"{calculation} did not converge, by DIIS nor to second order")
     return wavefunction_of(molecule, field.mo_coeff, field.mo_occ, field.mo_energy, method=str(calculation))
 
 

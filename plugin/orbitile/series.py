@@ -67,8 +67,6 @@ class SeriesWriter:
         The file. One that is there is continued if it is a series, and refused otherwise.
     settings
         Text that says how the frames were computed; a series is continued with the same settings only.
-    fresh
-        Replace an existing file instead of continuing it.
 
     Attributes
     ----------
@@ -86,7 +84,7 @@ class SeriesWriter:
     therefore copies the committed frames to a new file, which takes the place of the old one when it is complete.
     """
 
-    def __init__(self, path: str | PathLike[str], *, settings: str = "", fresh: bool = False) -> None:
+    def __init__(self, path: str | PathLike[str], *, settings: str = "") -> None:
         self._h5py = _library(Path(path).name)
         self._path = checked_target(path)
         self._settings = settings
@@ -95,7 +93,7 @@ class SeriesWriter:
         self._temporary: Path | None = None
         self._limit = 0
         self.numbers: list[int] = []
-        if self._path.exists() and not fresh:
+        if self._path.exists():
             lock = _claim(self._path)
             try:
                 self._continue()
@@ -144,7 +142,7 @@ class SeriesWriter:
                 self._create(wavefunction)
             reason = self._first.mismatch(wavefunction)
             if reason:
-                raise FileError(f"{self._path.name}: frame {number + 1} {reason}; a series file holds one basis set")
+                raise FileError(f"frame {number + 1} {reason}; a series file holds one basis set")
             file, index = self._file, len(self.numbers)
             self._set_aside(_room(wavefunction))
             self._put("positions", index, wavefunction.positions)

@@ -27,7 +27,7 @@ Psychometrika 1966, 31, 1). A set of one gets its sign in this way.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -242,9 +242,7 @@ class _Followed:
 def pinned(first: Wavefunction, name: str) -> str:
     """Name by which followed frames know an orbital that is named in the first one; see `Tracking.field`."""
     orbital = resolve(first, name.strip())
-    if orbital is None:
-        return name
-    return f"mo:{orbital.index + 1}" + (f":{orbital.spin}" if first.beta is not None else "")
+    return name if orbital is None else orbital.name
 
 
 def track(
@@ -360,6 +358,11 @@ class _Reference:
     positions: Floats
     vectors: dict[Spin, Floats]
 
+    @property
+    def n_followed(self) -> dict[Spin, int]:
+        """Number of orbitals to find again: that of the first frame, where the file of this one may hold more."""
+        return {spin: vectors.shape[1] for spin, vectors in self.vectors.items()}
+
 
 def following(
     trajectory: Trajectory, degeneracy: float = DEGENERACY, report: Callable[[str], None] | None = None
@@ -367,7 +370,7 @@ def following(
     """Matches frame by frame; frames that cannot be compared with their predecessor are left out and reported."""
     before: _Reference | None = None
     for index, wavefunction in trajectory.frames(report):
-        reason = "" if before is None else mismatch(before.wavefunction, wavefunction)
+        reason = "" if before is None else mismatch(before.wavefunction, wavefunction, before.n_followed)
         if reason:
             trajectory.problems[index] = reason
             if report is not None:
@@ -395,8 +398,11 @@ def _sets(wavefunction: Wavefunction) -> list[tuple[Spin, Orbitals]]:
     return [("alpha", wavefunction.alpha), *beta]
 
 
-def mismatch(before: Wavefunction, now: Wavefunction) -> str:
-    """Why a frame cannot be compared with the one before; empty where it can."""
+def mismatch(before: Wavefunction, now: Wavefunction, n_followed: Mapping[Spin, int] | None = None) -> str:
+    """Why a frame cannot be compared with the one before; empty where it can.
+
+    `n_followed` orbitals of each spin have to be found in it; without it as many as the one before has.
+    """
     if not np.array_equal(before.atomic_numbers, now.atomic_numbers):
         return "its atoms are others than those before, or in another order"
     if not same_basis(before.shells, now.shells):
@@ -405,8 +411,9 @@ def mismatch(before: Wavefunction, now: Wavefunction) -> str:
     if len(one) != len(other):
         return "it has one set of orbitals for both spins where there were two, or the other way round"
     for (spin, mine), (_, theirs) in zip(one, other, strict=True):
-        if len(theirs) < len(mine):
-            return f"it has {len(theirs)} {spin} orbitals, {len(mine)} expected"
+        expected = len(mine) if n_followed is None else n_followed[spin]
+        if len(theirs) < expected:
+            return f"it has {len(theirs)} {spin} orbitals, {expected} expected"
     return ""
 
 

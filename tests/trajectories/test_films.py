@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.animation import _Room, along, animate, over_isovalues, over_orbitals
+from orbitile import evaluation
+from orbitile.animation import Shot, _Room, _Surfaces, along, animate, over_isovalues, over_orbitals
 from orbitile.cli import main
-from orbitile.correlation import _chosen
-from orbitile.errors import FileError, OrbitileError, RenderError
-from orbitile.fields.orbital import orbital_range
+from orbitile.correlation import _chosen, draw_correlation
+from orbitile.errors import FieldError, FileError, OrbitileError, RenderError
+from orbitile.evaluation import surface_in_motion
 from orbitile.series import SeriesWriter
 from orbitile.tracking import track
 
@@ -126,12 +127,30 @@ def test_the_lattice_stays_or_moves_with_the_molecule(water):
 
 def test_over_orbitals_and_isovalues(water):
     w = water[0]
-    assert orbital_range(w, "homo-1..lumo") == ["mo:4", "mo:5", "mo:6"]
-    assert orbital_range(w, "density:homo-1..homo") == ["density:homo-1..homo"]
-    shots = list(over_orbitals(w, orbital_range(w, "homo..lumo+1"))())
+    shots = list(over_orbitals(w, ["mo:5", "mo:6", "mo:7"])())
     assert [shot.field for shot in shots] == ["mo:5", "mo:6", "mo:7"]
     assert len({shot.isovalue for shot in shots}) == 1
     assert [shot.isovalue for shot in over_isovalues(w, "density", [0.1, 0.2])()] == [0.1, 0.2]
+
+
+def test_what_pictures_have_in_common_is_computed_once(water, monkeypatch):
+    """A picture that turns costs no values, a film over isovalues a volume beside that of its first picture."""
+    lattice = ob.Lattice.around(water[0], 0.5, 4.0)
+    shots = [Shot(water[0], "density", value) for value in (0.1, 0.1, 0.2, 0.05)]
+    shots += [Shot(water[0], "homo", 0.05), Shot(water[1], "homo", 0.05)]
+    alone = [surface_in_motion(s.wavefunction, s.field, s.isovalue, lattice, device="cpu") for s in shots]
+    volumes = []
+    original = evaluation.slabs_of
+    monkeypatch.setattr(evaluation, "slabs_of", lambda *a: (volumes.append(1), original(*a))[1])
+    surfaces = _Surfaces("cpu")
+    counts = []
+    for shot, expected in zip(shots, alone, strict=True):
+        found = surfaces.of(shot, lattice)
+        counts.append(len(volumes))
+        assert found.isovalue == expected.isovalue
+        np.testing.assert_array_equal(found.vertices, expected.vertices)
+        np.testing.assert_array_equal(found.faces, expected.faces)
+    assert counts == [1, 1, 2, 2, 3, 4]
 
 
 def test_refusals_leave_nothing(spoilt, tmp_path):
@@ -143,9 +162,14 @@ def test_refusals_leave_nothing(spoilt, tmp_path):
         ("film.mp4", {"size": (95, 72)}, RenderError, "expected even numbers"),
         ("film.gif", {"background": "transparent"}, RenderError, "films are opaque"),
         ("film.gif", {"rate": 0}, RenderError, "pictures a second"),
+        ("film.gif", {"size": (0, 0)}, RenderError, "expected 1 to"),
     ):
         with pytest.raises(error, match=message):
             animate(shots, tmp_path / path, **{**SMALL, **options})
+    with pytest.raises(OrbitileError, match="orbitals of a film"):
+        over_orbitals(spoilt[0], [])
+    with pytest.raises(OrbitileError, match="isovalues of a film"):
+        over_isovalues(spoilt[0], "homo", [])
     for path in ("film.mp4", "film.gif", "folder"):
         with pytest.raises(OrbitileError, match="cancelled"):
             animate(shots, tmp_path / path, **SMALL, cancelled=iter([False, False, True]).__next__)
@@ -156,6 +180,25 @@ def test_what_a_diagram_shows(hydrogens):
     tracking = track(trajectory_of(hydrogens))
     assert _chosen(tracking, "alpha", 1) == [1, 2]
     assert {0, 1, 2, 3} <= set(_chosen(tracking, "alpha", 2))
+
+
+def test_isovalues_too_come_from_the_device_asked_for(spoilt, tmp_path, monkeypatch):
+    pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
+    for n in (1, 2):
+        with SeriesWriter(tmp_path / f"{n}.h5") as writer:
+            for w in list(spoilt)[:n]:
+                writer.append(w)
+    monkeypatch.setenv("ORBITILE_DEVICE", "abacus")
+    for name, field in (("2.h5", "homo"), ("1.h5", "homo..lumo"), ("1.h5", "homo")):
+        film = ["--spacing", "0.6", "--size", "64x48", "--pictures", "2", "-o", str(tmp_path / f"{name}-{field}.gif")]
+        assert main(["animate", str(tmp_path / name), field, *film, "--device", "cpu"]) == 0
+        assert main(["animate", str(tmp_path / name), field, *film]) == 2
+
+
+def test_there_is_no_diagram_of_a_spin_that_has_no_orbitals_of_its_own(hydrogens, tmp_path):
+    with pytest.raises(FieldError, match="share their orbitals"):
+        draw_correlation(track(trajectory_of(hydrogens[:2])), tmp_path / "beta.png", spin="beta")
+    assert not (tmp_path / "beta.png").exists()
 
 
 def test_from_the_shell(tmp_path, water, capsys):
@@ -180,6 +223,8 @@ def test_from_the_shell(tmp_path, water, capsys):
     one = str(tmp_path / "one.h5")
     assert main(["animate", one, "homo..lumo", *film, str(tmp_path / "b.gif")]) == 0
     assert "2 pictures" in capsys.readouterr().out
+    assert main(["animate", one, "mo:4-6", *film, str(tmp_path / "g.gif")]) == 0
+    assert "3 pictures" in capsys.readouterr().out
     walk = ["--isovalue", "0.2..0.05", "--pictures", "3", "--turn", "90"]
     assert main(["animate", one, "homo", *walk, *film, str(tmp_path / "c.gif")]) == 0
     assert main(["animate", series, "homo", "--isovalue", "0.2..0.1", *film, str(tmp_path / "d.gif")]) == 2

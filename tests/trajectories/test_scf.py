@@ -162,6 +162,26 @@ def test_damaged_geometries_are_left_out(tmp_path):
     assert [trajectory.source.number(n) for n in range(2)] == [0, 2]
 
 
+def test_frames_of_other_atoms_or_atoms_at_one_place_are_left_out(tmp_path):
+    frames = ["H 0 0 0\nH 0 0 1e-9", "H 0 0 0\nH 0 0 0.74", "He 0 0 0\nHe 0 0 0.74", "H 0 0 0\nH 0 0 0", "H 0 0 0"]
+    frames.append("H 0 0 0\nH 0 0 0.8")
+    path = tmp_path / "h2.xyz"
+    path.write_text("".join(f"{frame.count('H')}\n\n{frame}\n" for frame in frames))
+    told = []
+    trajectory = compute_series(path, tmp_path / "s.h5", STO, report=told.append)
+    assert [trajectory.source.number(n) for n in range(len(trajectory))] == [1, 5]
+    assert told == [
+        "frame 1 left out: atoms 1 and 2 are at one place",
+        "frame 3 left out: its atoms are others than those before, or in another order",
+        "frame 4 left out: atoms 1 and 2 are at one place",
+        "frame 5 left out: its atoms are others than those before, or in another order",
+    ]
+    path.write_text(f"2\n\n{frames[0]}\n")
+    with pytest.raises(OrbitileError, match="no frame could be computed"):
+        compute_series(path, tmp_path / "none.h5", STO)
+    assert not (tmp_path / "none.h5").exists()
+
+
 def test_extended_xyz(tmp_path):
     ase = pytest.importorskip("ase")
     from ase.io import write

@@ -8,17 +8,20 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
+from shutil import copyfile
 
 import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.cli import main
 from orbitile.errors import FieldError, FileError
 from orbitile.readers import natural_order
 from orbitile.series import SeriesFrames, SeriesWriter
 
-from ..conftest import random_wavefunction
+from ..conftest import SAMPLES, random_wavefunction
 from .conftest import computed, gto, trajectory_of
 
 pytest.importorskip("h5py")
@@ -105,6 +108,24 @@ def test_frames_that_do_not_fit(tmp_path, water):
     with pytest.raises(FileError, match="expected a series file"):
         SeriesWriter(tmp_path / "t.h5")
     assert (tmp_path / "t.h5").read_bytes() == b"something else"
+
+
+def test_the_command_keeps_the_old_file_until_the_new_one_is_complete(tmp_path, water, capsys):
+    old = tmp_path / "old.h5"
+    with SeriesWriter(old) as writer:
+        for w in water[:3]:
+            writer.append(w)
+    before = old.read_bytes()
+    parts = [str(tmp_path / "1.molden"), str(tmp_path / "2.fchk")]
+    copyfile(files("orbitile") / "data" / "benzene.molden", parts[0])
+    copyfile(SAMPLES / "ch3_hf_sto3g.fchk", parts[1])
+    assert main(["series", *parts, "-o", str(old)]) == 2
+    assert "frame 2 has other atoms" in capsys.readouterr().err
+    assert old.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1.molden", "2.fchk", "old.h5"]
+    assert main(["series", parts[0], "-o", str(old)]) == 0
+    (only,) = ob.load_trajectory(old)
+    assert_same(only, ob.load(parts[0]))
 
 
 def test_killed_again_and_again_it_loses_nothing(tmp_path):

@@ -175,6 +175,20 @@ def test_both_spins_and_fewer_orbitals(water):
     assert tracking.field("density") == "density"
 
 
+def test_more_orbitals_in_between_cost_no_later_frame(water):
+    """Linear dependence comes and goes with the geometry, and so do the highest orbitals."""
+    frames = [
+        with_orbitals(w, w.alpha.coefficients[:, :n], slice(n)) for w, n in zip(water, (6, 7, 6, 6, 5), strict=False)
+    ]
+    trajectory = trajectory_of(frames)
+    tracking = track(trajectory)
+    assert tracking.frames == [0, 1, 2, 3]
+    assert trajectory.problems == {4: "it has 5 alpha orbitals, 6 expected"}
+    assert tracking.energies().shape == (4, 6)
+    assert tracking.confidence().min() > 0.9
+    np.testing.assert_allclose(tracking.energies()[2], water[2].alpha.energies[:6])
+
+
 def test_fields_of_followed_frames(water):
     """Densities do not change, nor does a transition density, whose orbitals change signs and places."""
     rng = np.random.default_rng(3)

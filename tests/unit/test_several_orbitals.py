@@ -1,6 +1,7 @@
 """Several orbitals at once: as exact as each alone, whatever they share."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import orbitile as ob
 from orbitile.cli import main
 from orbitile.errors import Cancelled, FieldError
 from orbitile.fields.orbital import orbital_list
-from tests.conftest import random_wavefunction
+from tests.conftest import SAMPLES, random_wavefunction
 from tests.oracle import orbital
 from tests.unit.test_cli import BENZENE
 
@@ -98,7 +99,39 @@ def test_lists_of_orbitals(text, numbers, benzene):
     assert (None if found is None else [one.index + 1 for one in found]) == numbers
 
 
-@pytest.mark.parametrize(("text", "words"), [("mo:5-3", "upwards"), ("mo:30-40", "1 to 31"), ("homo,lumo+99", "lumo")])
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("homo-1..lumo", [20, 22, 21]),
+        ("mo:20-22", [20, 21, 22]),
+        ("mo:20..mo:21", [20, 22, 21]),
+    ],
+)
+def test_ranges_run_by_energy_or_by_number(text, numbers, benzene):
+    """In a file that lists the LUMO before the HOMO."""
+    order = np.arange(31)
+    order[[20, 21]] = 21, 20
+    old = benzene.alpha
+    exchanged = replace(
+        benzene, alpha=ob.Orbitals(old.coefficients[:, order], old.occupations[order], old.energies[order])
+    )
+    assert [one.index + 1 for one in orbital_list(exchanged, text)] == numbers
+    points = exchanged.positions + 0.3
+    both = ob.evaluate(exchanged, "density:homo-1..homo", points, device="cpu")
+    np.testing.assert_allclose(both, ob.evaluate(benzene, "density:mo:20-21", points, device="cpu"), rtol=1e-5)
+
+
+def test_one_orbital_of_two_names_comes_once(benzene):
+    assert [one.name for one in orbital_list(benzene, "homo:alpha,mo:21,lumo:beta,homo:beta")] == ["mo:21", "mo:22"]
+    two = replace(benzene, beta=benzene.alpha)
+    found = orbital_list(two, "homo:alpha,lumo:beta,homo:beta,mo:21:beta")
+    assert [one.name for one in found] == ["mo:21:alpha", "mo:22:beta", "mo:21:beta"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("mo:5-3", "upwards"), ("lumo..homo", "upwards"), ("mo:30-40", "1 to 31"), ("homo,lumo+99", "lumo")],
+)
 def test_lists_that_cannot_be_met(text, words, benzene):
     with pytest.raises(FieldError, match=words):
         orbital_list(benzene, text)
@@ -121,3 +154,11 @@ def test_the_command_writes_a_file_for_each(tmp_path, monkeypatch, capsys):
     assert main(["volume", BENZENE, "homo,lumo", "-o", "mo.npz"]) == 2
     assert "%d" in capsys.readouterr().err
     assert os.listdir(".") == []
+    unrestricted = str(SAMPLES / "ch3_hf_sto3g.fchk")
+    assert main(["volume", unrestricted, "mo:5:alpha,mo:5:beta", "-o", "mo%d.npz"]) == 2
+    assert "one spin at a time" in capsys.readouterr().err
+    assert main(["volume", BENZENE, "homo,lumo", "--isovalue", "0", "-o", "mo%d.npz"]) == 2
+    assert "isovalue: expected a positive number" in capsys.readouterr().err
+    assert os.listdir(".") == []
+    assert main(["volume", BENZENE, "homo:alpha,homo:beta", "--spacing", "1", "-o", "mo%d.npz"]) == 0
+    assert os.listdir(".") == ["mo21.npz"]

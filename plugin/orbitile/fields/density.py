@@ -11,8 +11,8 @@ from ..errors import FieldError
 from ..expansion import GaussianExpansion, concatenated
 from ..products import density_products
 from ..sampling import SumField
-from ..wavefunction import Spin, Wavefunction
-from .orbital import resolve as resolve_orbital
+from ..wavefunction import Wavefunction
+from .orbital import orbital_range
 
 NAMES = (
     ("density", "electron density"),
@@ -117,19 +117,14 @@ def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:
     """Density of a range or a list of orbitals: homo-2..homo, mo:5,mo:7, homo."""
     columns: dict[tuple[str, int], None] = {}
     for item in text.split(","):
-        ends = [end.strip() for end in item.split("..")]
-        found = [resolve_orbital(wavefunction, end) for end in ends]
-        if len(ends) > 2 or any(one is None for one in found):
+        chosen = orbital_range(wavefunction, item.strip())
+        if chosen is None:
             raise FieldError(
                 f"field 'density:{text}': expected orbitals such as homo-2..homo or mo:5,mo:7, got {item.strip()!r}"
             )
-        spins: set[Spin] = {one.spin for one in found if one is not None}
-        indices = [one.index for one in found if one is not None]
-        if len(spins) > 1:
-            raise FieldError(f"field 'density:{text}': a range runs over orbitals of one spin")
         both = wavefunction.beta is not None and not re.search(r":(a|b|alpha|beta)\b", item)
-        for spin in ("alpha", "beta") if both else sorted(spins):
-            columns.update(((spin, index), None) for index in range(min(indices), max(indices) + 1))
+        for spin in ("alpha", "beta") if both else (chosen[0].spin,):
+            columns.update(((spin, one.index), None) for one in chosen)
     orbitals = {spin: wavefunction.orbitals(spin) for spin in ("alpha", "beta")}
     coefficients = np.stack([orbitals[spin].coefficients[:, index] for spin, index in columns], axis=1)
     weights = np.array([orbitals[spin].occupations[index] for spin, index in columns])

@@ -64,6 +64,11 @@ class Orbital:
     isovalue: None = None
     kernel: str = AUTO
 
+    @property
+    def name(self) -> str:
+        """By its number: `mo:17`, `mo:17:beta`."""
+        return orbital_name(self.wavefunction, self.index, self.spin)
+
     @cached_property
     def _coefficients(self) -> NDArray[np.float64]:
         column: NDArray[np.float64] = self.wavefunction.orbitals(self.spin).coefficients[:, self.index]
@@ -179,7 +184,7 @@ def together(orbitals: Sequence[Orbital], lattice: Lattice, precision: str, devi
     return on_slabs(expansion, lattice, tolerances, working.pop(), device)
 
 
-_RANGE = re.compile(r"(mo:?\s*\d+)\s*-\s*(\d+)(:\w+)?")
+_NUMBERS = re.compile(r"mo:?\s*(\d+)\s*-\s*(\d+)(:\w+)?")
 
 
 def orbital_list(wavefunction: Wavefunction, text: str) -> list[Orbital] | None:
@@ -190,37 +195,54 @@ def orbital_list(wavefunction: Wavefunction, text: str) -> list[Orbital] | None:
     Raises
     ------
     FieldError
-        When there is no such orbital, or a range runs from one spin to another.
+        When there is no such orbital, or a range runs downwards or from one spin to another.
     """
-    found: dict[tuple[Spin, int], Orbital] = {}
     items = [item.strip().lower() for item in text.split(",")]
-    ranges = [_ends(item) for item in items]
-    if len(items) == 1 and len(ranges[0]) == 1:
+    if len(items) == 1 and _NAME.fullmatch(items[0]):
         return None
-    for item, names in zip(items, ranges, strict=True):
-        ends = [resolve(wavefunction, name) for name in names]
-        first, last = ends[0], ends[-1]
-        if first is None or last is None or len(ends) > 2:
+    found: dict[str, Orbital] = {}
+    for item in items:
+        orbitals = orbital_range(wavefunction, item)
+        if orbitals is None:
             return None
-        if first.spin != last.spin:
-            raise FieldError(f"field {item!r}: a range runs over orbitals of one spin")
-        if first.index > last.index:
-            raise FieldError(f"field {item!r}: a range runs upwards; exchange its ends")
-        spin = ":beta" if first.spin == "beta" else ""
-        for index in range(first.index, last.index + 1):
-            orbital = first if index == first.index else resolve(wavefunction, f"mo:{index + 1}{spin}")
-            assert orbital is not None  # a name of this form is one of an orbital
-            found[orbital.spin, index] = orbital
+        for orbital in orbitals:
+            found.setdefault(orbital.name, orbital)
     return list(found.values())
 
 
-def _ends(item: str) -> list[str]:
-    """The names at the ends of a range, or the one name there is."""
-    match = _RANGE.fullmatch(item)
-    if match is None:
-        return [name.strip() for name in item.split("..")]
-    first, last, spin = match.groups()
-    return [first + (spin or ""), f"mo:{last}{spin or ''}"]
+def orbital_range(wavefunction: Wavefunction, text: str) -> list[Orbital] | None:
+    """The orbitals of one range, from its lower end to its upper one; of one name that one; None for anything else.
+
+    `A..B` runs by energy, in the order in which `homo` and `lumo` count, whatever the order of the file; `mo:5-10` by
+    number in the file.
+
+    Raises
+    ------
+    FieldError
+        As for `orbital_list`.
+    """
+    by_number = _NUMBERS.fullmatch(text)
+    if by_number is None:
+        names = [name.strip() for name in text.split("..")]
+    else:
+        names = [f"mo:{number}{by_number[3] or ''}" for number in by_number.groups()[:2]]
+    found = [resolve(wavefunction, name) for name in names]
+    ends = [one for one in found if one is not None]
+    if len(ends) < len(found) or len(ends) > 2:
+        return None
+    first, last = ends[0], ends[-1]
+    if first.spin != last.spin:
+        raise FieldError(f"field {text!r}: a range runs over orbitals of one spin")
+    if by_number is None:
+        occupied, unoccupied = frontier_order(wavefunction, first.spin, first.spin)
+        order = occupied + unoccupied
+    else:
+        order = list(range(len(wavefunction.orbitals(first.spin))))
+    start, stop = order.index(first.index), order.index(last.index)
+    if start > stop:
+        raise FieldError(f"field {text!r}: a range runs upwards; exchange its ends")
+    named = {one.index: one for one in ends}
+    return [named.get(index) or _numbered(wavefunction, first.spin, index) for index in order[start : stop + 1]]
 
 
 def resolve(wavefunction: Wavefunction, name: str) -> Orbital | None:
@@ -257,9 +279,9 @@ def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbit
         if not 0 <= index < len(orbitals):
             raise FieldError(
                 f"field {name!r}: the file holds{of_spin} orbitals 1 to {len(orbitals)}. Nearest match: "
-                f"mo:{1 if index < 0 else len(orbitals)}{':' + spin if spin_letter else ''}"
+                f"{orbital_name(wavefunction, 0 if index < 0 else len(orbitals) - 1, spin)}"
             )
-        return Orbital(wavefunction, spin, index, f"orbital {number}{of_spin}")
+        return _numbered(wavefunction, spin, index)
     named = spin if spin_letter else None
     occupied, unoccupied = frontier_order(wavefunction, spin, named)
     order = occupied + unoccupied
@@ -275,26 +297,14 @@ def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbit
     )
 
 
-def orbital_range(wavefunction: Wavefunction, text: str) -> list[str]:
-    """Names of the orbitals in a range from low to high, such as `homo-2..lumo+2`; one name for anything else.
+def _numbered(wavefunction: Wavefunction, spin: Spin, index: int) -> Orbital:
+    of_spin = f" {spin}" if wavefunction.beta is not None else ""
+    return Orbital(wavefunction, spin, index, f"orbital {index + 1}{of_spin}")
 
-    Raises
-    ------
-    FieldError
-        When an end of the range is no orbital of this wavefunction, or the ends are of different spins.
-    """
-    low, dots, high = (part.strip() for part in text.partition(".."))
-    if not dots or low.startswith("density"):
-        return [text]
-    ends = [resolve(wavefunction, end) for end in (low, high)]
-    first, last = ends
-    if first is None or last is None or first.spin != last.spin:
-        raise FieldError(f"field {text!r}: expected a range of orbitals of one spin, such as homo-2..lumo+2")
-    occupied, unoccupied = frontier_order(wavefunction, first.spin)
-    order = occupied + unoccupied
-    start, stop = sorted((order.index(first.index), order.index(last.index)))
-    spin = "" if wavefunction.beta is None else f":{first.spin}"
-    return [f"mo:{index + 1}{spin}" for index in order[start : stop + 1]]
+
+def orbital_name(wavefunction: Wavefunction, index: int, spin: Spin = "alpha") -> str:
+    """Name of an orbital by its place in the file, from 0: `mo:17`, or `mo:17:beta` where there are two sets."""
+    return f"mo:{index + 1}" + (f":{spin}" if wavefunction.beta is not None else "")
 
 
 def frontier_order(wavefunction: Wavefunction, spin: Spin, named: Spin | None = None) -> tuple[list[int], list[int]]:

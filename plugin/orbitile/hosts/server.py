@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 from .. import __version__
 from ..errors import OrbitileError
 from ..exporters import save
+from ..fields.orbital import orbital_name
 from ..session.commands import COMMANDS, orb_cancel, place
 from ..session.declaration import Command, brief
-from ..session.orbitals import field_of, levels_of
+from ..session.orbitals import levels_of
 from ..session.session import Session
 from ..session.shown import Shown, object_name
 from ..session.source import Source, is_trajectory
@@ -327,7 +328,7 @@ def _orbitals(session: Session, name: str = "") -> list[list[Any]]:
     wavefunction = session.wavefunction(session.molecule(name))
     return [
         [
-            field_of(level, wavefunction),
+            orbital_name(wavefunction, level.index, level.spin),
             level.index + 1,
             level.spin if wavefunction.beta is not None else "",
             level.energy if math.isfinite(level.energy) else None,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .image import RGB, Colour
     from .scene import Camera, Scene
 
-__all__ = ["LARGEST", "render"]
+__all__ = ["LARGEST", "checked_size", "render"]
 
 LARGEST = 32768
 """Largest width and height of a picture, in pixels."""
@@ -93,7 +93,7 @@ def render(
     drawn = _check_surfaces(surfaces)
     if wavefunction is not None and not isinstance(wavefunction, Wavefunction):
         raise RenderError(f"wavefunction of a picture: expected a Wavefunction, got {type(wavefunction).__name__}")
-    width, height = _check_size(size)
+    width, height = checked_size(size)
     if isinstance(colors, str) or not isinstance(colors, Sequence) or len(colors) != 2:
         raise RenderError(f"colors: expected two, for the positive and the negative part, got {colors!r}")
     positive, negative = parse_colour(colors[0], "positive colour"), parse_colour(colors[1], "negative colour")
@@ -132,7 +132,14 @@ def _check_surfaces(surfaces: Surface | Sequence[Surface]) -> tuple[Surface, ...
     return drawn
 
 
-def _check_size(size: tuple[int, int]) -> tuple[int, int]:
+def checked_size(size: tuple[int, int]) -> tuple[int, int]:
+    """Width and height of a picture.
+
+    Raises
+    ------
+    RenderError
+        When they are no whole numbers, or the picture would be empty or too large to draw.
+    """
     try:
         width, height = (operator.index(n) for n in size)
     except (TypeError, ValueError) as error:

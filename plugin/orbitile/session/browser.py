@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import Cancelled, OrbitileError
 from ..fields import resolve
+from ..fields.orbital import orbital_name
 from ..surface import isosurface
 from ..wavefunction import Wavefunction
 from . import commands
-from .orbitals import Level, Levels, field_of, levels_of
+from .orbitals import Level, Levels, levels_of
 from .request import Request, Sample
 from .session import Session, surface_of
 from .shown import NEGATIVE, POSITIVE, Shown
@@ -331,7 +332,7 @@ class Browser:
     def ask_for(self, level: Level) -> None:
         """Show an orbital."""
         if self.wavefunction is not None:
-            self.ask(field_of(level, self.wavefunction))
+            self.ask(orbital_name(self.wavefunction, level.index, level.spin))
 
     def ask_for_named(self, field: str) -> None:
         """Show a field that the user names."""
@@ -395,8 +396,8 @@ class Browser:
             return
         current, held = self.current(), self.session.samples
         if not current:  # the first request is the slowest: the worker starts and Taichi compiles
-            marked = [level for level in self.levels[0] if level.mark]
-            first = self._request(field_of(marked[0], self.wavefunction) if marked else "mo:1")
+            marked = next((level.index for level in self.levels[0] if level.mark), 0)
+            first = self._request(orbital_name(self.wavefunction, marked))
             if not self._warmed and first not in held:
                 self._warmed = True
                 self._ahead = (first, self.session.worker.submit(first))
@@ -405,7 +406,7 @@ class Browser:
         if shown in held and self.session.sampled(shown).volume.values.size > _AHEAD_POINTS:
             return
         for level in self.view.neighbours():
-            request = self._request(field_of(level, self.wavefunction))
+            request = self._request(orbital_name(self.wavefunction, level.index, level.spin))
             if request not in held:
                 self._ahead = (request, self.session.worker.submit(request))
                 return

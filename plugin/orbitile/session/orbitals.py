@@ -132,11 +132,6 @@ def passes(row: int, levels: Levels, words: list[str]) -> bool:
     return all(any(level.has(word) for level in there) for word in words)
 
 
-def field_of(level: Level, wavefunction: Wavefunction) -> str:
-    """Name of the field that an orbital is."""
-    return f"mo:{level.index + 1}" + (f":{level.spin}" if wavefunction.beta is not None else "")
-
-
 def summary(wavefunction: Wavefunction) -> str:
     """Formula, method and size of the basis, in one line."""
     method = f"{wavefunction.method}, " if wavefunction.method else ""

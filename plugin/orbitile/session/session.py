@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Cancelled, OrbitileError
 from ..fields import field_names, resolve
+from ..fields.orbital import Orbital, orbital_name
 from ..surface import Surface
 from ..wavefunction import Wavefunction
 from .calculation import RunningCalculation
@@ -330,10 +331,9 @@ class Session:
         shown = self.now(base)
         wavefunction = self.wavefunctions.get(shown.request.path)
         here = resolve(wavefunction, shown.request.field)
-        spin, index = getattr(here, "spin", None), getattr(here, "index", None)
-        if spin is None or index is None:
+        if not isinstance(here, Orbital):
             raise OrbitileError(f"{base} shows {shown.request.field}, which is no orbital: there is no next one")
-        field = f"mo:{index + 1 + step}" + (f":{spin}" if wavefunction.beta is not None else "")
+        field = orbital_name(wavefunction, here.index + step, here.spin)
         resolve(wavefunction, field)
         request = replace(shown.request, field=field)
         found = self.sampled(request)
