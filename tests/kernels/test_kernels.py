@@ -327,7 +327,7 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
             evaluate = field.on_slabs(lattice, "single", name)
         return getattr(evaluate, "evaluate", evaluate).__module__
 
-    assert served_by() == "orbitile.kernels._direct"
+    assert served_by() == "orbitile.kernels._family"
     molecule_specific.wait()
     assert served_by() == "orbitile.kernels.molecule_specific"
     assert len(list(molecule_specific.cache_folder().glob("*.py"))) == 1

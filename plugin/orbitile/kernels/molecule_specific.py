@@ -11,7 +11,7 @@ from ..errors import OrbitileError
 from ..lattice import Lattice
 from ..processes import environment, interpreter
 from . import Points, PreparedOrbital, Slabs, direct
-from ._direct import SlowSlabs, shells_of
+from ._family import SlowSlabs, shells_of
 
 SUMMARY = "direct sum with a kernel generated for the molecule, compiled in the background; lattices only"
 EXACT = True

@@ -130,7 +130,7 @@ class Worker:
         self._folder = self._folder or tempfile.TemporaryDirectory(prefix="orbitile-", dir=_shared_memory())
         key = secrets.token_bytes(32)
         with Listener(family=_FAMILY, authkey=key) as listener:
-            command = [self.python, "-m", "orbitile.session.process", str(listener.address), self._folder.name]
+            command = [self.python, "-m", "orbitile.session.worker_process", str(listener.address), self._folder.name]
             try:
                 process = subprocess.Popen(
                     command,

@@ -1,4 +1,4 @@
-"""The worker process: `python -m orbitile.session.process ADDRESS FOLDER`, started by `orbitile.session.worker`.
+"""The worker process: `python -m orbitile.session.worker_process ADDRESS FOLDER`, started by `orbitile.session.worker`.
 
 It connects to the address, with the key on its standard input, and answers requests one after the other; a thread
 listens meanwhile, so that a request can be withdrawn while it is computed. When the connection ends, so does the
