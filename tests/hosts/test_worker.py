@@ -89,6 +89,29 @@ def test_closing_ends_the_process_and_removes_the_folder():
         os.kill(process, 0)
 
 
+def test_a_worker_that_is_closed_keeps_what_it_has_compiled(tmp_path, monkeypatch):
+    monkeypatch.setenv("TI_OFFLINE_CACHE_FILE_PATH", str(tmp_path))
+    one = Worker()
+    one.submit(request()).result(60)
+    assert not list(tmp_path.rglob("*.tic"))
+    process = one._process
+    one.close()
+    assert process.returncode == 0
+    assert list(tmp_path.rglob("*.tic"))
+
+
+def test_a_worker_that_computes_ends_by_itself(worker):
+    worker.submit(request()).result(60)
+    shares: list[float] = []
+    pending = [worker.submit(request(quality="fine", device="cpu"), shares.append) for _ in range(9)]
+    process = worker._process
+    worker.close()
+    assert process.returncode == 0
+    for one in pending:
+        with pytest.raises(WorkerError, match="was closed"):
+            one.result(1)
+
+
 def test_a_changed_file_is_read_again(worker, tmp_path):
     path = tmp_path / "molecule.molden"
     path.write_bytes(Path(BENZENE).read_bytes())

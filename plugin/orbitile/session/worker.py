@@ -23,6 +23,9 @@ from .request import Request, Sample, take_sample
 _PATIENCE = 60.0
 """Seconds that a worker may take to start and connect."""
 
+_FAREWELL = 3.0
+"""Seconds that it may take to end, and to keep what Taichi has compiled."""
+
 
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """For the linear algebra of a frame: matrices are small, and several threads take longer to meet than to compute."""
@@ -85,11 +88,12 @@ class Worker:
         with self._starting, self._lock:
             process, connection, folder = self._process, self._connection, self._folder
             self._process = self._connection = self._folder = None
-        if connection is not None:
-            connection.close()
+            if connection is not None:
+                with contextlib.suppress(OSError, ValueError):  # it has died
+                    connection.send(("end", 0, None))
         if process is not None:
             try:
-                process.wait(timeout=1)
+                process.wait(timeout=_FAREWELL)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -159,7 +163,7 @@ class Worker:
             while True:
                 self._answer(*connection.recv())
         except (EOFError, OSError):
-            pass  # the worker has ended
+            connection.close()  # the worker has ended
         with self._lock:
             if self._connection is not connection:
                 return  # closed on purpose
