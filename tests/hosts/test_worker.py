@@ -1,7 +1,10 @@
 """The worker process: real processes, really killed."""
 
+import contextlib
 import os
 import signal
+import subprocess
+import sys
 import time
 from importlib.resources import files
 from pathlib import Path
@@ -110,6 +113,41 @@ def test_a_worker_that_computes_ends_by_itself(worker):
     for one in pending:
         with pytest.raises(WorkerError, match="was closed"):
             one.result(1)
+
+
+_HOST = """
+import sys, time
+from orbitile.session.request import Request
+from orbitile.session.worker import Worker
+worker = Worker()
+worker.submit(Request(sys.argv[1], "homo", "coarse", device="cpu")).result(60)
+print(worker._folder.name, flush=True)
+time.sleep(60)
+"""
+
+
+def test_nothing_is_left_by_a_host_that_is_killed():
+    with subprocess.Popen([sys.executable, "-c", _HOST, BENZENE], stdout=subprocess.PIPE, text=True) as host:
+        folder = Path(host.stdout.readline().strip())
+        assert folder.name.startswith("orbitile-")
+        assert folder.is_dir()
+        host.kill()
+    until = time.monotonic() + 20
+    while folder.exists() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not folder.exists()
+
+
+def test_each_start_has_a_folder_of_its_own(worker):
+    """One that dies removes nothing of the one that follows it."""
+    worker.submit(request()).result(60)
+    first = Path(worker._folder.name)
+    os.kill(worker.process_id, signal.SIGKILL)
+    with contextlib.suppress(WorkerError):  # sent before its end is noticed
+        worker.submit(request()).result(60)
+    worker.submit(request()).result(60)
+    assert Path(worker._folder.name) != first
+    assert not first.exists()
 
 
 def test_a_changed_file_is_read_again(worker, tmp_path):

@@ -2,7 +2,7 @@
 
 It connects to the address, with the key on its standard input, and answers requests one after the other; a thread
 listens meanwhile, so that a request can be withdrawn while it is computed. When it is told to end, or the connection
-ends, so does the process.
+ends, so does the process, and takes the folder along, which nobody else removes where the host was killed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import queue
+import shutil
 import sys
 import threading
 import time
@@ -220,12 +221,14 @@ def _listen(connection: Connection, waiting: Any, withdrawn: set[int], ended: th
 def main() -> None:
     """Connect and serve."""
     address, folder = sys.argv[1:3]
-    key = bytes.fromhex(sys.stdin.readline().strip())
     try:
+        key = bytes.fromhex(sys.stdin.readline().strip())
         with Client(address, authkey=key) as connection:
             serve(connection, folder)
     except (EOFError, OSError):
         pass  # the other side has gone: there is nobody to tell
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
