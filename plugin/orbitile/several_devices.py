@@ -139,10 +139,13 @@ def prepared(
     DeviceError
         When a device cannot be used, or its process ends.
     OrbitileError
-        As for the same request on one device.
+        As for the same request on one device; or when this thread is in the middle of another such computation.
     """
     with _lock:
+        if any(pool.busy for pool in _pools):  # a callback asks, whose answers would get among the others
+            raise OrbitileError("several devices are computing already: finish that before the next")
         pool = _pool_of(devices)
+        pool.busy = True
         try:
             cuts = pool.prepare(wavefunction, field, lattice, precision)
             dtype: np.dtype[np.floating] = np.dtype(np.float64 if precision == "double" else np.float32)
@@ -151,6 +154,7 @@ def prepared(
             pool.close()  # others are started for the next call
             raise
         finally:
+            pool.busy = False
             if pool.alive:
                 pool.release()
 
@@ -162,12 +166,18 @@ class Pool:
     ----------
     devices
         Names, as from `several`.
+
+    Attributes
+    ----------
+    busy : bool
+        Whether a computation is under way, also between its slabs.
     """
 
     def __init__(self, devices: tuple[str, ...]) -> None:
         if not hasattr(os, "memfd_create"):
             raise DeviceError("several devices at once need Linux; name one, such as cuda")
         self.devices = devices
+        self.busy = False
         self.workers: list[_Worker] = []
         try:
             for device in devices:

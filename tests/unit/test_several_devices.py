@@ -86,6 +86,33 @@ def test_cancelling_and_errors_leave_the_processes_in_order(benzene, tmp_path):
     assert np.array_equal(found.values, ob.compute(benzene, "lumo", lattice, device="cpu").values)
 
 
+def test_a_computation_within_another_is_refused(benzene):
+    """From a callback: on several devices not, on one it is served, and the outer one goes on."""
+    lattice = lattice_of(benzene)
+    expected = ob.compute(benzene, "homo", lattice, device="cpu").values
+    told: list[str] = []
+
+    def progress(share: float) -> None:
+        for device in (TWO, "cpu,cpu,cpu"):
+            with pytest.raises(ob.OrbitileError, match="computing already: finish that before") as caught:
+                ob.compute(benzene, "lumo", lattice, device=device)
+            told.append(str(caught.value))
+        ob.compute(benzene, "lumo", lattice, device="cpu")
+
+    assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO, progress=progress).values, expected)
+    assert told
+    assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
+
+    def nested(share: float) -> None:
+        ob.compute(benzene, "lumo", lattice, device=TWO)
+
+    processes = [worker.process.pid for worker in several_devices._pools[0].workers]
+    with pytest.raises(ob.OrbitileError, match="computing already"):
+        ob.compute(benzene, "homo", lattice, device=TWO, progress=nested)
+    assert [worker.process.pid for worker in several_devices._pools[0].workers] == processes
+    assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
+
+
 @pytest.mark.parametrize(
     ("device", "words"),
     [
