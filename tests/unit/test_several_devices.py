@@ -1,5 +1,6 @@
 """Slabs of a lattice on several devices: here two processes on the CPU, which is the machinery of several GPUs."""
 
+import dataclasses
 import os
 import signal
 
@@ -84,6 +85,45 @@ def test_cancelling_and_errors_leave_the_processes_in_order(benzene, tmp_path):
         ob.compute(benzene, "homoo", lattice, device=TWO)
     found = ob.compute(benzene, "lumo", lattice, device=TWO)
     assert np.array_equal(found.values, ob.compute(benzene, "lumo", lattice, device="cpu").values)
+
+
+@dataclasses.dataclass(frozen=True)
+class Faulty:
+    """A field of somebody's own that fails where it is computed, or where it arrives."""
+
+    unreadable: bool = False
+    quantity: str = "faulty"
+    unit: str = ""
+    isovalue: float = 1.0
+
+    def on_slabs(self, lattice, precision, device):
+        raise KeyError("a table")
+
+    def at_points(self, precision, device):
+        raise KeyError("a table")
+
+    def enclosing_box(self, isovalue):
+        return np.zeros(3), np.ones(3)
+
+    def __setstate__(self, state):
+        if state["unreadable"]:
+            raise ValueError("no such state")
+        self.__dict__.update(state)
+
+
+@pytest.mark.parametrize(
+    ("field", "words"), [(Faulty(), "KeyError: 'a table'"), (Faulty(unreadable=True), "ValueError: no such state")]
+)
+def test_a_defect_in_a_process_is_told_and_the_process_kept(field, words, benzene, capfd):
+    lattice = lattice_of(benzene)
+    ob.compute(benzene, "homo", lattice, device=TWO)
+    processes = [worker.process.pid for worker in several_devices._pools[0].workers]
+    with pytest.raises(ob.OrbitileError, match=f"^defect in the process of a device: {words}$"):
+        ob.compute(benzene, field, lattice, device=TWO)
+    found = ob.compute(benzene, "homo", lattice, device=TWO).values
+    assert np.array_equal(found, ob.compute(benzene, "homo", lattice, device="cpu").values)
+    assert [worker.process.pid for worker in several_devices._pools[0].workers] == processes
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_a_computation_within_another_is_refused(benzene):
