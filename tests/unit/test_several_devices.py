@@ -3,17 +3,21 @@
 import dataclasses
 import os
 import signal
+from importlib.resources import files
 
 import numpy as np
 import pytest
 
 import orbitile as ob
 from orbitile import several_devices
+from orbitile.cli import main
+from orbitile.diagnosis import device_report
 from orbitile.errors import Cancelled, DeviceError, FieldError
 from taichi_kernels import runtime
 from tests.conftest import random_wavefunction
 
 TWO = "cpu,cpu"
+BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -183,9 +187,36 @@ def test_names_of_devices(monkeypatch):
         several_devices.several("cuda:1,1")
 
 
-def test_points_want_one_device(benzene):
-    with pytest.raises(DeviceError, match="name one"):
-        ob.evaluate(benzene, "homo", np.zeros((1, 3)), device=TWO)
+def test_what_wants_one_device_says_so(benzene, tmp_path, monkeypatch):
+    words = (
+        "device cpu,cpu: only volume, compute, compute_to_file and compute_many take devices by number; here say cuda"
+    )
+    lattice = ob.Lattice.around(benzene, 1.0, 2.0)
+    for device, variable in ((TWO, "cpu"), (None, TWO), ("auto", TWO)):
+        monkeypatch.setenv("ORBITILE_DEVICE", variable)
+        with pytest.raises(DeviceError, match=words):
+            ob.evaluate(benzene, "homo", np.zeros((1, 3)), device=device)
+        with pytest.raises(DeviceError, match=words):
+            ob.compute_surface(benzene, "homo", 0.05, lattice, device=device)
+
+
+def test_the_command_says_so_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for arguments in (["render", "-o", "a.png"], ["mesh", "-o", "a.glb"]):
+        command, *rest = arguments
+        assert main([command, BENZENE, *rest, "--device", TWO]) == 2
+        assert "only volume, compute" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == []
+    assert main(["volume", BENZENE, "-o", "a.npz", "--quality", "coarse", "--device", TWO]) == 0
+
+
+@pytest.mark.parametrize(("variable", "words"), [(TWO, "only volume, compute"), ("abacus", "expected auto")])
+def test_devices_are_listed_whatever_the_environment_asks_for(variable, words, monkeypatch):
+    monkeypatch.setenv("ORBITILE_DEVICE", variable)
+    report = device_report()
+    assert words in report[1]
+    assert any(line.split()[:2] == ["cpu", "yes"] for line in report)
+    assert not any("used by auto" in line for line in report)
 
 
 @pytest.mark.cuda
