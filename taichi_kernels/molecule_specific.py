@@ -13,7 +13,8 @@ leaves a mark beside the source. A Taichi program reads that cache once, when it
 taken up by starting Taichi anew, which happens only where no result is left on the device. Until then the caller has to
 do without.
 
-Sources and marks are in `orbitile/molecules` of the cache folder of the user, by the digest of the source.
+Sources and marks are in `orbitile/molecules` of the cache folder of the user, by a digest of the source, Taichi's
+version and the place of its cache: what another version has compiled, or for another cache, is not found in this one.
 """
 
 import hashlib
@@ -27,6 +28,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import taichi as ti
+from taichi.lang import impl
 
 from . import runtime
 from .direct import LANES, Place, Shells
@@ -148,6 +150,11 @@ def kernel_when_ready(
 
     `python` and `environment` are for that process. To be called in a session, with no array on the device that is
     still needed and was not handed out by `allocate`.
+
+    Raises
+    ------
+    OSError
+        When the cache folder of the user cannot be written to.
     """
     if "source" not in shells.cache:
         shells.cache["source"] = source_of(shells)
@@ -206,7 +213,8 @@ _processes: dict[Path, "subprocess.Popen[bytes]"] = {}
 
 
 def _written(text: str) -> Path:
-    file = cache_folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.py"
+    known = f"{ti.__version__}\n{impl.current_cfg().offline_cache_file_path}\n{text}"
+    file = cache_folder() / f"{hashlib.sha256(known.encode()).hexdigest()[:32]}.py"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_suffix(f".{os.getpid()}")

@@ -107,7 +107,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FIELD",
         nargs="?",
         default="homo",
-        help="homo, lumo+1, mo:17:beta, density, spin, elf, esp, ... (default: homo; `orbitile fields` lists them)",
+        help="homo, lumo+1, mo:17:beta, density, spin, elf, esp, ... (default: homo; `orbitile fields` lists them); "
+        "volume also takes lists and ranges of orbitals: homo,lumo, homo-2..lumo, mo:1-10",
     )
     group = sampling.add_argument_group("sampling")
     group.add_argument(
@@ -131,10 +132,17 @@ def _parser() -> argparse.ArgumentParser:
         metavar="D",
         help="box of this margin around the atoms in Angstrom (default: a box proven to hold the whole surface)",
     )
-    group.add_argument("--device", help="auto, cuda, vulkan or cpu (default: $ORBITILE_DEVICE, else auto)")
+    group.add_argument(
+        "--device",
+        help="auto, cuda, vulkan or cpu (default: $ORBITILE_DEVICE, else auto); volume also takes GPUs by number: "
+        "cuda:1, cuda:0,1, cuda:all",
+    )
     group.add_argument("--precision", choices=("single", "double"), default="single", help="(default: single)")
     group.add_argument(
-        "--kernel", default="auto", metavar="NAME", help="of an orbital: auto, separable, direct, ... (docs/kernels.md)"
+        "--kernel",
+        default="auto",
+        metavar="NAME",
+        help="of an orbital: auto, separable, direct, ... (default: auto; `orbitile fields` lists them)",
     )
 
     render = command("render", _render, "draw a field and the molecule", file, sampling)
@@ -179,7 +187,7 @@ def _parser() -> argparse.ArgumentParser:
     integrate.add_argument("--hirshfeld", action="store_true", help="Hirshfeld charges beside Becke's; needs PySCF")
     integrate.add_argument("--device", help="auto, cuda, vulkan or cpu (default: $ORBITILE_DEVICE, else auto)")
     _add_trajectory_commands(command)
-    command("fields", _fields, "list the fields that can be shown")
+    command("fields", _fields, "list the fields that can be shown, and the kernels for orbitals")
     command("devices", _devices, "show what can compute and draw here, and why the rest cannot")
     install = command("install", _install, "add Orbitile to a program that shows molecules")
     install.add_argument("host", choices=("pymol", "vmd"), metavar="HOST", help="pymol or vmd")
@@ -342,8 +350,12 @@ def _integrate(options: argparse.Namespace) -> None:
 
 def _fields(options: argparse.Namespace) -> None:
     from .fields import field_names
+    from .kernels import kernel_names
 
     for name, what in field_names():
+        print(f"{name:24s} {what}")
+    print("\nkernels for orbitals (--kernel):")
+    for name, what in kernel_names():
         print(f"{name:24s} {what}")
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from .errors import DeviceError
+from .evaluation import one_device
+
 _PROGRAM = {
     "compute": (
         "from taichi_kernels import runtime\n"
@@ -31,8 +34,11 @@ def device_report() -> list[str]:
     """
     from taichi_kernels import runtime
 
-    chosen = runtime.choose(None)
-    lines = ["compute (Taichi)"]
+    lines, chosen = ["compute (Taichi)"], None
+    try:
+        chosen = one_device(None)
+    except DeviceError as error:
+        lines.append(f"  ORBITILE_DEVICE: {error}")
     for name in runtime.DEVICES:
         found = runtime.probe(name)
         works, note = (False, found.detail)

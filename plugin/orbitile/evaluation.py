@@ -695,15 +695,33 @@ def _dtype(precision: str) -> type[np.float32 | np.float64]:
     return np.float32 if precision == "single" else np.float64
 
 
+def one_device(device: str | None) -> str:
+    """Name of the one device that a request stands for, `ORBITILE_DEVICE` where it does not say.
+
+    Raises
+    ------
+    DeviceError
+        When there is no such device, or devices are asked for by number.
+    """
+    from taichi_kernels import runtime
+
+    if named := several(device):
+        raise DeviceError(
+            f"device {','.join(named)}: only volume, compute, compute_to_file and compute_many take devices by number; "
+            "here say cuda, with CUDA_VISIBLE_DEVICES=1 for another GPU, or cpu"
+        )
+    try:
+        return runtime.choose(device)
+    except runtime.DeviceUnavailable as error:
+        raise DeviceError(str(error)) from error
+
+
 @contextmanager
 def device_session(device: str | None, precision: str) -> Iterator[str]:
     """The compute device, with its errors made ours."""
     from taichi_kernels import runtime
 
-    if named := several(device):
-        raise DeviceError(
-            f"devices {', '.join(named)}: values on a lattice can be had from them; here name one, as cuda"
-        )
+    one_device(device)
     try:
         with runtime.session(device, precision) as name:
             yield name

@@ -139,10 +139,13 @@ def prepared(
     DeviceError
         When a device cannot be used, or its process ends.
     OrbitileError
-        As for the same request on one device.
+        As for the same request on one device; or when this thread is in the middle of another such computation.
     """
     with _lock:
+        if any(pool.busy for pool in _pools):  # a callback asks, whose answers would get among the others
+            raise OrbitileError("several devices are computing already: finish that before the next")
         pool = _pool_of(devices)
+        pool.busy = True
         try:
             cuts = pool.prepare(wavefunction, field, lattice, precision)
             dtype: np.dtype[np.floating] = np.dtype(np.float64 if precision == "double" else np.float32)
@@ -151,6 +154,7 @@ def prepared(
             pool.close()  # others are started for the next call
             raise
         finally:
+            pool.busy = False
             if pool.alive:
                 pool.release()
 
@@ -162,12 +166,18 @@ class Pool:
     ----------
     devices
         Names, as from `several`.
+
+    Attributes
+    ----------
+    busy : bool
+        Whether a computation is under way, also between its slabs.
     """
 
     def __init__(self, devices: tuple[str, ...]) -> None:
         if not hasattr(os, "memfd_create"):
             raise DeviceError("several devices at once need Linux; name one, such as cuda")
         self.devices = devices
+        self.busy = False
         self.workers: list[_Worker] = []
         try:
             for device in devices:
@@ -308,7 +318,7 @@ class _Worker:
                 f"the field cannot be sent to another process ({error}); give it by its name"
             ) from error
         try:
-            request.write(message)
+            pickle.dump(message, request)  # within a frame, so that one that cannot be read ends where it ends
             request.flush()
             kind, result = pickle.load(answer)
         except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
@@ -379,27 +389,35 @@ class _Server:
 
 def main() -> None:
     """Serve requests from standard input until it ends."""
-    from taichi_kernels import runtime
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is dealt with by the process that asks
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a driver prints does not get among the answers
     server = _Server()
     while True:
         try:
-            what, arguments = pickle.load(sys.stdin.buffer)
+            message = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        try:
-            answer: tuple[str, Any] = ("done", getattr(server, what)(*arguments))
-        except OrbitileError as error:
-            answer = ("refused", error)
-        except (runtime.DeviceUnavailable, RuntimeError) as error:
-            answer = ("refused", DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}"))
-        except MemoryError:
-            answer = ("refused", DeviceError("the process of a device has no memory left for this"))
-        pickle.dump(answer, answers)
+        pickle.dump(_answer(server, message), answers)
         answers.flush()
+
+
+def _answer(server: _Server, message: bytes) -> tuple[str, Any]:
+    """What came of a request: whatever goes wrong is told, and the next one is served."""
+    from taichi_kernels import runtime
+
+    try:
+        what, arguments = pickle.loads(message)
+        return "done", getattr(server, what)(*arguments)
+    except OrbitileError as error:
+        return "refused", error
+    except (runtime.DeviceUnavailable, RuntimeError) as error:
+        return "refused", DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}")
+    except MemoryError:
+        return "refused", DeviceError("the process of a device has no memory left for this")
+    except Exception as error:
+        text = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        return "refused", OrbitileError(f"defect in the process of a device: {text}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
 """The worker process: real processes, really killed."""
 
+import contextlib
 import os
 import signal
+import subprocess
+import sys
 import time
 from importlib.resources import files
 from pathlib import Path
@@ -87,6 +90,64 @@ def test_closing_ends_the_process_and_removes_the_folder():
     assert not folder.exists()
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
+
+
+def test_a_worker_that_is_closed_keeps_what_it_has_compiled(tmp_path, monkeypatch):
+    monkeypatch.setenv("TI_OFFLINE_CACHE_FILE_PATH", str(tmp_path))
+    one = Worker()
+    one.submit(request()).result(60)
+    assert not list(tmp_path.rglob("*.tic"))
+    process = one._process
+    one.close()
+    assert process.returncode == 0
+    assert list(tmp_path.rglob("*.tic"))
+
+
+def test_a_worker_that_computes_ends_by_itself(worker):
+    worker.submit(request()).result(60)
+    shares: list[float] = []
+    pending = [worker.submit(request(quality="fine", device="cpu"), shares.append) for _ in range(9)]
+    process = worker._process
+    worker.close()
+    assert process.returncode == 0
+    for one in pending:
+        with pytest.raises(WorkerError, match="was closed"):
+            one.result(1)
+
+
+_HOST = """
+import sys, time
+from orbitile.session.request import Request
+from orbitile.session.worker import Worker
+worker = Worker()
+worker.submit(Request(sys.argv[1], "homo", "coarse", device="cpu")).result(60)
+print(worker._folder.name, flush=True)
+time.sleep(60)
+"""
+
+
+def test_nothing_is_left_by_a_host_that_is_killed():
+    with subprocess.Popen([sys.executable, "-c", _HOST, BENZENE], stdout=subprocess.PIPE, text=True) as host:
+        folder = Path(host.stdout.readline().strip())
+        assert folder.name.startswith("orbitile-")
+        assert folder.is_dir()
+        host.kill()
+    until = time.monotonic() + 20
+    while folder.exists() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not folder.exists()
+
+
+def test_each_start_has_a_folder_of_its_own(worker):
+    """One that dies removes nothing of the one that follows it."""
+    worker.submit(request()).result(60)
+    first = Path(worker._folder.name)
+    os.kill(worker.process_id, signal.SIGKILL)
+    with contextlib.suppress(WorkerError):  # sent before its end is noticed
+        worker.submit(request()).result(60)
+    worker.submit(request()).result(60)
+    assert Path(worker._folder.name) != first
+    assert not first.exists()
 
 
 def test_a_changed_file_is_read_again(worker, tmp_path):

@@ -327,7 +327,7 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
             evaluate = field.on_slabs(lattice, "single", name)
         return getattr(evaluate, "evaluate", evaluate).__module__
 
-    assert served_by() == "orbitile.kernels._direct"
+    assert served_by() == "orbitile.kernels._family"
     molecule_specific.wait()
     assert served_by() == "orbitile.kernels.molecule_specific"
     assert len(list(molecule_specific.cache_folder().glob("*.py"))) == 1
@@ -345,6 +345,40 @@ def test_a_kernel_that_cannot_be_compiled_is_told_of_and_done_without(tmp_path, 
     with pytest.warns(RuntimeWarning, match="exit status 1"):
         volume = ob.compute(wavefunction, "mo:1", lattice, device="cpu", kernel="molecule-specific")
     assert errors(volume.values.ravel(), expected) < LIMIT["single"]
+
+
+def test_marks_belong_to_a_version_of_taichi_and_a_cache(tmp_path, monkeypatch):
+    """A kernel that another Taichi has compiled, or for another cache, does not count as compiled."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    wavefunction = random_wavefunction(33, momenta=(0,), n_atoms=1)
+
+    def sources() -> set[str]:
+        field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
+        with runtime.session("cpu") as name:
+            field.on_slabs(LATTICES["orthogonal"], "single", name)
+        molecule_specific.wait()
+        return {path.name for path in molecule_specific.cache_folder().glob("*.py")}
+
+    assert len(sources()) == len(sources()) == 1
+    with monkeypatch.context() as changed:
+        changed.setattr(molecule_specific.ti, "__version__", (9, 9, 9))
+        assert len(sources()) == 2
+    with monkeypatch.context() as changed:
+        changed.setenv("TI_OFFLINE_CACHE_FILE_PATH", str(tmp_path / "taichi"))
+        with runtime.session("cpu"):
+            assert runtime.renew()
+        assert len(sources()) == 3
+    with runtime.session("cpu"):
+        assert runtime.renew()
+
+
+def test_a_cache_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
+    file = tmp_path / "file"
+    file.write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(file))
+    small = random_wavefunction(34, momenta=(0,), n_atoms=1)
+    with pytest.raises(ob.OrbitileError, match="let XDG_CACHE_HOME name a folder"):
+        ob.compute(small, "mo:1", LATTICES["orthogonal"], device="cpu", kernel="molecule-specific")
 
 
 def test_taichi_is_not_renewed_while_a_result_is_on_the_device(benzene):

@@ -10,9 +10,9 @@ import pytest
 from orbitile import Orbitals, Wavefunction
 from orbitile.trajectory import Trajectory
 
-gto = pytest.importorskip("pyscf.gto")
-scf = pytest.importorskip("pyscf.scf")
-lib = pytest.importorskip("pyscf.lib")
+gto = pytest.importorskip("pyscf.gto", reason="PySCF (extra scf) is not installed")
+scf = pytest.importorskip("pyscf.scf", reason="PySCF (extra scf) is not installed")
+lib = pytest.importorskip("pyscf.lib", reason="PySCF (extra scf) is not installed")
 
 
 class Listed:

@@ -89,7 +89,7 @@ def test_frames_are_interpolated_on_request_only_where_followed(spoilt, tmp_path
 
 @pytest.mark.parametrize("suffix", [".mp4", ".gif"])
 def test_films_can_be_read_back(spoilt, tmp_path, suffix):
-    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg (extra films) is not installed")
     film = tmp_path / f"film{suffix}"
     animate(along(spoilt, "homo", track(spoilt), 0.1), film, rate=5, **SMALL)
     reader = ffmpeg.read_frames(str(film))
@@ -202,7 +202,7 @@ def test_there_is_no_diagram_of_a_spin_that_has_no_orbitals_of_its_own(hydrogens
 
 
 def test_from_the_shell(tmp_path, water, capsys):
-    pytest.importorskip("h5py")
+    pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
     from .test_scf import write_water
 
     write_water(tmp_path / "water.xyz", 4)

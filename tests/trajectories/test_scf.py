@@ -20,7 +20,7 @@ from orbitile.series import SeriesFrames
 from .conftest import gto, scf
 from .test_series import assert_same
 
-pytest.importorskip("h5py")
+pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 
 STO = Calculation("hf", "sto-3g")
 
@@ -117,7 +117,7 @@ def test_unrestricted_and_functionals(tmp_path):
     (w,) = compute_series(tmp_path / "oh.xyz", tmp_path / "oh.h5", Calculation("pbe", "sto-3g", 0, 1))
     assert w.kind == "unrestricted"
     assert (w.n_electrons, w.n_unpaired) == (9, 1)
-    reference = pytest.importorskip("pyscf.dft").UKS(
+    reference = pytest.importorskip("pyscf.dft", reason="PySCF (extra scf) is not installed").UKS(
         gto.M(atom="O 0 0 0; H 0 0 0.97", basis="sto-3g", spin=1, verbose=0)
     )
     reference.xc = "pbe"
@@ -183,7 +183,7 @@ def test_frames_of_other_atoms_or_atoms_at_one_place_are_left_out(tmp_path):
 
 
 def test_extended_xyz(tmp_path):
-    ase = pytest.importorskip("ase")
+    ase = pytest.importorskip("ase", reason="ASE is not installed")
     from ase.io import write
 
     frames = [ase.Atoms("OH", [[0, 0, 0], [0, 0.1 * n, 0.97]]) for n in range(3)]
@@ -200,7 +200,7 @@ def test_extended_xyz(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".dcd", ".xtc"])
 def test_trajectories_of_molecular_dynamics(tmp_path, suffix):
-    mdtraj = pytest.importorskip("mdtraj")
+    mdtraj = pytest.importorskip("mdtraj", reason="MDTraj (extra dynamics) is not installed")
     geometries = load_geometries(write_water(tmp_path / "water.xyz", 3))
     positions = np.array([geometries.read(n).positions for n in range(3)])
     topology = mdtraj.Topology()

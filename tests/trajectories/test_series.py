@@ -24,7 +24,7 @@ from orbitile.series import SeriesFrames, SeriesWriter
 from ..conftest import SAMPLES, random_wavefunction
 from .conftest import computed, gto, trajectory_of
 
-pytest.importorskip("h5py")
+pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 
 APPEND = """
 import sys

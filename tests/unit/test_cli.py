@@ -14,6 +14,7 @@ from PIL import Image
 
 import orbitile as ob
 from orbitile.cli import main
+from orbitile.kernels import kernel_names
 from tests.conftest import SAMPLES
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
@@ -147,6 +148,22 @@ def test_usage_errors(capsys, arguments):
         main(arguments)
     assert caught.value.code == 2
     assert "usage: orbitile" in capsys.readouterr().err
+
+
+def test_fields_and_kernels_are_listed(capsys):
+    assert main(["fields"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line]
+    assert {"homo", "density"} < set(names[: names.index("kernels")])
+    assert set(names[names.index("kernels") + 1 :]) == {name for name, _ in kernel_names()}
+
+
+def test_help_tells_what_volume_takes(capsys):
+    with pytest.raises(SystemExit):
+        main(["volume", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "lists and ranges of orbitals: homo,lumo, homo-2..lumo, mo:1-10" in text
+    assert "GPUs by number: cuda:1, cuda:0,1, cuda:all" in text
+    assert "`orbitile fields` lists them" in text[text.index("--kernel NAME of") :]
 
 
 @pytest.mark.parametrize("command", ["info", "render", "volume", "mesh", "devices", "demo"])

@@ -1,18 +1,23 @@
 """Slabs of a lattice on several devices: here two processes on the CPU, which is the machinery of several GPUs."""
 
+import dataclasses
 import os
 import signal
+from importlib.resources import files
 
 import numpy as np
 import pytest
 
 import orbitile as ob
 from orbitile import several_devices
+from orbitile.cli import main
+from orbitile.diagnosis import device_report
 from orbitile.errors import Cancelled, DeviceError, FieldError
 from taichi_kernels import runtime
 from tests.conftest import random_wavefunction
 
 TWO = "cpu,cpu"
+BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -86,6 +91,72 @@ def test_cancelling_and_errors_leave_the_processes_in_order(benzene, tmp_path):
     assert np.array_equal(found.values, ob.compute(benzene, "lumo", lattice, device="cpu").values)
 
 
+@dataclasses.dataclass(frozen=True)
+class Faulty:
+    """A field of somebody's own that fails where it is computed, or where it arrives."""
+
+    unreadable: bool = False
+    quantity: str = "faulty"
+    unit: str = ""
+    isovalue: float = 1.0
+
+    def on_slabs(self, lattice, precision, device):
+        raise KeyError("a table")
+
+    def at_points(self, precision, device):
+        raise KeyError("a table")
+
+    def enclosing_box(self, isovalue):
+        return np.zeros(3), np.ones(3)
+
+    def __setstate__(self, state):
+        if state["unreadable"]:
+            raise ValueError("no such state")
+        self.__dict__.update(state)
+
+
+@pytest.mark.parametrize(
+    ("field", "words"), [(Faulty(), "KeyError: 'a table'"), (Faulty(unreadable=True), "ValueError: no such state")]
+)
+def test_a_defect_in_a_process_is_told_and_the_process_kept(field, words, benzene, capfd):
+    lattice = lattice_of(benzene)
+    ob.compute(benzene, "homo", lattice, device=TWO)
+    processes = [worker.process.pid for worker in several_devices._pools[0].workers]
+    with pytest.raises(ob.OrbitileError, match=f"^defect in the process of a device: {words}$"):
+        ob.compute(benzene, field, lattice, device=TWO)
+    found = ob.compute(benzene, "homo", lattice, device=TWO).values
+    assert np.array_equal(found, ob.compute(benzene, "homo", lattice, device="cpu").values)
+    assert [worker.process.pid for worker in several_devices._pools[0].workers] == processes
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_computation_within_another_is_refused(benzene):
+    """From a callback: on several devices not, on one it is served, and the outer one goes on."""
+    lattice = lattice_of(benzene)
+    expected = ob.compute(benzene, "homo", lattice, device="cpu").values
+    told: list[str] = []
+
+    def progress(share: float) -> None:
+        for device in (TWO, "cpu,cpu,cpu"):
+            with pytest.raises(ob.OrbitileError, match="computing already: finish that before") as caught:
+                ob.compute(benzene, "lumo", lattice, device=device)
+            told.append(str(caught.value))
+        ob.compute(benzene, "lumo", lattice, device="cpu")
+
+    assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO, progress=progress).values, expected)
+    assert told
+    assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
+
+    def nested(share: float) -> None:
+        ob.compute(benzene, "lumo", lattice, device=TWO)
+
+    processes = [worker.process.pid for worker in several_devices._pools[0].workers]
+    with pytest.raises(ob.OrbitileError, match="computing already"):
+        ob.compute(benzene, "homo", lattice, device=TWO, progress=nested)
+    assert [worker.process.pid for worker in several_devices._pools[0].workers] == processes
+    assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
+
+
 @pytest.mark.parametrize(
     ("device", "words"),
     [
@@ -116,9 +187,36 @@ def test_names_of_devices(monkeypatch):
         several_devices.several("cuda:1,1")
 
 
-def test_points_want_one_device(benzene):
-    with pytest.raises(DeviceError, match="name one"):
-        ob.evaluate(benzene, "homo", np.zeros((1, 3)), device=TWO)
+def test_what_wants_one_device_says_so(benzene, tmp_path, monkeypatch):
+    words = (
+        "device cpu,cpu: only volume, compute, compute_to_file and compute_many take devices by number; here say cuda"
+    )
+    lattice = ob.Lattice.around(benzene, 1.0, 2.0)
+    for device, variable in ((TWO, "cpu"), (None, TWO), ("auto", TWO)):
+        monkeypatch.setenv("ORBITILE_DEVICE", variable)
+        with pytest.raises(DeviceError, match=words):
+            ob.evaluate(benzene, "homo", np.zeros((1, 3)), device=device)
+        with pytest.raises(DeviceError, match=words):
+            ob.compute_surface(benzene, "homo", 0.05, lattice, device=device)
+
+
+def test_the_command_says_so_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for arguments in (["render", "-o", "a.png"], ["mesh", "-o", "a.glb"]):
+        command, *rest = arguments
+        assert main([command, BENZENE, *rest, "--device", TWO]) == 2
+        assert "only volume, compute" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == []
+    assert main(["volume", BENZENE, "-o", "a.npz", "--quality", "coarse", "--device", TWO]) == 0
+
+
+@pytest.mark.parametrize(("variable", "words"), [(TWO, "only volume, compute"), ("abacus", "expected auto")])
+def test_devices_are_listed_whatever_the_environment_asks_for(variable, words, monkeypatch):
+    monkeypatch.setenv("ORBITILE_DEVICE", variable)
+    report = device_report()
+    assert words in report[1]
+    assert any(line.split()[:2] == ["cpu", "yes"] for line in report)
+    assert not any("used by auto" in line for line in report)
 
 
 @pytest.mark.cuda

@@ -64,7 +64,7 @@ def test_other_fields_too(field, benzene, tmp_path):
 
 
 def test_pymol_reads_the_order_of_the_axes(benzene, tmp_path):
-    pymol2 = pytest.importorskip("pymol2")
+    pymol2 = pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
     lattice = ob.Lattice(benzene.positions.mean(axis=0) - [4, 5, 3], np.diag([0.4, 0.5, 0.6]), (21, 25, 11))
     ob.compute_to_file(benzene, "homo-1", lattice, tmp_path / "a.mrc", device="cpu")
     with pymol2.PyMOL() as pymol:
@@ -78,7 +78,7 @@ def test_pymol_reads_the_order_of_the_axes(benzene, tmp_path):
 
 
 def test_mrcfile_finds_the_header_in_order(benzene, tmp_path):
-    mrcfile = pytest.importorskip("mrcfile")
+    mrcfile = pytest.importorskip("mrcfile", reason="mrcfile, which reads the file independently, is not installed")
     lattice = ob.Lattice.around(benzene, 0.8, 3.0)
     ob.compute_to_file(benzene, "homo", lattice, tmp_path / "a.mrc", device="cpu")
     assert mrcfile.validate(tmp_path / "a.mrc")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from . import _direct
+from . import _family
 
 SUMMARY = "direct sum over atoms, shells and primitives, by powers of two"
 EXACT = True
 
-on_slabs = partial(_direct.on_slabs, "exact")
-at_points = partial(_direct.at_points, "exact")
+on_slabs = partial(_family.on_slabs, "exact")
+at_points = partial(_family.at_points, "exact")

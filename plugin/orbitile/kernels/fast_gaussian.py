@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from . import _direct
+from . import _family
 
 SUMMARY = "direct sum with the fast Gaussians of Stone et al., off by up to 0.13 % and cut off"
 EXACT = False
 
-on_slabs = partial(_direct.on_slabs, "fast_gaussian")
-at_points = partial(_direct.at_points, "fast_gaussian")
+on_slabs = partial(_family.on_slabs, "fast_gaussian")
+at_points = partial(_family.at_points, "fast_gaussian")

@@ -11,7 +11,7 @@ from ..errors import OrbitileError
 from ..lattice import Lattice
 from ..processes import environment, interpreter
 from . import Points, PreparedOrbital, Slabs, direct
-from ._direct import SlowSlabs, shells_of
+from ._family import SlowSlabs, shells_of
 
 SUMMARY = "direct sum with a kernel generated for the molecule, compiled in the background; lattices only"
 EXACT = True
@@ -23,10 +23,10 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
     Raises
     ------
     OrbitileError
-        When the basis sets of the molecule are too large to be written out.
+        When the basis sets of the molecule are too large to be written out, or there is no folder to write them to.
     """
     from taichi_kernels.direct import Place
-    from taichi_kernels.molecule_specific import LARGEST, kernel_when_ready, molecule_on_lattice, size_of
+    from taichi_kernels.molecule_specific import LARGEST, cache_folder, kernel_when_ready, molecule_on_lattice, size_of
 
     shells = shells_of(orbital)
     size = size_of(shells)
@@ -35,7 +35,13 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
             f"kernel molecule-specific: expected distinct basis sets of {LARGEST} exponents, primitives and "
             f"coefficients at most, got {size}, which would take minutes to compile; use direct or auto"
         )
-    kernel = kernel_when_ready(shells, orbital.precision, device, orbital.result, interpreter(), environment())
+    try:
+        kernel = kernel_when_ready(shells, orbital.precision, device, orbital.result, interpreter(), environment())
+    except OSError as error:
+        raise OrbitileError(
+            f"kernel molecule-specific: it keeps its source in {cache_folder()}, which failed ({error}); let "
+            "XDG_CACHE_HOME name a folder that can be written to, or use direct or auto"
+        ) from error
     if kernel is None:
         return direct.on_slabs(orbital, lattice, device)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from . import _direct
+from . import _family
 
 SUMMARY = "direct sum with whole contractions from tables"
 EXACT = True
 
-on_slabs = partial(_direct.on_slabs, "table")
-at_points = partial(_direct.at_points, "table")
+on_slabs = partial(_family.on_slabs, "table")
+at_points = partial(_family.at_points, "table")

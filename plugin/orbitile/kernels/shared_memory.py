@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import DeviceError, OrbitileError
 from ..lattice import Lattice
 from . import Points, PreparedOrbital, Slabs
-from ._direct import shells_of
+from ._family import shells_of
 
 SUMMARY = "direct sum with operands in shared memory; lattices on a GPU, angular momentum 8 at most"
 EXACT = True

@@ -6,13 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from . import PreparedOrbital, _direct
+from . import PreparedOrbital, _family
 
 SUMMARY = "direct sum with Gaussians that go smoothly to zero: no mark where they end"
 EXACT = False
 
-on_slabs = partial(_direct.on_slabs, "smooth_cutoff")
-at_points = partial(_direct.at_points, "smooth_cutoff")
+on_slabs = partial(_family.on_slabs, "smooth_cutoff")
+at_points = partial(_family.at_points, "smooth_cutoff")
 
 
 def error_bound(orbital: PreparedOrbital) -> float:

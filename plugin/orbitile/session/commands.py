@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import OrbitileError
+from ..evaluation import one_device
 from ..exporters import exporter_for, save
 from ..fields import resolve
 from ..information import as_text
@@ -291,7 +292,7 @@ def orb_device(session: Session, device: str) -> Answer:  # noqa: D103
         if found is not None and not found.available:
             raise OrbitileError(f"device: {wanted} cannot be used here: {found.detail}")
         session.device = wanted
-    chosen = runtime.choose(None if session.device == "auto" else session.device)
+    chosen = one_device(session.device)
     return Answer(chosen, f"computing on {chosen} ({runtime.probe(chosen).detail})")
 
 

@@ -19,11 +19,11 @@ from ..surface import Surface
 from ..wavefunction import Wavefunction
 from .calculation import RunningCalculation
 from .player import MEMORY, TICK, Player
-from .process import WavefunctionCache, sample
 from .request import Corners, Request, Sample, surface_within
 from .shown import SampleCache, Shown, object_name
 from .source import ShownTrajectory, Source, is_trajectory
 from .worker import Worker
+from .worker_process import WavefunctionCache, sample
 
 if TYPE_CHECKING:
     from ..hosts.protocol import Host

@@ -23,6 +23,9 @@ from .request import Request, Sample, take_sample
 _PATIENCE = 60.0
 """Seconds that a worker may take to start and connect."""
 
+_FAREWELL = 3.0
+"""Seconds that it may take to end, and to keep what Taichi has compiled."""
+
 
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """For the linear algebra of a frame: matrices are small, and several threads take longer to meet than to compute."""
@@ -85,11 +88,12 @@ class Worker:
         with self._starting, self._lock:
             process, connection, folder = self._process, self._connection, self._folder
             self._process = self._connection = self._folder = None
-        if connection is not None:
-            connection.close()
+            if connection is not None:
+                with contextlib.suppress(OSError, ValueError):  # it has died
+                    connection.send(("end", 0, None))
         if process is not None:
             try:
-                process.wait(timeout=1)
+                process.wait(timeout=_FAREWELL)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -127,47 +131,33 @@ class Worker:
                     self._connection.send(("withdraw", number, None))
 
     def _start(self) -> None:
-        self._folder = self._folder or tempfile.TemporaryDirectory(prefix="orbitile-", dir=_shared_memory())
-        key = secrets.token_bytes(32)
-        with Listener(family=_FAMILY, authkey=key) as listener:
-            command = [self.python, "-m", "orbitile.session.process", str(listener.address), self._folder.name]
-            try:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    env={**_ONE_THREAD, **environment()},
-                )
-            except OSError as error:
-                raise WorkerError(f"the worker cannot be started with {self.python} ({error.strerror})") from error
-            assert process.stdin is not None  # it is a pipe
-            try:
-                with contextlib.suppress(BrokenPipeError):  # it has ended already: _accepted says how
-                    process.stdin.write(key.hex().encode() + b"\n")
-                    process.stdin.flush()
-                connection = _accepted(listener, process)
-            except BaseException:
-                process.kill()
-                raise
+        folder = tempfile.TemporaryDirectory(prefix="orbitile-", dir=_shared_memory())
+        try:
+            process, connection = _started(self.python, folder.name)
+        except BaseException:
+            folder.cleanup()
+            raise
         with self._lock:
-            self._connection, self._process = connection, process
-        threading.Thread(target=self._receive, args=(connection, process), daemon=True).start()
+            self._connection, self._process, self._folder = connection, process, folder
+        threading.Thread(target=self._receive, args=(connection, process, folder), daemon=True).start()
 
-    def _receive(self, connection: Connection, process: subprocess.Popen[bytes]) -> None:
+    def _receive(
+        self, connection: Connection, process: subprocess.Popen[bytes], folder: tempfile.TemporaryDirectory[str]
+    ) -> None:
         try:
             while True:
                 self._answer(*connection.recv())
         except (EOFError, OSError):
-            pass  # the worker has ended
+            connection.close()  # the worker has ended
         with self._lock:
             if self._connection is not connection:
                 return  # closed on purpose
-            self._connection = self._process = None
+            self._connection = self._process = self._folder = None
         try:
             process.wait(timeout=5)
         except subprocess.TimeoutExpired:
             process.kill()
+        folder.cleanup()
         self._fail_all(f"the worker process ended unexpectedly ({_death(process)}); the next request starts another")
 
     def _answer(self, kind: str, number: int, message: Any) -> None:
@@ -209,6 +199,32 @@ _FAMILY = "AF_PIPE" if sys.platform == "win32" else "AF_UNIX"
 
 def _shared_memory() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+def _started(python: str, folder: str) -> tuple[subprocess.Popen[bytes], Connection]:
+    """A worker process that leaves arrays in a folder, and the connection to it."""
+    key = secrets.token_bytes(32)
+    with Listener(family=_FAMILY, authkey=key) as listener:
+        command = [python, "-m", "orbitile.session.worker_process", str(listener.address), folder]
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env={**_ONE_THREAD, **environment()},
+            )
+        except OSError as error:
+            raise WorkerError(f"the worker cannot be started with {python} ({error.strerror})") from error
+        assert process.stdin is not None  # it is a pipe
+        try:
+            with contextlib.suppress(BrokenPipeError):  # it has ended already: _accepted says how
+                process.stdin.write(key.hex().encode() + b"\n")
+                process.stdin.flush()
+            return process, _accepted(listener, process)
+        except BaseException:
+            process.kill()
+            raise
 
 
 def _accepted(listener: Listener, process: subprocess.Popen[bytes]) -> Connection:

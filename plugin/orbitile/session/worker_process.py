@@ -1,14 +1,16 @@
-"""The worker process: `python -m orbitile.session.process ADDRESS FOLDER`, started by `orbitile.session.worker`.
+"""The worker process: `python -m orbitile.session.worker_process ADDRESS FOLDER`, started by `orbitile.session.worker`.
 
 It connects to the address, with the key on its standard input, and answers requests one after the other; a thread
-listens meanwhile, so that a request can be withdrawn while it is computed. When the connection ends, so does the
-process.
+listens meanwhile, so that a request can be withdrawn while it is computed. When it is told to end, or the connection
+ends, so does the process, and takes the folder along, which nobody else removes where the host was killed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import queue
+import shutil
 import sys
 import threading
 import time
@@ -152,20 +154,21 @@ def serve(connection: Connection, folder: str) -> None:
     """Answer requests until the connection ends."""
     waiting: queue.SimpleQueue[tuple[int, dict[str, Any]] | None] = queue.SimpleQueue()
     withdrawn: set[int] = set()
-    listener = threading.Thread(target=_listen, args=(connection, waiting, withdrawn), daemon=True)
+    ended = threading.Event()
+    listener = threading.Thread(target=_listen, args=(connection, waiting, withdrawn, ended), daemon=True)
     listener.start()
     cache = WavefunctionCache()
     extract: Callable[[Volume, float], Surface] = isosurface
     while (item := waiting.get()) is not None:
         number, message = item
         try:
-            if number in withdrawn:
+            if number in withdrawn or ended.is_set():
                 raise Cancelled("cancelled")
             done = sample(
                 Request(**message),
                 cache,
                 lambda share, number=number: connection.send(("progress", number, share)),
-                lambda number=number: number in withdrawn,
+                lambda number=number: number in withdrawn or ended.is_set(),
                 extract,
             )
             answer: tuple[str, int, Any] = ("done", number, put_sample(done, folder, number))
@@ -201,27 +204,31 @@ def load_kernel() -> Callable[[Volume, float], Surface]:
     return _by_kernel
 
 
-def _listen(connection: Connection, waiting: Any, withdrawn: set[int]) -> None:
-    try:
+def _listen(connection: Connection, waiting: Any, withdrawn: set[int], ended: threading.Event) -> None:
+    with contextlib.suppress(EOFError, OSError):
         while True:
             kind, number, message = connection.recv()
             if kind == "sample":
                 waiting.put((number, message))
             elif kind == "withdraw":
                 withdrawn.add(number)
-    except (EOFError, OSError):
-        waiting.put(None)
+            else:
+                break
+    ended.set()
+    waiting.put(None)
 
 
 def main() -> None:
     """Connect and serve."""
     address, folder = sys.argv[1:3]
-    key = bytes.fromhex(sys.stdin.readline().strip())
     try:
+        key = bytes.fromhex(sys.stdin.readline().strip())
         with Client(address, authkey=key) as connection:
             serve(connection, folder)
     except (EOFError, OSError):
         pass  # the other side has gone: there is nobody to tell
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
