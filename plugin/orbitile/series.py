@@ -242,7 +242,7 @@ class SeriesWriter:
             os.close(self._lock)
             self._lock = None
         if self._temporary is not None:
-            with suppress(OSError):
+            with suppress(OSError):  # it is no loss where it stays, and an error that led here is the one to be told
                 self._temporary.unlink()
             self._temporary = None
 

@@ -322,7 +322,7 @@ class _Worker:
             request.flush()
             kind, result = pickle.load(answer)
         except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
-            with suppress(subprocess.TimeoutExpired):
+            with suppress(subprocess.TimeoutExpired):  # then its status is told as None
                 self.process.wait(timeout=5)
             raise DeviceError(f"the process for {self.device} ended (status {self.process.poll()})") from error
         if kind == "refused":
@@ -335,7 +335,7 @@ class _Worker:
         """End the process."""
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
-                with suppress(OSError):
+                with suppress(OSError):  # it has ended already
                     pipe.close()
         try:
             self.process.wait(timeout=1)

@@ -81,10 +81,10 @@ class ServedHost:
         self.there = names
         self._volumes = {name: volume for name, volume in self._volumes.items() if name in names}
 
-    def legal_name(self, name: str) -> str:  # noqa: D102 - the protocol says it, here and below
+    def legal_name(self, name: str) -> str:
         return name
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:  # noqa: D102
+    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
         file = self._file(name, "xyz")
         file.write_text(xyz_of(wavefunction), encoding="utf-8")
         self._sources[name] = wavefunction.source
@@ -92,29 +92,29 @@ class ServedHost:
         self.there.add(name)
         self._tell({"event": "molecule", "name": name, "file": str(file), "frame": geometry})
 
-    def molecules(self) -> dict[str, str]:  # noqa: D102
+    def molecules(self) -> dict[str, str]:
         return {name: source for name, source in self._sources.items() if name in self.there}
 
-    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:  # noqa: D102
+    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         raise OrbitileError("the viewer at the other end cannot hand over atoms; orbitile scf computes from a file")
 
-    def adopt(self, name: str, source: str) -> None:  # noqa: D102
+    def adopt(self, name: str, source: str) -> None:
         self._sources[name] = source
 
-    def frame(self, molecule: str) -> int | None:  # noqa: D102
+    def frame(self, molecule: str) -> int | None:
         return self._frames.get(molecule)
 
-    def go_to(self, molecule: str, frame: int) -> None:  # noqa: D102
+    def go_to(self, molecule: str, frame: int) -> None:
         self._frames[molecule] = frame
         self._tell({"event": "frame", "molecule": molecule, "frame": frame})
 
-    def every(self, milliseconds: int, function: Callable[[], None]) -> bool:  # noqa: D102
+    def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
         return False  # it answers requests, and does nothing in between
 
-    def objects(self) -> set[str]:  # noqa: D102
+    def objects(self) -> set[str]:
         return self.there
 
-    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> dict[str, Any]:  # noqa: D102
+    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> dict[str, Any]:
         phases = [phase for phase in (1, -1) if np.any(surface.phases == phase)]
         drawn: dict[str, Any] = {"isovalue": surface.isovalue, "phases": phases, "colours": colours}
         if surface.colouring is not None and phases:
@@ -123,7 +123,7 @@ class ServedHost:
             drawn["shades"] = str(file)
         return drawn
 
-    def put_surface(  # noqa: D102
+    def put_surface(
         self,
         name: str,
         molecule: str,
@@ -142,10 +142,10 @@ class ServedHost:
         self.there.add(name)
         self._tell(message)
 
-    def set_transparency(self, name: str, transparency: float) -> None:  # noqa: D102
+    def set_transparency(self, name: str, transparency: float) -> None:
         self._tell({"event": "transparency", "name": name, "transparency": transparency})
 
-    def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:  # noqa: D102
+    def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
         known = self._volumes.get(name)
         file = None
         if known is None or known() is not volume:
@@ -155,14 +155,14 @@ class ServedHost:
         message = {"event": "volume", "name": name, "molecule": molecule, "file": file and str(file)}
         self._tell(message if frame is None else {**message, "frame": frame})
 
-    def drop(self, name: str, frame: int) -> None:  # noqa: D102
+    def drop(self, name: str, frame: int) -> None:
         self._tell({"event": "drop", "name": name, "frame": frame})
 
-    def remove(self, name: str) -> None:  # noqa: D102
+    def remove(self, name: str) -> None:
         self.set_there(self.there - {name})
         self._tell({"event": "remove", "name": name})
 
-    def colour(self, name: str) -> Colour:  # noqa: D102
+    def colour(self, name: str) -> Colour:
         from PIL import ImageColor
 
         try:
@@ -171,19 +171,19 @@ class ServedHost:
             raise OrbitileError(f"colour: expected a name such as blue, or #rrggbb, got {brief(name)}") from None
         return red / 255, green / 255, blue / 255
 
-    def progress(self, share: float) -> None:  # noqa: D102
+    def progress(self, share: float) -> None:
         now = time.monotonic()
         if now - self._told > _EVERY:
             self._told = now
             self._tell({"event": "progress", "share": round(share, 3)})
 
-    def say(self, text: str) -> None:  # noqa: D102
+    def say(self, text: str) -> None:
         self._tell({"event": "message", "text": text})
 
-    def settings(self) -> dict[str, Any]:  # noqa: D102
+    def settings(self) -> dict[str, Any]:
         return {}
 
-    def keep_settings(self, settings: dict[str, Any]) -> None:  # noqa: D102
+    def keep_settings(self, settings: dict[str, Any]) -> None:
         pass  # the viewer has a window of its own, and keeps what is set there
 
     def _file(self, name: str, suffix: str) -> Path:

@@ -81,7 +81,7 @@ class RunningCalculation:
         """Frames that are in the file."""
         if not self.target.exists():
             return 0
-        with contextlib.suppress(OrbitileError):
+        with contextlib.suppress(OrbitileError):  # it is being made, and cannot be read yet
             series = SeriesFrames(self.target)
             try:
                 return len(series)

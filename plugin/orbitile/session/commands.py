@@ -61,7 +61,7 @@ _QUALITY = Argument("quality", one_of(*QUALITIES), "spacing 0.25, 0.15 or 0.075 
     examples=("orb_load benzene.molden", "orb_mo benzene, homo", "orb_load scan/*.molden, scan, interpolate=2"),
     related=("orb_info", "orb_mo", "orb_field", "orb_frames", "orb_play"),
 )
-def orb_load(  # noqa: D103 - the declaration says it
+def orb_load(
     session: Session, filename: tuple[Path, ...], name: str, track: bool, align: bool, interpolate: int
 ) -> Answer:
     files = [path if glob(str(path)) and not path.exists() else path.resolve() for path in filename]
@@ -101,7 +101,7 @@ def _name_of(file: Path) -> str:
     related=("orb_load", "orb_mo"),
     told=True,
 )
-def orb_info(session: Session, name: str, everything: bool) -> Answer:  # noqa: D103
+def orb_info(session: Session, name: str, everything: bool) -> Answer:
     text = as_text(session.wavefunction(session.molecule(name)), everything=everything)
     return Answer(text, text)
 
@@ -155,7 +155,7 @@ def _show_field(
     examples=("orb_mo benzene, lumo", "orb_mo benzene, 17:beta, 0.03"),
     related=("orb_load", "orb_next", "orb_prev", "orb_iso", "orb_field"),
 )
-def orb_mo(session: Session, name: str, orbital: str, isovalue: float | None, quality: str) -> Answer:  # noqa: D103
+def orb_mo(session: Session, name: str, orbital: str, isovalue: float | None, quality: str) -> Answer:
     wanted = orbital.lower()
     wanted = f"mo:{wanted}" if wanted[:1].isdigit() else wanted
     return _show_field(session, session.molecule(name), wanted, isovalue, quality)
@@ -190,7 +190,7 @@ def orb_mo(session: Session, name: str, orbital: str, isovalue: float | None, qu
     examples=("orb_field benzene, homo-1, 0.03, fine", "orb_field benzene, density, 0.001, color_by=esp"),
     related=("orb_mo", "orb_iso", "orb_color", "orb_next"),
 )
-def orb_field(  # noqa: D103
+def orb_field(
     session: Session,
     name: str,
     field: str,
@@ -208,7 +208,7 @@ def orb_field(  # noqa: D103
     _SURFACE,
     related=("orb_mo", "orb_color"),
 )
-def orb_iso(session: Session, isovalue: float, name: str) -> Answer:  # noqa: D103
+def orb_iso(session: Session, isovalue: float, name: str) -> Answer:
     base = session.surface(name)
     shown = replace(session.now(base), isovalue=isovalue)
     if shown.request.color_by or shown.request.frame is not None:  # colours, and other frames, are computed for it
@@ -227,9 +227,7 @@ def orb_iso(session: Session, isovalue: float, name: str) -> Answer:  # noqa: D1
     examples=("orb_color marine, orange, 0.5",),
     related=("orb_mo", "orb_iso"),
 )
-def orb_color(  # noqa: D103
-    session: Session, positive: str, negative: str, transparency: float | None, name: str
-) -> Answer:
+def orb_color(session: Session, positive: str, negative: str, transparency: float | None, name: str) -> Answer:
     base = session.surface(name)
     shown = session.now(base)
     colours = (
@@ -245,7 +243,7 @@ def orb_color(  # noqa: D103
 @command(
     "Show the next orbital in place of the one that is shown.", _SURFACE, related=("orb_prev", "orb_mo"), told=True
 )
-def orb_next(session: Session, name: str) -> Answer:  # noqa: D103
+def orb_next(session: Session, name: str) -> Answer:
     base, found = session.step(session.surface(name), 1)
     return Answer(base, found.volume.quantity)
 
@@ -253,7 +251,7 @@ def orb_next(session: Session, name: str) -> Answer:  # noqa: D103
 @command(
     "Show the previous orbital in place of the one that is shown.", _SURFACE, related=("orb_next", "orb_mo"), told=True
 )
-def orb_prev(session: Session, name: str) -> Answer:  # noqa: D103
+def orb_prev(session: Session, name: str) -> Answer:
     base, found = session.step(session.surface(name), -1)
     return Answer(base, found.volume.quantity)
 
@@ -264,7 +262,7 @@ def orb_prev(session: Session, name: str) -> Answer:  # noqa: D103
     _SURFACE,
     related=("orb_mo", "orb_field"),
 )
-def orb_export(session: Session, filename: Path, name: str) -> Answer:  # noqa: D103
+def orb_export(session: Session, filename: Path, name: str) -> Answer:
     shown = session.now(session.surface(name))
     kind = "mesh" if filename.suffix.lower() in (".ply", ".obj", ".glb") else "volume"
     exporter_for(filename, kind)
@@ -281,7 +279,7 @@ def orb_export(session: Session, filename: Path, name: str) -> Answer:  # noqa: 
     related=("orb_mo",),
     told=True,
 )
-def orb_device(session: Session, device: str) -> Answer:  # noqa: D103
+def orb_device(session: Session, device: str) -> Answer:
     from taichi_kernels import runtime
 
     wanted = device.lower()
@@ -301,7 +299,7 @@ def orb_device(session: Session, device: str) -> Answer:  # noqa: D103
     related=("orb_mo",),
     told=True,
 )
-def orb_cancel(session: Session) -> Answer:  # noqa: D103
+def orb_cancel(session: Session) -> Answer:
     return Answer(None, "cancelled" if session.cancel() else "nothing is being computed")
 
 
@@ -313,7 +311,7 @@ def orb_cancel(session: Session) -> Answer:  # noqa: D103
     examples=("orb_load scan.h5", "orb_mo scan, homo", "orb_frames", "mpng frame"),
     related=("orb_load", "orb_mo", "orb_play", "orb_memory"),
 )
-def orb_frames(session: Session, first: int, last: int | None, name: str) -> Answer:  # noqa: D103
+def orb_frames(session: Session, first: int, last: int | None, name: str) -> Answer:
     base = session.surface(name)
     n_frames = session.n_frames(session.shown[base].molecule)
     if not n_frames:
@@ -333,7 +331,7 @@ def orb_frames(session: Session, first: int, last: int | None, name: str) -> Ans
     examples=("orb_play", "orb_play 0"),
     related=("orb_frames", "orb_load"),
 )
-def orb_play(session: Session, rate: int) -> Answer:  # noqa: D103
+def orb_play(session: Session, rate: int) -> Answer:
     if rate and not any(session.shown[base].request.frame is not None for base in session.present()):
         raise OrbitileError("no orbital of a trajectory is shown: orb_load loads one, orb_mo shows it")
     if rate and not session.host.every(TICK, session.player.tick):
@@ -348,7 +346,7 @@ def orb_play(session: Session, rate: int) -> Answer:  # noqa: D103
     related=("orb_frames", "orb_play"),
     told=True,
 )
-def orb_memory(session: Session, megabytes: int | None) -> Answer:  # noqa: D103
+def orb_memory(session: Session, megabytes: int | None) -> Answer:
     if megabytes is not None:
         if not 64 <= megabytes <= 1 << 20:
             raise OrbitileError(f"megabytes: expected a number from 64 to {1 << 20}, got {megabytes}")
@@ -372,7 +370,7 @@ def orb_memory(session: Session, megabytes: int | None) -> Answer:  # noqa: D103
     examples=("fetch 1l2y, state=1", "orb_scf water, basis=def2-tzvp, method=b3lyp"),
     related=("orb_load", "orb_mo", "orb_cancel"),
 )
-def orb_scf(  # noqa: D103
+def orb_scf(
     session: Session, name: str, basis: str, method: str, charge: int, spin: int, filename: Path | None
 ) -> Answer:
     if session.calculation is not None:

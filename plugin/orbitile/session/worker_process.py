@@ -205,7 +205,7 @@ def load_kernel() -> Callable[[Volume, float], Surface]:
 
 
 def _listen(connection: Connection, waiting: Any, withdrawn: set[int], ended: threading.Event) -> None:
-    with contextlib.suppress(EOFError, OSError):
+    with contextlib.suppress(EOFError, OSError):  # the host has gone, which ends this too
         while True:
             kind, number, message = connection.recv()
             if kind == "sample":

@@ -47,11 +47,11 @@ class PyMOLHost:
         self.cmd = cmd
         self._timers: dict[Callable[[], None], Any] = {}
 
-    def legal_name(self, name: str) -> str:  # noqa: D102 - the protocol says it, here and below
+    def legal_name(self, name: str) -> str:
         legal: str = self.cmd.get_legal_name(name)
         return legal
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:  # noqa: D102
+    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
         cmd = self.cmd
         cmd.load_raw(xyz_of(wavefunction), "xyz", name, 1, zoom=0)
         if len(wavefunction.geometries) > 1:
@@ -67,11 +67,11 @@ class PyMOLHost:
         for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
             cmd.set(setting, value, name)
 
-    def molecules(self) -> dict[str, str]:  # noqa: D102
+    def molecules(self) -> dict[str, str]:
         titles = {name: self._title(name, 1) for name in self.cmd.get_names_of_type("object:molecule")}
         return {name: title[len(_MARK) :] for name, title in titles.items() if title.startswith(_MARK)}
 
-    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:  # noqa: D102
+    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if name not in self.cmd.get_names_of_type("object:molecule"):
             raise OrbitileError(f"no molecule is called {name!r}")
         symbols: list[str] = []
@@ -84,18 +84,18 @@ class PyMOLHost:
             raise OrbitileError(f"{name}: expected the same atoms in all states")
         return np.array([SYMBOLS.index(symbol) for symbol in symbols]), np.array(states, np.float64) * angstrom
 
-    def adopt(self, name: str, source: str) -> None:  # noqa: D102
+    def adopt(self, name: str, source: str) -> None:
         self.cmd.set_title(name, 1, _MARK + source)
 
-    def frame(self, molecule: str) -> int | None:  # noqa: D102
+    def frame(self, molecule: str) -> int | None:
         if molecule not in self.objects():
             return None
         return int(self.cmd.get_state()) - 1
 
-    def go_to(self, molecule: str, frame: int) -> None:  # noqa: D102
+    def go_to(self, molecule: str, frame: int) -> None:
         self.cmd.frame(frame + 1)
 
-    def every(self, milliseconds: int, function: Callable[[], None]) -> bool:  # noqa: D102
+    def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
         if function not in self._timers:
             timer = _timer(milliseconds, function)
             if timer is None:
@@ -103,13 +103,13 @@ class PyMOLHost:
             self._timers[function] = timer
         return True
 
-    def objects(self) -> set[str]:  # noqa: D102
+    def objects(self) -> set[str]:
         return set(self.cmd.get_names("objects"))
 
-    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:  # noqa: D102
+    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:
         return drawing(surface, colours)
 
-    def put_surface(  # noqa: D102
+    def put_surface(
         self,
         name: str,
         molecule: str,
@@ -134,46 +134,46 @@ class PyMOLHost:
             self.cmd.ramp_new(scale, "none", values, [list(colour) for colour in SCALE])
             self._group(molecule, scale)
 
-    def set_transparency(self, name: str, transparency: float) -> None:  # noqa: D102
+    def set_transparency(self, name: str, transparency: float) -> None:
         self.cmd.set("cgo_transparency", transparency, name)
 
-    def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:  # noqa: D102
+    def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
         there = frame is not None and f"{name}_map" in self.objects()
         put_map(self.cmd, f"{name}_map", volume, None if frame is None else frame + 1)
         if not there:
             self._group(molecule, f"{name} {name}_map")
 
-    def drop(self, name: str, frame: int) -> None:  # noqa: D102
+    def drop(self, name: str, frame: int) -> None:
         there = self.objects()
         if name in there:
             self.cmd.load_cgo([], name, frame + 1, zoom=0)
         if f"{name}_map" in there:  # a state cannot be taken away, but it can be made small
             put_map(self.cmd, f"{name}_map", _NOTHING, frame + 1)
 
-    def remove(self, name: str) -> None:  # noqa: D102
+    def remove(self, name: str) -> None:
         for one in {name, f"{name}_map", f"{name}_scale"} & self.objects():
             self.cmd.delete(one)
 
-    def colour(self, name: str) -> Colour:  # noqa: D102
+    def colour(self, name: str) -> Colour:
         index = self.cmd.get_color_index(name)
         if index < 0 and not name.startswith("0x"):
             raise OrbitileError(f"colour: PyMOL knows none called {name!r}")
         red, green, blue = self.cmd.get_color_tuple(index)
         return red, green, blue
 
-    def progress(self, share: float) -> None:  # noqa: D102
+    def progress(self, share: float) -> None:
         pass  # PyMOL's prompt waits for the command; the window has a bar of its own
 
-    def say(self, text: str) -> None:  # noqa: D102
+    def say(self, text: str) -> None:
         print(f" Orbitile: {text}")
 
-    def settings(self) -> dict[str, Any]:  # noqa: D102
+    def settings(self) -> dict[str, Any]:
         from pymol.plugins import pref_get
 
         kept = pref_get(_SETTINGS, {})
         return dict(kept) if isinstance(kept, dict) else {}
 
-    def keep_settings(self, settings: dict[str, Any]) -> None:  # noqa: D102
+    def keep_settings(self, settings: dict[str, Any]) -> None:
         from pymol.plugins import pref_set
 
         pref_set(_SETTINGS, dict(settings))

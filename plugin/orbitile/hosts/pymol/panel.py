@@ -418,7 +418,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         geometry = [self.x(), self.y(), self.width(), self.height()]
         self.browser.remember(floating=self.isFloating(), geometry=geometry)
 
-    def closeEvent(self, event: Any) -> None:  # noqa: D102 - Qt's name
+    def closeEvent(self, event: Any) -> None:
         self.cancel()
         self._remember()
         super().closeEvent(event)

@@ -30,13 +30,13 @@ class OrbitalModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has 
         self._columns = columns_of(levels)
         self.endResetModel()
 
-    def rowCount(self, parent: Any = None) -> int:  # noqa: D102 - Qt's name
+    def rowCount(self, parent: Any = None) -> int:
         return max(len(those) for those in self.levels)
 
-    def columnCount(self, parent: Any = None) -> int:  # noqa: D102 - Qt's name
+    def columnCount(self, parent: Any = None) -> int:
         return len(self._columns)
 
-    def headerData(self, section: int, orientation: Any, role: Any = Qt.DisplayRole) -> Any:  # noqa: D102
+    def headerData(self, section: int, orientation: Any, role: Any = Qt.DisplayRole) -> Any:
         if role == Qt.DisplayRole and orientation == Qt.Horizontal:
             return self._columns[section].title
         return None
@@ -51,7 +51,7 @@ class OrbitalModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has 
         number = 1 if spin == "beta" and len(self.levels) > 1 else 0
         return next(at for at, one in enumerate(self._columns) if one.spin == number and one.what == "energy")
 
-    def data(self, index: Any, role: Any = Qt.DisplayRole) -> Any:  # noqa: D102 - Qt's name
+    def data(self, index: Any, role: Any = Qt.DisplayRole) -> Any:
         level = self.level_at(index.row(), index.column())
         what = self._columns[index.column()].what
         if level is None:
@@ -76,7 +76,7 @@ class OrbitalModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has 
         return None
 
 
-class OrbitalFilter(QtCore.QSortFilterProxyModel):  # type: ignore[misc]
+class OrbitalFilter(QtCore.QSortFilterProxyModel):  # type: ignore[misc]  # Qt has no types here
     """Rows that have all the words: a number, a symmetry, homo, lumo, occ, virt, or a range of energies as -20..-5."""
 
     def __init__(self, parent: Any = None) -> None:
@@ -88,11 +88,11 @@ class OrbitalFilter(QtCore.QSortFilterProxyModel):  # type: ignore[misc]
         self._words = text.lower().split()
         self.invalidateFilter()
 
-    def filterAcceptsRow(self, row: int, parent: Any) -> bool:  # noqa: D102 - Qt's name
+    def filterAcceptsRow(self, row: int, parent: Any) -> bool:
         return passes(row, self.sourceModel().levels, self._words)
 
 
-class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]
+class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
     """Energies as lines to click on; the wheel zooms."""
 
     picked = QtCore.Signal(object)
@@ -155,7 +155,7 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]
                     return QtCore.QPoint(int((left + right) / 2), int(height))
         return None
 
-    def paintEvent(self, event: Any) -> None:  # noqa: D102 - Qt's name
+    def paintEvent(self, event: Any) -> None:
         painter = QtGui.QPainter(self)
         palette = self.palette()
         painter.fillRect(self.rect(), palette.base())
@@ -190,12 +190,12 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]
                 painter.drawLine(QtCore.QPointF(left, height), QtCore.QPointF(right, height))
         painter.end()
 
-    def mousePressEvent(self, event: Any) -> None:  # noqa: D102 - Qt's name
+    def mousePressEvent(self, event: Any) -> None:
         level = self._near(event.pos())
         if level is not None:
             self.picked.emit(level)
 
-    def mouseMoveEvent(self, event: Any) -> None:  # noqa: D102 - Qt's name
+    def mouseMoveEvent(self, event: Any) -> None:
         level = self._near(event.pos())
         self.setCursor(Qt.PointingHandCursor if level is not None else Qt.ArrowCursor)
         if level is not None:
@@ -204,7 +204,7 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]
                 self.mapToGlobal(event.pos()), f"{name}  {level.energy:.3f} eV  {level.symmetry}".strip(), self
             )
 
-    def wheelEvent(self, event: Any) -> None:  # noqa: D102 - Qt's name
+    def wheelEvent(self, event: Any) -> None:
         low, high = self._range
         point = event.position() if hasattr(event, "position") else event.pos()
         at = high - (point.y() - 12) / max(self.height() - 24, 1) * (high - low)
@@ -227,7 +227,7 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]
         return found
 
 
-class ColourButton(QtWidgets.QToolButton):  # type: ignore[misc]
+class ColourButton(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types here
     """A button that shows a colour and asks for another."""
 
     changed = QtCore.Signal()

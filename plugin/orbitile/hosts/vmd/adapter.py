@@ -64,10 +64,10 @@ class VMDHost:
         self._looks: dict[str, tuple[Drawing, float, Colouring | None]] = {}
         self._volumes: dict[str, weakref.ref[Volume]] = {}
 
-    def legal_name(self, name: str) -> str:  # noqa: D102 - the protocol says it, here and below
+    def legal_name(self, name: str) -> str:
         return name
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:  # noqa: D102
+    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
         molecule, molrep = self._vmd.molecule, self._vmd.molrep
         self.remove(name)
         with TemporaryDirectory(prefix="orbitile-") as folder:
@@ -79,34 +79,34 @@ class VMDHost:
         molrep.modrep(number, 0, style="CPK 1.0 0.3 20.0 20.0")
         self._numbers[name], self._sources[name] = number, wavefunction.source
 
-    def molecules(self) -> dict[str, str]:  # noqa: D102
+    def molecules(self) -> dict[str, str]:
         there = self.objects()
         return {name: source for name, source in self._sources.items() if name in there}
 
-    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:  # noqa: D102
+    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         raise OrbitileError("atoms cannot be taken over from VMD; save them as xyz, and orbitile scf computes orbitals")
 
-    def adopt(self, name: str, source: str) -> None:  # noqa: D102
+    def adopt(self, name: str, source: str) -> None:
         self._sources[name] = source
 
-    def frame(self, molecule: str) -> int | None:  # noqa: D102
+    def frame(self, molecule: str) -> int | None:
         return int(self._vmd.molecule.get_frame(self._numbers[molecule])) if molecule in self.objects() else None
 
-    def go_to(self, molecule: str, frame: int) -> None:  # noqa: D102
+    def go_to(self, molecule: str, frame: int) -> None:
         self._vmd.molecule.set_frame(self._numbers[molecule], frame)
 
-    def every(self, milliseconds: int, function: Callable[[], None]) -> bool:  # noqa: D102
+    def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
         return False  # the console has no loop
 
-    def objects(self) -> set[str]:  # noqa: D102
+    def objects(self) -> set[str]:
         return {name for name, number in self._numbers.items() if self._vmd.molecule.exists(number)}
 
-    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> Drawing:  # noqa: D102
+    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> Drawing:
         phases = [phase for phase in (1, -1) if np.any(surface.phases == phase)]
         shades = colour_volume(surface) if surface.colouring is not None and phases else None
         return Drawing(surface.isovalue, phases, colours, shades)
 
-    def put_surface(  # noqa: D102
+    def put_surface(
         self,
         name: str,
         molecule: str,
@@ -124,12 +124,12 @@ class VMDHost:
         if name in self._volumes:
             self._represent(name)
 
-    def set_transparency(self, name: str, transparency: float) -> None:  # noqa: D102
+    def set_transparency(self, name: str, transparency: float) -> None:
         drawing, _, colouring = self._looks[name]
         self._looks[name] = (drawing, transparency, colouring)
         self._represent(name)
 
-    def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:  # noqa: D102
+    def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
         known = self._volumes.get(name)
         if known is not None and known() is volume:
             return
@@ -144,32 +144,32 @@ class VMDHost:
         self._volumes[name] = weakref.ref(volume)
         self._represent(name)
 
-    def drop(self, name: str, frame: int) -> None:  # noqa: D102
+    def drop(self, name: str, frame: int) -> None:
         pass  # volumes of VMD belong to a molecule, not to a frame: the latest is the only one
 
-    def remove(self, name: str) -> None:  # noqa: D102
+    def remove(self, name: str) -> None:
         if name in self.objects():
             self._vmd.molecule.delete(self._numbers[name])
         for known in (self._numbers, self._sources, self._looks, self._volumes):
             known.pop(name, None)
 
-    def colour(self, name: str) -> Colour:  # noqa: D102
+    def colour(self, name: str) -> Colour:
         known = self._vmd.color.get_colors()
         if name not in known:
             raise OrbitileError(f"colour: VMD knows {', '.join(known)}, got {name!r}")
         red, green, blue = known[name]
         return red, green, blue
 
-    def progress(self, share: float) -> None:  # noqa: D102
+    def progress(self, share: float) -> None:
         pass  # the console waits for the command
 
-    def say(self, text: str) -> None:  # noqa: D102
+    def say(self, text: str) -> None:
         print(f"Orbitile) {text}")
 
-    def settings(self) -> dict[str, Any]:  # noqa: D102
+    def settings(self) -> dict[str, Any]:
         return {}
 
-    def keep_settings(self, settings: dict[str, Any]) -> None:  # noqa: D102
+    def keep_settings(self, settings: dict[str, Any]) -> None:
         pass  # there is no window whose settings would be kept
 
     @contextmanager
