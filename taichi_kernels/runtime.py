@@ -502,9 +502,9 @@ def view(array: Any) -> "np.ndarray":
 def send(array: Any, values: "np.ndarray") -> None:
     """Copy values, C-ordered and of the type of the array, to the beginning of an array on the device."""
     if _state.device != "cuda":
-        whole = np.zeros((array.shape[0], *values.shape[1:]), values.dtype)
-        whole[: len(values)] = values
-        array.from_numpy(whole)
+        if len(values) < array.shape[0]:
+            values = np.concatenate([values, np.zeros((array.shape[0] - len(values), *values.shape[1:]), values.dtype)])
+        array.from_numpy(values)
         return
     with _cuda_context() as (driver, program):
         address = ctypes.c_uint64(program.get_ndarray_data_ptr_as_int(array.arr))

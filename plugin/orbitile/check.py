@@ -8,7 +8,7 @@ import numpy as np
 
 from .conventions import ANGULAR_MOMENTUM_LETTERS
 from .errors import ConventionError
-from .overlap import overlap_matrix
+from .overlap import own_overlap
 from .wavefunction import Orbitals, Wavefunction
 
 TOLERANCE = 1e-4
@@ -26,7 +26,7 @@ def checked(wavefunction: Wavefunction) -> Wavefunction:
     ConventionError
         When a norm or an overlap of two orbitals is off by more than `TOLERANCE`; says which shells are to blame.
     """
-    matrix = overlap_matrix(wavefunction)
+    matrix = own_overlap(wavefunction)
     for spin, orbitals in (("alpha", wavefunction.alpha), ("beta", wavefunction.beta)):
         if orbitals is None:
             continue

@@ -396,7 +396,7 @@ def extract_surface(volume: Volume, isovalue: float, *, device: str | None = Non
         values: Any = np.ascontiguousarray(volume.values, np.float32)
         if name != "cpu":
             home, values = values, runtime.allocate(values.shape, "single")
-            values.from_numpy(home)
+            runtime.send(values, home)
         return isosurface_in_session(values, volume.lattice, isovalue, volume.quantity, volume.unit, name)
 
 

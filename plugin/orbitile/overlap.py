@@ -1,7 +1,8 @@
 r"""Overlap of basis functions, screened and vectorised.
 
 The matrix :math:`S_{\mu\nu} = \langle\phi_\mu|\phi_\nu\rangle` is sparse for large molecules; pairs of shells whose
-Gaussian product is negligible are never formed, so that time and memory grow linearly with the number of atoms.
+Gaussian product is negligible are never formed, so that time and memory grow linearly with the number of atoms. Up to
+2,000 basis functions it is an ordinary array, since that is filled and multiplied several times faster.
 One-dimensional overlaps of primitives follow the recurrence of Obara and Saika (J. Chem. Phys. 1986, 84, 3963).
 """
 
@@ -10,7 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +23,19 @@ from .wavefunction import Shell, Wavefunction
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+Matrix: TypeAlias = "NDArray[np.float64] | csr_matrix"
+
 _NEGLIGIBLE_EXPONENT = 37.0
 """Products of Gaussians with a prefactor below exp(-37) = 9e-17 are left out."""
 
 _CHUNK = 1 << 17
 """Pairs of primitives worked on at once: bounds the memory to about 100 MB whatever the molecule."""
+
+_DENSE = 2000**2
+"""Up to this many elements (32 MB) a matrix is an ordinary array."""
+
+_latest: WeakKeyDictionary[Wavefunction, Matrix] = WeakKeyDictionary()
+"""The overlap of one wavefunction, the last one asked for: a frame that was checked is followed next."""
 
 
 def overlap_matrix(bra: Wavefunction, ket: Wavefunction | None = None) -> csr_matrix:
@@ -41,8 +51,21 @@ def overlap_matrix(bra: Wavefunction, ket: Wavefunction | None = None) -> csr_ma
     scipy.sparse.csr_matrix, shape (bra.n_basis, ket.n_basis)
         Overlaps, in the conventions of `orbitile.conventions`.
     """
-    other = bra if ket is None else ket
-    return shell_overlap(bra.shells, bra.positions, other.shells, other.positions)
+    from scipy.sparse import csr_matrix
+
+    if ket is None:
+        return csr_matrix(own_overlap(bra))
+    return csr_matrix(shell_overlap(bra.shells, bra.positions, ket.shells, ket.positions))
+
+
+def own_overlap(wavefunction: Wavefunction) -> Matrix:
+    """Overlap of the basis functions of a wavefunction, sparse if it is large; not to be written to."""
+    known = _latest.get(wavefunction)
+    if known is None:
+        known = shell_overlap(wavefunction.shells, wavefunction.positions, wavefunction.shells, wavefunction.positions)
+        _latest.clear()
+        _latest[wavefunction] = known
+    return known
 
 
 def orbital_norms(
@@ -54,68 +77,142 @@ def orbital_norms(
     return norms
 
 
+def inverse_root(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """G^(-1/2) of a positive definite matrix: C G^(-1/2) is orthonormal where G is C^T S C."""
+    values, axes = np.linalg.eigh(gram)
+    root: NDArray[np.float64] = (axes / np.sqrt(np.maximum(values, np.finfo(float).tiny))) @ axes.T
+    return root
+
+
 def shell_overlap(
     bra: Sequence[Shell], bra_positions: NDArray[np.float64], ket: Sequence[Shell], ket_positions: NDArray[np.float64]
-) -> csr_matrix:
-    """Overlap of the functions of two lists of shells; positions of atoms in bohr, shape (n_atoms, 3)."""
+) -> Matrix:
+    """Overlap of the functions of two lists of shells, sparse if it is large; positions in bohr, (n_atoms, 3)."""
     from scipy.sparse import coo_matrix
 
     same = bra is ket and bra_positions is ket_positions
     left = _ShellTable(bra, bra_positions)
     right = left if same else _ShellTable(ket, ket_positions)
-    rows, columns, values = [], [], []
-    for class_a in left.classes:
-        for class_b in right.classes:
-            if same and class_b < class_a:
-                continue  # the transposed block is taken from its partner
-            for a, b in _near_pairs(left, class_a, right, class_b):
-                if same and class_a == class_b:
-                    keep = a <= b
-                    a, b = a[keep], b[keep]
-                if len(a) == 0:
-                    continue
-                block = _blocks(left, a, right, b)
-                i = left.first_function[a][:, None, None] + np.arange(block.shape[1])[:, None]
-                j = right.first_function[b][:, None, None] + np.arange(block.shape[2])
-                i, j = np.broadcast_to(i, block.shape), np.broadcast_to(j, block.shape)
-                rows.append(i.ravel())
-                columns.append(j.ravel())
-                values.append(block.ravel())
-                if same:
-                    off = (a != b).nonzero()[0]
-                    rows.append(j[off].ravel())
-                    columns.append(i[off].ravel())
-                    values.append(block[off].ravel())
     shape = (left.n_functions, right.n_functions)
+    if shape[0] * shape[1] <= _DENSE:
+        dense = np.zeros(shape)
+        for i, j, block in _entries(left, right, same):
+            dense[i, j] = block
+            if same:
+                dense[j, i] = block
+        return dense
+    rows, columns, values = [], [], []
+    for i, j, block in _entries(left, right, same):
+        i, j = np.broadcast_to(i, block.shape), np.broadcast_to(j, block.shape)
+        # within the block of a shell with itself both halves are there already
+        off = np.flatnonzero(i[:, 0, 0] != j[:, 0, 0])
+        for row, column, value in ((i, j, block), (j[off], i[off], block[off]))[: 1 + same]:
+            rows.append(row.ravel())
+            columns.append(column.ravel())
+            values.append(value.ravel())
     if not values:
         return coo_matrix(shape).tocsr()
     entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     return coo_matrix(entries, shape=shape).tocsr()
 
 
+def _entries(
+    left: _ShellTable, right: _ShellTable, same: bool
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]]:
+    """Rows, columns and blocks of shell pairs, shape (n, functions of a, functions of b); each pair once if `same`."""
+    near = _near_atoms(left, right)
+    for kind_a, class_a in left.classes.items():
+        for kind_b, class_b in right.classes.items():
+            if same and kind_b < kind_a:
+                continue  # the transposed block is taken from its partner
+            a, b = _near_pairs(class_a, class_b, *near)
+            if same and kind_a == kind_b:
+                keep = a <= b
+                a, b = a[keep], b[keep]
+            step = max(1, _CHUNK // (class_a.exponents.shape[1] * class_b.exponents.shape[1]))
+            for start in range(0, len(a), step):
+                some_a, some_b = a[start : start + step], b[start : start + step]
+                block = _blocks(class_a, some_a, class_b, some_b)
+                i = class_a.first_function[some_a][:, None, None] + np.arange(block.shape[1])[:, None]
+                j = class_b.first_function[some_b][:, None, None] + np.arange(block.shape[2])
+                yield i, j, block
+
+
+class _Class:
+    """Shells of one angular momentum, pure or not, and of one number of primitives, as arrays, in the order of atoms.
+
+    Coefficients include the normalisation of the radial parts.
+    """
+
+    def __init__(
+        self, shells: Sequence[Shell], first_function: NDArray[np.intp], positions: NDArray[np.float64]
+    ) -> None:
+        atoms = np.array([shell.atom for shell in shells])
+        order = np.argsort(atoms, kind="stable")
+        ordered = [shells[n] for n in order]
+        self.angular_momentum, self.pure = ordered[0].angular_momentum, ordered[0].pure
+        self.first_function = first_function[order]
+        self.centres = positions[atoms[order]]
+        self.exponents = np.stack([shell.exponents for shell in ordered])
+        radial = radial_normalization(self.exponents, self.angular_momentum)
+        self.coefficients = np.stack([shell.coefficients for shell in ordered]) * radial
+        self.smallest_exponent = self.exponents.min(axis=1)
+        self.count = np.bincount(atoms, minlength=len(positions))
+        """Shells of each atom."""
+        self.first = np.cumsum(self.count) - self.count
+
+
 class _ShellTable:
-    """Shells as flat arrays, grouped by (angular momentum, pure)."""
+    """Shells by class, and what is needed of the atoms to find near pairs."""
 
     def __init__(self, shells: Sequence[Shell], positions: NDArray[np.float64]) -> None:
-        self.centres = positions[[shell.atom for shell in shells]]
         sizes = np.array([shell.n_functions for shell in shells])
-        self.n_functions = int(sizes.sum())
-        self.first_function = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        self.n_primitives = np.array([len(shell.exponents) for shell in shells])
-        self.first_primitive = np.concatenate([[0], np.cumsum(self.n_primitives)[:-1]])
-        self.exponents = np.concatenate([shell.exponents for shell in shells])
-        momenta = np.repeat([shell.angular_momentum for shell in shells], self.n_primitives)
-        radial = np.empty_like(self.exponents)
-        for momentum in np.unique(momenta):
-            chosen = momenta == momentum
-            radial[chosen] = radial_normalization(self.exponents[chosen], int(momentum))
-        self.coefficients = np.concatenate([shell.coefficients for shell in shells]) * radial
-        self.smallest_exponent = np.minimum.reduceat(self.exponents, self.first_primitive)
-        self.kinds = [(shell.angular_momentum, shell.pure) for shell in shells]
-        groups: dict[tuple[int, bool], list[int]] = defaultdict(list)
-        for index, kind in enumerate(self.kinds):
-            groups[kind].append(index)
-        self.classes = {kind: np.array(members) for kind, members in sorted(groups.items())}
+        ends = np.cumsum(sizes)
+        self.n_functions = int(ends[-1])
+        groups: dict[tuple[int, bool, int], list[int]] = defaultdict(list)
+        for index, shell in enumerate(shells):
+            groups[shell.angular_momentum, shell.pure, len(shell.exponents)].append(index)
+        self.classes = {
+            kind: _Class([shells[n] for n in members], (ends - sizes)[members], positions)
+            for kind, members in sorted(groups.items())
+        }
+        self.positions = positions
+        self.smallest_exponent = np.full(len(positions), np.inf)
+        for one in self.classes.values():
+            np.minimum.at(
+                self.smallest_exponent, np.repeat(np.arange(len(positions)), one.count), one.smallest_exponent
+            )
+
+
+def _near_atoms(
+    left: _ShellTable, right: _ShellTable
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """Pairs of atoms whose most diffuse functions overlap: indices, and squares of distances."""
+    from scipy.spatial import cKDTree
+
+    widest = right.smallest_exponent.min()
+    own = left.smallest_exponent
+    with np.errstate(invalid="ignore"):
+        reach = np.where(np.isfinite(own), np.sqrt(_NEGLIGIBLE_EXPONENT * (1 / own + 1 / widest)), 0.0)
+    found = cKDTree(right.positions).query_ball_point(left.positions, reach)
+    i = np.repeat(np.arange(len(own)), [len(near) for near in found])
+    j = np.concatenate([np.asarray(near, np.intp) for near in found])
+    return i, j, np.sum((left.positions[i] - right.positions[j]) ** 2, axis=1)
+
+
+def _near_pairs(
+    left: _Class, right: _Class, i: NDArray[np.intp], j: NDArray[np.intp], squares: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Pairs of shells of two classes whose product is not negligible, on pairs of atoms."""
+    count = left.count[i] * right.count[j]
+    pair = np.repeat(np.arange(len(i)), count)
+    place = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
+    per_right = right.count[j][pair]
+    a = left.first[i][pair] + place // per_right
+    b = right.first[j][pair] + place % per_right
+    alpha, beta = left.smallest_exponent[a], right.smallest_exponent[b]
+    keep = alpha * beta / (alpha + beta) * squares[pair] < _NEGLIGIBLE_EXPONENT
+    return a[keep], b[keep]
 
 
 @lru_cache
@@ -125,64 +222,26 @@ def _to_functions(angular_momentum: int, pure: bool) -> NDArray[np.float64]:
     return pure_from_cartesian(angular_momentum) * norms if pure else np.diag(norms)
 
 
-def _near_pairs(
-    left: _ShellTable, class_a: tuple[int, bool], right: _ShellTable, class_b: tuple[int, bool]
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Pairs of shells of two classes whose product is not negligible, in chunks of bounded size."""
-    from scipy.spatial import cKDTree
-
-    members_a, members_b = left.classes[class_a], right.classes[class_b]
-    tree = cKDTree(right.centres[members_b])
-    widest = right.smallest_exponent[members_b].min()
-    mean_primitives = right.n_primitives[members_b].mean()
-    step = max(1, int(_CHUNK / (left.n_primitives[members_a].mean() * mean_primitives * min(len(members_b), 200))))
-    for start in range(0, len(members_a), step):
-        chunk = members_a[start : start + step]
-        a_min = left.smallest_exponent[chunk]
-        reach = np.sqrt(_NEGLIGIBLE_EXPONENT * (a_min + widest) / (a_min * widest))
-        found = tree.query_ball_point(left.centres[chunk], reach)
-        a = np.repeat(chunk, [len(near) for near in found])
-        b = members_b[np.concatenate([np.asarray(near, np.intp) for near in found])]
-        alpha, beta = left.smallest_exponent[a], right.smallest_exponent[b]
-        square = np.sum((left.centres[a] - right.centres[b]) ** 2, axis=1)
-        keep = alpha * beta / (alpha + beta) * square < _NEGLIGIBLE_EXPONENT
-        if keep.any():
-            yield a[keep], b[keep]
-
-
-def _ragged(first: NDArray[np.intp], count: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Concatenated ranges first[n], first[n] + 1, ..., first[n] + count[n] - 1."""
-    ends = np.cumsum(count)
-    return np.arange(ends[-1]) - np.repeat(ends - count, count) + np.repeat(first, count)
-
-
-def _blocks(left: _ShellTable, a: NDArray[np.intp], right: _ShellTable, b: NDArray[np.intp]) -> NDArray[np.float64]:
+def _blocks(left: _Class, a: NDArray[np.intp], right: _Class, b: NDArray[np.intp]) -> NDArray[np.float64]:
     """Overlaps of the functions of shell a[n] with those of shell b[n], shape (n, functions of a, functions of b)."""
-    (la, pure_a), (lb, pure_b) = left.kinds[a[0]], right.kinds[b[0]]
-    # all primitive pairs of all shell pairs, flat: for each primitive of a, the range of primitives of b
-    per_a = left.n_primitives[a]
-    primitive_a = _ragged(left.first_primitive[a], per_a)
-    pair_of_a = np.repeat(np.arange(len(a)), per_a)
-    per_b = right.n_primitives[b][pair_of_a]
-    primitive_b = _ragged(right.first_primitive[b][pair_of_a], per_b)
-    pair = np.repeat(pair_of_a, per_b)
-    primitive_a = np.repeat(primitive_a, per_b)
-    separation = (left.centres[a] - right.centres[b])[pair]
-    alpha, beta = left.exponents[primitive_a], right.exponents[primitive_b]
-    exponent = alpha * beta / (alpha + beta) * np.einsum("nd,nd->n", separation, separation)
-    keep = exponent < _NEGLIGIBLE_EXPONENT
-    pair, alpha, beta, separation = pair[keep], alpha[keep], beta[keep], separation[keep]
+    # by pairs of primitives: (n, primitives of a, primitives of b)
+    alpha, beta = left.exponents[a][:, :, None], right.exponents[b][:, None, :]
+    separation = (left.centres[a] - right.centres[b])[:, :, None, None]
     total = alpha + beta
-    prefactor = left.coefficients[primitive_a[keep]] * right.coefficients[primitive_b[keep]]
-    prefactor *= np.exp(-exponent[keep]) * (np.pi / total) ** 1.5
+    square = np.einsum("ndij,ndij->nij", separation, separation)
+    prefactor = left.coefficients[a][:, :, None] * right.coefficients[b][:, None, :] * (np.pi / total) ** 1.5
+    with np.errstate(under="ignore"):
+        prefactor *= np.exp(-alpha * beta / total * square)
+    la, lb = left.angular_momentum, right.angular_momentum
     tables = [_one_dimensional(la, lb, alpha, beta, total, separation[:, d]) for d in range(3)]
     powers_a, powers_b = cartesian_powers(la), cartesian_powers(lb)
     block = np.empty((len(a), len(powers_a), len(powers_b)))
     for m, (i, j, k) in enumerate(powers_a):
         for n, (u, v, w) in enumerate(powers_b):
-            product = prefactor * tables[0][i][u] * tables[1][j][v] * tables[2][k][w]
-            block[:, m, n] = np.bincount(pair, weights=product, minlength=len(a))
-    result: NDArray[np.float64] = _to_functions(la, pure_a) @ block @ _to_functions(lb, pure_b).T
+            block[:, m, n] = np.einsum(
+                "nij,nij,nij,nij->n", prefactor, tables[0][i][u], tables[1][j][v], tables[2][k][w]
+            )
+    result: NDArray[np.float64] = _to_functions(la, left.pure) @ block @ _to_functions(lb, right.pure).T
     return result
 
 
@@ -197,7 +256,7 @@ def _one_dimensional(
     """Table [i][j] of overlaps of x_a^i and x_b^j under a Gaussian product, relative to that of i = j = 0."""
     from_a, from_b = -beta / total * separation, alpha / total * separation
     half = 0.5 / total
-    one = np.ones_like(alpha)
+    one = np.ones_like(total)
     table = [[one] * (lb + 1) for _ in range(la + 1)]
     for i in range(la + 1):
         for j in range(lb + 1):

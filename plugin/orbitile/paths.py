@@ -6,7 +6,7 @@ Each is read frame by frame as the one it is made from, so nothing is computed b
 orbitals made orthonormal over the basis functions where they are then (symmetrically, as P.-O. Löwdin does, J. Chem.
 Phys. 1950, 18, 365): with :math:`C = (1 - t) C_1 + t C_2` and S the overlap of the functions in between,
 
-.. math::  S^{1/2} C = U \Sigma W^T, \qquad C' = S^{-1/2} U W^T.
+.. math::  C' = C \, (C^T S C)^{-1/2}.
 
 Where C is orthonormal already, at both ends, it stays as it is. Orientation and place go from one frame to the other
 along with t.
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from .alignment import aligned, aligned_positions, centre, part_of_rotation, placed, positions_between, rotation_onto
 from .errors import Cancelled, FileError, OrbitileError
-from .overlap import overlap_matrix
+from .overlap import inverse_root, own_overlap
 from .tracking import DEGENERACY, FrameMatch, followed, following, mismatch
 from .trajectory import Trajectory
 from .wavefunction import Orbitals, Wavefunction
@@ -45,7 +45,8 @@ def follow(trajectory: Trajectory, *, degeneracy: float = DEGENERACY) -> Traject
     Returns
     -------
     Trajectory
-        Memory beyond its frames: a few numbers an orbital and frame, and two frames with their functions squared.
+        Memory beyond its frames: a few numbers an orbital and frame, two frames, and the overlap of the functions of
+        one.
     """
     return Trajectory(FollowedFrames(trajectory, degeneracy), trajectory.kept)
 
@@ -115,16 +116,13 @@ def interpolated(one: Wavefunction, other: Wavefunction, share: float) -> Wavefu
         excitations=(),
         source=f"between {one.source} and {other.source}",
     )
-    values, axes = np.linalg.eigh(overlap_matrix(middle).toarray())
-    roots = np.sqrt(np.maximum(values, np.finfo(float).tiny))
-    root, inverse = (axes * roots) @ axes.T, (axes / roots) @ axes.T
+    overlap = own_overlap(middle)
 
     def between(mine: Orbitals, theirs: Orbitals) -> Orbitals:
         n = len(mine)
         coefficients = (1 - share) * mine.coefficients + share * theirs.coefficients[:, :n]
-        left, _, right = np.linalg.svd(root @ coefficients, full_matrices=False)
         return Orbitals(
-            inverse @ (left @ right),
+            coefficients @ inverse_root(coefficients.T @ (overlap @ coefficients)),
             (1 - share) * mine.occupations + share * theirs.occupations[:n],
             (1 - share) * mine.energies + share * theirs.energies[:n],
             mine.irreps,

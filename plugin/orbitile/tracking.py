@@ -4,15 +4,17 @@ Programs number orbitals by energy, give them any sign, and rotate degenerate on
 and orbitals jump in a film. Here each frame gets an orthogonal matrix T, and C T are its orbitals in the order and with
 the phases of the frame before.
 
-**Measure.** Orbitals of neighbouring frames are compared as vectors over basis functions that are carried along with
-their atoms and made orthonormal symmetrically (P.-O. Löwdin, J. Chem. Phys. 1950, 18, 365),
+**Measure.** The orbitals of the frame before are carried along: turned with the molecule onto the frame (least squares
+over the atoms; W. Kabsch, Acta Cryst. A 1976, 32, 922), and expanded with the coefficients :math:`C_1` that they had in
+the basis functions where these are now, with the overlap :math:`S_2`. There they are made orthonormal, the occupied
+ones among themselves first, then the others, which give way to them, each set symmetrically (P.-O. Löwdin, J. Chem.
+Phys. 1950, 18, 365):
 
-.. math::  O = (S_1^{1/2} C_1)^T (S_2^{1/2} C_2),
+.. math::  O = G^{-1/2}\, C_1^T S_2 C_2, \qquad G = C_1^T S_2 C_1
 
-after frame 2 has been turned onto frame 1 (least squares over the atoms; W. Kabsch, Acta Cryst. A 1976, 32, 922), its
-basis functions with it. O is orthogonal for complete sets of orbitals, however far the atoms have moved. The overlap in
-space :math:`C_1^T S_{12} C_2` is not: it falls with the displacement of the sharpest functions, and core orbitals lose
-each other first. `benchmarks/tracking_measures.py` compares the two.
+for a single set. For complete sets of orbitals O is orthogonal, however far the atoms have moved. The overlap in space
+:math:`C_1^T S_{12} C_2` is not: it falls with the displacement of the sharpest functions, and core orbitals lose each
+other first. `benchmarks/tracking_measures.py` compares the two.
 
 **Assignment.** The permutation that maximises the sum of :math:`O^2` within a spin (H. W. Kuhn, Naval Res. Logist.
 1955, 2, 83; SciPy's implementation). Orbitals of a frame that lie within `degeneracy` of each other in energy and are
@@ -38,7 +40,7 @@ from numpy.typing import NDArray
 from .alignment import rotation_onto, turned_functions
 from .errors import Cancelled, FieldError, OrbitileError
 from .fields.orbital import resolve
-from .overlap import shell_overlap
+from .overlap import inverse_root, own_overlap
 from .series import same_basis
 from .trajectory import Trajectory
 from .wavefunction import Excitation, Orbitals, Spin, Wavefunction
@@ -50,6 +52,9 @@ Floats = NDArray[np.float64]
 
 DEGENERACY = 1e-3
 """Orbitals are one set within this many hartree: about kT at room temperature, and above the digits of any log."""
+
+_OCCUPIED = 0.02
+"""Orbitals with more electrons than this are occupied, where those of one frame are made orthonormal in the next."""
 
 _MIXING = 0.005
 """Rotation of two orbitals into each other between neighbouring frames, in radian, from which on it is noted."""
@@ -271,8 +276,8 @@ def track(
     Returns
     -------
     Tracking
-        Memory while it is made: two frames and their basis functions squared; of each frame a few numbers an orbital
-        stay.
+        Memory while it is made: two frames and the overlap of the basis functions of one; of each frame a few numbers
+        an orbital stay.
 
     Raises
     ------
@@ -352,16 +357,16 @@ class _Mixing:
 
 @dataclass(frozen=True, eq=False)
 class _Reference:
-    """What is kept of a frame to compare the next one with: positions as aligned, orbitals as orthonormal vectors."""
+    """What is kept of a frame to compare the next one with: the wavefunction, and its coefficients as followed."""
 
     wavefunction: Wavefunction
-    positions: Floats
-    vectors: dict[Spin, Floats]
+    coefficients: dict[Spin, Floats]
+    occupations: dict[Spin, Floats]
 
     @property
     def n_followed(self) -> dict[Spin, int]:
         """Number of orbitals to find again: that of the first frame, where the file of this one may hold more."""
-        return {spin: vectors.shape[1] for spin, vectors in self.vectors.items()}
+        return {spin: coefficients.shape[1] for spin, coefficients in self.coefficients.items()}
 
 
 def following(
@@ -376,20 +381,20 @@ def following(
             if report is not None:
                 report(f"frame {index + 1} left out: {reason}")
             continue
-        positions, vectors = _aligned(wavefunction, before)
         matches: dict[Spin, Match] = {}
         mixed: list[_Mixing] = []
-        kept: dict[Spin, Floats] = {}
-        for spin, orbitals in _sets(wavefunction):
-            if before is None:
-                matches[spin] = _as_it_is(orbitals)
-                kept[spin] = vectors[spin]
-                continue
-            overlaps = before.vectors[spin].T @ vectors[spin]
-            match = matches[spin] = _matched(orbitals, overlaps, degeneracy, wavefunction.natural)
-            kept[spin] = vectors[spin] @ match.rotation
-            mixed += _noted(index, spin, overlaps @ match.rotation, match.energies)
-        before = _Reference(wavefunction, positions, kept)
+        if before is None:
+            matches = {spin: _as_it_is(orbitals) for spin, orbitals in _sets(wavefunction)}
+        else:
+            overlaps = _overlaps(before, wavefunction)
+            for spin, orbitals in _sets(wavefunction):
+                match = matches[spin] = _matched(orbitals, overlaps[spin], degeneracy, wavefunction.natural)
+                mixed += _noted(index, spin, overlaps[spin] @ match.rotation, match.energies)
+        before = _Reference(
+            wavefunction,
+            {spin: orbitals.coefficients @ matches[spin].rotation for spin, orbitals in _sets(wavefunction)},
+            {spin: match.occupations for spin, match in matches.items()},
+        )
         yield index, FrameMatch(matches["alpha"], matches.get("beta")), mixed
 
 
@@ -417,18 +422,24 @@ def mismatch(before: Wavefunction, now: Wavefunction, n_followed: Mapping[Spin, 
     return ""
 
 
-def _aligned(wavefunction: Wavefunction, before: _Reference | None) -> tuple[Floats, dict[Spin, Floats]]:
-    """Positions turned onto those before, and orbitals over orthonormal basis functions that turned with them."""
-    positions, turn = wavefunction.positions, np.eye(3)
-    if before is not None:
-        turn = rotation_onto(wavefunction, before.positions)
-        positions = (positions - positions.mean(axis=0)) @ turn.T
-    overlap = shell_overlap(wavefunction.shells, positions, wavefunction.shells, positions).toarray()
-    values, axes = np.linalg.eigh(overlap)
-    root = (axes * np.sqrt(np.maximum(values, 0))) @ axes.T
-    if not np.allclose(turn, np.eye(3), rtol=0, atol=1e-12):
-        root = root @ turned_functions(wavefunction, turn)
-    return positions, {spin: root @ orbitals.coefficients for spin, orbitals in _sets(wavefunction)}
+def _overlaps(before: _Reference, now: Wavefunction) -> dict[Spin, Floats]:
+    """Overlaps of the orbitals before, carried along and made orthonormal, with those now: (n_followed, n_in_file)."""
+    turn = turned_functions(now, rotation_onto(before.wavefunction, now.positions))
+    matrix = own_overlap(now)
+    found: dict[Spin, Floats] = {}
+    for spin, orbitals in _sets(now):
+        carried = turn @ before.coefficients[spin]
+        image = matrix @ carried
+        norms = np.sqrt(np.einsum("mi,mi->i", carried, image))
+        carried, image = carried / norms, image / norms
+        gram, overlaps = carried.T @ image, image.T @ orbitals.coefficients
+        full = before.occupations[spin] > _OCCUPIED
+        occupied = np.linalg.solve(gram[np.ix_(full, full)], np.hstack([gram[np.ix_(full, ~full)], overlaps[full]]))
+        share, theirs = np.split(gram[np.ix_(~full, full)] @ occupied, [np.count_nonzero(~full)], axis=1)
+        found[spin] = np.empty_like(overlaps)
+        found[spin][full] = inverse_root(gram[np.ix_(full, full)]) @ overlaps[full]
+        found[spin][~full] = inverse_root(gram[np.ix_(~full, ~full)] - share) @ (overlaps[~full] - theirs)
+    return found
 
 
 def _as_it_is(orbitals: Orbitals) -> Match:

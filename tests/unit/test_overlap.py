@@ -70,5 +70,5 @@ def test_only_near_pairs_are_formed():
         n = 4 * n_atoms
         return overlap_matrix(Wavefunction([6] * n_atoms, positions, shells, Orbitals(np.zeros((n, 1)), [0.0]))).nnz
 
-    assert stored(400) - stored(200) == stored(600) - stored(400)
+    assert stored(800) - stored(600) == stored(1000) - stored(800)
     assert stored(400) < 1.01 * 400 / 200 * stored(200) + 1e4
