@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .conventions import angular_normalization, cartesian_powers, pure_from_cartesian
 from .wavefunction import Orbitals, Wavefunction
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 Floats = NDArray[np.float64]
 
@@ -57,13 +60,20 @@ def _nearest_rotation(covariance: Floats) -> Floats:
     return rotation
 
 
-def turned_functions(wavefunction: Wavefunction, rotation: Floats) -> Any:
+def turned_functions(wavefunction: Wavefunction, rotation: Floats) -> csr_matrix:
     """Matrix that takes coefficients to those of the molecule turned by a rotation, block-diagonal over shells."""
-    from scipy.sparse import block_diag
+    from scipy.sparse import csr_matrix
 
     key = np.ascontiguousarray(rotation, np.float64).tobytes()
-    blocks = [_turned_shell(shell.angular_momentum, shell.pure, key) for shell in wavefunction.shells]
-    return block_diag(blocks, format="csr")
+    kinds = [(shell.angular_momentum, shell.pure) for shell in wavefunction.shells]
+    blocks = {kind: _turned_shell(*kind, key) for kind in set(kinds)}
+    sizes = np.array([len(blocks[kind]) for kind in kinds])
+    of_row = np.repeat(sizes, sizes)  # as many elements as its shell has functions
+    first_of_row = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    starts = np.concatenate([[0], np.cumsum(of_row)])
+    columns = np.arange(starts[-1]) - np.repeat(starts[:-1] - first_of_row, of_row)
+    values = np.concatenate([blocks[kind].ravel() for kind in kinds])
+    return csr_matrix((values, columns, starts))
 
 
 def placed(wavefunction: Wavefunction, rotation: Floats, middle: Floats) -> Wavefunction:

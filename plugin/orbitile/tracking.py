@@ -471,7 +471,11 @@ def _matched(orbitals: Orbitals, overlaps: Floats, degeneracy: float, natural: b
     slots[columns] = rows
     rotation = np.zeros((n, n_followed))
     order = np.empty(n_followed, np.intp)
-    for members in sets:
+    single = np.array([one[0] for one in sets if len(one) == 1], np.intp)
+    single = single[slots[single] >= 0]
+    rotation[single, slots[single]] = np.where(overlaps[slots[single], single] < 0, -1.0, 1.0)
+    order[slots[single]] = single
+    for members in (one for one in sets if len(one) > 1):
         mine = np.sort(slots[members][slots[members] >= 0])
         if not len(mine):
             continue
