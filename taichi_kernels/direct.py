@@ -25,8 +25,8 @@ import taichi as ti
 
 from . import runtime
 from .cells import CELL, split_position
+from .device_arrays import DeviceArrays
 from .gaussian import DTYPES, REALS
-from .uploads import Uploads
 
 LANES = {
     ("cpu", "single"): 16, ("cpu", "double"): 8, ("cuda", "single"): 4, ("cuda", "double"): 4, ("vulkan", "single"): 4,
@@ -102,7 +102,7 @@ class Place:
         )
 
 
-_uploads = Uploads()
+_held = DeviceArrays()
 
 
 def bricks_of(shape: tuple[int, int, int]) -> int:
@@ -145,6 +145,7 @@ def direct_on_lattice(
     nx, ny, nz = place.shape
     step, rest = place.of_atoms(shells.atom_position)
     n_bricks = bricks_of(place.shape)
+    n_listed = n_bricks * (len(step) + 1)
     # no point of a brick is farther from its middle than half of its longest diagonal
     signs = np.array([[1, 1, 1], [1, 1, -1], [1, -1, 1], [1, -1, -1]])
     half = (np.array(BRICK) - 1) / 2
@@ -159,10 +160,10 @@ def direct_on_lattice(
         nx * ny * -(-nz // lanes),
         len(step),
         *(ti.Vector(axis.tolist(), DTYPES[precision]) for axis in place.axes),
-        _uploads(device, "lattice steps", step, np.int32, 3),
-        _uploads(device, "lattice rest", rest, REALS[precision], 3),
+        _held.operand(device, "lattice steps", step, np.int32, 3),
+        _held.operand(device, "lattice rest", rest, REALS[precision], 3),
         *_operands(shells, coefficient, shell_reach, radial, precision, device),
-        _uploads.room(device, "atoms of bricks", n_bricks * (len(step) + 1)),
+        np.empty(n_listed, np.int32) if device == "cpu" else _held.array("atoms of bricks", ti.i32, (n_listed,)),
         out,
     )
 
@@ -195,8 +196,8 @@ def direct_at_points(
         len(atom_cell),
         np.ascontiguousarray(cell, np.int32),
         np.ascontiguousarray(rest, real),
-        _uploads(device, "point cells", atom_cell, np.int32, 3),
-        _uploads(device, "point rest", atom_rest, real, 3),
+        _held.operand(device, "point cells", atom_cell, np.int32, 3),
+        _held.operand(device, "point rest", atom_rest, real, 3),
         *_operands(shells, coefficient, shell_reach, radial, precision, device),
         out,
     )
@@ -209,7 +210,7 @@ def _operands(shells, coefficient, shell_reach, radial, precision, device):
     limits = reach_of(shells, shell_reach, radial) ** 2
     return (
         *(
-            _uploads(device, name, getattr(shells, name), np.int32)
+            _held.operand(device, name, getattr(shells, name), np.int32)
             for name in (
                 "atom_basis",
                 "atom_first_coefficient",
@@ -219,7 +220,7 @@ def _operands(shells, coefficient, shell_reach, radial, precision, device):
             )
         ),
         *(
-            _uploads(device, f"{radial}: {name}", values, dtype)
+            _held.operand(device, f"{radial}: {name}", values, dtype)
             for name, values, dtype in (
                 ("first", first, np.int32),
                 ("a", a, REALS[precision]),
@@ -227,7 +228,7 @@ def _operands(shells, coefficient, shell_reach, radial, precision, device):
             )
         ),
         *(
-            _uploads(device, name, values, REALS[precision])
+            _held.operand(device, name, values, REALS[precision])
             for name, values in (
                 ("coefficient", coefficient),
                 ("shell reach", limits),

@@ -22,6 +22,7 @@ import numpy as np
 import taichi as ti
 
 from . import runtime
+from .device_arrays import DeviceArrays
 
 MOST_POINTS = 1 << 26
 """Points of a lattice at most: with 12 triangles a cell and phase, the most there are, counts stay within 32 bits."""
@@ -99,9 +100,8 @@ def marching_cubes(
         raise ValueError(f"lattice: expected 2 points or more along each axis, {MOST_POINTS} in all, got {shape}")
     count, write = _kernels("double" if values.dtype in (np.float64, ti.f64) else "single", device)
     words = -(-nz // 32)
-    held = _workspace()
     tables = [
-        held.constant(name, array)
+        _held.upload(name, array, np.int32)
         for name, array in zip(_TABLES, (faces, tests, interior, tiling, corners), strict=True)
     ]
     common = [
@@ -109,14 +109,14 @@ def marching_cubes(
         float(level),
         values,
         *tables,
-        held.array("above", ti.u32, 2 * nx * ny * words),
-        held.array("edges", ti.types.vector(4, ti.u32), 2 * nx * ny * words),
-        held.array("first", ti.types.vector(2, ti.i32), 2 * nx * ny * words),
-        held.array("row", ti.types.vector(2, ti.i32), 2 * nx * ny),
-        held.array("summary", ti.i32, 7),
+        _held.array("above", ti.u32, (2 * nx * ny * words,)),
+        _held.array("edges", ti.types.vector(4, ti.u32), (2 * nx * ny * words,)),
+        _held.array("first", ti.types.vector(2, ti.i32), (2 * nx * ny * words,)),
+        _held.array("row", ti.types.vector(2, ti.i32), (2 * nx * ny,)),
+        _held.array("summary", ti.i32, (7,)),
     ]
-    extent = held.array("extent", ti.types.vector(2, ti.i32), nx * ny)
-    plane = held.array("plane", ti.types.vector(2, ti.i32), 2 * nx)
+    extent = _held.array("extent", ti.types.vector(2, ti.i32), (nx * ny,))
+    plane = _held.array("plane", ti.types.vector(2, ti.i32), (2 * nx,))
     n_first, m_first, n, m, least, most = count(*common, extent, plane)
     smallest, largest = np.array([least, most], np.int32).view(np.float32).tolist()
     if not np.isfinite(largest):
@@ -128,41 +128,22 @@ def marching_cubes(
     on_points = 0
     if m:
         rotation = ti.Matrix(np.asarray(to_real, np.float32).tolist())
-        on_points = write(*common, rotation, int(flip), vertices, normals, triangles)
+        mesh = {"vertices": vertices, "normals": normals, "triangles": triangles}
+        written = mesh
+        if device != "cpu":
+            written = {
+                name: _held.array(name, ti.i32 if one is triangles else ti.f32, one.shape) for name, one in mesh.items()
+            }
+        on_points = write(*common, rotation, int(flip), *written.values())
+        if device != "cpu":
+            for name, one in mesh.items():
+                runtime.to_numpy(written[name], one)
     return Mesh(vertices, triangles, normals, (n_first, m_first), on_points, smallest, largest)
 
 
 _TABLES = ("faces", "tests", "interior", "tiling", "corners")
 
-
-class _Workspace:
-    """Arrays on the device, used again by every call."""
-
-    def __init__(self) -> None:
-        self._arrays: dict[str, ti.Ndarray] = {}
-
-    def array(self, name: str, element: object, length: int) -> "ti.Ndarray":
-        held = self._arrays.get(name)
-        if held is None or held.shape[0] < length:
-            self._arrays.pop(name, None)
-            self._arrays[name] = runtime.array_of(element, length + length // 4)
-        return self._arrays[name]
-
-    def constant(self, name: str, values: np.ndarray) -> "ti.Ndarray":
-        """An array that never changes, sent once."""
-        if name not in self._arrays:
-            self._arrays[name] = runtime.array_of(ti.i32, len(values))
-            runtime.send(self._arrays[name], np.array(values, np.int32))  # a copy: Taichi refuses what is read-only
-        return self._arrays[name]
-
-
-_held: list[tuple[int, _Workspace]] = []
-
-
-def _workspace() -> _Workspace:
-    if not _held or _held[0][0] != runtime.generation():
-        _held[:] = [(runtime.generation(), _Workspace())]
-    return _held[0][1]
+_held = DeviceArrays()
 
 
 @lru_cache

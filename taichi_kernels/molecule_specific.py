@@ -31,10 +31,10 @@ import taichi as ti
 from taichi.lang import impl
 
 from . import runtime
+from .device_arrays import DeviceArrays
 from .direct import LANES, Place, Shells
 from .gaussian import DTYPES, REALS
 from .radial.exact import power_of_two
-from .uploads import Uploads
 
 LARGEST = 400
 """Exponents, primitives and coefficients that are written out, at most: compilation takes minutes beyond."""
@@ -190,14 +190,14 @@ def molecule_on_lattice(
         nz,
         nx * ny * -(-nz // lanes),
         *(ti.Vector(axis.tolist(), DTYPES[precision]) for axis in place.axes),
-        _uploads(device, "basis_first_atom", np.searchsorted(shells.atom_basis, bases), np.int32),
-        _uploads(device, "step", step, np.int32, 3),
-        _uploads(device, "rest", rest, REALS[precision], 3),
-        _uploads(device, "first coefficient", shells.atom_first_coefficient, np.int32),
-        _uploads(device, "first shell", shells.atom_first_shell, np.int32),
-        _uploads(device, "shell reach", shell_reach**2, REALS[precision]),
-        _uploads(device, "reach", np.maximum.reduceat(shell_reach**2, shells.atom_first_shell), REALS[precision]),
-        _uploads(device, "coefficient", coefficient, REALS[precision]),
+        _held.operand(device, "basis_first_atom", np.searchsorted(shells.atom_basis, bases), np.int32),
+        _held.operand(device, "step", step, np.int32, 3),
+        _held.operand(device, "rest", rest, REALS[precision], 3),
+        _held.operand(device, "first coefficient", shells.atom_first_coefficient, np.int32),
+        _held.operand(device, "first shell", shells.atom_first_shell, np.int32),
+        _held.operand(device, "shell reach", shell_reach**2, REALS[precision]),
+        _held.operand(device, "reach", np.maximum.reduceat(shell_reach**2, shells.atom_first_shell), REALS[precision]),
+        _held.operand(device, "coefficient", coefficient, REALS[precision]),
         out,
     )
 
@@ -208,7 +208,7 @@ def wait() -> None:
         process.wait()
 
 
-_uploads = Uploads()
+_held = DeviceArrays()
 _processes: dict[Path, "subprocess.Popen[bytes]"] = {}
 
 

@@ -465,7 +465,7 @@ def _disown() -> None:
 
 
 def to_numpy(array: Any, values: "np.ndarray | None" = None) -> "np.ndarray":
-    """Values of a scalar array on the device, in an array of its shape, or in a new one.
+    """Values of a scalar array on the device, in a new array, or in one of its shape or shorter along the first axis.
 
     From CUDA they are copied by the driver: Taichi's own way runs a kernel between two copies.
     """
@@ -476,10 +476,10 @@ def to_numpy(array: Any, values: "np.ndarray | None" = None) -> "np.ndarray":
         copied = ScalarNdarray.to_numpy(array)
         if values is None:
             return copied
-        values[...] = copied
+        values[...] = copied[: len(values)]
         return values
     if values is not None and not (values.flags.c_contiguous and values.dtype == dtype):
-        values[...] = to_numpy(array)
+        values[...] = to_numpy(array)[: len(values)]
         return values
     if values is None:
         values = np.empty(array.shape, dtype)

@@ -16,10 +16,10 @@ import numpy as np
 import taichi as ti
 
 from . import runtime
+from .device_arrays import DeviceArrays
 from .direct import LANES, Place, Shells
 from .gaussian import DTYPES, REALS
 from .radial.exact import operands, power_of_two
-from .uploads import Uploads
 
 BLOCK = 128
 """Threads of a block."""
@@ -38,7 +38,7 @@ HIGHEST = 8
 
 _FIELDS = 7  # of a header: angular momentum, primitives, first number, atom, and its lattice steps
 
-_uploads = Uploads()
+_held = DeviceArrays()
 
 
 def shared_memory_on_lattice(
@@ -70,9 +70,9 @@ def shared_memory_on_lattice(
         -(-tasks // BLOCK) * BLOCK,
         len(tiles),
         *(ti.Vector(axis.tolist(), DTYPES[precision]) for axis in place.axes),
-        _uploads(device, "headers", headers, np.int32),
-        _uploads(device, "numbers", numbers, REALS[precision]),
-        _uploads(device, "tiles", tiles, np.int32),
+        _held.operand(device, "headers", headers, np.int32),
+        _held.operand(device, "numbers", numbers, REALS[precision]),
+        _held.operand(device, "tiles", tiles, np.int32),
         out,
     )
 
