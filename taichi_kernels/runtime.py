@@ -7,6 +7,7 @@ device are gone. Everything that launches kernels does so inside `session`, whic
 import ctypes
 import ctypes.util
 import os
+import sys
 import threading
 import time
 import warnings
@@ -422,6 +423,8 @@ def _result_class() -> type:
             return to_numpy(self)
 
         def __del__(self) -> None:
+            if sys.is_finalizing():  # memory goes with the process, and nothing can be imported any more
+                return
             _free_spare()
             _spare[self.key] = self.__dict__
 

@@ -90,6 +90,13 @@ def test_nothing_is_printed():
     assert (done.stdout, done.stderr) == ("", "")
 
 
+def test_a_result_that_is_held_to_the_end_of_the_process_goes_in_silence():
+    done = run(
+        "from taichi_kernels import runtime\nwith runtime.session('cpu'): held = runtime.allocate((4, 4), 'single')\n"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("points", "words"),
     [
