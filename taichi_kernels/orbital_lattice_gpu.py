@@ -19,7 +19,7 @@ import numpy as np
 import taichi as ti
 
 from .gaussian import DTYPES, REALS, exponential
-from .orbital_lattice import BRICK, BX, BY, BZ
+from .layout import BRICK, BX, BY, BZ
 from .workspace import Workspace
 
 _NEAR = 8

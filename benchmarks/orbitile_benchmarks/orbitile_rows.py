@@ -191,7 +191,8 @@ def share_of_peak(case: Case, device: str, seconds: float, peak: dict[str, Any])
     Operations are those of the products of the rows that screening kept; making tables and screening do others.
     """
     from taichi_kernels import runtime
-    from taichi_kernels.orbital_lattice import latest_work, layout
+    from taichi_kernels.layout import layout
+    from taichi_kernels.orbital_lattice import latest_work
 
     with runtime.session(device):
         ob.compute_on_device(case.wavefunction, "homo", case.lattice, device=device)

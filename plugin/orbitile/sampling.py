@@ -100,7 +100,8 @@ def _on_upright_slabs(
 ) -> Callable[[int, int, Any], None]:
     """Evaluator for slabs of a lattice whose third axis is at right angles to the first two."""
     from taichi_kernels import runtime
-    from taichi_kernels.orbital_lattice import BRICK, layout, orbital_on_lattice
+    from taichi_kernels.layout import BRICK, layout
+    from taichi_kernels.orbital_lattice import orbital_on_lattice
 
     many = len(expansion) > MANY
     limit = float(np.min(tolerance)) / (2 * len(expansion))

@@ -11,7 +11,8 @@ import orbitile as ob
 from orbitile.cli import main
 from orbitile_benchmarks import fragments, measurement, orbitile_rows, peers, report, strand, systems
 from taichi_kernels import peaks, runtime
-from taichi_kernels.orbital_lattice import latest_work, layout
+from taichi_kernels.layout import layout
+from taichi_kernels.orbital_lattice import latest_work
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital
 
