@@ -216,6 +216,22 @@ def complete_lines(path: Path, start: int) -> Iterator[bytes]:
         raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
+def excerpt(path: Path, start: int, end: int | None = None) -> bytes:
+    """What stands in a file from one place to another, or to its end.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            stream.seek(start)
+            return stream.read(-1 if end is None else max(end - start, 0))
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
 def write_numbers(
     stream: BinaryIO, rows: NDArray[np.floating], number_format: str, per_line: int, separator: str = ""
 ) -> None:

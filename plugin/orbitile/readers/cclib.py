@@ -33,7 +33,7 @@ from ..conventions import (
     component_names,
 )
 from ..errors import ConventionError, FileError, OrbitileError
-from ..files import complete_lines
+from ..files import complete_lines, excerpt
 from ..overlap import shell_overlap
 from ..wavefunction import Excitation, Orbitals, Shell, Wavefunction
 
@@ -73,7 +73,7 @@ class Program:
         Component names of a shell, given its angular momentum and whether it is pure, with a minus where the sign is
         opposite to ours: the order in which it prints functions without labels. None where the log has labels.
     calculation : tuple of str
-        How the lines above a calculation begin, where it does some at geometries that it does not print.
+        How the lines above a calculation begin, where only the first one below a geometry is one at this geometry.
     """
 
     name: str
@@ -240,7 +240,7 @@ class LogFrames:
         self._scanned = 0
         self._header = 0
         self._step = _Step(0, 0)
-        self._open = True
+        self._calculations = 0
         self._steps: list[_Step] = []
         self._lock = threading.Lock()
 
@@ -259,20 +259,20 @@ class LogFrames:
         for line in complete_lines(self._path, self._scanned):
             text = line.lstrip()
             if text.startswith(_GEOMETRY):
-                self._step, self._open = _Step(self._step.start, self._scanned), True
-            elif text.startswith(_CALCULATION) and self._step.end:
-                self._open = False
-            elif text.startswith(_ORBITALS) and not self._step.end:
+                self._step, self._calculations = _Step(self._step.start, self._scanned), 0
+            elif text.startswith(_CALCULATION):
+                self._calculations += 1
+            elif text.startswith(_ORBITALS) and not self._step.end and self._calculations < 2:
                 self._header = self._header or self._scanned
                 self._steps.append(self._step)
                 self._step.end = self._scanned
             self._scanned += len(line)
-            if self._open and self._step.end:
+            if self._step.end and self._calculations < 2:
                 self._step.end = self._scanned
 
     def read(self, index: int) -> Wavefunction:
         """Read and check one frame."""
-        if len(self._steps) < 2:
+        if not self._steps:
             return checked(read(self._path))
         step = self._steps[index]
         try:
@@ -283,11 +283,13 @@ class LogFrames:
             raise
 
     def _read(self, index: int, start: int, end: int) -> Wavefunction:
-        with tempfile.TemporaryDirectory() as folder, self._path.open("rb") as stream:
+        text = excerpt(self._path, 0, self._header)
+        if start > self._header:
+            text += b"\n\n"  # the parser may look one line beyond a table, and must not miss the heading of the step
+        text += excerpt(self._path, max(start, self._header), end)
+        with tempfile.TemporaryDirectory() as folder:
             alone = Path(folder, f"{self._path.stem}, frame {index + 1}{self._path.suffix}")
-            header = stream.read(self._header)
-            stream.seek(max(start, self._header))
-            alone.write_bytes(header + stream.read(end - stream.tell()))
+            alone.write_bytes(text)
             wavefunction = checked(_converted(*_parsed(alone, part=True), alone))
         return replace(wavefunction, source=f"{self._path}, frame {index + 1}", geometries=wavefunction.positions[None])
 
@@ -333,17 +335,24 @@ def _parsed(path: Path, *, part: bool = False) -> tuple[Any, Program]:
         known = ", ".join(p.name for p in PROGRAMS.values())
         found = "not a log of any program known to cclib" if parser is None else f"a log of {type(parser).__name__}"
         raise FileError(f"{path.name}: {found}, expected one of {known}")
+    if part:
+        data.metadata.pop("success", None)  # what it says of the log is not said of its part
     return data, program
 
 
 def _extract(parser: Any, stream: Any, line: str) -> None:
     """What cclib's parser does with a line; but orbitals that are cut off are an error, and not left incomplete."""
+    from packaging.version import InvalidVersion, Version
+
+    heading = getattr(parser, "electronorbitals", "") or line  # that of the other spin, which Molpro's parser has seen
     try:
         type(parser).extract(parser, stream, line)
     except StopIteration as error:
-        if line.lstrip().startswith(PROGRAMS[type(parser).__name__].orbitals):
+        if heading.lstrip().startswith(PROGRAMS[type(parser).__name__].orbitals):
             raise EOFError("within the orbitals") from error
         raise
+    except InvalidVersion:  # Psi4 as Debian builds it names no branch, and cclib then makes up 1.3.2.dev+-zzzzzzz
+        parser.package_version = Version(parser.metadata["legacy_package_version"])
 
 
 def _extract_part(parser: Any, stream: Any, line: str) -> None:
@@ -356,6 +365,9 @@ def _extract_part(parser: Any, stream: Any, line: str) -> None:
         if isinstance(error, EOFError) or not hasattr(parser, "mocoeffs"):
             raise
         raise StopParsing from error
+    finally:
+        # cclib leaves no more geometries of a Gaussian log than it counts steps, and here it would count too few
+        vars(parser).pop("optstatus", None)
 
 
 _silencing = threading.Lock()
@@ -489,6 +501,8 @@ def _basis(data: Any, program: Program, path: Path) -> list[RawShell]:
         gbasis = _nwchem_basis(path, data)
     if not gbasis:
         raise _missing(data, program, path, "basis set", program.basis)
+    if program.name == "Q-Chem" and len(gbasis) % len(data.atomnos) == 0:
+        gbasis = gbasis[-len(data.atomnos) :]  # printed at each geometry, and cclib adds it up
     if len(gbasis) != len(data.atomnos):
         raise FileError(f"{path.name}: basis set of {len(gbasis)} atoms, expected {len(data.atomnos)}")
     shells: list[RawShell] = []

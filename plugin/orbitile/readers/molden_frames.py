@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..check import checked
-from ..files import complete_lines
+from ..files import complete_lines, excerpt
 from ..wavefunction import Wavefunction
 from . import iodata
 
@@ -68,11 +68,7 @@ class MoldenFrames:
 
     def read(self, index: int) -> Wavefunction:
         """Read and check one frame."""
-        start = self._starts[index]
-        n_bytes = self._starts[index + 1] - start if index + 1 < len(self._starts) else -1
-        with self._path.open("rb") as stream:
-            stream.seek(start)
-            text = stream.read(n_bytes)
+        text = excerpt(self._path, *self._starts[index : index + 2])
         if not text.lstrip().lower().startswith(_HEADER):
             text = b"[Molden Format]\n" + text
         with tempfile.TemporaryDirectory() as folder:
