@@ -197,6 +197,41 @@ def _count(number: int) -> str:
     return str(number) if abs(number) < 10**12 else "more than 10^12"
 
 
+def complete_lines(path: Path, start: int) -> Iterator[bytes]:
+    """Lines of a file that may be growing, with their ends, from a place on; one that has no end yet is left out.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            stream.seek(start)
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    break
+                yield line
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def excerpt(path: Path, start: int, end: int | None = None) -> bytes:
+    """What stands in a file from one place to another, or to its end.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            stream.seek(start)
+            return stream.read(-1 if end is None else max(end - start, 0))
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
 def write_numbers(
     stream: BinaryIO, rows: NDArray[np.floating], number_format: str, per_line: int, separator: str = ""
 ) -> None:

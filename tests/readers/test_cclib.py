@@ -422,6 +422,7 @@ def test_the_geometry_is_the_one_of_the_orbitals():
         ({"aonames": ["He1_1S", "He1_2PX", "He1_2PY", "He1_2S"]}, ConventionError, "do not cover p shell 1 of atom 1"),
         ({"mocoeffs": [2 * np.eye(4)]}, ConventionError, "off by more than its digits explain"),
         ({"gbasis": [[("S", [(0.5, 1.0)])]] * 2}, FileError, "basis set of 2 atoms, expected 1"),
+        ({"moenergies": [np.zeros(4)] * 2, "homos": [0, 0]}, FileError, "energies of two spins, but orbitals of one"),
     ],
 )
 def test_what_is_missing_is_said(change, error, message):
@@ -499,19 +500,3 @@ def test_files_that_are_no_logs(tmp_path, content, capfd):
     with pytest.raises(FileError, match=r"some\.log"):
         reader.read(path)
     assert "".join(capfd.readouterr()) == ""
-
-
-@needs_logs
-def test_orbitals_at_several_geometries_of_an_optimisation():
-    """GAMESS prints them at the first and at the last one; cclib keeps the last ones only."""
-    file = LOGS / "gamess_us2018_dvb_gopt_a.out"
-    if not file.is_file():
-        pytest.skip("this log is not among those that are here")
-    trajectory = ob.load_trajectory(file)
-    assert len(trajectory) == 2
-    first, last = trajectory
-    alone = reader.read(file)
-    np.testing.assert_array_equal(last.positions, alone.positions)
-    np.testing.assert_array_equal(last.alpha.coefficients, alone.alpha.coefficients)
-    assert 1e-4 < np.abs(first.positions - last.positions).max() < 0.1
-    assert checked(first).alpha.energies[34] == pytest.approx(-0.1494, abs=1e-4)

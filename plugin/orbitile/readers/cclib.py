@@ -16,9 +16,10 @@ import threading
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ from ..conventions import (
     component_names,
 )
 from ..errors import ConventionError, FileError, OrbitileError
+from ..files import complete_lines, excerpt
 from ..overlap import shell_overlap
 from ..wavefunction import Excitation, Orbitals, Shell, Wavefunction
 
@@ -59,6 +61,8 @@ class Program:
         Name, and a line at the beginning of its logs.
     basis, coefficients : str
         How to make it print the basis set and all orbital coefficients.
+    geometry, orbitals : tuple of str
+        How the lines above a geometry and above orbitals (those of alpha spin) begin, after spaces.
     labels : dict
         Labels of basis functions that the general rules would misread: their angular momentum and component.
     numbered : bool
@@ -68,16 +72,21 @@ class Program:
     order : function or None
         Component names of a shell, given its angular momentum and whether it is pure, with a minus where the sign is
         opposite to ours: the order in which it prints functions without labels. None where the log has labels.
+    calculation : tuple of str
+        How the lines above a calculation begin, where only the first one below a geometry is one at this geometry.
     """
 
     name: str
     banner: str
     basis: str
     coefficients: str
+    geometry: tuple[str, ...]
+    orbitals: tuple[str, ...]
     labels: dict[str, tuple[int, str]]
     numbered: bool = False
     minus: frozenset[tuple[int, int]] = frozenset()
     order: Callable[[int, bool], tuple[str, ...]] | None = None
+    calculation: tuple[str, ...] = ()
 
 
 def _from_zero(l: int, pure: bool) -> tuple[str, ...]:
@@ -99,13 +108,31 @@ def _harmonic(m: int) -> str:
 _ORCA_D = {"DZ2": "c0", "DXZ": "c1", "DYZ": "s1", "DX2Y2": "c2", "DXY": "s2"}
 
 PROGRAMS = {
-    "GAMESS": Program("GAMESS", "GAMESS VERSION", "$CONTRL NPRINT=7 $END", "$CONTRL NPRINT=7 $END", {}),
-    "Gaussian": Program("Gaussian", "Entering Gaussian System", "gfinput", "pop=full", {}),
+    "GAMESS": Program(
+        "GAMESS",
+        "GAMESS VERSION",
+        "$CONTRL NPRINT=7 $END",
+        "$CONTRL NPRINT=7 $END",
+        ("COORDINATES OF ALL ATOMS ARE", "ATOM      ATOMIC"),
+        ("EIGENVECTORS", "MOLECULAR ORBITALS"),
+        {},
+    ),
+    "Gaussian": Program(
+        "Gaussian",
+        "Entering Gaussian System",
+        "gfinput",
+        "pop=full",
+        ("Standard orientation:", "Input orientation:", "Z-Matrix orientation:"),
+        ("Molecular Orbital Coefficients", "Alpha Molecular Orbital Coefficients", "Natural Orbital Coefficients"),
+        {},
+    ),
     "ORCA": Program(
         "ORCA",
         "* O   R   C   A *",
         "! PrintBasis",
         "! PrintMOs",
+        ("CARTESIAN COORDINATES (ANGSTROEM)",),
+        ("MOLECULAR ORBITALS",),
         {label: (2, component) for label, component in _ORCA_D.items()},
         minus=frozenset({(3, 3), (4, 3), (4, 4), (5, 3), (5, 4)}),
     ),
@@ -114,14 +141,19 @@ PROGRAMS = {
         "Northwest Computational Chemistry Package",
         "print basis",
         'print "final vectors" "final vectors analysis"',
+        ('Geometry "geometry" -> "',),
+        ("Final MO vectors",),
         {},
         order=_ascending,
+        calculation=("NWChem SCF Module", "NWChem DFT Module"),
     ),
     "Psi4": Program(
         "Psi4",
         "Psi4: An Open-Source Ab Initio Electronic Structure Package",
         "set print_basis true",
         "set print_mos true",
+        ("==> Geometry <==",),
+        ("==> Molecular Orbitals <==", "==> Alpha-Spin Molecular Orbitals <=="),
         {},
         order=_from_zero,
     ),
@@ -130,12 +162,26 @@ PROGRAMS = {
         "A Quantum Leap Into The Future Of Chemistry",
         "PRINT_GENERAL_BASIS TRUE",
         "PRINT_ORBITALS 9999",
+        ("Standard Nuclear Orientation",),
+        ("RESTRICTED (RHF) MOLECULAR ORBITAL", "ALPHA MOLECULAR ORBITAL", "Final Alpha MO Coefficients"),
         {},
         numbered=True,
     ),
-    "Molpro": Program("Molpro", "PROGRAM SYSTEM MOLPRO", "gprint,basis", "gprint,orbitals", {}),
+    "Molpro": Program(
+        "Molpro",
+        "PROGRAM SYSTEM MOLPRO",
+        "gprint,basis",
+        "gprint,orbitals",
+        ("ATOMIC COORDINATES",),
+        ("ELECTRON ORBITALS", "NATURAL ORBITALS"),
+        {},
+    ),
 }
 """Programs by their names in cclib."""
+
+_GEOMETRY = tuple(line.encode() for program in PROGRAMS.values() for line in program.geometry)
+_CALCULATION = tuple(line.encode() for program in PROGRAMS.values() for line in program.calculation)
+_ORBITALS = tuple(line.encode() for program in PROGRAMS.values() for line in program.orbitals)
 
 
 def recognises(head: str) -> bool:
@@ -154,6 +200,11 @@ def read(path: Path) -> Wavefunction:
         When no convention of the program that we know makes its orbitals normalised.
     """
     data, program = _parsed(path)
+    return _converted(data, program, path)
+
+
+def _converted(data: Any, program: Program, path: Path) -> Wavefunction:
+    """The wavefunction in what cclib found; whatever is wrong with it, a `FileError`."""
     try:
         with np.errstate(all="ignore"):
             return wavefunction_from(data, program, path)
@@ -163,14 +214,8 @@ def read(path: Path) -> Wavefunction:
         raise FileError(f"{path.name}: damaged {program.name} log ({type(error).__name__}: {error})") from error
 
 
-_STEPS = {
-    "GAMESS": (rb"BEGINNING GEOMETRY SEARCH POINT", rb"EIGENVECTORS|MOLECULAR ORBITALS"),
-}
-"""Where the next geometry begins in a log, and what stands above orbitals, by program."""
-
-
 def read_trajectory(path: Path) -> LogFrames:
-    """Frames of a log: the geometries at which it prints orbitals, of GAMESS; of other programs the last one.
+    """Frames of a log: the geometries at which it prints orbitals.
 
     Raises
     ------
@@ -181,42 +226,23 @@ def read_trajectory(path: Path) -> LogFrames:
 
 
 class LogFrames:
-    """`Frames` of a `Trajectory`, found by their places in the log when it is opened.
+    """`Frames` of a `Trajectory`, found by their places in the log; nothing else is kept in memory.
 
-    cclib keeps the last orbitals of a log only. A frame is therefore read as a log of its own: what stands before the
-    second geometry, which has the basis set and what the parser expects to have seen, and what belongs to this one.
+    What stands from the heading of one geometry to that of the next is a step, and a frame where orbitals are printed
+    in it. cclib keeps the last orbitals of a log only. A frame is therefore read as a log of its own: what stands above
+    the first orbitals of all, which has the basis set and what the parser expects to have seen, and the step. Where its
+    orbitals are not orthonormal at this geometry, the one before is tried: GAMESS prints one more geometry when an
+    optimisation ends unfinished.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._scanned = 0
         self._header = 0
-        self._parts: list[tuple[int, int]] = []
-        try:
-            with path.open("rb") as stream:
-                head = stream.read(4096).decode("utf-8", errors="replace")
-                patterns = next((_STEPS[name] for name in _STEPS if PROGRAMS[name].banner in head), None)
-                stream.seek(0)
-                self._find(stream, *(re.compile(pattern) for pattern in patterns or ()))
-        except OSError as error:
-            raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
-
-    def _find(
-        self, stream: Any, step: re.Pattern[bytes] | None = None, orbitals: re.Pattern[bytes] | None = None
-    ) -> None:
-        if step is None or orbitals is None:
-            return
-        place, start, found = 0, 0, False
-        for line in stream:
-            if step.search(line):
-                if start and found:
-                    self._parts.append((start, place))
-                if start and not self._header:
-                    self._header = place
-                start, found = place, False
-            found = found or orbitals.search(line) is not None
-            place += len(line)
-        if start and found:
-            self._parts.append((start, place))
+        self._step = _Step(0, 0)
+        self._calculations = 0
+        self._steps: list[_Step] = []
+        self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -224,24 +250,61 @@ class LogFrames:
         return self._path.name
 
     def __len__(self) -> int:
-        return max(len(self._parts), 1)
+        with self._lock:
+            self._scan()
+            return max(len(self._steps), 1)
+
+    def _scan(self) -> None:
+        """Find the steps in what was added to the file since the last time."""
+        for line in complete_lines(self._path, self._scanned):
+            text = line.lstrip()
+            if text.startswith(_GEOMETRY):
+                self._step, self._calculations = _Step(self._step.start, self._scanned), 0
+            elif text.startswith(_CALCULATION):
+                self._calculations += 1
+            elif text.startswith(_ORBITALS) and not self._step.end and self._calculations < 2:
+                self._header = self._header or self._scanned
+                self._steps.append(self._step)
+                self._step.end = self._scanned
+            self._scanned += len(line)
+            if self._step.end and self._calculations < 2:
+                self._step.end = self._scanned
 
     def read(self, index: int) -> Wavefunction:
         """Read and check one frame."""
-        if not self._parts:
+        if not self._steps:
             return checked(read(self._path))
-        start, stop = self._parts[index]
-        with tempfile.TemporaryDirectory() as folder, self._path.open("rb") as stream:
+        step = self._steps[index]
+        try:
+            return self._read(index, step.start, step.end)
+        except ConventionError:
+            with suppress(OrbitileError):
+                return self._read(index, step.previous, step.end)
+            raise
+
+    def _read(self, index: int, start: int, end: int) -> Wavefunction:
+        text = excerpt(self._path, 0, self._header)
+        if start > self._header:
+            text += b"\n\n"  # the parser may look one line beyond a table, and must not miss the heading of the step
+        text += excerpt(self._path, max(start, self._header), end)
+        with tempfile.TemporaryDirectory() as folder:
             alone = Path(folder, f"{self._path.stem}, frame {index + 1}{self._path.suffix}")
-            header = stream.read(self._header or stop)
-            stream.seek(max(start, len(header)))
-            alone.write_bytes(header + stream.read(max(stop - stream.tell(), 0)))
-            wavefunction = checked(read(alone))
+            alone.write_bytes(text)
+            wavefunction = checked(_converted(*_parsed(alone, part=True), alone))
         return replace(wavefunction, source=f"{self._path}, frame {index + 1}", geometries=wavefunction.positions[None])
 
 
-def _parsed(path: Path) -> tuple[Any, Program]:
-    """What cclib finds in the file."""
+@dataclass
+class _Step:
+    """Places in a log: of the geometry before, of the geometry, and of the end of the step; 0 without orbitals."""
+
+    previous: int
+    start: int
+    end: int = 0
+
+
+def _parsed(path: Path, *, part: bool = False) -> tuple[Any, Program]:
+    """What cclib finds in a log, or in part of one, where it may stumble over what is missing below the orbitals."""
     from importlib.metadata import version
 
     from cclib.io.ccio import ccopen
@@ -255,7 +318,9 @@ def _parsed(path: Path) -> tuple[Any, Program]:
         try:
             parser = ccopen(str(path.resolve()), loglevel=logging.CRITICAL + 1, quiet=True)
             program = PROGRAMS.get(type(parser).__name__)
-            data = parser.parse() if program is not None else None
+            if program is not None:
+                parser.extract = MethodType(_extract_part if part else _extract, parser)
+                data = parser.parse()
         except Exception as error:  # its parsers raise whatever comes
             name = "damaged log" if program is None else f"{program.name} log"
             detail = f"{type(error).__name__}: {error}".rstrip(": ").split("\n")[0]
@@ -270,7 +335,39 @@ def _parsed(path: Path) -> tuple[Any, Program]:
         known = ", ".join(p.name for p in PROGRAMS.values())
         found = "not a log of any program known to cclib" if parser is None else f"a log of {type(parser).__name__}"
         raise FileError(f"{path.name}: {found}, expected one of {known}")
+    if part:
+        data.metadata.pop("success", None)  # what it says of the log is not said of its part
     return data, program
+
+
+def _extract(parser: Any, stream: Any, line: str) -> None:
+    """What cclib's parser does with a line; but orbitals that are cut off are an error, and not left incomplete."""
+    from packaging.version import InvalidVersion, Version
+
+    heading = getattr(parser, "electronorbitals", "") or line  # that of the other spin, which Molpro's parser has seen
+    try:
+        type(parser).extract(parser, stream, line)
+    except StopIteration as error:
+        if heading.lstrip().startswith(PROGRAMS[type(parser).__name__].orbitals):
+            raise EOFError("within the orbitals") from error
+        raise
+    except InvalidVersion:  # Psi4 as Debian builds it names no branch, and cclib then makes up 1.3.2.dev+-zzzzzzz
+        parser.package_version = Version(parser.metadata["legacy_package_version"])
+
+
+def _extract_part(parser: Any, stream: Any, line: str) -> None:
+    """The same, but what cannot be read below the orbitals ends the log."""
+    from cclib.parser.logfileparser import StopParsing
+
+    try:
+        _extract(parser, stream, line)
+    except Exception as error:  # its parsers raise whatever comes
+        if isinstance(error, EOFError) or not hasattr(parser, "mocoeffs"):
+            raise
+        raise StopParsing from error
+    finally:
+        # cclib leaves no more geometries of a Gaussian log than it counts steps, and here it would count too few
+        vars(parser).pop("optstatus", None)
 
 
 _silencing = threading.Lock()
@@ -404,6 +501,8 @@ def _basis(data: Any, program: Program, path: Path) -> list[RawShell]:
         gbasis = _nwchem_basis(path, data)
     if not gbasis:
         raise _missing(data, program, path, "basis set", program.basis)
+    if program.name == "Q-Chem" and len(gbasis) % len(data.atomnos) == 0:
+        gbasis = gbasis[-len(data.atomnos) :]  # printed at each geometry, and cclib adds it up
     if len(gbasis) != len(data.atomnos):
         raise FileError(f"{path.name}: basis set of {len(gbasis)} atoms, expected {len(data.atomnos)}")
     shells: list[RawShell] = []
@@ -463,6 +562,8 @@ def _columns(data: Any, program: Program, path: Path) -> tuple[list[NDArray[np.f
         spins = [np.asarray(blocks, float)] if name == "nocoeffs" else [np.asarray(block, float) for block in blocks]
         if not natural:  # NWChem logs may hold several sets, the last of which counts
             spins = spins[-1 if len(getattr(data, "homos", (0,))) == 1 else -2 :]
+            if len(spins) < len(getattr(data, "moenergies", ())):
+                raise FileError(f"{path.name}: energies of two spins, but orbitals of one: cut off")
         return spins, natural
     raise _missing(data, program, path, "orbital coefficients", program.coefficients)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..check import checked
-from ..errors import FileError
+from ..files import complete_lines, excerpt
 from ..wavefunction import Wavefunction
 from . import iodata
 
@@ -54,19 +54,10 @@ class MoldenFrames:
 
     def _scan(self) -> None:
         """Find the frames in what was added to the file since the last time."""
-        try:
-            if self._path.stat().st_size == self._scanned:
-                return
-            with self._path.open("rb") as stream:
-                stream.seek(self._scanned)
-                for line in stream:
-                    if not line.endswith(b"\n"):
-                        break  # still being written
-                    if b"[" in line:
-                        self._heading(line.strip().lower())
-                    self._scanned += len(line)
-        except OSError as error:
-            raise FileError(f"{self._path}: cannot be read ({error.strerror or error})") from error
+        for line in complete_lines(self._path, self._scanned):
+            if b"[" in line:
+                self._heading(line.strip().lower())
+            self._scanned += len(line)
 
     def _heading(self, heading: bytes) -> None:
         if heading.startswith(_HEADER) or (heading.startswith(_ATOMS) and (self._has_atoms or not self._starts)):
@@ -77,11 +68,7 @@ class MoldenFrames:
 
     def read(self, index: int) -> Wavefunction:
         """Read and check one frame."""
-        start = self._starts[index]
-        n_bytes = self._starts[index + 1] - start if index + 1 < len(self._starts) else -1
-        with self._path.open("rb") as stream:
-            stream.seek(start)
-            text = stream.read(n_bytes)
+        text = excerpt(self._path, *self._starts[index : index + 2])
         if not text.lstrip().lower().startswith(_HEADER):
             text = b"[Molden Format]\n" + text
         with tempfile.TemporaryDirectory() as folder:

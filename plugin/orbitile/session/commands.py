@@ -51,7 +51,7 @@ _QUALITY = Argument("quality", one_of(*QUALITIES), "spacing 0.25, 0.15 or 0.075 
         "filename",
         PATHS,
         "Molden, fchk, mkl, wfn, wfx, mwfn, TREXIO, or a log with basis set and orbital coefficients; of a trajectory "
-        "a series file, a Molden file of several frames, a log of GAMESS, a pattern as scan/*.molden, or several files",
+        "a series file, a Molden file of several frames, a log, a pattern as scan/*.molden, or several files",
         required=True,
     ),
     Argument("name", TEXT, "name of the object", otherwise="name of the file"),
