@@ -7,6 +7,7 @@ from pathlib import Path
 
 # read when Taichi is imported, which the modules of this package do
 os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
+os.environ.setdefault("TI_ENABLE_PYBUF", "0")  # no kernel prints, and notebooks need not hear that one could
 
 # Python 3.12 and later complain about strings in Taichi's own sources when they are compiled for the first time
 warnings.filterwarnings("ignore", category=SyntaxWarning, module=r".*[/\\]taichi[/\\]")

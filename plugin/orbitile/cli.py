@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import __version__
-from .errors import OrbitileError
+from .errors import FileError, OrbitileError
 
 if TYPE_CHECKING:
     from .fields import Field
@@ -96,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     file.add_argument(
         "file", metavar="FILE", help="output of a quantum-chemistry program: Molden, fchk, mkl, wfn, wfx, mwfn, log"
     )
+    file.add_argument("--frame", type=int, metavar="N", help="of a trajectory, counted from 1")
 
     info = command("info", _info, "show what is in a file: atoms, basis, method, orbitals", file)
     info.add_argument("--json", action="store_true", help="everything, for programs")
@@ -303,11 +304,23 @@ def _add_colouring_options(group: Any) -> None:
     group.add_argument("--color-range", type=float, metavar="V", help="colours span -V to V (default: from the data)")
 
 
+def _wavefunction(options: argparse.Namespace) -> Wavefunction:
+    """What the file holds, or a frame of it."""
+    from .readers import load, load_trajectory
+
+    if options.frame is None:
+        return load(options.file)
+    trajectory = load_trajectory(options.file)
+    n = len(trajectory)
+    if not 1 <= options.frame <= n:
+        raise FileError(f"{trajectory.name}: --frame: expected a number from 1 to {n}, got {options.frame}")
+    return trajectory[options.frame - 1]
+
+
 def _info(options: argparse.Namespace) -> None:
     from .information import as_dictionary, as_text
-    from .readers import load
 
-    wavefunction = load(options.file)
+    wavefunction = _wavefunction(options)
     if options.json:
         print(json.dumps(as_dictionary(wavefunction), indent=1))
     else:
@@ -319,9 +332,8 @@ def _integrate(options: argparse.Namespace) -> None:
     from .evaluation import compute, enclosing_lattice
     from .fields.density import density_of
     from .integration import analytic_moments, atomic_charges, lattice_moments
-    from .readers import load
 
-    wavefunction = load(options.file)
+    wavefunction = _wavefunction(options)
     exact = analytic_moments(wavefunction, density_of(wavefunction))
     lattice = enclosing_lattice(wavefunction, "density", 1e-4, quality=options.quality)
     volume = compute(wavefunction, "density", lattice, device=options.device)
@@ -360,12 +372,12 @@ def _fields(options: argparse.Namespace) -> None:
 
 
 def _render(options: argparse.Namespace) -> None:
-    from .readers import load
     from .renderer import render
 
     size = _size(options.size)
-    output = options.output or f"{Path(options.file).name.split('.')[0]}-{options.field.replace(':', '-')}.png"
-    wavefunction = load(options.file)
+    stem = Path(options.file).name.split(".")[0] + ("" if options.frame is None else f"-{options.frame}")
+    output = options.output or f"{stem}-{options.field.replace(':', '-')}.png"
+    wavefunction = _wavefunction(options)
     choices: dict[str, Any] = {} if options.colors is None else {"colors": _colors(options.colors)}
     if options.turn is not None:
         from .renderer.scene import Camera
@@ -391,11 +403,10 @@ def _render(options: argparse.Namespace) -> None:
 def _volume(options: argparse.Namespace) -> None:
     from .exporters import exporter_for
     from .fields.orbital import orbital_list
-    from .readers import load
     from .streaming import compute_to_file
 
     exporter_for(options.output, "volume")  # refuse before the work, not after it
-    wavefunction = load(options.file)
+    wavefunction = _wavefunction(options)
     orbitals = orbital_list(wavefunction, options.field)
     if orbitals is not None:
         _volumes(options, wavefunction, orbitals)
@@ -460,22 +471,20 @@ def _numbered(pattern: str, number: int) -> str:
 
 def _mesh(options: argparse.Namespace) -> None:
     from .exporters import exporter_for, save
-    from .readers import load
 
     exporter_for(options.output, "mesh")
-    wavefunction = load(options.file)
+    wavefunction = _wavefunction(options)
     save(_surface(options, wavefunction), options.output, wavefunction=wavefunction)
     print(options.output)
 
 
 def _slice(options: argparse.Namespace) -> None:
     from .planes import check_picture, draw_slice, plane_through, slice_field
-    from .readers import load
     from .units import angstrom
 
     size = _size(options.size)
     check_picture(options.output)
-    wavefunction = load(options.file)
+    wavefunction = _wavefunction(options)
     plane = plane_through(
         wavefunction,
         _atoms("--atoms", options.atoms) if options.atoms else (),

@@ -72,8 +72,24 @@ def test_what_is_written_is_read(tmp_path, water):
     assert_same(trajectory[-1], water[-1])
     with pytest.raises(FieldError, match="there is no frame 9"):
         trajectory[9]
-    with pytest.raises(FileError, match="holds a trajectory"):
+    with pytest.raises(FileError, match="holds 9 frames"):
         ob.load(tmp_path / "water.h5")
+
+
+def test_commands_take_one_frame(tmp_path, water, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with SeriesWriter("water.h5") as writer:
+        for w in water:
+            writer.append(w)
+    assert main(["volume", "water.h5", "homo", "--frame", "3", "--spacing", "0.5", "-o", "three.cube"]) == 0
+    found = ob.load_volumes("three.cube")[0]
+    expected = ob.compute(water[2], "homo", found.lattice, device="cpu")
+    np.testing.assert_allclose(found.values, expected.values, atol=2e-5)
+    capsys.readouterr()
+    assert main(["info", "water.h5"]) == 2
+    assert "holds 9 frames, not one wavefunction; choose one with --frame" in capsys.readouterr().err
+    assert main(["info", "water.h5", "--frame", "10"]) == 2
+    assert "expected a number from 1 to 9, got 10" in capsys.readouterr().err
 
 
 def test_two_spins_and_orbitals_that_come_and_go(tmp_path):

@@ -80,9 +80,12 @@ def test_without_a_home_to_write_to(home, tmp_path):
     assert (done.returncode, done.stdout) == (0, "cpu\n"), done.stderr
 
 
-def test_nothing_is_printed():
+@pytest.mark.parametrize(
+    "standard_output", ["", "import io, sys; sys.stdout = io.StringIO()\n"], ids=["as it is", "notebook"]
+)
+def test_nothing_is_printed(standard_output):
     done = run(
-        "import numpy as np, orbitile as ob\n"
+        f"{standard_output}import numpy as np, orbitile as ob\n"
         "s = [ob.Shell(0, 0, False, [1.0], [1.0])]\n"
         "w = ob.Wavefunction([1], [[0, 0, 0]], s, ob.Orbitals([[1.0]], [1.0]))\n"
         "ob.compute(w, 'homo', ob.Lattice.around(w, 0.5, 2.0), device='cpu')\n"

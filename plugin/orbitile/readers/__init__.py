@@ -214,8 +214,12 @@ def _wavefunction_reader(file: Path) -> ModuleType:
         for module in modules:
             if hasattr(module, "recognises") and module.recognises(head):
                 return module
-        if _trajectory_reader(file) is not None:
-            raise FileError(f"{file.name}: holds a trajectory, not one wavefunction; read it with load_trajectory")
+        frames = _trajectory_reader(file)
+        if frames is not None:
+            raise FileError(
+                f"{file.name}: holds {len(frames.read_trajectory(file))} frames, not one wavefunction; choose one with "
+                "--frame, in Python with load_trajectory"
+            )
         binary = b"\0" in start
     else:
         binary = False
