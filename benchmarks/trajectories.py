@@ -125,7 +125,7 @@ def run(series: Path, what: str, spacing: float | None, points: int | None, devi
     print(f"    from the file to the mesh, orbitals followed: {max(rounds):.1f} frames a second (best of 3 rounds)")
 
     clock = Clock()
-    reading = ob.follow(raw := ob.Trajectory(ob.load_trajectory(series).source))  # nothing is read ahead
+    reading = ob.follow(raw := ob.load_trajectory(series))
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").exists() else None) as folder:
         for index in range(n):
             clock.start()

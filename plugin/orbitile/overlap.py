@@ -8,7 +8,6 @@ One-dimensional overlaps of primitives follow the recurrence of Obara and Saika 
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -36,9 +35,7 @@ _DENSE = 2000**2
 """Up to this many elements (32 MB) a matrix is an ordinary array."""
 
 _latest: WeakKeyDictionary[Wavefunction, Matrix] = WeakKeyDictionary()
-"""Overlaps of two wavefunctions, the last ones asked for: a frame is followed while the next one is checked."""
-
-_lock = threading.Lock()
+"""The overlap of one wavefunction, the last one asked for: a frame that was checked is followed next."""
 
 
 def overlap_matrix(bra: Wavefunction, ket: Wavefunction | None = None) -> csr_matrix:
@@ -66,10 +63,8 @@ def own_overlap(wavefunction: Wavefunction) -> Matrix:
     known = _latest.get(wavefunction)
     if known is None:
         known = shell_overlap(wavefunction.shells, wavefunction.positions, wavefunction.shells, wavefunction.positions)
-        with _lock:
-            for older in list(_latest.keys())[:-1]:
-                del _latest[older]
-            _latest[wavefunction] = known
+        _latest.clear()
+        _latest[wavefunction] = known
     return known
 
 

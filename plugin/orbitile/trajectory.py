@@ -6,7 +6,6 @@ import operator
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -44,7 +43,7 @@ class Trajectory:
 
     `len(trajectory)` is the number of frames known now, and grows with the file; `trajectory[i]` is a `Wavefunction`.
     Iteration gives the sound frames; those that cannot be read are left out and entered in `problems`. Memory: the
-    frames in `kept`, one that is read ahead, and whatever the caller holds.
+    frames in `kept`, and whatever the caller holds.
 
     Attributes
     ----------
@@ -52,15 +51,11 @@ class Trajectory:
         Reads one frame.
     kept : int
         Number of frames that stay in memory, those asked for last.
-    ahead : bool
-        Whether a thread reads the next frame while the caller works on one, once two neighbours were asked for.
     """
 
     source: Frames
     kept: int = 4
-    ahead: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _reading: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.kept, int) or self.kept < 1:
@@ -75,20 +70,6 @@ class Trajectory:
     def problems(self) -> dict[int, str]:
         """Why frames could not be read, by index: those that were asked for so far."""
         return {}
-
-    @cached_property
-    def _thread(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(1, thread_name_prefix="orbitile-reads-ahead")
-
-    @cached_property
-    def _coming(self) -> dict[int, Future[Wavefunction | None]]:
-        """What is read ahead: one frame at most."""
-        return {}
-
-    @cached_property
-    def _before(self) -> int:
-        """The frame that was read last."""
-        return -2
 
     @cached_property
     def _recent(self) -> OrderedDict[int, Wavefunction]:
@@ -113,7 +94,7 @@ class Trajectory:
                 self._recent.move_to_end(wanted)
                 return self._recent[wanted]
             try:
-                wavefunction = self._read(wanted)
+                wavefunction = self.source.read(wanted)
             except OrbitileError as error:
                 self.problems[wanted] = str(error)
                 raise
@@ -122,30 +103,6 @@ class Trajectory:
             while len(self._recent) > self.kept:
                 self._recent.popitem(last=False)
             return wavefunction
-
-    def _read(self, index: int) -> Wavefunction:
-        """Read a frame, or take it from the thread that reads ahead, and set that to the next one."""
-        coming = self._coming.pop(index, None)
-        self._coming.clear()
-        wavefunction = None if coming is None else coming.result()
-        if wavefunction is None:
-            wavefunction = self._read_alone(index)
-        then, step = 2 * index - self._before, abs(index - self._before)
-        self.__dict__["_before"] = index
-        if self.ahead and step == 1 and 0 <= then < len(self.source) and then not in self._recent:
-            self._coming[then] = self._thread.submit(self._read_or_none, then)
-        return wavefunction
-
-    def _read_alone(self, index: int) -> Wavefunction:
-        with self._reading:
-            return self.source.read(index)
-
-    def _read_or_none(self, index: int) -> Wavefunction | None:
-        """None for a frame that cannot be read: it is read again when it is asked for, and may be complete by then."""
-        try:
-            return self._read_alone(index)
-        except OrbitileError:
-            return None
 
     def __iter__(self) -> Iterator[Wavefunction]:
         return (wavefunction for _, wavefunction in self.frames())

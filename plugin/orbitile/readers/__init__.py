@@ -112,14 +112,14 @@ def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]],
         if not files:
             raise FileError("trajectory: expected files, got none")
         if len(files) > 1:
-            return Trajectory(FileFrames(files), kept, ahead=True)
+            return Trajectory(FileFrames(files), kept)
         source = files[0]
     text = fspath(source)
     if any(letter in text for letter in "*?[") and not Path(text).expanduser().exists():
         return load_trajectory(_matching(text), kept=kept)
     file = _checked_path(text)
     module = _trajectory_reader(file)
-    return Trajectory(FileFrames((file,)) if module is None else module.read_trajectory(file), kept, ahead=True)
+    return Trajectory(FileFrames((file,)) if module is None else module.read_trajectory(file), kept)
 
 
 def load_geometries(path: str | PathLike[str], topology: str | PathLike[str] | None = None) -> Geometries:
