@@ -10,6 +10,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.errors import FileError, OrbitileError
+from orbitile.session.source import ShownTrajectory, Source
 
 from .conftest import gto, lib, scf
 from .test_series import assert_same
@@ -205,3 +206,17 @@ def test_optimisations(name):
     assert 0.01 < np.linalg.norm(frames[0].positions - frames[1].positions) < 2
     homo = [w.alpha.energies[w.alpha.occupations > 0].max() for w in frames]
     assert homo[0] != homo[1]
+
+
+def test_viewers_show_all_geometries_of_a_log_with_orbitals_at_few(tmp_path):
+    """As programs print them unless told otherwise: at the first and at the last geometry of an optimisation."""
+    whole = WATER / "psi4_water.out"
+    assert not ShownTrajectory(Source((str(whole),))).is_one_file
+    blocks = re.split(r"(?s)(  ==> Molecular Orbitals <==.*?\*\*\* tstop)", whole.read_text())
+    for middle in range(3, 9, 2):
+        blocks[middle] = "*** tstop"
+    few = tmp_path / "few.out"
+    few.write_text("".join(blocks))
+    assert len(ob.load_trajectory(few)) == 2
+    assert ShownTrajectory(Source((str(few),))).is_one_file
+    assert len(ob.load(few).geometries) == 5

@@ -16,7 +16,8 @@ from ..errors import OrbitileError
 from ..evaluation import default_isovalue, enclosing_lattice
 from ..lattice import Lattice
 from ..paths import AlignedFrames, FollowedFrames, interpolate
-from ..readers import load_trajectory
+from ..readers import load, load_trajectory
+from ..readers.cclib import LogFrames
 from ..series import SeriesFrames
 from ..tracking import pinned
 from ..trajectory import Trajectory
@@ -119,10 +120,24 @@ class ShownTrajectory:
         """Whether the files are as they were when it was opened."""
         return self._state == self.source.state()
 
-    @property
+    @cached_property
     def is_one_file(self) -> bool:
-        """Whether it is a file of one wavefunction, and no trajectory."""
-        return len(self.raw) == 1 and not isinstance(self.raw.source, SeriesFrames)
+        """Whether it is shown as one wavefunction: a file of one, or a log with orbitals at few of its geometries.
+
+        Programs print them at the first and the last geometry of an optimisation unless told otherwise. Then all
+        geometries are shown, and the orbitals of the last.
+        """
+        frames = self.raw.source
+        if not isinstance(frames, LogFrames):
+            return len(self.raw) == 1 and not isinstance(frames, SeriesFrames)
+        if len(self.raw) == 1:
+            return True
+        try:
+            geometries = load(self.source.files[0]).geometries
+        except OrbitileError:  # its last orbitals cannot be read, others perhaps
+            return False
+        n = len(np.unique(geometries.round(5), axis=0))
+        return n == 1 or len(self.raw) < n - 1
 
     @cached_property
     def first(self) -> Wavefunction:
