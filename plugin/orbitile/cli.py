@@ -224,10 +224,21 @@ def _add_trajectory_commands(command: Callable[..., argparse.ArgumentParser]) ->
     scf = command("scf", _scf, "compute orbitals along a trajectory of geometries (needs pyscf, h5py)")
     scf.add_argument("geometries", metavar="TRAJ", help="xyz, extxyz; with --topology dcd, xtc, trr, nc")
     scf.add_argument("--topology", metavar="FILE", help="pdb, gro, psf, prmtop: names the elements of TRAJ")
-    scf.add_argument("--method", default="hf", help="hf, or a functional such as pbe or b3lyp (default: hf)")
-    scf.add_argument("--basis", default="def2-svp", help="(default: def2-svp)")
-    scf.add_argument("--charge", type=int, default=0, metavar="Q", help="(default: 0)")
-    scf.add_argument("--unpaired", type=int, default=0, metavar="N", help="unpaired electrons (default: 0)")
+    scf.add_argument(
+        "--method",
+        default="hf",
+        metavar="NAME",
+        help="hf, or a functional such as pbe or b3lyp; unrestricted for unpaired electrons, or restricted open-shell "
+        "with ro in front: rohf, rob3lyp (default: hf)",
+    )
+    scf.add_argument(
+        "--basis", default="def2-svp", metavar="NAME", help="as PySCF calls it: '6-31g*', cc-pvtz (default: def2-svp)"
+    )
+    scf.add_argument("--cartesian", action="store_true", help="Cartesian d and f functions, as for 6-31G* in Gaussian")
+    scf.add_argument("--charge", type=int, default=0, metavar="Q", help="of the molecule (default: 0)")
+    scf.add_argument(
+        "--unpaired", type=int, default=0, metavar="N", help="unpaired electrons, multiplicity less one (default: 0)"
+    )
     scf.add_argument("-o", "--output", metavar="H5", required=True, help="series file; what it has is not done again")
 
     correlate = command(
@@ -593,16 +604,21 @@ def _series(options: argparse.Namespace) -> None:
 def _scf(options: argparse.Namespace) -> None:
     from .scf import Calculation, compute_series
 
-    calculation = Calculation(options.method, options.basis, options.charge, options.unpaired)
-    with _progress(options, str(calculation)) as progress:
-        trajectory = compute_series(
-            options.geometries,
-            options.output,
-            calculation,
-            topology=options.topology,
-            progress=progress,
-            report=_tell,
-        )
+    calculation = Calculation(options.method, options.basis, options.charge, options.unpaired, options.cartesian)
+    try:
+        with _progress(options, str(calculation)) as progress:
+            trajectory = compute_series(
+                options.geometries,
+                options.output,
+                calculation,
+                topology=options.topology,
+                progress=progress,
+                report=_tell,
+            )
+    except KeyboardInterrupt:
+        if Path(options.output).expanduser().exists():
+            _tell(f"{options.output} keeps the frames that are done; the same command goes on from there")
+        raise
     print(f"{options.output}: {len(trajectory)} frames")
 
 
@@ -794,19 +810,20 @@ def _progress(options: argparse.Namespace, what: str) -> Iterator[Callable[[floa
     if options.quiet or not sys.stderr.isatty():
         yield None
         return
-    from time import monotonic
+    from threading import Timer
 
     from rich.console import Console
     from rich.progress import Progress
 
-    begin = monotonic()
     with Progress(console=Console(stderr=True), transient=True, disable=False) as bar:
         task = bar.add_task(what, total=1.0, visible=False)
-
-        def tell(share: float) -> None:
-            bar.update(task, completed=share, visible=monotonic() - begin > 1.0)
-
-        yield tell
+        appearance = Timer(1.0, bar.update, (task,), {"visible": True})
+        appearance.daemon = True
+        appearance.start()
+        try:
+            yield lambda share: bar.update(task, completed=share)
+        finally:
+            appearance.cancel()
 
 
 if __name__ == "__main__":
