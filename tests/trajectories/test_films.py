@@ -60,7 +60,7 @@ def reaction(tmp_path_factory):
 
 def overlaps_of_neighbours(shots) -> list[float]:
     """Overlaps of the volumes of a film from picture to picture."""
-    room = _Room(shots, False, 0.5, "cpu")
+    room = _Room(shots, 0.5, device="cpu")
     volumes = [ob.compute(s.wavefunction, s.field, room.lattice(s), device="cpu").values.ravel() for s in shots()]
     unit = [values / np.linalg.norm(values) for values in volumes]
     return [float(one @ other) for one, other in pairwise(unit)]
@@ -110,9 +110,9 @@ def test_the_lattice_stays_or_moves_with_the_molecule(water):
     ]
     shots = along(trajectory_of(moved), "homo", None, 0.1)
     for follow in (False, True):
-        room = _Room(shots, follow, 0.5, "cpu")
+        room = _Room(shots, 0.5, follow=follow, device="cpu")
         lattices = [room.lattice(shot) for shot in shots()]
-        eyes = [room.camera(shot, 0.0, (4, 3)).eye for shot in shots()]
+        eyes = [room.camera(shot, 0.0).eye for shot in shots()]
         assert len({lattice.shape for lattice in lattices}) == 1
         wanted = (
             [w.positions.mean(axis=0) - moved[0].positions.mean(axis=0) for w in moved] if follow else np.zeros((4, 3))
