@@ -25,8 +25,8 @@ from .lattice import Lattice, spacing_of
 from .paths import align, interpolate
 from .renderer import checked_size, margins, render
 from .renderer.image import write_png
-from .renderer.scene import Camera, Margins, Molecule, default_camera
-from .surface import Surface
+from .renderer.scene import Camera, Margins, default_camera
+from .surface import IsovalueError, Surface
 from .tracking import Tracking
 from .trajectory import Trajectory
 from .volume import Volume
@@ -40,8 +40,14 @@ Pixels = NDArray[np.uint8]
 _VIEWS = 37
 """Angles of a film that turns at which everything is made to fit, from the first to the last one: each 10 degrees."""
 
+_BALL = 1.0
+"""Room for the ball of an atom, in bohr: for the largest one of cesium, and half as much again for the others."""
+
 _BEYOND = 0.5
 """Room around the surfaces that are looked at beforehand, in bohr, since others lie in between."""
+
+_FIRST_PASS = 0.25
+"""Share of the work that is done before the first picture: reading all frames, and finding the room that they take."""
 
 _LEGEND = ("quantity", "+", "−")
 """Stands for the legend, whose height depends on the number of rows."""
@@ -69,8 +75,24 @@ class Shot:
         return self.wavefunction is other.wavefunction and self.field == other.field and self.isovalue == other.isovalue
 
 
-Shots = Callable[[], Iterable[Shot]]
-"""Gives the shots of a film in order, each time it is called: a film looks at them twice, and keeps one at a time."""
+@dataclass(frozen=True, eq=False)
+class Shots:
+    """The shots of a film in order, each time it is called: a film goes through them twice, and keeps one at a time.
+
+    Attributes
+    ----------
+    sequence
+        Gives the shots.
+    most : int
+        Number of shots, or more where frames are left out.
+    """
+
+    sequence: Callable[[], Iterable[Shot]]
+    most: int
+
+    def __call__(self) -> Iterable[Shot]:
+        """The shots from the first one on."""
+        return self.sequence()
 
 
 def along(
@@ -108,7 +130,9 @@ def along(
         When no frame can be read, or frames are to be interpolated without tracking.
     """
     if between and tracking is None:
-        raise OrbitileError("frames can be interpolated where orbitals are followed only: give a tracking")
+        raise OrbitileError(
+            "frames can be interpolated where orbitals are followed only: give a tracking, or none between"
+        )
     name = field if tracking is None else tracking.field(field)
     shown = trajectory if tracking is None else tracking.path
     shown = interpolate(align(shown) if aligned else shown, between)
@@ -121,7 +145,7 @@ def along(
         reason = next(iter(trajectory.problems.values()), "it has none")
         raise OrbitileError(f"{trajectory.name}: no frame can be read: {reason}")
     value = default_isovalue(first, name, device=device) if isovalue is None else isovalue
-    return lambda: (Shot(one, name, value) for one in wavefunctions())
+    return Shots(lambda: (Shot(one, name, value) for one in wavefunctions()), len(shown))
 
 
 def over_orbitals(
@@ -133,7 +157,7 @@ def over_orbitals(
     for name in names:
         resolve(wavefunction, name)
     value = default_isovalue(wavefunction, names[0], device=device) if isovalue is None else isovalue
-    return lambda: (Shot(wavefunction, name, value) for name in names)
+    return Shots(lambda: (Shot(wavefunction, name, value) for name in names), len(names))
 
 
 def over_isovalues(wavefunction: Wavefunction, field: str, isovalues: Sequence[float]) -> Shots:
@@ -141,7 +165,7 @@ def over_isovalues(wavefunction: Wavefunction, field: str, isovalues: Sequence[f
     if not len(isovalues):
         raise OrbitileError("isovalues of a film: expected one or more, got none")
     resolve(wavefunction, field)
-    return lambda: (Shot(wavefunction, field, value) for value in isovalues)
+    return Shots(lambda: (Shot(wavefunction, field, value) for value in isovalues), len(isovalues))
 
 
 def animate(
@@ -217,6 +241,7 @@ def animate(
     if not (np.isfinite(turn) and np.isfinite(rock)):
         raise RenderError("turn and rock: expected angles in degrees")
     step = spacing_of("medium") if spacing is None else spacing
+    tell = progress or (lambda share: None)
     room = _Room(
         shots,
         step,
@@ -225,6 +250,7 @@ def animate(
         aspect=size[0] / size[1],
         free=margins(size, _LEGEND if legend else (), bool(drawing.get("scale"))),
         device=device,
+        progress=lambda share: tell(_FIRST_PASS * share),
         cancelled=cancelled,
     )
     surfaces = _Surfaces(device)
@@ -235,7 +261,7 @@ def animate(
             surface = surfaces.of(shot, room.lattice(shot))
             camera = room.camera(shot, n / room.n_shots)
             yield render(
-                surface,
+                () if surface is None else surface,
                 shot.wavefunction,
                 size=size,
                 background=background,
@@ -243,8 +269,7 @@ def animate(
                 camera=camera,
                 **drawing,
             )
-            if progress is not None:
-                progress((n + 1) / room.n_shots)
+            tell(_FIRST_PASS + (1 - _FIRST_PASS) * (n + 1) / room.n_shots)
 
     write = _write_folder if target.suffix == "" else _write_film
     write(pictures(), target, size, rate)
@@ -260,25 +285,27 @@ class _Surfaces:
     """Surfaces of shots in order, each of a frame on one lattice.
 
     What a shot has in common with the one before is not computed again: the surface where only the view turns, the
-    values where the isovalue alone changes.
+    values where the isovalue alone changes. None where nothing has the isovalue.
     """
 
     def __init__(self, device: str | None) -> None:
         self._device = device
-        self._last: tuple[Shot, Surface] | None = None
+        self._last: tuple[Shot, Surface | None] | None = None
         self._volume: Volume | None = None
 
-    def of(self, shot: Shot, lattice: Lattice) -> Surface:
+    def of(self, shot: Shot, lattice: Lattice) -> Surface | None:
         before = self._last
-        if before is None or before[0].wavefunction is not shot.wavefunction or before[0].field != shot.field:
-            self._volume = None
-            surface = surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, lattice, device=self._device)
-        elif before[0].isovalue == shot.isovalue:
-            surface = before[1]
-        else:
-            if self._volume is None:
-                self._volume = compute(shot.wavefunction, shot.field, lattice, device=self._device)
-            surface = extract_surface(self._volume, shot.isovalue, device=self._device)
+        if before is not None and shot.looks_like(before[0]):
+            return before[1]
+        surface = None
+        with suppress(IsovalueError):
+            if before is None or before[0].wavefunction is not shot.wavefunction or before[0].field != shot.field:
+                self._volume = None
+                surface = surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, lattice, device=self._device)
+            else:
+                if self._volume is None:
+                    self._volume = compute(shot.wavefunction, shot.field, lattice, device=self._device)
+                surface = extract_surface(self._volume, shot.isovalue, device=self._device)
         self._last = shot, surface
         return surface
 
@@ -290,12 +317,17 @@ class _Room:
     ----------
     shots
         Gone through once, one in memory at a time.
-    step, follow, device, cancelled
+    step, follow, device, progress, cancelled
         As for `animate`; the step is the spacing of the lattice.
     angle
         By which the molecule is turned, in degrees, after a share of the film.
     aspect, free
         Width over height of the pictures, and what stays free at their edges.
+
+    Raises
+    ------
+    IsovalueError
+        When none of the shots that are looked at has a surface.
     """
 
     def __init__(
@@ -308,49 +340,37 @@ class _Room:
         aspect: float = 4 / 3,
         free: Margins = (0.04, 0.04, 0.04, 0.04),
         device: str | None = None,
+        progress: Callable[[float], None] = lambda share: None,
         cancelled: Callable[[], bool] | None = None,
     ) -> None:
         self._follow, self._step, self._angle = follow, step, angle
         turns = sorted({angle(share) for share in np.linspace(0, 1, _VIEWS).tolist()})
-        views: list[Camera] = []
-        reaches = np.full((len(turns), 5), -np.inf)
-        nothing = np.array([np.full(3, np.inf), np.full(3, -np.inf)])
-        box, body = nothing, nothing
-
-        def look(shot: Shot, spheres: tuple[Floats, Floats | float]) -> None:
-            nonlocal reaches, body
-            centres, radii = spheres[0] - self._middle(shot), spheres[1]
-            if len(centres):
-                body = _united(body, centres)
-                reaches = np.maximum(reaches, [view.reach(centres, radii, aspect, free) for view in views])
-
+        box, n_surfaces, problem = _NO_BOX, 0, None
         before: Shot | None = None
-        looked = False
         self.n_shots = 0
-        for shot in shots():
+        for n, shot in enumerate(shots()):
             _ask(cancelled)
             if before is None:
                 self._camera = default_camera(shot.wavefunction.positions)
-                views = [self._camera.turned(y=turn) for turn in turns]
+                seen = _Seen([self._camera.turned(y=turn) for turn in turns], aspect, free)
             if before is None or not shot.looks_like(before):
+                middle = self._middle(shot)
                 lattice = enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue, spacing=step)
                 ends = np.array([lattice.origin, lattice.origin + (np.array(lattice.shape) - 1) @ lattice.axes])
-                box = _united(box, ends - self._middle(shot))
-                look(shot, _balls(shot))
-                looked = (
-                    self.n_shots % (1 << max(0, self.n_shots.bit_length() - 3)) == 0
-                )  # 0 to 7, 8, 10 ... 16, 20 ...
-                if looked:
-                    look(shot, _outline(shot, device))
-            before = shot
-            self.n_shots += 1
-        if before is not None and not looked:
-            look(before, _outline(before, device))
-        self._box, self._centre = box, body.mean(axis=0)
-        around = [view.reach(self._centre[None], 0.0, aspect, free) for view in views]
-        held = self._camera.held((reaches - around).max(axis=0), aspect, free)
-        assert held.eye is not None  # it was just given one
-        self._from_centre = held.rotation @ held.eye
+                box = _united(box, ends - middle)
+                seen.add(shot.wavefunction.positions - middle, _BALL)
+                if n % (1 << max(0, n.bit_length() - 3)) == 0 or n == shots.most - 1:  # 0 to 7, 8, 10 ... 16, 20 ...
+                    try:
+                        seen.add(_outline(shot, device) - middle, _BEYOND)
+                        n_surfaces += 1
+                    except IsovalueError as error:
+                        problem = error
+            before, self.n_shots = shot, n + 1
+            progress(self.n_shots / shots.most)
+        if problem is not None and n_surfaces == 0:
+            raise problem
+        self._box = box
+        self._centre, self._from_centre = seen.eye()
 
     def _middle(self, shot: Shot) -> Floats:
         middle: Floats = shot.wavefunction.positions.mean(axis=0)
@@ -367,22 +387,49 @@ class _Room:
         return replace(turned, eye=self._centre + self._middle(shot) + turned.rotation.T @ self._from_centre)
 
 
+class _Seen:
+    """What is to be seen from several views at once, and where the eye is for that.
+
+    Parameters
+    ----------
+    views
+        Cameras without an eye, which differ in their direction.
+    aspect, free
+        As for `_Room`.
+    """
+
+    def __init__(self, views: list[Camera], aspect: float, free: Margins) -> None:
+        self._views, self._picture = views, (aspect, free)
+        self._reaches = np.full((len(views), 5), -np.inf)
+        self._box = _NO_BOX
+
+    def add(self, centres: Floats, radius: float) -> None:
+        """Spheres that are to be in the picture."""
+        self._box = _united(self._box, centres)
+        self._reaches = np.maximum(self._reaches, [view.reach(centres, radius, *self._picture) for view in self._views])
+
+    def eye(self) -> tuple[Floats, Floats]:
+        """The middle about which the views turn, and from there, along the axes of each camera, its eye."""
+        centre: Floats = self._box.mean(axis=0)
+        from_centre = self._reaches - [view.reach(centre[None], 0.0, *self._picture) for view in self._views]
+        held = self._views[0].held(from_centre.max(axis=0), *self._picture)
+        assert held.eye is not None  # it was just given one
+        return centre, held.rotation @ held.eye
+
+
+_NO_BOX = np.array([np.full(3, np.inf), np.full(3, -np.inf)])
+
+
 def _united(box: Floats, points: Floats) -> Floats:
     """The lower and upper corner of what holds a box and some points."""
     return np.array([np.minimum(box[0], points.min(axis=0)), np.maximum(box[1], points.max(axis=0))])
 
 
-def _balls(shot: Shot) -> tuple[Floats, Floats]:
-    """Centres and radii of the atoms as they are drawn."""
-    molecule = Molecule.of(shot.wavefunction)
-    return molecule.centres, molecule.radii
-
-
-def _outline(shot: Shot, device: str | None) -> tuple[Floats, float]:
-    """Where the surface of a shot is, coarsely, and what those of the shots around it may have beyond it."""
+def _outline(shot: Shot, device: str | None) -> Floats:
+    """Points of the surface of a shot, computed coarsely."""
     lattice = enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue, quality="coarse")
     surface = surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, lattice, device=device)
-    return surface.vertices.astype(np.float64), _BEYOND
+    return surface.vertices.astype(np.float64)
 
 
 # Files ------------------------------------------------------------------------------------------------------------
