@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import __version__
-from .errors import OrbitileError
+from .errors import Cancelled, OrbitileError
 
 if TYPE_CHECKING:
     from .fields import Field
@@ -644,25 +644,51 @@ def _animate(options: argparse.Namespace) -> None:
     from .animation import animate
     from .units import angstrom
 
-    shots = _shots(options)
-    with _progress(options, "pictures") as progress:
-        n_pictures = animate(
-            shots,
-            options.output,
-            rate=options.rate,
-            follow=options.follow,
-            turn=options.turn,
-            rock=options.rock,
-            spacing=options.spacing * angstrom,
-            size=_size(options.size),
-            background=options.background,
-            device=options.device,
-            progress=progress,
-        )
+    with _stoppable() as cancelled:
+        shots = _shots(options, cancelled)
+        with _progress(options, "pictures") as progress:
+            n_pictures = animate(
+                shots,
+                options.output,
+                rate=options.rate,
+                follow=options.follow,
+                turn=options.turn,
+                rock=options.rock,
+                spacing=options.spacing * angstrom,
+                size=_size(options.size),
+                background=options.background,
+                device=options.device,
+                progress=progress,
+                cancelled=cancelled,
+            )
     print(f"{options.output}: {n_pictures} pictures")
 
 
-def _shots(options: argparse.Namespace) -> Any:
+@contextmanager
+def _stoppable() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed, for work that asks; pressed again it ends at once.
+
+    An exception that comes while an object is finalised is lost, and drawing finalises many.
+    """
+    import signal
+
+    pressed: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(number)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(pressed)
+    except Cancelled as error:
+        raise KeyboardInterrupt from error
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
     from .animation import along, over_isovalues, over_orbitals
     from .evaluation import default_isovalue
@@ -678,7 +704,9 @@ def _shots(options: argparse.Namespace) -> Any:
         if len(isovalues) > 1:
             raise OrbitileError("--isovalue: expected one for a trajectory, got a range")
         with _progress(options, "orbitals") as progress:
-            tracking = None if options.no_tracking else track(trajectory, progress=progress, report=_tell)
+            tracking = (
+                None if options.no_tracking else track(trajectory, progress=progress, cancelled=cancelled, report=_tell)
+            )
         return along(
             trajectory,
             options.field,
