@@ -260,7 +260,7 @@ def _add_trajectory_commands(command: Callable[..., argparse.ArgumentParser]) ->
         help="as for render, named as in the first frame; of one frame also several orbitals: homo-3..lumo+3, mo:1-10",
     )
     animate.add_argument(
-        "-o", "--output", metavar="OUT", required=True, help=".mp4 (extra films), .gif, or a new folder"
+        "-o", "--output", metavar="OUT", required=True, help=".mp4 or .gif (extra films), or a new folder for PNG"
     )
     animate.add_argument("--no-tracking", action="store_true", help="show orbitals as they are numbered in the files")
     animate.add_argument(
