@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .exporters import save as save
     from .fields import field_names as field_names
     from .lattice import Lattice as Lattice
+    from .level_of_theory import Calculation as Calculation
     from .overlap import overlap_matrix as overlap_matrix
     from .paths import align as align
     from .paths import follow as follow
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from .readers import load_trajectory as load_trajectory
     from .readers import load_volumes as load_volumes
     from .renderer import render as render
-    from .scf import Calculation as Calculation
     from .scf import compute_series as compute_series
     from .series import SeriesWriter as SeriesWriter
     from .streaming import compute_to_file as compute_to_file
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "Calculation": "scf",
+    "Calculation": "level_of_theory",
     "Lattice": "lattice",
     "Orbitals": "wavefunction",
     "OrbitileError": "errors",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import secrets
+import shutil
+import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from tempfile import TemporaryFile
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +23,10 @@ from .fields import resolve
 from .files import checked_target, written_atomically
 from .lattice import Lattice, spacing_of
 from .paths import align, interpolate
-from .renderer import checked_size, render
+from .renderer import checked_size, margins, render
 from .renderer.image import write_png
-from .renderer.scene import Camera, default_camera
-from .surface import Surface
+from .renderer.scene import Camera, Margins, default_camera
+from .surface import IsovalueError, Surface
 from .tracking import Tracking
 from .trajectory import Trajectory
 from .volume import Volume
@@ -30,10 +34,23 @@ from .wavefunction import Wavefunction
 
 SUFFIXES = (".mp4", ".gif")
 
+Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
 
-_LOOKS = 8
-"""Pictures whose surfaces are computed coarsely beforehand, to see how much room they take."""
+_VIEWS = 37
+"""Angles of a film that turns at which everything is made to fit, from the first to the last one: each 10 degrees."""
+
+_BALL = 1.0
+"""Room for the ball of an atom, in bohr: for the largest one of cesium, and half as much again for the others."""
+
+_BEYOND = 0.5
+"""Room around the surfaces that are looked at beforehand, in bohr, since others lie in between."""
+
+_FIRST_PASS = 0.25
+"""Share of the work that is done before the first picture: reading all frames, and finding the room that they take."""
+
+_LEGEND = ("quantity", "+", "−")
+"""Stands for the legend, whose height depends on the number of rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +70,29 @@ class Shot:
     field: str
     isovalue: float
 
+    def looks_like(self, other: Shot) -> bool:
+        """Whether it shows the same as another one, but for the view."""
+        return self.wavefunction is other.wavefunction and self.field == other.field and self.isovalue == other.isovalue
 
-Shots = Callable[[], Iterable[Shot]]
-"""Gives the shots of a film in order, each time it is called: a film looks at them twice, and keeps one at a time."""
+
+@dataclass(frozen=True, eq=False)
+class Shots:
+    """The shots of a film in order, each time it is called: a film goes through them twice, and keeps one at a time.
+
+    Attributes
+    ----------
+    sequence
+        Gives the shots.
+    most : int
+        Number of shots, or more where frames are left out.
+    """
+
+    sequence: Callable[[], Iterable[Shot]]
+    most: int
+
+    def __call__(self) -> Iterable[Shot]:
+        """The shots from the first one on."""
+        return self.sequence()
 
 
 def along(
@@ -93,7 +130,9 @@ def along(
         When no frame can be read, or frames are to be interpolated without tracking.
     """
     if between and tracking is None:
-        raise OrbitileError("frames can be interpolated where orbitals are followed only: give a tracking")
+        raise OrbitileError(
+            "frames can be interpolated where orbitals are followed only: give a tracking, or none between"
+        )
     name = field if tracking is None else tracking.field(field)
     shown = trajectory if tracking is None else tracking.path
     shown = interpolate(align(shown) if aligned else shown, between)
@@ -106,7 +145,7 @@ def along(
         reason = next(iter(trajectory.problems.values()), "it has none")
         raise OrbitileError(f"{trajectory.name}: no frame can be read: {reason}")
     value = default_isovalue(first, name, device=device) if isovalue is None else isovalue
-    return lambda: (Shot(one, name, value) for one in wavefunctions())
+    return Shots(lambda: (Shot(one, name, value) for one in wavefunctions()), len(shown))
 
 
 def over_orbitals(
@@ -118,7 +157,7 @@ def over_orbitals(
     for name in names:
         resolve(wavefunction, name)
     value = default_isovalue(wavefunction, names[0], device=device) if isovalue is None else isovalue
-    return lambda: (Shot(wavefunction, name, value) for name in names)
+    return Shots(lambda: (Shot(wavefunction, name, value) for name in names), len(names))
 
 
 def over_isovalues(wavefunction: Wavefunction, field: str, isovalues: Sequence[float]) -> Shots:
@@ -126,7 +165,7 @@ def over_isovalues(wavefunction: Wavefunction, field: str, isovalues: Sequence[f
     if not len(isovalues):
         raise OrbitileError("isovalues of a film: expected one or more, got none")
     resolve(wavefunction, field)
-    return lambda: (Shot(wavefunction, field, value) for value in isovalues)
+    return Shots(lambda: (Shot(wavefunction, field, value) for value in isovalues), len(isovalues))
 
 
 def animate(
@@ -153,8 +192,8 @@ def animate(
     shots
         From `along`, `over_orbitals` or `over_isovalues`.
     path
-        MP4 (H.264; needs the package imageio-ffmpeg), GIF, or, without a suffix, a new folder for PNG pictures. A film
-        appears complete or not at all.
+        MP4 (H.264) or GIF, which need the package imageio-ffmpeg, or, without a suffix, a new folder for PNG pictures.
+        A film appears complete or not at all, and so does a folder.
     rate
         Pictures a second.
     follow
@@ -174,7 +213,7 @@ def animate(
     progress
         Called with the share that is done.
     cancelled
-        Asked between pictures; when it says True nothing is left behind.
+        Asked at each picture, also while the room for all of them is found; when it says True nothing is left behind.
     drawing
         Further arguments of `render`: colors, opacity, scale.
 
@@ -185,7 +224,7 @@ def animate(
 
     Notes
     -----
-    Memory: one picture, one volume and its surface; all pictures of a GIF.
+    Memory: one picture, one volume and its surface, however long the film is.
 
     Raises
     ------
@@ -202,18 +241,27 @@ def animate(
     if not (np.isfinite(turn) and np.isfinite(rock)):
         raise RenderError("turn and rock: expected angles in degrees")
     step = spacing_of("medium") if spacing is None else spacing
-    room = _Room(shots, follow, step, device)
+    tell = progress or (lambda share: None)
+    room = _Room(
+        shots,
+        step,
+        follow=follow,
+        angle=lambda share: float(turn * share + rock * np.sin(2 * np.pi * share)),
+        aspect=size[0] / size[1],
+        free=margins(size, _LEGEND if legend else (), bool(drawing.get("scale"))),
+        device=device,
+        progress=lambda share: tell(_FIRST_PASS * share),
+        cancelled=cancelled,
+    )
     surfaces = _Surfaces(device)
 
     def pictures() -> Iterator[Pixels]:
         for n, shot in enumerate(shots()):
-            if cancelled is not None and cancelled():
-                raise Cancelled("cancelled")
-            phase = n / room.n_shots
+            _ask(cancelled)
             surface = surfaces.of(shot, room.lattice(shot))
-            camera = room.camera(shot, turn * phase + rock * np.sin(2 * np.pi * phase), size)
+            camera = room.camera(shot, n / room.n_shots)
             yield render(
-                surface,
+                () if surface is None else surface,
                 shot.wavefunction,
                 size=size,
                 background=background,
@@ -221,84 +269,167 @@ def animate(
                 camera=camera,
                 **drawing,
             )
-            if progress is not None:
-                progress((n + 1) / room.n_shots)
+            tell(_FIRST_PASS + (1 - _FIRST_PASS) * (n + 1) / room.n_shots)
 
-    with _output(target, size, rate) as write:
-        write(pictures())
+    write = _write_folder if target.suffix == "" else _write_film
+    write(pictures(), target, size, rate)
     return room.n_shots
+
+
+def _ask(cancelled: Callable[[], bool] | None) -> None:
+    if cancelled is not None and cancelled():
+        raise Cancelled("cancelled")
 
 
 class _Surfaces:
     """Surfaces of shots in order, each of a frame on one lattice.
 
     What a shot has in common with the one before is not computed again: the surface where only the view turns, the
-    values where the isovalue alone changes.
+    values where the isovalue alone changes. None where nothing has the isovalue.
     """
 
     def __init__(self, device: str | None) -> None:
         self._device = device
-        self._last: tuple[Shot, Surface] | None = None
+        self._last: tuple[Shot, Surface | None] | None = None
         self._volume: Volume | None = None
 
-    def of(self, shot: Shot, lattice: Lattice) -> Surface:
+    def of(self, shot: Shot, lattice: Lattice) -> Surface | None:
         before = self._last
-        if before is None or before[0].wavefunction is not shot.wavefunction or before[0].field != shot.field:
-            self._volume = None
-            surface = surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, lattice, device=self._device)
-        elif before[0].isovalue == shot.isovalue:
-            surface = before[1]
-        else:
-            if self._volume is None:
-                self._volume = compute(shot.wavefunction, shot.field, lattice, device=self._device)
-            surface = extract_surface(self._volume, shot.isovalue, device=self._device)
+        if before is not None and shot.looks_like(before[0]):
+            return before[1]
+        surface = None
+        with suppress(IsovalueError):
+            if before is None or before[0].wavefunction is not shot.wavefunction or before[0].field != shot.field:
+                self._volume = None
+                surface = surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, lattice, device=self._device)
+            else:
+                if self._volume is None:
+                    self._volume = compute(shot.wavefunction, shot.field, lattice, device=self._device)
+                surface = extract_surface(self._volume, shot.isovalue, device=self._device)
         self._last = shot, surface
         return surface
 
 
 class _Room:
-    """How much room a film takes: a lattice and a sphere that hold all of it, and the direction of view."""
+    """How much room a film takes: a lattice that holds all of it, and a camera that sees all of it.
 
-    def __init__(self, shots: Shots, follow: bool, step: float, device: str | None) -> None:
-        self._follow, self._step = follow, step
-        self.n_shots = sum(1 for _ in shots())
-        looks = set(np.linspace(0, self.n_shots - 1, _LOOKS).astype(int).tolist())
-        low, high = np.full(3, np.inf), np.full(3, -np.inf)
-        extents = []
+    Parameters
+    ----------
+    shots
+        Gone through once, one in memory at a time.
+    step, follow, device, progress, cancelled
+        As for `animate`; the step is the spacing of the lattice.
+    angle
+        By which the molecule is turned, in degrees, after a share of the film.
+    aspect, free
+        Width over height of the pictures, and what stays free at their edges.
+
+    Raises
+    ------
+    IsovalueError
+        When none of the shots that are looked at has a surface.
+    """
+
+    def __init__(
+        self,
+        shots: Shots,
+        step: float,
+        *,
+        follow: bool = False,
+        angle: Callable[[float], float] = lambda share: 0.0,
+        aspect: float = 4 / 3,
+        free: Margins = (0.04, 0.04, 0.04, 0.04),
+        device: str | None = None,
+        progress: Callable[[float], None] = lambda share: None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> None:
+        self._follow, self._step, self._angle = follow, step, angle
+        turns = sorted({angle(share) for share in np.linspace(0, 1, _VIEWS).tolist()})
+        box, n_surfaces, problem = _NO_BOX, 0, None
+        before: Shot | None = None
+        self.n_shots = 0
         for n, shot in enumerate(shots()):
-            middle = self._middle(shot)
-            box = enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue, spacing=step)
-            corners = box.origin, box.origin + (np.array(box.shape) - 1) @ box.axes
-            low, high = np.minimum(low, corners[0] - middle), np.maximum(high, corners[1] - middle)
-            points = [shot.wavefunction.positions - middle]
-            if n in looks:
-                coarse = enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue, quality="coarse")
-                surface = surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, coarse, device=device)
-                points.append(surface.vertices - middle)
-            together = np.concatenate(points)
-            extents.append((together.min(axis=0), together.max(axis=0)))
-            if n == 0:
+            _ask(cancelled)
+            if before is None:
                 self._camera = default_camera(shot.wavefunction.positions)
-        self._box = low, high
-        least, most = np.min([e[0] for e in extents], axis=0), np.max([e[1] for e in extents], axis=0)
-        self._centre, self._radius = (least + most) / 2, float(np.linalg.norm(most - least) / 2) + 1.0
+                seen = _Seen([self._camera.turned(y=turn) for turn in turns], aspect, free)
+            if before is None or not shot.looks_like(before):
+                middle = self._middle(shot)
+                lattice = enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue, spacing=step)
+                ends = np.array([lattice.origin, lattice.origin + (np.array(lattice.shape) - 1) @ lattice.axes])
+                box = _united(box, ends - middle)
+                seen.add(shot.wavefunction.positions - middle, _BALL)
+                if n % (1 << max(0, n.bit_length() - 3)) == 0 or n == shots.most - 1:  # 0 to 7, 8, 10 ... 16, 20 ...
+                    try:
+                        seen.add(_outline(shot, device) - middle, _BEYOND)
+                        n_surfaces += 1
+                    except IsovalueError as error:
+                        problem = error
+            before, self.n_shots = shot, n + 1
+            progress(self.n_shots / shots.most)
+        if problem is not None and n_surfaces == 0:
+            raise problem
+        self._box = box
+        self._centre, self._from_centre = seen.eye()
 
-    def _middle(self, shot: Shot) -> NDArray[np.float64]:
-        middle: NDArray[np.float64] = shot.wavefunction.positions.mean(axis=0)
+    def _middle(self, shot: Shot) -> Floats:
+        middle: Floats = shot.wavefunction.positions.mean(axis=0)
         return middle if self._follow else np.zeros(3)
 
     def lattice(self, shot: Shot) -> Lattice:
         """Lattice of a picture: the same points for all, about the middle of the molecule where it is followed."""
-        middle = self._middle(shot)
-        return Lattice.box(self._box[0] + middle, self._box[1] + middle, self._step)
+        low, high = self._box + self._middle(shot)
+        return Lattice.box(low, high, self._step)
 
-    def camera(self, shot: Shot, angle: float, size: tuple[int, int]) -> Camera:
-        """Camera of a picture, at one distance from one point."""
-        camera = self._camera.turned(y=angle)
-        half = np.radians(camera.field_of_view) / 2
-        narrow = np.arctan(np.tan(half) * min(1.0, size[0] / size[1]))
-        eye = self._centre + self._middle(shot) + camera.rotation[2] * self._radius / np.sin(narrow)
-        return Camera(camera.rotation, eye, camera.field_of_view)
+    def camera(self, shot: Shot, share: float) -> Camera:
+        """Camera of a picture after a share of the film, at one distance from the middle about which it is turned."""
+        turned = self._camera.turned(y=self._angle(share))
+        return replace(turned, eye=self._centre + self._middle(shot) + turned.rotation.T @ self._from_centre)
+
+
+class _Seen:
+    """What is to be seen from several views at once, and where the eye is for that.
+
+    Parameters
+    ----------
+    views
+        Cameras without an eye, which differ in their direction.
+    aspect, free
+        As for `_Room`.
+    """
+
+    def __init__(self, views: list[Camera], aspect: float, free: Margins) -> None:
+        self._views, self._picture = views, (aspect, free)
+        self._reaches = np.full((len(views), 5), -np.inf)
+        self._box = _NO_BOX
+
+    def add(self, centres: Floats, radius: float) -> None:
+        """Spheres that are to be in the picture."""
+        self._box = _united(self._box, centres)
+        self._reaches = np.maximum(self._reaches, [view.reach(centres, radius, *self._picture) for view in self._views])
+
+    def eye(self) -> tuple[Floats, Floats]:
+        """The middle about which the views turn, and from there, along the axes of each camera, its eye."""
+        centre: Floats = self._box.mean(axis=0)
+        from_centre = self._reaches - [view.reach(centre[None], 0.0, *self._picture) for view in self._views]
+        held = self._views[0].held(from_centre.max(axis=0), *self._picture)
+        assert held.eye is not None  # it was just given one
+        return centre, held.rotation @ held.eye
+
+
+_NO_BOX = np.array([np.full(3, np.inf), np.full(3, -np.inf)])
+
+
+def _united(box: Floats, points: Floats) -> Floats:
+    """The lower and upper corner of what holds a box and some points."""
+    return np.array([np.minimum(box[0], points.min(axis=0)), np.maximum(box[1], points.max(axis=0))])
+
+
+def _outline(shot: Shot, device: str | None) -> Floats:
+    """Points of the surface of a shot, computed coarsely."""
+    lattice = enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue, quality="coarse")
+    surface = surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, lattice, device=device)
+    return surface.vertices.astype(np.float64)
 
 
 # Files ------------------------------------------------------------------------------------------------------------
@@ -319,68 +450,69 @@ def _checked_film(path: str | PathLike[str], size: tuple[int, int], background: 
         raise FileError(f"{path}: expected a film to end in {' or '.join(SUFFIXES)}, or the name of a new folder")
     if background == "transparent":
         raise RenderError(f"{path}: films are opaque; write pictures into a folder, or choose a background")
-    if suffix == ".mp4":
-        if width % 2 or height % 2:
-            raise RenderError(f"size of an MP4 film: expected even numbers, got {width} x {height}")
-        _ffmpeg()
+    if suffix == ".mp4" and (width % 2 or height % 2):
+        raise RenderError(f"size of an MP4 film: expected even numbers, got {width} x {height}")
+    _ffmpeg()
     return checked_target(path)
 
 
-def _ffmpeg() -> Any:
+def _ffmpeg() -> str:
+    """Path of the program ffmpeg."""
     try:
-        return importlib.import_module("imageio_ffmpeg")
+        program: str = importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe()
     except ImportError as error:
         raise OrbitileError(
-            "MP4 films need the package imageio-ffmpeg: pip install 'orbitile[films]'; GIF films and folders do not"
+            "films need the package imageio-ffmpeg: pip install 'orbitile[films]'; a folder of pictures does not"
         ) from error
+    except RuntimeError as error:
+        raise OrbitileError(f"films need the program ffmpeg, which imageio-ffmpeg does not find: {error}") from error
+    return program
 
 
-class _Write(Protocol):
-    def __call__(self, pictures: Iterator[Pixels], /) -> None: ...
-
-
-@contextmanager
-def _output(target: Path, size: tuple[int, int], rate: float) -> Iterator[_Write]:
-    """What writes the pictures to a film that is put in place at the end, or to a folder."""
-    if target.suffix == "":
-        yield lambda pictures: _write_folder(pictures, target)
-        return
-    with written_atomically(target) as temporary:
-        if target.suffix.lower() == ".gif":
-            yield lambda pictures: _write_gif(pictures, temporary, rate)
-        else:
-            yield lambda pictures: _write_mp4(pictures, temporary, size, rate)
-
-
-def _write_folder(pictures: Iterator[Pixels], folder: Path) -> None:
-    import shutil
-
-    folder.mkdir()
+def _write_folder(pictures: Iterator[Pixels], folder: Path, size: tuple[int, int], rate: float) -> None:
+    """Pictures in a folder, which gets its name when all are there."""
+    temporary = folder.with_name(f".orbitile-{secrets.token_hex(6)}")
     try:
+        temporary.mkdir()
         for n, pixels in enumerate(pictures, 1):
-            write_png(folder / f"{n:05d}.png", pixels)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def _write_gif(pictures: Iterator[Pixels], path: Path, rate: float) -> None:
-    from PIL import Image
-
-    first, *rest = (Image.fromarray(np.ascontiguousarray(pixels[..., :3])).quantize(128) for pixels in pictures)
-    duration = max(20, round(1000 / rate))  # viewers slow down what is faster
-    first.save(path, format="GIF", save_all=True, append_images=rest, duration=duration, loop=0)
-
-
-def _write_mp4(pictures: Iterator[Pixels], path: Path, size: tuple[int, int], rate: float) -> None:
-    writer = _ffmpeg().write_frames(
-        str(path), size, fps=rate, codec="libx264", pix_fmt_in="rgb24", macro_block_size=2, quality=8
-    )
-    writer.send(None)
-    try:
-        for pixels in pictures:
-            writer.send(np.ascontiguousarray(pixels[..., :3]))
+            write_png(temporary / f"{n:05d}.png", pixels)
+        temporary.rename(folder)
     except OSError as error:
-        raise FileError(f"the film cannot be written: {str(error).strip().splitlines()[-1]}") from error
+        raise FileError(f"{folder}: cannot be written ({error.strerror or error})") from error
     finally:
-        writer.close()
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+_ENCODING = {
+    ".mp4": ("-c:v", "libx264", "-crf", "10", "-pix_fmt", "yuv420p"),
+    # a palette of its own for each picture, so that none has to wait for the others; dithering would flicker
+    ".gif": ("-filter_complex", "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1:dither=none"),
+}
+
+
+def _write_film(pictures: Iterator[Pixels], target: Path, size: tuple[int, int], rate: float) -> None:
+    """Pictures one by one through a pipe to ffmpeg, whose file is put in place when it ended well."""
+    suffix = target.suffix.lower()
+    rate = min(rate, 50.0) if suffix == ".gif" else rate  # viewers slow down what is faster
+    given = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{rate:.6f}", "-i", "-")
+    with written_atomically(target) as temporary, TemporaryFile() as said:
+        process = subprocess.Popen(
+            [_ffmpeg(), "-loglevel", "error", "-y", *given, *_ENCODING[suffix], str(temporary)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,  # Ctrl-C comes to us, and we end it
+        )
+        assert process.stdin is not None  # a pipe was asked for
+        try:
+            with suppress(BrokenPipeError), process.stdin:  # it says why it ended
+                for pixels in pictures:
+                    process.stdin.write(np.ascontiguousarray(pixels[..., :3]).data)
+            code = process.wait()
+        finally:
+            process.kill()
+            process.wait()
+        if code:
+            said.seek(0)
+            reason = said.read().decode(errors="replace").strip().splitlines() or [f"ffmpeg ended with {code}"]
+            raise FileError(f"{target}: cannot be written ({reason[-1]})")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import __version__
-from .errors import FileError, OrbitileError
+from .errors import Cancelled, FileError, OrbitileError
 
 if TYPE_CHECKING:
     from .fields import Field
@@ -225,10 +225,21 @@ def _add_trajectory_commands(command: Callable[..., argparse.ArgumentParser]) ->
     scf = command("scf", _scf, "compute orbitals along a trajectory of geometries (needs pyscf, h5py)")
     scf.add_argument("geometries", metavar="TRAJ", help="xyz, extxyz; with --topology dcd, xtc, trr, nc")
     scf.add_argument("--topology", metavar="FILE", help="pdb, gro, psf, prmtop: names the elements of TRAJ")
-    scf.add_argument("--method", default="hf", help="hf, or a functional such as pbe or b3lyp (default: hf)")
-    scf.add_argument("--basis", default="def2-svp", help="(default: def2-svp)")
-    scf.add_argument("--charge", type=int, default=0, metavar="Q", help="(default: 0)")
-    scf.add_argument("--unpaired", type=int, default=0, metavar="N", help="unpaired electrons (default: 0)")
+    scf.add_argument(
+        "--method",
+        default="hf",
+        metavar="NAME",
+        help="hf, or a functional such as pbe or b3lyp; unrestricted for unpaired electrons, or restricted open-shell "
+        "with ro in front: rohf, rob3lyp (default: hf)",
+    )
+    scf.add_argument(
+        "--basis", default="def2-svp", metavar="NAME", help="as PySCF calls it: '6-31g*', cc-pvtz (default: def2-svp)"
+    )
+    scf.add_argument("--cartesian", action="store_true", help="Cartesian d and f functions, as for 6-31G* in Gaussian")
+    scf.add_argument("--charge", type=int, default=0, metavar="Q", help="of the molecule (default: 0)")
+    scf.add_argument(
+        "--unpaired", type=int, default=0, metavar="N", help="unpaired electrons, multiplicity less one (default: 0)"
+    )
     scf.add_argument("-o", "--output", metavar="H5", required=True, help="series file; what it has is not done again")
 
     correlate = command(
@@ -250,7 +261,7 @@ def _add_trajectory_commands(command: Callable[..., argparse.ArgumentParser]) ->
         help="as for render, named as in the first frame; of one frame also several orbitals: homo-3..lumo+3, mo:1-10",
     )
     animate.add_argument(
-        "-o", "--output", metavar="OUT", required=True, help=".mp4 (extra films), .gif, or a new folder"
+        "-o", "--output", metavar="OUT", required=True, help=".mp4 or .gif (extra films), or a new folder for PNG"
     )
     animate.add_argument("--no-tracking", action="store_true", help="show orbitals as they are numbered in the files")
     animate.add_argument(
@@ -602,16 +613,21 @@ def _series(options: argparse.Namespace) -> None:
 def _scf(options: argparse.Namespace) -> None:
     from .scf import Calculation, compute_series
 
-    calculation = Calculation(options.method, options.basis, options.charge, options.unpaired)
-    with _progress(options, str(calculation)) as progress:
-        trajectory = compute_series(
-            options.geometries,
-            options.output,
-            calculation,
-            topology=options.topology,
-            progress=progress,
-            report=_tell,
-        )
+    calculation = Calculation(options.method, options.basis, options.charge, options.unpaired, options.cartesian)
+    try:
+        with _progress(options, str(calculation)) as progress:
+            trajectory = compute_series(
+                options.geometries,
+                options.output,
+                calculation,
+                topology=options.topology,
+                progress=progress,
+                report=_tell,
+            )
+    except KeyboardInterrupt:
+        if Path(options.output).expanduser().exists():
+            _tell(f"{options.output} keeps the frames that are done; the same command goes on from there")
+        raise
     print(f"{options.output}: {len(trajectory)} frames")
 
 
@@ -637,25 +653,51 @@ def _animate(options: argparse.Namespace) -> None:
     from .animation import animate
     from .units import angstrom
 
-    shots = _shots(options)
-    with _progress(options, "pictures") as progress:
-        n_pictures = animate(
-            shots,
-            options.output,
-            rate=options.rate,
-            follow=options.follow,
-            turn=options.turn,
-            rock=options.rock,
-            spacing=options.spacing * angstrom,
-            size=_size(options.size),
-            background=options.background,
-            device=options.device,
-            progress=progress,
-        )
+    with _stoppable() as cancelled:
+        shots = _shots(options, cancelled)
+        with _progress(options, "pictures") as progress:
+            n_pictures = animate(
+                shots,
+                options.output,
+                rate=options.rate,
+                follow=options.follow,
+                turn=options.turn,
+                rock=options.rock,
+                spacing=options.spacing * angstrom,
+                size=_size(options.size),
+                background=options.background,
+                device=options.device,
+                progress=progress,
+                cancelled=cancelled,
+            )
     print(f"{options.output}: {n_pictures} pictures")
 
 
-def _shots(options: argparse.Namespace) -> Any:
+@contextmanager
+def _stoppable() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed, for work that asks; pressed again it ends at once.
+
+    An exception that comes while an object is finalised is lost, and drawing finalises many.
+    """
+    import signal
+
+    pressed: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(number)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(pressed)
+    except Cancelled as error:
+        raise KeyboardInterrupt from error
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
     from .animation import along, over_isovalues, over_orbitals
     from .evaluation import default_isovalue
@@ -671,7 +713,9 @@ def _shots(options: argparse.Namespace) -> Any:
         if len(isovalues) > 1:
             raise OrbitileError("--isovalue: expected one for a trajectory, got a range")
         with _progress(options, "orbitals") as progress:
-            tracking = None if options.no_tracking else track(trajectory, progress=progress, report=_tell)
+            tracking = (
+                None if options.no_tracking else track(trajectory, progress=progress, cancelled=cancelled, report=_tell)
+            )
         return along(
             trajectory,
             options.field,
@@ -803,19 +847,20 @@ def _progress(options: argparse.Namespace, what: str) -> Iterator[Callable[[floa
     if options.quiet or not sys.stderr.isatty():
         yield None
         return
-    from time import monotonic
+    from threading import Timer
 
     from rich.console import Console
     from rich.progress import Progress
 
-    begin = monotonic()
     with Progress(console=Console(stderr=True), transient=True, disable=False) as bar:
         task = bar.add_task(what, total=1.0, visible=False)
-
-        def tell(share: float) -> None:
-            bar.update(task, completed=share, visible=monotonic() - begin > 1.0)
-
-        yield tell
+        appearance = Timer(1.0, bar.update, (task,), {"visible": True})
+        appearance.daemon = True
+        appearance.start()
+        try:
+            yield lambda share: bar.update(task, completed=share)
+        finally:
+            appearance.cancel()
 
 
 if __name__ == "__main__":

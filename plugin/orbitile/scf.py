@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from math import pi, prod, sqrt
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,11 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from .check import checked
-from .conventions import component_names
+from .conventions import angular_normalization, cartesian_powers, component_names
 from .elements import SYMBOLS
 from .errors import Cancelled, FileError, OrbitileError
 from .geometry import Geometries, Geometry
+from .level_of_theory import Calculation, functional, library, mean_field, molecule_of
 from .readers import load_geometries
 from .series import SeriesFrames, SeriesWriter
 from .trajectory import Trajectory
@@ -25,31 +25,6 @@ from .wavefunction import Orbitals, Shell, Wavefunction
 
 _ONE_PLACE = 0.01
 """Atoms closer than this in bohr are at one place: basis functions on them are the same, and PySCF breaks down."""
-
-
-@dataclass(frozen=True)
-class Calculation:
-    """What is computed for each frame: restricted where no electron is unpaired, unrestricted otherwise.
-
-    Attributes
-    ----------
-    method : str
-        "hf", or a density functional by its name in PySCF: "pbe", "b3lyp", "wb97x-v" ...
-    basis : str
-        A basis set by its name in PySCF, with its effective core potentials; pure d and f functions.
-    charge : int
-        Of the molecule.
-    unpaired : int
-        Electrons of spin alpha less those of spin beta.
-    """
-
-    method: str = "hf"
-    basis: str = "def2-svp"
-    charge: int = 0
-    unpaired: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.method.lower()}/{self.basis.lower()}, charge {self.charge}, unpaired electrons {self.unpaired}"
 
 
 def compute_series(
@@ -75,7 +50,7 @@ def compute_series(
     path
         The series file. One that is there is continued if it was computed from the same geometries in the same way.
     calculation
-        Method, basis set, charge, unpaired electrons.
+        Method, basis set, charge, unpaired electrons, kind of basis functions.
     topology
         File that names the elements, where `source` does not.
     progress
@@ -103,7 +78,7 @@ def compute_series(
     """
     calculation = calculation or Calculation()
     geometries = load_geometries(source, topology)
-    _pyscf()
+    functional(calculation)  # refused before a file is touched
     target = Path(path).expanduser()
     before = _last_frame(target, geometries, calculation) if target.exists() else None
     with SeriesWriter(target, settings=str(calculation)) as writer:
@@ -141,11 +116,17 @@ def _last_frame(target: Path, geometries: Geometries, calculation: Calculation) 
     """The frame to go on from, after a test that the file belongs to these geometries."""
     series = SeriesFrames(target)
     try:
-        frame = None
-        for index in range(len(series)) if series.settings == str(calculation) else ():
-            frame, number = series.read(index, check=False), series.number(index)
+        if series.settings != str(calculation) or not len(series):
+            return None
+        frame = series.read(len(series) - 1, check=False)
+        for index, positions in enumerate(series.geometries()):
+            number = series.number(index)
             there = geometries.read(number) if number < len(geometries) else None
-            if there is None or not np.array_equal(there.positions, frame.positions):
+            if (
+                there is None
+                or not np.array_equal(there.atomic_numbers, frame.atomic_numbers)
+                or not np.array_equal(there.positions, positions)
+            ):
                 raise FileError(
                     f"{target.name}: frame {index + 1} has another geometry than frame {number + 1} of "
                     f"{geometries.name}; write to another file"
@@ -155,23 +136,12 @@ def _last_frame(target: Path, geometries: Geometries, calculation: Calculation) 
         series.close()
 
 
-def _pyscf() -> Any:
-    try:
-        import pyscf
-        import pyscf.dft
-        import pyscf.gto
-        import pyscf.scf
-    except ImportError as error:
-        raise OrbitileError("orbitals are computed by the package pyscf: pip install 'orbitile[scf]'") from error
-    return pyscf
-
-
 def _computed(
     geometry: Geometry, calculation: Calculation, before: Wavefunction | None, cancelled: Callable[[], bool] | None
 ) -> Wavefunction:
     """Wavefunction of one frame, begun from the orbitals of another one or, without it, from atomic densities."""
-    molecule = _molecule(geometry, calculation)
-    field = _mean_field(molecule, calculation)
+    molecule = molecule_of(geometry, calculation)
+    field = mean_field(molecule, calculation)
 
     def ask(_: Any) -> None:
         if cancelled is not None and cancelled():
@@ -191,68 +161,29 @@ def _computed(
     return wavefunction_of(molecule, field.mo_coeff, field.mo_occ, field.mo_energy, method=str(calculation))
 
 
-def _molecule(geometry: Geometry, calculation: Calculation) -> Any:
-    gto = _pyscf().gto
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # advice to install another package
-        return _built(gto, [SYMBOLS[number] for number in geometry.atomic_numbers], geometry, calculation)
-
-
-def _built(gto: Any, symbols: list[str], geometry: Geometry, calculation: Calculation) -> Any:
-    core = {}
-    for symbol in dict.fromkeys(symbols):
-        try:
-            core[symbol] = gto.basis.load_ecp(calculation.basis, symbol)
-        except (KeyError, RuntimeError, ValueError, OSError):  # what it raises of basis sets without any
-            continue
-    try:
-        return gto.M(
-            atom=list(zip(symbols, geometry.positions.tolist(), strict=True)),
-            unit="Bohr",
-            basis=calculation.basis,
-            ecp={symbol: potential for symbol, potential in core.items() if potential},
-            charge=calculation.charge,
-            spin=calculation.unpaired,
-            verbose=0,
-        )
-    except (KeyError, RuntimeError, ValueError, OSError) as error:
-        detail = f"{type(error).__name__}: {error}".split("\n")[0]
-        raise OrbitileError(
-            f"PySCF cannot set up {calculation} for {', '.join(dict.fromkeys(symbols))} ({detail}); is the basis set "
-            "known to it, and do charge and unpaired electrons go together?"
-        ) from error
-
-
-def _mean_field(molecule: Any, calculation: Calculation) -> Any:
-    pyscf = _pyscf()
-    restricted = molecule.spin == 0
-    if calculation.method.lower() == "hf":
-        return pyscf.scf.RHF(molecule) if restricted else pyscf.scf.UHF(molecule)
-    try:
-        pyscf.dft.libxc.parse_xc(calculation.method)
-    except (KeyError, ValueError) as error:
-        raise OrbitileError(
-            f"method {calculation.method!r}: expected hf or a functional that PySCF knows, such as pbe or b3lyp"
-        ) from error
-    field = pyscf.dft.RKS(molecule) if restricted else pyscf.dft.UKS(molecule)
-    field.xc = calculation.method
-    return field
-
-
 def _start(molecule: Any, before: Wavefunction) -> NDArray[np.float64]:
-    """Density matrix of the occupied orbitals of another frame, made orthonormal where the atoms are now."""
-    rows = _rows(molecule)
+    """Density matrix of the occupied orbitals of another frame, made orthonormal where the atoms are now.
+
+    One for both spins, or one each, shape (2, n_basis, n_basis), where electrons are unpaired.
+    """
+    rows, factors = _functions(molecule)
     overlap = molecule.intor_symmetric("int1e_ovlp")
-    matrices = []
-    for orbitals in (before.alpha, before.beta):
-        if orbitals is not None:
-            occupied = orbitals.occupations > 0
-            coefficients = np.empty((before.n_basis, int(occupied.sum())))
-            coefficients[rows] = orbitals.coefficients[:, occupied]
-            values, axes = np.linalg.eigh(coefficients.T @ overlap @ coefficients)
-            orthonormal = coefficients @ (axes / np.sqrt(values)) @ axes.T
-            matrices.append((orthonormal * orbitals.occupations[occupied]) @ orthonormal.T)
-    return matrices[0] if len(matrices) == 1 else np.array(matrices)
+
+    def density(orbitals: Orbitals, occupations: NDArray[np.float64]) -> NDArray[np.float64]:
+        occupied = occupations > 0
+        coefficients = np.empty((before.n_basis, int(occupied.sum())))
+        coefficients[rows] = orbitals.coefficients[:, occupied] / factors[:, None]
+        values, axes = np.linalg.eigh(coefficients.T @ overlap @ coefficients)
+        orthonormal = coefficients @ (axes / np.sqrt(values)) @ axes.T
+        matrix: NDArray[np.float64] = (orthonormal * occupations[occupied]) @ orthonormal.T
+        return matrix
+
+    alpha, beta = before.alpha, before.beta
+    if beta is not None:
+        return np.array([density(one, one.occupations) for one in (alpha, beta)])
+    if before.n_unpaired:
+        return np.array([density(alpha, (alpha.occupations > least).astype(np.float64)) for least in (0.5, 1.5)])
+    return density(alpha, alpha.occupations)
 
 
 def wavefunction_of(
@@ -263,7 +194,6 @@ def wavefunction_of(
     Parameters
     ----------
     molecule : pyscf.gto.Mole
-        With pure basis functions (`cart` is False).
     coefficients, occupations, energies
         `mo_coeff`, `mo_occ` and `mo_energy` of a mean field; two of each where spins have orbitals of their own.
     method
@@ -271,25 +201,21 @@ def wavefunction_of(
 
     Raises
     ------
-    OrbitileError
-        When its basis functions are Cartesian.
     ConventionError
         When the orbitals are not orthonormal.
     """
-    if molecule.cart:
-        raise OrbitileError("molecule of PySCF: expected pure basis functions (cart=False), got Cartesian ones")
     shells = []
     for n in range(molecule.nbas):
         for column in molecule.bas_ctr_coeff(n).T:
             l = molecule.bas_angular(n)
-            shells.append(Shell(molecule.bas_atom(n), l, l > 1, molecule.bas_exp(n), column))
-    rows = _rows(molecule)
+            shells.append(Shell(molecule.bas_atom(n), l, not molecule.cart, molecule.bas_exp(n), column))
+    rows, factors = _functions(molecule)
     sets = (
         zip(coefficients, occupations, energies, strict=True)
         if np.ndim(coefficients) == 3
         else ((coefficients, occupations, energies),)
     )
-    parts = [Orbitals(np.asarray(c)[rows], o, e) for c, o, e in sets]
+    parts = [Orbitals(np.asarray(c)[rows] * factors[:, None], o, e) for c, o, e in sets]
     numbers = [SYMBOLS.index(molecule.atom_pure_symbol(n)) for n in range(molecule.natm)]
     return checked(
         Wavefunction(
@@ -299,23 +225,36 @@ def wavefunction_of(
             shells=tuple(shells),
             alpha=parts[0],
             beta=parts[1] if len(parts) > 1 else None,
-            program=f"PySCF {_pyscf().__version__}",
+            program=f"PySCF {library().__version__}",
             method=method,
         )
     )
 
 
-def _rows(molecule: Any) -> NDArray[np.intp]:
-    """Row of PySCF for each of our basis functions: its p shells are x, y, z, others go from m = -l to l."""
+def _functions(molecule: Any) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    r"""Row of PySCF for each of our basis functions, and what a coefficient of PySCF is multiplied by.
+
+    Its p shells are x, y, z, other pure ones go from m = -l to l; its Cartesian shells are in our order. From d on it
+    normalises their radial part alone, :math:`\int R^2 r^{2l+2} dr = 1`, so that a component has the norm
+
+    .. math::  \int x^{2i} y^{2j} z^{2k} d\Omega = 4\pi \frac{(2i-1)!!\,(2j-1)!!\,(2k-1)!!}{(2l+1)!!}.
+    """
     rows: list[int] = []
-    first = 0
+    factors: list[float] = []
     for n in range(molecule.nbas):
         l = int(molecule.bas_angular(n))
+        order, scales = list(range(2 * l + 1)), [1.0] * (2 * l + 1)
+        if l > 1 and molecule.cart:
+            powers = cartesian_powers(l)
+            common = sqrt(4 * pi / (2**l * prod(range(2 * l + 1, 0, -2))))  # (2i)! / i! is 2^i (2i - 1)!!
+            order, scales = list(range(len(powers))), [common / angular_normalization(one) for one in powers]
+        elif l > 1:
+            order = [l + int(name[1:]) * (-1 if name[0] == "s" else 1) for name in component_names(l, pure=True)]
         for _ in range(molecule.bas_nctr(n)):
-            if l < 2:
-                rows += range(first, first + 2 * l + 1)
-            else:
-                m = [int(name[1:]) * (-1 if name[0] == "s" else 1) for name in component_names(l, pure=True)]
-                rows += [first + l + one for one in m]
-            first += 2 * l + 1
-    return np.array(rows, np.intp)
+            first = len(rows)
+            rows += [first + one for one in order]
+            factors += scales
+    return np.array(rows, np.intp), np.array(factors)
+
+
+__all__ = ["Calculation", "compute_series", "wavefunction_of"]

@@ -9,7 +9,8 @@ pytest.importorskip("pyscf", reason="PySCF (extra scf) is not installed")
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 
 from orbitile.errors import Cancelled, OrbitileError
-from orbitile.scf import Calculation
+from orbitile.level_of_theory import Calculation
+from orbitile.series import SeriesFrames
 from orbitile.session.calculation import RunningCalculation
 
 WATER = np.array([8, 1, 1])
@@ -48,6 +49,14 @@ def test_cancelled_and_taken_up(tmp_path, monkeypatch):
     assert second.done >= kept  # what is there stays
     assert ended(second) == ""
     assert second.done == 40
+
+
+def test_it_computes_what_it_is_told(tmp_path):
+    settings = Calculation("rohf", "6-31g*", 1, 1, cartesian=True)
+    assert ended(RunningCalculation("cation", WATER, waters(1), settings, tmp_path / "cation.h5")) == ""
+    series = SeriesFrames(tmp_path / "cation.h5")
+    assert series.settings == str(settings)
+    assert (series.read(0).kind, series.read(0).n_basis) == ("restricted open-shell", 19)
 
 
 @pytest.mark.parametrize(

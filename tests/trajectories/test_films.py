@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -60,7 +64,7 @@ def reaction(tmp_path_factory):
 
 def overlaps_of_neighbours(shots) -> list[float]:
     """Overlaps of the volumes of a film from picture to picture."""
-    room = _Room(shots, False, 0.5, "cpu")
+    room = _Room(shots, 0.5, device="cpu")
     volumes = [ob.compute(s.wavefunction, s.field, room.lattice(s), device="cpu").values.ravel() for s in shots()]
     unit = [values / np.linalg.norm(values) for values in volumes]
     return [float(one @ other) for one, other in pairwise(unit)]
@@ -110,9 +114,9 @@ def test_the_lattice_stays_or_moves_with_the_molecule(water):
     ]
     shots = along(trajectory_of(moved), "homo", None, 0.1)
     for follow in (False, True):
-        room = _Room(shots, follow, 0.5, "cpu")
+        room = _Room(shots, 0.5, follow=follow, device="cpu")
         lattices = [room.lattice(shot) for shot in shots()]
-        eyes = [room.camera(shot, 0.0, (4, 3)).eye for shot in shots()]
+        eyes = [room.camera(shot, 0.0).eye for shot in shots()]
         assert len({lattice.shape for lattice in lattices}) == 1
         wanted = (
             [w.positions.mean(axis=0) - moved[0].positions.mean(axis=0) for w in moved] if follow else np.zeros((4, 3))
@@ -123,6 +127,55 @@ def test_the_lattice_stays_or_moves_with_the_molecule(water):
         for lattice, w in zip(lattices, moved, strict=True):
             box = ob.enclosing_lattice(w, "homo", 0.1, spacing=0.5)
             assert np.all(lattice.origin <= box.origin + 1e-9)
+
+
+@pytest.mark.parametrize("follow", [False, True])
+@pytest.mark.parametrize(("turn", "rock"), [(0, 0), (360, 0), (0, 40)])
+def test_everything_is_in_the_picture(reaction, follow, turn, rock):
+    """Atoms and surfaces of all shots are between the planes of view, and reach up to them nearly."""
+    aspect, free = 1.5, (0.05, 0.02, 0.2, 0.03)
+    shots = along(reaction, "homo", track(reaction), 0.05)
+
+    def angle(share):
+        return turn * share + rock * np.sin(2 * np.pi * share)
+
+    room = _Room(shots, 0.5, follow=follow, angle=angle, aspect=aspect, free=free, device="cpu")
+    extents = np.empty((0, 2))
+    for n, shot in enumerate(shots()):
+        camera = room.camera(shot, n / room.n_shots)
+        surface = surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, room.lattice(shot), device="cpu")
+        x, y, z = camera.rotation @ (np.concatenate([surface.vertices, shot.wavefunction.positions]) - camera.eye).T
+        half = np.tan(np.radians(camera.field_of_view / 2)) * -z
+        across, up = (x / (half * aspect) + 1) / 2, (y / half + 1) / 2  # 0 to 1 from the left, and from below
+        extents = np.concatenate([extents, np.stack([across, up], axis=1)])
+    low, high = extents.min(axis=0), extents.max(axis=0)
+    assert low[0] >= free[0]
+    assert high[0] <= 1 - free[1]
+    assert low[1] >= free[2]
+    assert high[1] <= 1 - free[3]
+    filled = (high - low) / (1 - np.array([free[0] + free[1], free[2] + free[3]]))
+    assert filled.max() > 0.75
+
+
+def test_the_room_of_a_molecule_that_turns_is_found_once(water, monkeypatch):
+    from orbitile import animation
+
+    asked = []
+    original = animation.enclosing_lattice
+    monkeypatch.setattr(animation, "enclosing_lattice", lambda *a, **k: (asked.append(a), original(*a, **k))[1])
+    _Room(over_isovalues(water[0], "homo", [0.1] * 30), 0.5, angle=lambda share: 360 * share, device="cpu")
+    assert len(asked) == 2  # one for the lattice, one to see where its surface is
+
+
+def test_pictures_without_a_surface_show_the_molecule(water, tmp_path):
+    """A spin density may vanish on the way; an isovalue that suits no picture is refused."""
+    animate(over_isovalues(water[0], "homo", [0.1, 50.0]), tmp_path / "film", **SMALL)
+    with_surface, without = pictures(tmp_path / "film")
+    drawn = [(one.min(axis=2) < 200).mean() for one in (with_surface, without)]
+    assert 0 < drawn[1] < drawn[0]
+    with pytest.raises(OrbitileError, match="nothing has this value"):
+        animate(over_isovalues(water[0], "homo", [50.0, 60.0]), tmp_path / "none.gif", **SMALL)
+    assert [path.name for path in tmp_path.iterdir()] == ["film"]
 
 
 def test_over_orbitals_and_isovalues(water):
@@ -174,6 +227,77 @@ def test_refusals_leave_nothing(spoilt, tmp_path):
         with pytest.raises(OrbitileError, match="cancelled"):
             animate(shots, tmp_path / path, **SMALL, cancelled=iter([False, False, True]).__next__)
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+PICTURES = """
+import sys
+import numpy as np
+from pathlib import Path
+from orbitile.animation import _write_film
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+def pictures(n, size):
+    for i in range(n):
+        shown = np.full((size[1], size[0], 4), 255, np.uint8)
+        shown[i % 100 : i % 100 + 300, 40 : 40 + i % 200 + 20, :3] = np.arange(i % 200 + 20)[:, None]
+        taken.append(resident())
+        yield shown
+
+taken = []
+"""
+
+
+def test_the_pictures_of_a_gif_are_not_held_in_memory(tmp_path):
+    """Each would take 0.3 MB, with one byte a pixel."""
+    pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg (extra films) is not installed")
+    work = "_write_film(pictures(220, (640, 480)), Path(sys.argv[1]), (640, 480), 10); print(taken[-1] - taken[20])"
+    arguments = [sys.executable, "-c", PICTURES + work, str(tmp_path / "film.gif")]
+    grown = int(subprocess.run(arguments, check=True, capture_output=True, text=True).stdout)
+    assert grown < 20 << 20
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".gif"])
+def test_a_film_that_cannot_be_written_leaves_nothing(tmp_path, suffix):
+    """ffmpeg runs into a limit of the size of files, as into a full disk."""
+    pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg (extra films) is not installed")
+    work = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); "
+        "_write_film(pictures(60, (640, 480)), Path(sys.argv[1]), (640, 480), 10)"
+    )
+    arguments = [sys.executable, "-c", PICTURES + work, str(tmp_path / f"film{suffix}")]
+    ended = subprocess.run(arguments, check=False, capture_output=True, text=True)
+    assert "FileError" in ended.stderr.splitlines()[-1]
+    assert "cannot be written" in ended.stderr.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["film.gif", "film"])
+def test_interrupted_it_leaves_nothing(tmp_path, water, name):
+    pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
+    pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg (extra films) is not installed")
+    with SeriesWriter(tmp_path / "water.h5") as writer:
+        for w in water:
+            writer.append(w)
+    output = tmp_path / "out"
+    output.mkdir()
+    arguments = ["animate", str(tmp_path / "water.h5"), "--interpolate", "24", "--device", "cpu", "--size", "64x48"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "orbitile.cli", *arguments, "-o", str(output / name)],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    end = time.monotonic() + 120
+    while not list(output.iterdir()):  # the room is found, and pictures are being written
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[1] == "orbitile: interrupted\n"
+    assert process.returncode == 130
+    assert list(output.iterdir()) == []
 
 
 def test_what_a_diagram_shows(hydrogens):
@@ -230,5 +354,9 @@ def test_from_the_shell(tmp_path, water, capsys):
     assert main(["animate", series, "homo", "--isovalue", "0.2..0.1", *film, str(tmp_path / "d.gif")]) == 2
     assert main(["animate", str(tmp_path / "none*.molden"), *film, str(tmp_path / "d.gif")]) == 2
     assert main(["scf", str(tmp_path / "water.xyz"), "--basis", "6-31g", "-o", series]) == 2
+    cation = ["--method", "rohf", "--charge", "1", "--unpaired", "1", "--basis", "6-31g*", "--cartesian"]
+    assert main(["scf", str(tmp_path / "water.xyz"), *cation, "-o", str(tmp_path / "cation.h5")]) == 0
+    first = ob.load_trajectory(tmp_path / "cation.h5")[0]
+    assert (first.kind, first.n_basis) == ("restricted open-shell", 19)
     assert not (tmp_path / "d.gif").exists()
     assert "Traceback" not in capsys.readouterr().err

@@ -13,16 +13,18 @@ import pytest
 
 import orbitile as ob
 from orbitile.errors import Cancelled, FileError, OrbitileError
+from orbitile.level_of_theory import Calculation, functional, molecule_of
 from orbitile.readers import load_geometries
-from orbitile.scf import Calculation, compute_series, wavefunction_of
+from orbitile.scf import compute_series, wavefunction_of
 from orbitile.series import SeriesFrames
 
-from .conftest import gto, scf
+from .conftest import gto, scf, shuffled, trajectory_of, with_orbitals
 from .test_series import assert_same
 
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 
 STO = Calculation("hf", "sto-3g")
+OPEN_SHELL = Calculation("rohf", "6-31g*", 1, 1, cartesian=True)
 
 
 def write_water(path, n_frames=12):
@@ -40,23 +42,35 @@ def write_water(path, n_frames=12):
     return path
 
 
-def test_the_basis_functions_of_pyscf_are_ours():
-    mol = gto.M(atom="O 0 0.1 0; H 0 0.8 0.6; H 0.3 -0.8 0.6", basis="cc-pvtz", verbose=0)
-    field = scf.RHF(mol).run()
-    w = wavefunction_of(mol, field.mo_coeff, field.mo_occ, field.mo_energy)
+def written(path, *atoms):
+    """An xyz file of one frame."""
+    path.write_text(f"{len(atoms)}\n\n" + "\n".join(atoms) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("cartesian", [False, True])
+def test_the_basis_functions_of_pyscf_are_ours(cartesian):
+    mol = gto.M(atom="O 0 0.1 0; H 0 0.8 0.6; H 0.3 -0.8 0.6", basis="cc-pvqz", cart=cartesian, verbose=0)
+    _, orbitals = np.linalg.eigh(mol.intor("int1e_ovlp"))  # any combinations will do that have all of g, f and d
+    orbitals /= np.sqrt(np.einsum("mi,mn,ni->i", orbitals, mol.intor("int1e_ovlp"), orbitals))
+    n = mol.nao
+    w = wavefunction_of(mol, orbitals, np.repeat([2.0, 0.0], [5, n - 5]), np.arange(n))
+    assert {shell.pure for shell in w.shells if shell.angular_momentum > 1} == {not cartesian}
+    assert max(shell.angular_momentum for shell in w.shells) == 4
     points = np.random.default_rng(0).normal(size=(30, 3)) * 1.5
-    expected = mol.eval_gto("GTOval_sph", points) @ field.mo_coeff
-    for n in (0, 4, 30, 57):
-        values = ob.evaluate(w, f"mo:{n + 1}", points, precision="double", device="cpu")
-        np.testing.assert_allclose(values, expected[:, n], atol=1e-10)
+    expected = mol.eval_gto("GTOval_cart" if cartesian else "GTOval_sph", points) @ orbitals
+    for one in range(0, n, 9):
+        values = ob.evaluate(w, f"mo:{one + 1}", points, precision="double", device="cpu")
+        np.testing.assert_allclose(values, expected[:, one], atol=1e-10)
 
 
-def test_killed_and_taken_up_it_ends_with_the_same_file(tmp_path):
+@pytest.mark.parametrize("calculation", [STO, OPEN_SHELL], ids=str)
+def test_killed_and_taken_up_it_ends_with_the_same_file(tmp_path, calculation):
     geometries = write_water(tmp_path / "water.xyz")
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     work = (
-        "import sys; from orbitile.scf import *; "
-        "compute_series(sys.argv[1], sys.argv[2], Calculation('hf', 'sto-3g'), "
+        "import sys; from orbitile.level_of_theory import *; from orbitile.scf import *; "
+        f"compute_series(sys.argv[1], sys.argv[2], {calculation!r}, "
         "progress=lambda share: print(share, flush=True))"
     )
 
@@ -125,12 +139,167 @@ def test_unrestricted_and_functionals(tmp_path):
     np.testing.assert_allclose(w.alpha.energies, reference.mo_energy[0], atol=1e-5)
 
 
+def integral(wavefunction, field):
+    lattice = ob.Lattice.around(wavefunction, spacing=0.15, margin=8.0)
+    values = ob.compute(wavefunction, field, lattice, device="cpu", precision="double").values
+    return float(values.sum()) * 0.15**3
+
+
+def test_a_restricted_open_shell(tmp_path):
+    """Orbitals of both spins occupied by 2, 1 and 0 electrons; the spin density holds those that are unpaired."""
+    path = written(tmp_path / "o2.xyz", "O 0 0 0", "O 0 0 1.21")
+    (w,) = compute_series(path, tmp_path / "o2.h5", Calculation("rohf", "6-31g*", 0, 2, cartesian=True))
+    assert (w.kind, w.multiplicity, w.n_electrons) == ("restricted open-shell", 3, 16)
+    assert w.alpha.occupations[:10].tolist() == [2] * 7 + [1] * 2 + [0]
+    assert sum(shell.n_functions for shell in w.shells if shell.angular_momentum == 2) == 12
+
+    mol = gto.M(atom="O 0 0 0; O 0 0 1.21", basis="6-31g*", cart=True, spin=2, verbose=0)
+    field = scf.ROHF(mol).run()
+    np.testing.assert_allclose(w.alpha.energies, field.mo_energy, atol=1e-5)
+    points = np.random.default_rng(1).normal(size=(40, 3)) * 1.5
+    functions = mol.eval_gto("GTOval_cart", points)
+    alpha, beta = (np.einsum("pm,mn,pn->p", functions, matrix, functions) for matrix in field.make_rdm1())
+    for name, expected in (("density", alpha + beta), ("spin", alpha - beta), ("density:beta", beta)):
+        values = ob.evaluate(w, name, points, precision="double", device="cpu")
+        np.testing.assert_allclose(values, expected, atol=2e-6)
+    assert integral(w, "spin") == pytest.approx(2, abs=1e-3)
+
+
+def test_kohn_sham_orbitals_of_a_restricted_open_shell(tmp_path):
+    path = written(tmp_path / "oh.xyz", "O 0 0 0", "H 0 0 0.97")
+    (w,) = compute_series(path, tmp_path / "oh.h5", Calculation("ROB3LYP", "sto-3g", 0, 1))
+    assert (w.kind, w.n_unpaired) == ("restricted open-shell", 1)
+    reference = pytest.importorskip("pyscf.dft", reason="PySCF (extra scf) is not installed").ROKS(
+        gto.M(atom="O 0 0 0; H 0 0 0.97", basis="sto-3g", spin=1, verbose=0)
+    )
+    reference.xc = "b3lyp"
+    reference.kernel()
+    np.testing.assert_allclose(w.alpha.energies, reference.mo_energy, atol=1e-5)
+
+
+@pytest.mark.parametrize(("basis", "core"), [("def2-svp", 28), ("lanl2dz", 46)])
+def test_effective_core_potentials_count_once(tmp_path, basis, core):
+    """Electrons and potential are those of the valence electrons and the charges that they see."""
+    path = written(tmp_path / "hi.xyz", "H 0 0 0", "I 0 0 1.61")
+    (w,) = compute_series(path, tmp_path / "hi.h5", Calculation("hf", basis))
+    assert w.core_charges.tolist() == [1, 53 - core]
+    assert (w.n_electrons, w.charge) == (54 - core, 0)
+    assert integral(w, "density") == pytest.approx(54 - core, abs=2e-3)
+
+    mol = molecule_of(load_geometries(path).read(0), Calculation("hf", basis))
+    matrix = scf.RHF(mol).run().make_rdm1()
+    points = np.random.default_rng(2).normal(size=(20, 3)) * 6
+    expected = []
+    for point in points:
+        with mol.with_rinv_origin(point):
+            electrons = np.einsum("mn,mn->", mol.intor("int1e_rinv"), matrix)
+        expected.append((w.core_charges / np.linalg.norm(w.positions - point, axis=1)).sum() - electrons)
+    values = ob.evaluate(w, "esp", points, precision="double", device="cpu")
+    np.testing.assert_allclose(values, expected, atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "unpaired", "expected"),
+    [
+        ("HF", 0, ("r", "hf")),
+        ("hf", 1, ("u", "hf")),
+        ("rhf", 0, ("r", "hf")),
+        ("uhf", 0, ("u", "hf")),
+        ("rohf", 2, ("ro", "hf")),
+        ("b3lyp", 0, ("r", "b3lyp")),
+        ("UB3LYP", 0, ("u", "b3lyp")),
+        ("rob3lyp", 1, ("ro", "b3lyp")),
+        ("pbe0", 1, ("u", "pbe0")),
+        ("rpbe", 0, ("r", "rpbe")),
+        ("wb97x-d", 0, ("r", "HYB_GGA_XC_WB97X_D")),
+    ],
+)
+def test_names_of_methods(name, unpaired, expected):
+    assert functional(Calculation(name, unpaired=unpaired)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("b3ylp", "did you mean b3lyp"),
+        ("b3lyp-d3bj", "leaves the orbitals as they are; ask for b3lyp$"),
+        ("b3lyp-gd3bj", "ask for b3lyp$"),
+        ("pbeh-3c", "expected a functional"),
+        ("mp2", "expected hf, or a functional"),
+        ("ro-pbe", "expected hf, or a functional"),
+        ("1", "expected hf, or a functional"),
+    ],
+)
+def test_names_that_are_no_methods(name, message):
+    with pytest.raises(OrbitileError, match=message):
+        functional(Calculation(name))
+
+
+def test_the_functional_of_wb97x_d_without_its_energy_of_dispersion(tmp_path):
+    (w,) = compute_series(write_water(tmp_path / "w.xyz", 1), tmp_path / "w.h5", Calculation("wb97x-d", "sto-3g"))
+    assert w.n_electrons == 10
+
+
+def test_an_augmented_basis_set_has_the_core_potential_of_the_plain_one(tmp_path):
+    path = written(tmp_path / "ag.xyz", "Ag 0 0 0")
+    (w,) = compute_series(path, tmp_path / "ag.h5", Calculation("hf", "aug-cc-pvdz-pp", 1))
+    assert w.core_charges.tolist() == [19]
+
+
+def test_ghosts_have_no_functions(tmp_path, capfd):
+    alone = compute_series(write_water(tmp_path / "a.xyz", 1), tmp_path / "a.h5", STO)[0]
+    text = (tmp_path / "a.xyz").read_text()
+    (tmp_path / "b.xyz").write_text(text.replace("3", "4", 1) + "X 0 0 4\n")
+    (w,) = compute_series(tmp_path / "b.xyz", tmp_path / "b.h5", STO)
+    assert (w.atomic_numbers.tolist(), w.n_basis) == ([8, 1, 1, 0], alone.n_basis)
+    np.testing.assert_allclose(w.alpha.energies, alone.alpha.energies, atol=1e-7)
+    assert "Warning" not in capfd.readouterr().err
+
+
+def test_frames_that_do_not_converge_are_left_out(tmp_path, monkeypatch):
+    geometries = write_water(tmp_path / "water.xyz", 3)
+    monkeypatch.setattr(scf.hf.SCF, "max_cycle", 1)  # too few for any molecule, from atomic densities
+    told = []
+    with pytest.raises(OrbitileError, match="no frame could be computed with hf/sto-3g"):
+        compute_series(geometries, tmp_path / "t.h5", STO, report=told.append)
+    assert [line.split(":")[0] for line in told] == [f"frame {n} left out" for n in (1, 2, 3)]
+    assert "did not converge, by DIIS nor to second order" in told[0]
+    assert not (tmp_path / "t.h5").exists()
+
+
+def test_orbitals_of_a_restricted_open_shell_are_followed(tmp_path):
+    """Singly occupied orbitals keep their place, though programs rotate them among themselves as they please."""
+    path = tmp_path / "o2.xyz"
+    path.write_text("".join(f"2\n\nO 0 0 0\nO 0 0 {1.1 + 0.04 * n}\n" for n in range(6)))
+    given = compute_series(path, tmp_path / "o2.h5", Calculation("rohf", "6-31g", 0, 2))
+    rng = np.random.default_rng(3)
+    spoilt = [given[0]]
+    for n in range(1, 6):
+        coefficients = given[n].alpha.coefficients.copy()
+        angle = rng.uniform(0, 2 * np.pi)
+        coefficients[:, 7:9] @= [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+        spoilt.append(shuffled(with_orbitals(given[n], coefficients), rng))
+    tracking = ob.track(trajectory_of(spoilt))
+    assert tracking.confidence()[:, :9].min() > 0.98
+    for occupations in tracking.occupations():
+        np.testing.assert_allclose(occupations, [2] * 7 + [1] * 2 + [0] * 9, atol=1e-9)
+    for n in range(6):
+        assert tracking.followed(n).kind == "restricted open-shell"
+        assert tracking.followed(n).n_unpaired == 2
+
+
 def test_refusals(tmp_path):
     geometries = write_water(tmp_path / "water.xyz", 2)
     for calculation, message in (
-        (Calculation("hf", "no-such-basis"), "is the basis set known"),
+        (Calculation("hf", "no-such-basis"), "expected one that PySCF knows"),
+        (Calculation("hf", "cc-pvdzz"), "did you mean ccpvdz"),
+        (Calculation("hf", "gth-szv"), "no functions for the inner electrons of O"),
         (Calculation("no-such-functional", "sto-3g"), "a functional that PySCF knows"),
-        (Calculation("hf", "sto-3g", 1), "do charge and unpaired electrons go together"),
+        (Calculation("hf", "sto-3g", 1), "a charge of .1 there are 9 electrons, so an odd .* got 0 unpaired"),
+        (Calculation("hf", "sto-3g", 0, 12), "up to 10 of them is unpaired; got 12"),
+        (Calculation("hf", "sto-3g", 20), "there are -10 electrons"),
+        (Calculation("hf", "sto-3g", 0, 10), "10 alpha electrons do not fit into the 7 orbitals"),
+        (Calculation("rhf", "sto-3g", 1, 1), r"ask for rohf .* or uhf"),
     ):
         with pytest.raises(OrbitileError, match=message):
             compute_series(geometries, tmp_path / "s.h5", calculation)
@@ -138,9 +307,13 @@ def test_refusals(tmp_path):
     compute_series(geometries, tmp_path / "s.h5", STO)
     with pytest.raises(FileError, match="other settings"):
         compute_series(geometries, tmp_path / "s.h5", Calculation("hf", "6-31g"))
-    (tmp_path / "other.xyz").write_text(geometries.read_text().replace("O 0 0 0", "O 0 0 1", 1))
-    with pytest.raises(FileError, match="another geometry"):
-        compute_series(tmp_path / "other.xyz", tmp_path / "s.h5", STO)
+    for other in ("O 0 0 1", "S 0 0 0"):
+        (tmp_path / "other.xyz").write_text(geometries.read_text().replace("O 0 0 0", other))
+        with pytest.raises(FileError, match="another geometry"):
+            compute_series(tmp_path / "other.xyz", tmp_path / "s.h5", STO)
+    for arguments in ({"method": " "}, {"basis": ""}, {"unpaired": -1}):
+        with pytest.raises(OrbitileError, match="expected"):
+            Calculation(**arguments)
 
 
 def test_cancelled_it_keeps_what_is_done(tmp_path):

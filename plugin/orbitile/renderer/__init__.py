@@ -16,9 +16,9 @@ from ..wavefunction import Wavefunction
 
 if TYPE_CHECKING:
     from .image import RGB, Colour
-    from .scene import Camera, Scene
+    from .scene import Camera, Margins, Scene
 
-__all__ = ["LARGEST", "checked_size", "render"]
+__all__ = ["LARGEST", "checked_size", "margins", "render"]
 
 LARGEST = 32768
 """Largest width and height of a picture, in pixels."""
@@ -155,7 +155,6 @@ def _place_camera(
     camera: Camera | None, scene: Scene, size: tuple[int, int], labels: Sequence[str], scale: bool
 ) -> Camera:
     """The camera asked for, or the default one, with everything in the picture and room for what is written on it."""
-    from .image import legend_size, text_size
     from .scene import Camera, default_camera
 
     width, height = size
@@ -165,9 +164,16 @@ def _place_camera(
         raise RenderError(f"camera: expected a Camera (orbitile.renderer.scene), got {type(camera).__name__}")
     if camera.eye is not None:
         return camera
+    return camera.framed(scene, width / height, margins(size, labels, scale))
+
+
+def margins(size: tuple[int, int], labels: Sequence[str], scale: bool) -> Margins:
+    """What stays free at the edges of a picture, for a legend with these labels and a scale bar."""
+    from .image import legend_size, text_size
+
     rows = max(legend_size(size, labels)[1] if labels else 0, 2.2 * text_size(size) if scale else 0)
-    bottom = min(_MARGIN + (rows / height + _MARGIN if rows else 0), 0.4)
-    return camera.framed(scene, width / height, (_MARGIN, _MARGIN, bottom, _MARGIN))
+    bottom = min(_MARGIN + (rows / size[1] + _MARGIN if rows else 0), 0.4)
+    return _MARGIN, _MARGIN, bottom, _MARGIN
 
 
 def _legend_entries(surfaces: Sequence[Surface], positive: RGB, negative: RGB) -> list[tuple[RGB | None, str]]:

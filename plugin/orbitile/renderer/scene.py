@@ -19,6 +19,8 @@ from ..wavefunction import Wavefunction
 
 Floats = NDArray[np.float64]
 RGB = tuple[float, float, float]
+Margins = tuple[float, float, float, float]
+"""What stays free at the left, right, lower and upper edge of a picture, as shares of its width and height."""
 
 _JMOL = """
     FFFFFF FFFFFF D9FFFF CC80FF C2FF00 FFB5B5 909090 3050F8 FF0D0D 90E050 B3E3F5 AB5CF2 8AFF00 BFA6A6 F0C8A0 FF8000
@@ -319,7 +321,7 @@ class Camera:
         self,
         scene: Scene,
         aspect: float,
-        margins: tuple[float, float, float, float] = (0.04, 0.04, 0.04, 0.04),
+        margins: Margins = (0.04, 0.04, 0.04, 0.04),
     ) -> Camera:
         r"""The camera moved to where all of the scene is in the picture, and as large as it can be.
 
@@ -341,19 +343,35 @@ class Camera:
         centres, radii = scene.extent()
         if len(centres) == 0:
             raise RenderError("nothing to draw: give a surface, or a wavefunction for its molecule")
-        points = centres @ self.rotation.T
-        slope = np.tan(np.radians(self.field_of_view) / 2)
-        needed, centre = [], []
-        for axis, scale, (before, after) in ((0, aspect, margins[:2]), (1, 1.0, margins[2:])):
-            low, high = slope * scale * (1 - 2 * before), slope * scale * (1 - 2 * after)
-            a = (points[:, axis] + points[:, 2] * high + radii * np.hypot(1, high)).max()
-            b = (points[:, axis] - points[:, 2] * low - radii * np.hypot(1, low)).min()
-            needed.append((a - b) / (low + high))
-            centre.append((a, high, b, low))
-        front = float((points[:, 2] + radii).max())
-        distance = max(*needed, front + 1.0)  # in front of everything, also where the scene is a single point
-        across = [(a - distance * high + b + distance * low) / 2 for a, high, b, low in centre]
+        return self.held(self.reach(centres, radii, aspect, margins), aspect, margins)
+
+    def reach(self, centres: Floats, radii: Floats | float, aspect: float, margins: Margins) -> Floats:
+        """How far spheres reach towards the right, left, upper and lower plane of view and the viewer, shape (5,).
+
+        What several sets of spheres reach together is the largest of each number, `numpy.maximum`; see `held`.
+        """
+        x, y, z = self.rotation @ centres.T
+        left, right, bottom, top = self._slopes(aspect, margins)
+        towards = ((x, z, right), (-x, z, left), (y, z, top), (-y, z, bottom))
+        planes = [(across + depth * slope + radii * np.hypot(1, slope)).max() for across, depth, slope in towards]
+        return np.array([*planes, (z + radii).max()])
+
+    def held(self, reach: Floats, aspect: float, margins: Margins) -> Camera:
+        """The camera moved to where what reaches so far is in the picture, and as large as it can be."""
+        left, right, bottom, top = self._slopes(aspect, margins)
+        needed = (reach[0] + reach[1]) / (left + right), (reach[2] + reach[3]) / (bottom + top)
+        distance = max(*needed, reach[4] + 1.0)  # in front of everything, also where the scene is a single point
+        across = [
+            (reach[0] - distance * right - reach[1] + distance * left) / 2,
+            (reach[2] - distance * top - reach[3] + distance * bottom) / 2,
+        ]
         return replace(self, eye=self.rotation.T @ np.array([*across, distance]))
+
+    def _slopes(self, aspect: float, margins: Margins) -> Floats:
+        """Of the planes of view less the margins."""
+        slope = np.tan(np.radians(self.field_of_view) / 2)
+        slopes: Floats = slope * np.array([aspect, aspect, 1, 1]) * (1 - 2 * np.array(margins))
+        return slopes
 
 
 def _closest(basis: Floats, preferred: Floats) -> Floats:

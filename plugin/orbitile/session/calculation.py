@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..elements import SYMBOLS
 from ..errors import Cancelled, FileError, OrbitileError
+from ..level_of_theory import Calculation
 from ..processes import environment, interpreter
-from ..scf import Calculation
 from ..series import SeriesFrames
 from ..units import angstrom
 
@@ -61,6 +61,7 @@ class RunningCalculation:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         options = ["--method", calculation.method, "--basis", calculation.basis]
         options += [f"--charge={calculation.charge}", f"--unpaired={calculation.unpaired}"]
+        options += ["--cartesian"] if calculation.cartesian else []
         python = os.environ.get("ORBITILE_PYTHON") or interpreter()
         self._errors = Path(self._folder.name, "errors").open("w+b")  # noqa: SIM115 - the process writes to it
         try:

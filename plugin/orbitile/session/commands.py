@@ -14,7 +14,7 @@ from ..exporters import exporter_for, save
 from ..fields import resolve
 from ..information import as_text
 from ..lattice import QUALITIES
-from ..scf import Calculation
+from ..level_of_theory import Calculation
 from ..surface import isosurface
 from ..wavefunction import Wavefunction
 from .calculation import RunningCalculation
@@ -361,24 +361,32 @@ def orb_memory(session: Session, megabytes: int | None) -> Answer:
     "Compute the orbitals of an object that came without any, at all its states, by PySCF, in the background.",
     Argument("name", TEXT, "an object, with hydrogen atoms", required=True),
     Argument("basis", TEXT, "basis set, by its name in PySCF", "def2-svp", "def2-svp"),
-    Argument("method", TEXT, "hf, or a functional as pbe or b3lyp", "hf", "hf"),
+    Argument("method", TEXT, "hf, rohf, or a functional as pbe, b3lyp or rob3lyp", "hf", "hf"),
     Argument("charge", WHOLE_NUMBER, "of the molecule", 0, "0"),
     Argument("spin", COUNT, "unpaired electrons", 0, "0"),
     Argument(
         "filename", PATH, "series file; what it has is not computed again", None, "name of the object, in this folder"
     ),
+    Argument("cartesian", FLAG, "Cartesian d and f functions, as for 6-31G* in Gaussian", False, "0"),
     examples=("fetch 1l2y, state=1", "orb_scf water, basis=def2-tzvp, method=b3lyp"),
     related=("orb_load", "orb_mo", "orb_cancel"),
 )
 def orb_scf(
-    session: Session, name: str, basis: str, method: str, charge: int, spin: int, filename: Path | None
+    session: Session,
+    name: str,
+    basis: str,
+    method: str,
+    charge: int,
+    spin: int,
+    filename: Path | None,
+    cartesian: bool,
 ) -> Answer:
     if session.calculation is not None:
         raise OrbitileError(f"orbitals of {session.calculation.molecule} are being computed; orb_cancel stops that")
     if find_spec("pyscf") is None and not os.environ.get("ORBITILE_PYTHON"):
         raise OrbitileError("orbitals are computed by the package pyscf: pip install 'orbitile[scf]'")
     numbers, geometries = session.host.geometries(name)
-    calculation = Calculation(method, basis, charge, spin)
+    calculation = Calculation(method, basis, charge, spin, cartesian)
     target = (filename or Path(f"{name}.series.h5")).absolute()
     electrons = int(numbers.sum()) - charge
     if electrons < spin or (electrons - spin) % 2:
