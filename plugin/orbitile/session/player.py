@@ -75,6 +75,8 @@ class _Film:
         Lattice of the frame that was drawn last.
     deaths
         Requests lost with their worker.
+    confidence
+        Of the orbital in the frames that are drawn, where it was followed.
     """
 
     shown: Shown
@@ -89,6 +91,7 @@ class _Film:
     volumes: set[int] = field(default_factory=set)
     box: Box | None = None
     deaths: int = 0
+    confidence: dict[int, float] = field(default_factory=dict)
 
     def request(self, frame: int) -> Request:
         return replace(self.shown.request, frame=frame, box=self.box)
@@ -115,6 +118,7 @@ class Player:
         self._films: dict[str, _Film] = {}
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="orbitile-film")
         self._runs = False
+        self._molecule = ""
         self._rate = 0.0
         self._due = 0.0
 
@@ -147,6 +151,10 @@ class Player:
     def problems(self, base: str) -> dict[int, str]:
         """Why frames of a surface cannot be had."""
         return dict(self._films[base].refused) if base in self._films else {}
+
+    def confidence(self, base: str) -> dict[int, float]:
+        """How surely the orbital was followed, for the frames of a surface that the viewer has."""
+        return dict(self._films[base].confidence) if base in self._films else {}
 
     @property
     def limit(self) -> int:
@@ -196,14 +204,21 @@ class Player:
         """Bytes of frames that are not to be pushed out by others: those of a range that are drawn already."""
         return sum(film.drawn[frame] for frame in frames if frame in film.drawn)
 
-    def play(self, rate: float) -> None:
-        """Go on by itself, by so many frames a second at most and never ahead of the surfaces; 0 stops."""
-        self._rate, self._due = rate, time.monotonic()
+    def play(self, rate: float, molecule: str = "") -> None:
+        """Go on by itself, by so many frames a second at most and never ahead of the surfaces; 0 stops.
+
+        It goes by the surface shown last, of the molecule if one is named and has any.
+        """
+        self._rate, self._molecule, self._due = rate, molecule, time.monotonic()
+
+    def linger(self) -> None:
+        """Go on no sooner than in a moment: somebody holds the frame that is shown."""
+        self._due = max(self._due, time.monotonic() + _REST)
 
     @property
-    def playing(self) -> bool:
-        """Whether it goes on by itself."""
-        return self._rate > 0
+    def rate(self) -> float:
+        """Frames a second, at most, by which it goes on by itself; 0 where it does not."""
+        return self._rate
 
     def at_rest(self) -> bool:
         """Whether the frame that is shown is drawn, and all those ahead that are to be."""
@@ -232,7 +247,7 @@ class Player:
             self._take(film)
             self._hand_over(base, film)
             self._ask(film)
-        if self.playing:
+        if self.rate:
             self._go_on()
 
     def _look(self, base: str, film: _Film) -> None:
@@ -323,6 +338,8 @@ class Player:
 
     def _note(self, base: str, film: _Film, frame: int, found: Sample, wanted: set[int] | None = None) -> None:
         film.drawn[frame], film.box = _bytes_of(found), box_of(found.volume.lattice)
+        if found.confidence is not None:
+            film.confidence[frame] = found.confidence
         film.drawn.move_to_end(frame)
         self._trim(base, film, frame, wanted or set(film.ahead()))
 
@@ -339,6 +356,7 @@ class Player:
             oldest = next((other for other in others if other not in wanted), others[0])
             del film.drawn[oldest]
             film.volumes.discard(oldest)
+            film.confidence.pop(oldest, None)
             self._session.host.drop(base, oldest)
 
     def _ask(self, film: _Film) -> None:
@@ -358,7 +376,8 @@ class Player:
 
     def _go_on(self) -> None:
         now = time.monotonic()
-        film = next((self._films[base] for base in reversed(self._session.shown) if base in self._films), None)
+        films = [self._films[base] for base in reversed(self._session.shown) if base in self._films]
+        film = next((one for one in films if one.shown.molecule == self._molecule), films[0] if films else None)
         if film is None:
             self._rate = 0.0
             return

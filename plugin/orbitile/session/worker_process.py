@@ -97,12 +97,14 @@ def sample(
 
     begin = time.perf_counter()
     isovalue, field, color_by = request.isovalue, request.field, request.color_by
+    confidence = None
     trajectory = cache.trajectory(request.path) if is_trajectory(request.path) else None
     if trajectory is not None:
         wavefunction = trajectory.frame(request.frame or 0, progress, cancelled)
         if isovalue is None:
             isovalue = trajectory.isovalue(field, request.share, request.device)
         field, color_by = trajectory.field(field), color_by and trajectory.field(color_by)
+        confidence = trajectory.confidence(field, request.frame or 0)
     else:
         wavefunction = cache.get(request.path)
         if isovalue is None:
@@ -131,7 +133,7 @@ def sample(
             cancelled=cancelled,
         )
     seconds = time.perf_counter() - begin
-    return Sample(request, volume, surface, isovalue, runtime.running() or "", step, seconds)
+    return Sample(request, volume, surface, isovalue, runtime.running() or "", step, seconds, confidence)
 
 
 def _lattice(

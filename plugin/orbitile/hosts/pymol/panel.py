@@ -10,9 +10,10 @@ from pymol.Qt import QtCore, QtWidgets
 
 from ...fields import field_names
 from ...lattice import QUALITIES
-from ...session.browser import TWO_COLOURS, Browser
+from ...session.browser import TWO_COLOURS, Browser, Playback
 from ...session.orbitals import Level, summary
 from ...session.session import Session
+from .frame_bar import FrameBar
 from .widgets import ColourButton, LevelDiagram, OrbitalFilter, OrbitalModel
 
 Qt = QtCore.Qt
@@ -121,6 +122,14 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setChildrenCollapsible(False)
         outer.addWidget(self.splitter, 1)
+
+        self.frame_bar = FrameBar(self.browser.choices.rate)
+        self.frame_bar.played.connect(self.browser.play)
+        self.frame_bar.stepped.connect(self.browser.step)
+        self.frame_bar.moved.connect(self.browser.go_to)
+        self.frame_bar.rated.connect(self.browser.choose_rate)
+        self.frame_bar.hide()
+        outer.addWidget(self.frame_bar)
 
         form = QtWidgets.QGridLayout()
         form.setHorizontalSpacing(8)
@@ -253,7 +262,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self._enable()
 
     def show_choices(self) -> None:
-        """Set isovalue, second field and device to what they are."""
+        """Set isovalue, second field, device and rate to what they are."""
         choices = self.browser.choices
         at = math.log(max(choices.isovalue, 1e-12) / _LOW) / math.log(_HIGH / _LOW)
         self.iso_slider.blockSignals(True)
@@ -266,7 +275,14 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             self.second_box.addItem(second)
         self.second_box.setCurrentText(second)
         self.device_box.setCurrentText(self.session.device)
+        self.frame_bar.show_rate(choices.rate)
         self._enable()
+
+    def show_playback(self, playback: Playback | None) -> None:
+        """Show where a trajectory is; hide the bar of frames where there is none."""
+        self.frame_bar.setVisible(playback is not None)
+        if playback is not None:
+            self.frame_bar.show_playback(playback)
 
     def show_field(self, field: str) -> None:
         """Put the name of a field where names are typed, unless one is being typed."""
@@ -301,6 +317,11 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         """Whether the keys go to the isovalue."""
         focus: bool = self.iso_edit.hasFocus()
         return focus
+
+    def is_scrubbing(self) -> bool:
+        """Whether the slider of the frames is held."""
+        down: bool = self.frame_bar.slider.isSliderDown()
+        return down
 
     # ---- what others ask of it
 
