@@ -9,14 +9,14 @@ import time
 import traceback
 
 from pymol import cmd
-from pymol.Qt import QtCore, QtWidgets
+from pymol.Qt import QtCore, QtGui, QtWidgets
 from PyQt5.QtTest import QTest
 
 Qt = QtCore.Qt
 report: dict = {}
 
 
-def wait(condition, seconds=25.0):
+def wait(condition, seconds=60.0):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -26,6 +26,13 @@ def wait(condition, seconds=25.0):
 
 def press(widget):
     QTest.mouseClick(widget, Qt.LeftButton)
+
+
+def drag(widget, point):
+    """Move the mouse with the button down, which `QTest.mouseMove` does not."""
+    move = QtCore.QEvent.MouseMove
+    event = QtGui.QMouseEvent(move, QtCore.QPointF(point), Qt.NoButton, Qt.LeftButton, Qt.NoModifier)
+    QtWidgets.QApplication.sendEvent(widget, event)
 
 
 def drive():
@@ -43,7 +50,7 @@ def drive():
             QtWidgets.QApplication.primaryScreen().grabWindow(0).save(f"{os.environ['PICTURE']}-{name}.png")
 
     def told():
-        return bar.text.text().split(" of ")
+        return bar.text.text().removeprefix("frame ").split(" of ")
 
     def at():
         return cmd.get_state() - 1
@@ -117,7 +124,7 @@ def drive():
     wait(lambda: at() != still)
     QTest.mousePress(bar.slider, Qt.LeftButton, Qt.NoModifier, place(1))
     for frame in range(1, n - 1):
-        QTest.mouseMove(bar.slider, place(frame))
+        drag(bar.slider, place(frame))
         QTest.qWait(20)
     wait(lambda: at() == n - 2)
     QTest.qWait(500)
@@ -171,10 +178,7 @@ def drive():
     press(bar.play_button)
     wait(lambda: at() != before)
     press(bar.play_button)
-    report["error"] = ""
 
-    panel.browser.choose_molecule(film)
-    cmd.load_raw("1\n\nHe 0 0 0\n", "xyz", "many")
     panel.open(os.environ["FILE"])
     wait(lambda: panel.browser.molecule.startswith("benzene"))
     wait(lambda: not bar.isVisible())

@@ -7,6 +7,7 @@ from typing import Any
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from ...session.browser import Playback
+from .widgets import row
 
 Qt = QtCore.Qt
 
@@ -113,23 +114,22 @@ class FrameBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self.state = QtWidgets.QLabel()
         self.state.setStyleSheet("color: #666")
         self.state.setSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Preferred)  # it may be long
-        grid = QtWidgets.QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(3)
-        grid.setVerticalSpacing(2)
-        grid.setColumnStretch(3, 1)
-        for column, widget in enumerate((self.back_button, self.play_button, self.forward_button, self.slider)):
-            grid.addWidget(widget, 0, column)
-        grid.addWidget(self.rate_box, 0, 4)
-        grid.addWidget(self.text, 1, 0, 1, 3)
-        grid.addWidget(self.state, 1, 3, 1, 2)
+        rows = QtWidgets.QVBoxLayout(self)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(2)
+        rows.addLayout(
+            row(self.back_button, self.play_button, self.forward_button, self.slider, self.rate_box, spacing=3)
+        )
+        told = row(self.text, self.state, spacing=12)
+        told.setStretch(1, 1)
+        rows.addLayout(told)
 
     def show_playback(self, playback: Playback) -> None:
         """Show where the trajectory is."""
         self._playing = playback.playing
         self.play_button.setIcon(self._pause if playback.playing else self._play)
         self.slider.show_playback(playback)
-        self.text.setText(f"{playback.frame + 1} of {playback.n_frames}")
+        self.text.setText(f"frame {playback.frame + 1} of {playback.n_frames}")
         self.state.setText(playback.state)
         self.state.setToolTip(playback.state)
 

@@ -14,7 +14,7 @@ from ...session.browser import TWO_COLOURS, Browser, Playback
 from ...session.orbitals import Level, summary
 from ...session.session import Session
 from .frame_bar import FrameBar
-from .widgets import ColourButton, LevelDiagram, OrbitalFilter, OrbitalModel
+from .widgets import ColourButton, LevelDiagram, OrbitalFilter, OrbitalModel, row
 
 Qt = QtCore.Qt
 
@@ -86,7 +86,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.molecule_box.setToolTip("Molecule whose orbitals are listed")
         self.molecule_box.setSizePolicy(QtWidgets.QSizePolicy.Expanding, QtWidgets.QSizePolicy.Fixed)
         self.molecule_box.activated.connect(lambda at: self.browser.choose_molecule(self.molecule_box.itemText(at)))
-        outer.addLayout(_row(self.open_button, self.molecule_box))
+        outer.addLayout(row(self.open_button, self.molecule_box))
 
         self.summary = QtWidgets.QLabel()
         self.summary.setStyleSheet("color: #666")
@@ -148,7 +148,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.show_button = QtWidgets.QPushButton("Show")
         self.show_button.clicked.connect(self._show_typed)
         form.addWidget(QtWidgets.QLabel("Field"), 0, 0)
-        form.addLayout(_row(self.field_edit, self.show_button), 0, 1)
+        form.addLayout(row(self.field_edit, self.show_button), 0, 1)
 
         self.iso_slider = QtWidgets.QSlider(Qt.Horizontal)
         self.iso_slider.setRange(0, _STEPS)
@@ -163,7 +163,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.auto_box.setChecked(True)
         self.auto_box.clicked.connect(self.browser.choose_automatic)
         form.addWidget(QtWidgets.QLabel("Isovalue"), 1, 0)
-        form.addLayout(_row(self.iso_slider, self.iso_edit, self.auto_box), 1, 1)
+        form.addLayout(row(self.iso_slider, self.iso_edit, self.auto_box), 1, 1)
 
         self.quality_box = QtWidgets.QComboBox()
         self.quality_box.addItems(list(QUALITIES))
@@ -179,7 +179,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.keep_box.setToolTip("Leave the orbital that is shown, and show the next one beside it")
         self.keep_box.toggled.connect(self.browser.choose_keep)
         form.addWidget(QtWidgets.QLabel("Quality"), 2, 0)
-        form.addLayout(_row(self.quality_box, QtWidgets.QLabel("Device"), self.device_box, None, self.keep_box), 2, 1)
+        form.addLayout(row(self.quality_box, QtWidgets.QLabel("Device"), self.device_box, None, self.keep_box), 2, 1)
 
         self.positive_button = ColourButton(self.browser.choices.colours[0], "Colour where the field is positive")
         self.negative_button = ColourButton(self.browser.choices.colours[1], "Colour where the field is negative")
@@ -202,10 +202,10 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.export_button.clicked.connect(self._ask_export)
         form.addWidget(QtWidgets.QLabel("Colours"), 3, 0)
         form.addLayout(
-            _row(self.positive_button, self.negative_button, QtWidgets.QLabel("or by"), self.second_box, None), 3, 1
+            row(self.positive_button, self.negative_button, QtWidgets.QLabel("or by"), self.second_box, None), 3, 1
         )
         form.addWidget(QtWidgets.QLabel("Transparency"), 4, 0)
-        form.addLayout(_row(self.transparency_slider, self.export_button), 4, 1)
+        form.addLayout(row(self.transparency_slider, self.export_button), 4, 1)
 
         self.status = QtWidgets.QLabel()
         self.status.setWordWrap(True)
@@ -223,7 +223,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             policy.setRetainSizeWhenHidden(True)
             widget.setSizePolicy(policy)
             widget.hide()
-        bottom = _row(self.status, self.progress, self.cancel_button)
+        bottom = row(self.status, self.progress, self.cancel_button)
         bottom.setStretch(0, 1)
         outer.addLayout(bottom)
         self.setWidget(inside)
@@ -448,15 +448,3 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self._remember()
         self._timer.stop()
         self.browser.close()
-
-
-def _row(*widgets: Any) -> Any:
-    """Widgets side by side; None stretches."""
-    row = QtWidgets.QHBoxLayout()
-    row.setSpacing(6)
-    for widget in widgets:
-        if widget is None:
-            row.addStretch(1)
-        else:
-            row.addWidget(widget)
-    return row
