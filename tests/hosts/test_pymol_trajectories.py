@@ -75,6 +75,10 @@ def test_maps_at_each_state_are_the_orbital_of_that_frame(cmd, series, track):
     """What PyMOL holds at state s is `evaluate` of frame s: followed with tracking, as in the file without."""
     call(cmd, "orb_load", str(series), "water", track)
     base = call(cmd, "orb_mo", "water", "homo", 0.1, "coarse")
+    assert cmd.count_states(base) == cmd.count_states(f"{base}_map") == N  # room for all from the start
+    low, high = cmd.get_extent(f"{base}_map")
+    points, _ = map_points(cmd, f"{base}_map", 1)
+    assert np.allclose([low, high], [points.min(axis=0) / angstrom, points.max(axis=0) / angstrom], atol=0.02)
     assert call(cmd, "orb_frames") == base
     assert cmd.count_states(base) == cmd.count_states(f"{base}_map") == N
     trajectory = ob.load_trajectory(series)
@@ -323,12 +327,12 @@ def test_confidence_is_that_of_tracking(series):
     from orbitile.session.worker_process import WavefunctionCache, sample
 
     tracking = ob.track(ob.load_trajectory(series))
-    expected = tracking.confidence()[:, 4]
+    expected = tracking.confidence()[:, 3]
     assert len(set(expected.round(6))) == N
     for between in (0, 1):
         source, cache = str(Source((str(series),), between=between)), WavefunctionCache()
         for frame in range((between + 1) * (N - 1) + 1):
-            request = Request(source, "homo", "coarse", 0.1, device="cpu", frame=frame)
+            request = Request(source, "homo-1", "coarse", 0.1, device="cpu", frame=frame)
             assert sample(request, cache).confidence == pytest.approx(expected[-(-frame // (between + 1))])
     raw = str(Source((str(series),), track=False))
     for field, source in (("density", str(Source((str(series),)))), ("homo", raw)):

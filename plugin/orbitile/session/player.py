@@ -2,7 +2,7 @@
 
 The viewer calls `Player.tick` every few milliseconds, in the thread that it belongs to; nothing here waits. A frame
 that is shown is computed first, then those ahead of it in the direction of play, by the worker process. What the viewer
-draws them from is prepared in a thread, and one frame a tick is handed over.
+draws them from is prepared in a thread, and one frame a tick is handed over, in another tick than the next is shown.
 """
 
 from __future__ import annotations
@@ -245,10 +245,9 @@ class Player:
             film = self._films[base]
             self._look(base, film)
             self._take(film)
-            self._hand_over(base, film)
             self._ask(film)
-        if self.rate:
-            self._go_on()
+        if not self._go_on():  # one of both: the viewer draws in between
+            any(self._hand_over(base, film) for base, film in self._films.items())
 
     def _look(self, base: str, film: _Film) -> None:
         frame = self._session.host.frame(film.shown.molecule)
@@ -303,18 +302,18 @@ class Player:
         host, colours = self._session.host, film.shown.colours
         film.prepared[frame] = _Prepared(found, self._threads.submit(host.drawing, found.surface, colours))
 
-    def _hand_over(self, base: str, film: _Film) -> None:
-        """One frame to the viewer: the one that is shown, or the nearest one ahead."""
+    def _hand_over(self, base: str, film: _Film) -> bool:
+        """One frame to the viewer, if there is any: the one that is shown, or the nearest one ahead."""
         for frame in film.ahead():
             done = film.prepared.get(frame)
             if done is not None and done.drawing.done():
                 del film.prepared[frame]
                 self._put(base, film, frame, done)
-                break
-        else:
-            wanted = set(film.ahead())
-            for other in [other for other in film.prepared if other not in wanted]:
-                del film.prepared[other]
+                return True
+        wanted = set(film.ahead())
+        for other in [other for other in film.prepared if other not in wanted]:
+            del film.prepared[other]
+        return False
 
     def _put(
         self,
@@ -374,18 +373,23 @@ class Player:
                 else:
                     film.asked[frame] = self._session.worker.submit(request)
 
-    def _go_on(self) -> None:
+    def _go_on(self) -> bool:
+        """The next frame, if it is due and there; says whether it was."""
         now = time.monotonic()
+        if not self._rate or now < self._due:
+            return False
         films = [self._films[base] for base in reversed(self._session.shown) if base in self._films]
         film = next((one for one in films if one.shown.molecule == self._molecule), films[0] if films else None)
         if film is None:
             self._rate = 0.0
-            return
+            return False
         following = film.at + 1 if film.at + 1 < film.n_frames else 0
-        if now >= self._due and all(one in film.drawn or one in film.refused for one in (film.at, following)):
-            self._due = max(self._due + 1 / self._rate, now - 0.1)
-            film.direction = 1
-            self._session.host.go_to(film.shown.molecule, following)
+        if not all(one in film.drawn or one in film.refused for one in (film.at, following)):
+            return False
+        self._due = max(self._due + 1 / self._rate, now - 0.1)
+        film.direction = 1
+        self._session.host.go_to(film.shown.molecule, following)
+        return True
 
     def _forget(self, base: str) -> None:
         film = self._films.pop(base, None)
