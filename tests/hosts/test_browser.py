@@ -157,7 +157,7 @@ def test_playback(browser, mixed):
     assert window.playback.refused == set()
     browser.step(1)
     follow(lambda: window.playback.frame == 1)
-    assert window.playback.state == "surface shown, tracking confidence 0.67"
+    assert window.playback.state == "surface shown, tracking confidence 0.67, doubtful"
     browser.step(1)
     browser.step(1)
     follow(lambda: window.playback.frame == 0)

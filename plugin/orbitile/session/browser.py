@@ -669,13 +669,15 @@ class Browser:
             return None
         player, base = self.session.player, self.current()
         drawn, problems, confidence = player.drawn(base), player.problems(base), player.confidence(base)
+        doubtful = frozenset(one for one, value in confidence.items() if value < DOUBTFUL)
         if not base:
             state = "no orbital is shown"
         elif frame in problems:
             state = f"no surface: {problems[frame]}"
         elif frame in drawn:
-            followed = f"tracking confidence {confidence[frame]:.2f}" if frame and frame in confidence else ""
-            state = f"surface shown{', ' if followed else ''}{followed}"
+            state = "surface shown"
+            if frame and frame in confidence:
+                state += f", tracking confidence {confidence[frame]:.2f}{', doubtful' if frame in doubtful else ''}"
         elif frame < self._n_frames and drawn:
             state = "computing the surface …"
         else:
@@ -685,7 +687,7 @@ class Browser:
             self._n_frames,
             player.rate > 0,
             frozenset(drawn),
-            frozenset(one for one, value in confidence.items() if value < DOUBTFUL),
+            doubtful,
             frozenset(problems),
             state,
         )

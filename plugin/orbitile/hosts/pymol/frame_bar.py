@@ -130,8 +130,18 @@ class FrameBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self.play_button.setIcon(self._pause if playback.playing else self._play)
         self.slider.show_playback(playback)
         self.text.setText(f"frame {playback.frame + 1} of {playback.n_frames}")
-        self.state.setText(playback.state)
         self.state.setToolTip(playback.state)
+        self._fit()
+
+    def resizeEvent(self, event: Any) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """As much of the state as there is room for."""
+        self.layout().activate()
+        room = self.state.width()
+        self.state.setText(self.state.fontMetrics().elidedText(self.state.toolTip(), Qt.ElideRight, room))
 
     def show_rate(self, rate: int) -> None:
         """Show another rate."""
