@@ -12,14 +12,11 @@ from .errors import FieldError, OrbitileError
 from .fields.orbital import frontier_order
 from .files import written_atomically
 from .planes import check_picture
-from .tracking import Tracking
+from .tracking import DOUBTFUL, Tracking
 from .units import electronvolt
 from .wavefunction import Spin
 
 _DPI = 200
-
-_DOUBTFUL = 0.7
-"""Confidence below which a step is drawn dotted: two orbitals mix half and half."""
 
 
 def draw_correlation(
@@ -103,7 +100,7 @@ def _figure(tracking: Tracking, spin: Spin, energies: Any, chosen: list[int], si
         segments = np.stack([points[:-1], points[1:]], axis=1)
         together = np.diff(frames) == 1
         filled = (occupations[1:, orbital] > 0.5) & (occupations[:-1, orbital] > 0.5)
-        doubtful = confidence[1:, orbital] < _DOUBTFUL
+        doubtful = confidence[1:, orbital] < DOUBTFUL
         for style, some in (("-", filled & ~doubtful), ("--", ~filled & ~doubtful), (":", doubtful)):
             axes.add_collection(
                 collections.LineCollection(segments[some & together], colors=[color], linestyles=style, linewidths=1.6)

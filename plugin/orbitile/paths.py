@@ -26,7 +26,7 @@ from .errors import Cancelled, FileError, OrbitileError
 from .overlap import inverse_root, own_overlap
 from .tracking import DEGENERACY, FrameMatch, followed, following, mismatch
 from .trajectory import Trajectory
-from .wavefunction import Orbitals, Wavefunction
+from .wavefunction import Orbitals, Spin, Wavefunction
 
 Floats = NDArray[np.float64]
 
@@ -183,6 +183,11 @@ class FollowedFrames:
                 self._matches[at] = match
             if progress is not None:
                 progress(min(1.0, (at - begin) / (index - begin)))
+
+    def confidence(self, index: int, orbital: int, spin: Spin) -> float | None:
+        """Confidence of an orbital, from 0, in a frame that was reached; None where it was not followed."""
+        match = self._matches.get(index)
+        return None if match is None else float(match.of(spin).confidence[orbital])
 
     def read(self, index: int) -> Wavefunction:
         """Read one frame, follow the orbitals as far as that, and give it with them."""

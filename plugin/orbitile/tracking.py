@@ -53,6 +53,9 @@ Floats = NDArray[np.float64]
 DEGENERACY = 1e-3
 """Orbitals are one set within this many hartree: about kT at room temperature, and above the digits of any log."""
 
+DOUBTFUL = 0.7
+"""Confidence below which the identity of an orbital is a matter of taste: two mix half and half."""
+
 _OCCUPIED = 0.02
 """Orbitals with more electrons than this are occupied, where those of one frame are made orthonormal in the next."""
 
@@ -95,6 +98,10 @@ class FrameMatch:
 
     alpha: Match
     beta: Match | None = None
+
+    def of(self, spin: Spin) -> Match:
+        """The match of one spin."""
+        return self.beta if spin == "beta" and self.beta is not None else self.alpha
 
 
 @dataclass(frozen=True)
@@ -203,24 +210,20 @@ class Tracking:
 
     def energies(self, spin: Spin = "alpha") -> Floats:
         """Energies of the followed orbitals in hartree, shape (frames, orbitals)."""
-        return np.array([self._match(frame, spin).energies for frame in self.matches])
+        return np.array([self.matches[frame].of(spin).energies for frame in self.matches])
 
     def confidence(self, spin: Spin = "alpha") -> Floats:
         """Confidence, shape (frames, orbitals); 1 in the first frame."""
-        return np.array([self._match(frame, spin).confidence for frame in self.matches])
+        return np.array([self.matches[frame].of(spin).confidence for frame in self.matches])
 
     def occupations(self, spin: Spin = "alpha") -> Floats:
         """Occupations of the followed orbitals, shape (frames, orbitals)."""
-        return np.array([self._match(frame, spin).occupations for frame in self.matches])
+        return np.array([self.matches[frame].of(spin).occupations for frame in self.matches])
 
     @property
     def has_spins(self) -> bool:
         """Whether alpha and beta electrons have orbitals of their own."""
         return next(iter(self.matches.values())).beta is not None
-
-    def _match(self, frame: int, spin: Spin) -> Match:
-        both = self.matches[frame]
-        return both.beta if spin == "beta" and both.beta is not None else both.alpha
 
     @cached_property
     def _first(self) -> Wavefunction:
@@ -609,4 +612,15 @@ def _changes_of_order(energies: Floats, degeneracy: float) -> list[tuple[tuple[i
     return changes
 
 
-__all__ = ["Crossing", "FrameMatch", "Match", "Tracking", "followed", "following", "mismatch", "pinned", "track"]
+__all__ = [
+    "DOUBTFUL",
+    "Crossing",
+    "FrameMatch",
+    "Match",
+    "Tracking",
+    "followed",
+    "following",
+    "mismatch",
+    "pinned",
+    "track",
+]

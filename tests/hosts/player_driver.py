@@ -69,7 +69,7 @@ def drive():
     report["played"] = cmd.get_state()
     commands.orb_iso(0.08)
     wait(lambda: len(player.drawn(base)) > 3)
-    report["isovalue"] = [session.shown[base].isovalue, player.playing]
+    report["isovalue"] = [session.shown[base].isovalue, player.rate]
     now = cmd.get_state()
     wait(lambda: cmd.get_state() != now)
     other = commands.orb_next(quiet=1)

@@ -1,10 +1,13 @@
 """What a window does, without a window: the browser with a host that writes down what it is told to show."""
 
 import time
+from dataclasses import replace
 from importlib.resources import files
 
+import numpy as np
 import pytest
 
+import orbitile as ob
 from orbitile.hosts.server import ServedHost
 from orbitile.session.browser import Browser
 from orbitile.session.session import Session
@@ -16,7 +19,7 @@ class Window:
     """Writes down what it is asked to show."""
 
     def __init__(self):
-        self.said, self.errors, self.busy, self.selected = [], [], [], None
+        self.said, self.errors, self.busy, self.selected, self.playback = [], [], [], None, None
         self.browser = None
 
     def say(self, text, error=False):
@@ -35,12 +38,15 @@ class Window:
     def is_sliding(self):
         return False
 
-    is_typing = is_sliding
+    is_typing = is_scrubbing = is_sliding
 
     def ignore(self, *arguments):
         pass
 
     show_molecule = show_choices = show_field = opened = ignore
+
+    def show_playback(self, playback):
+        self.playback = playback
 
 
 @pytest.fixture
@@ -109,3 +115,58 @@ def test_browsing(browser):
     assert browser.molecule == ""
     assert browser.levels == [[]]
     assert browser.window.busy[-1] is False
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """Benzene three times: as it is, with three orbitals mixed so that none is most of any, and as that."""
+    pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
+    still = ob.load(BENZENE)
+    coefficients = still.alpha.coefficients.copy()
+    rotation = np.array([[2, -1, 2], [2, 2, -1], [-1, 2, 2]]) / 3
+    members = [10, 20, 25]  # of different energies, so that they are no set to be turned back
+    assert np.diff(still.alpha.energies[members]).min() > 0.1
+    coefficients[:, members] = coefficients[:, members] @ rotation
+    path = tmp_path / "mixed.h5"
+    with ob.SeriesWriter(path) as writer:
+        for columns in (still.alpha.coefficients, coefficients, coefficients):
+            writer.append(replace(still, alpha=replace(still.alpha, coefficients=columns, irreps=())))
+    return path
+
+
+def test_playback(browser, mixed):
+    """Where a trajectory is and what is there of its frames; the host has no loop, so the player is called here."""
+    window, session = browser.window, browser.session
+
+    def follow(condition):
+        wait(browser, lambda: session.player.tick() or condition())
+
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene")
+    assert window.playback is None
+    browser.open(mixed)
+    wait(browser, lambda: browser.molecule == "mixed" and window.playback is not None)
+    assert (window.playback.frame, window.playback.n_frames) == (0, 3)
+    assert window.playback.state == "no orbital is shown"
+    browser.play(True)
+    assert "Choose an orbital" in window.errors[-1]
+
+    browser.ask_for(browser.levels[0][20])
+    follow(lambda: window.playback.drawn == {0, 1, 2})
+    assert window.playback.doubtful == {1}
+    assert window.playback.refused == set()
+    browser.step(1)
+    follow(lambda: window.playback.frame == 1)
+    assert window.playback.state == "surface shown, tracking confidence 0.67, doubtful"
+    browser.step(1)
+    browser.step(1)
+    follow(lambda: window.playback.frame == 0)
+    browser.go_to(2)
+    follow(lambda: window.playback.frame == 2)
+    assert window.playback.state == "surface shown, tracking confidence 1.00"
+
+    assert not window.playback.playing
+    browser.play(True)
+    assert "needs a window" in window.errors[-1]  # this host cannot call the player by itself
+    browser.choose_molecule("benzene")
+    wait(browser, lambda: window.playback is None)

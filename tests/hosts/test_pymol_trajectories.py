@@ -21,7 +21,7 @@ pymol2 = pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not instal
 from tests.trajectories.conftest import scanned, shuffled  # noqa: E402 - it needs PySCF, and skips without it
 
 from .test_pymol_commands import call  # noqa: E402
-from .test_pymol_panel import in_window, needs_window  # noqa: E402
+from .test_pymol_panel import BENZENE, in_window, needs_window  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 N = 6
@@ -75,6 +75,10 @@ def test_maps_at_each_state_are_the_orbital_of_that_frame(cmd, series, track):
     """What PyMOL holds at state s is `evaluate` of frame s: followed with tracking, as in the file without."""
     call(cmd, "orb_load", str(series), "water", track)
     base = call(cmd, "orb_mo", "water", "homo", 0.1, "coarse")
+    assert cmd.count_states(base) == cmd.count_states(f"{base}_map") == N  # room for all from the start
+    low, high = cmd.get_extent(f"{base}_map")
+    points, _ = map_points(cmd, f"{base}_map", 1)
+    assert np.allclose([low, high], [points.min(axis=0) / angstrom, points.max(axis=0) / angstrom], atol=0.02)
     assert call(cmd, "orb_frames") == base
     assert cmd.count_states(base) == cmd.count_states(f"{base}_map") == N
     trajectory = ob.load_trajectory(series)
@@ -279,7 +283,7 @@ def test_playing_in_the_window(tmp_path, series):
     assert report["computed ahead"] == list(range(N))
     assert report["last frame"] == [True, N - 1, True]
     assert report["scrubbed"] == [N // 2 - 2, True]
-    assert report["isovalue"] == [0.08, True]
+    assert report["isovalue"] == [0.08, 30]
     assert report["orbital"] == [False, True]
     assert report["own player"]
     assert 1 <= report["most kept"] <= report["may be kept"]
@@ -287,3 +291,50 @@ def test_playing_in_the_window(tmp_path, series):
     assert report["slider of the panel"]
     assert report["beats during the calculation"] > 20
     assert report["computed"] == "h2_homo"
+
+
+@needs_window
+def test_the_panel_plays(tmp_path, series):
+    report_file = tmp_path / "report.json"
+    driver = Path(__file__).with_name("playback_driver.py")
+    out = in_window(
+        driver, tmp_path, 200, REPORT=str(report_file), SERIES=str(series), FILE=BENZENE, OMP_NUM_THREADS="1"
+    )
+    assert report_file.exists(), out
+    report = json.loads(report_file.read_text())
+    assert report.get("done"), report.get("error", "") + report.get("status", "")
+    assert report["single frame"] is False
+    assert report["opened"]
+    assert report["without an orbital"] == ["Choose an orbital in the table: frames are played with its surface.", 0]
+    assert report["state"] == "surface shown"
+    assert report["stepped"] == [1, 1]
+    assert report["followed"] == "surface shown, tracking confidence 1.00"
+    assert report["after the last"] == 0
+    assert report["paused"] == [0, True]
+    assert report["held"] == [N - 2, N - 2, 30]
+    assert report["went on"] == N - 1
+    assert report["typed"] == "0.08"
+    assert report["isovalue"]
+    assert report["plays on"] == 30
+    assert report["map"]
+    assert report["saved"] == [True, True]
+
+
+def test_confidence_is_that_of_tracking(series):
+    """What the worker tells beside each frame; between two frames it is that of the later one."""
+    from orbitile.session.request import Request
+    from orbitile.session.source import Source
+    from orbitile.session.worker_process import WavefunctionCache, sample
+
+    tracking = ob.track(ob.load_trajectory(series))
+    expected = tracking.confidence()[:, 3]
+    assert len(set(expected.round(6))) == N
+    for between in (0, 1):
+        source, cache = str(Source((str(series),), between=between)), WavefunctionCache()
+        for frame in range((between + 1) * (N - 1) + 1):
+            request = Request(source, "homo-1", "coarse", 0.1, device="cpu", frame=frame)
+            assert sample(request, cache).confidence == pytest.approx(expected[-(-frame // (between + 1))])
+    raw = str(Source((str(series),), track=False))
+    for field, source in (("density", str(Source((str(series),)))), ("homo", raw)):
+        request = Request(source, field, "coarse", 0.1, device="cpu", frame=1)
+        assert sample(request, WavefunctionCache()).confidence is None

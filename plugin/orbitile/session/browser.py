@@ -19,6 +19,7 @@ from ..errors import Cancelled, OrbitileError
 from ..fields import resolve
 from ..fields.orbital import orbital_name
 from ..surface import isosurface
+from ..tracking import DOUBTFUL
 from ..wavefunction import Wavefunction
 from . import commands
 from .orbitals import Level, Levels, levels_of
@@ -66,6 +67,8 @@ class Choices:
     transparency : float
     keep : bool
         What is shown stays, and the next is shown beside it.
+    rate : int
+        Frames of a trajectory a second, at most, when it is played.
     """
 
     quality: str = "medium"
@@ -75,6 +78,33 @@ class Choices:
     colours: tuple[Colour, Colour] = (POSITIVE, NEGATIVE)
     transparency: float = 0.35
     keep: bool = False
+    rate: int = 10
+
+
+@dataclass(frozen=True)
+class Playback:
+    """Where the trajectory of the chosen molecule is.
+
+    Attributes
+    ----------
+    frame : int
+        That is shown, from 0; it may lie beyond the last one, where other objects of the viewer have more.
+    n_frames : int
+    playing : bool
+    drawn, doubtful, refused : frozenset of int
+        Frames whose surface the viewer has; those of them to which the orbital was followed with a confidence below
+        `orbitile.tracking.DOUBTFUL`; and frames that have none.
+    state : str
+        What there is to say of the frame that is shown.
+    """
+
+    frame: int
+    n_frames: int
+    playing: bool
+    drawn: frozenset[int]
+    doubtful: frozenset[int]
+    refused: frozenset[int]
+    state: str
 
 
 class View(Protocol):
@@ -94,6 +124,10 @@ class View(Protocol):
 
     def show_choices(self) -> None:
         """Set the controls to `Browser.choices`."""
+        ...
+
+    def show_playback(self, playback: Playback | None) -> None:
+        """Show where the trajectory is that the molecule is; None where it is none."""
         ...
 
     def show_field(self, field: str) -> None:
@@ -118,6 +152,10 @@ class View(Protocol):
 
     def is_typing(self) -> bool:
         """Whether an isovalue is being typed just now."""
+        ...
+
+    def is_scrubbing(self) -> bool:
+        """Whether the slider of the frames is held just now."""
         ...
 
 
@@ -161,6 +199,8 @@ class Browser:
         Of the molecule.
     levels : list
         Its orbitals.
+    playback : Playback or None
+        Where it is, if it is a trajectory.
     share : float
         Of the work under way that is done.
     settings : dict
@@ -172,6 +212,7 @@ class Browser:
         self.molecule = ""
         self.wavefunction: Wavefunction | None = None
         self.levels: Levels = [[]]
+        self.playback: Playback | None = None
         self.share = 0.0
         self.settings: dict[str, Any] = {"recent": [], **session.host.settings()}
         self.choices = _choices(self.settings)
@@ -182,6 +223,8 @@ class Browser:
         self._volume_due: tuple[str, Sample] | None = None
         self._followed: tuple[str, Request] | None = None
         self._warmed = False
+        self._n_frames = 0
+        self._listed = "", ""
         self._due: dict[str, float] = {}
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="orbitile")
         self._threads.submit(import_module, "skimage.measure")  # which would hold the first surface up
@@ -213,6 +256,12 @@ class Browser:
         for what in [what for what, when in self._due.items() if when <= now]:
             if self._due.pop(what, None) is not None:
                 getattr(self, f"_do_{what}")()
+        if self.session.player.rate and (self.view.is_scrubbing() or self.view.is_sliding()):
+            self.session.player.linger()
+        playback = self._playback()
+        if playback != self.playback:
+            self.playback = playback
+            self.view.show_playback(playback)
 
     def at_rest(self) -> bool:
         """Whether everything that was asked for is shown."""
@@ -292,17 +341,23 @@ class Browser:
 
     def follow(self) -> None:
         """Take up what has changed at the viewer's prompt: molecules come and go, surfaces change."""
-        names = list(self.session.host.molecules())
-        chosen = self.molecule if self.molecule in names else names[-1] if names else ""
-        if chosen != self.molecule or (chosen and self.wavefunction is None):
+        sources = self.session.host.molecules()
+        chosen = self.molecule if self.molecule in sources else next(reversed(sources), "")
+        if (chosen, sources.get(chosen, "")) != self._listed or (chosen and self.wavefunction is None):
+            self.wavefunction = None
             self.choose_molecule(chosen)
             return
+        rate = self.session.player.rate
+        if rate and rate != self.choices.rate:
+            self.choices = replace(self.choices, rate=round(rate))
+            self.view.show_choices()
         current = self.current()
         if not current or self._wanted is not None:
             return
         shown = self.session.shown[current]
-        if self._followed != (current, shown.request):
-            self._followed = (current, shown.request)
+        request = replace(shown.request, frame=None)
+        if self._followed != (current, request):
+            self._followed = (current, request)
             self.choices = replace(self.choices, color_by=shown.request.color_by)
             self.view.show_choices()
         changing = self._drawn is not None or "exact" in self._due or self.view.is_sliding() or self.view.is_typing()
@@ -313,11 +368,13 @@ class Browser:
         """List the orbitals of another molecule."""
         if name == self.molecule and self.wavefunction is not None:
             return
-        self.molecule, self.wavefunction, self.levels = name, None, [[]]
+        self.molecule, self.wavefunction, self.levels, self._n_frames = name, None, [[]], 0
+        self._listed = name, self.session.host.molecules().get(name, "")
         if name:
             try:
                 self.wavefunction = self.session.wavefunction(name)
                 self.levels = levels_of(self.wavefunction)
+                self._n_frames = self.session.n_frames(name)
             except OrbitileError as error:
                 self.view.say(str(error), error=True)
         self.view.show_molecule()
@@ -392,6 +449,9 @@ class Browser:
 
     def _do_ahead(self) -> None:
         """Compute the neighbours of the orbital that is shown while nobody waits for anything."""
+        if self.session.player.rate:  # the frames to come come first
+            self._later("ahead", _QUIET)
+            return
         if self._wanted is not None or self._ahead is not None or self.wavefunction is None or not self.view.is_idle():
             return
         current, held = self.current(), self.session.samples
@@ -445,8 +505,9 @@ class Browser:
                 raise OrbitileError(f"{shown.molecule} was deleted meanwhile")
             drawing = drawn.future.result()
             later = found.volume.values.size > _VOLUME_AT_ONCE
-            if drawn.name:
-                self.session.show(shown, found, drawn.name, drawing, with_volume=False)
+            if drawn.name:  # a film is begun anew, with its volumes
+                with_volume = shown.request.frame is not None
+                self.session.show(shown, found, drawn.name, drawing, with_volume=with_volume)
             else:
                 base = self.session.show_instead(drawn.base, shown, found, drawing=drawing, with_volume=not later)
                 self._volume_due = (base, found) if later else None
@@ -515,7 +576,9 @@ class Browser:
         self.choices = replace(self.choices, colours=(positive, negative))
         self.remember()
         held = self._held()
-        if held is not None:
+        if held is None:
+            self.ask_again()
+        else:
             base, shown, found = held
             self._draw(replace(shown, colours=self.choices.colours), found, "", base)
 
@@ -598,6 +661,65 @@ class Browser:
         base, shown, found = held
         self._draw(replace(shown, isovalue=self.choices.isovalue), found, "", base)
 
+    # ---- trajectories
+
+    def _playback(self) -> Playback | None:
+        frame = self.session.host.frame(self.molecule) if self._n_frames > 1 else None
+        if frame is None:
+            return None
+        player, base = self.session.player, self.current()
+        drawn, problems, confidence = player.drawn(base), player.problems(base), player.confidence(base)
+        doubtful = frozenset(one for one, value in confidence.items() if value < DOUBTFUL)
+        if not base:
+            state = "no orbital is shown"
+        elif frame in problems:
+            state = f"no surface: {problems[frame]}"
+        elif frame in drawn:
+            state = "surface shown"
+            if frame and frame in confidence:
+                state += f", tracking confidence {confidence[frame]:.2f}{', doubtful' if frame in doubtful else ''}"
+        elif frame < self._n_frames and drawn:
+            state = "computing the surface …"
+        else:
+            state = ""
+        return Playback(
+            frame,
+            self._n_frames,
+            player.rate > 0,
+            frozenset(drawn),
+            doubtful,
+            frozenset(problems),
+            state,
+        )
+
+    def play(self, playing: bool) -> None:
+        """Play the trajectory, as `orb_play` does, or stop."""
+        base = self.current()
+        if playing and not base:
+            self.view.say("Choose an orbital in the table: frames are played with its surface.", error=True)
+            return
+        try:
+            commands.orb_play.run(self.session, [self.choices.rate, base] if playing else [0])
+        except Exception as error:
+            self.view.say(in_words(error), error=True)
+
+    def choose_rate(self, rate: int) -> None:
+        """Play by so many frames a second at most, now or the next time."""
+        self.choices = replace(self.choices, rate=rate)
+        if self.session.player.rate:
+            self.play(True)
+
+    def go_to(self, frame: int) -> None:
+        """Show another frame; where the trajectory plays, it goes on from there."""
+        self.session.host.go_to(self.molecule, frame)
+
+    def step(self, step: int) -> None:
+        """Stop, and show the next frame, or the one before; after the last comes the first."""
+        self.play(False)
+        frame = self.session.host.frame(self.molecule)
+        if frame is not None and self._n_frames:
+            self.go_to((frame + step) % self._n_frames)
+
     # ---- export and what is remembered
 
     def export(self, path: str | Path) -> None:
@@ -616,6 +738,7 @@ class Browser:
             positive=list(self.choices.colours[0]),
             negative=list(self.choices.colours[1]),
             transparency=round(100 * self.choices.transparency),
+            rate=self.choices.rate,
             frames_memory=self.session.frames_memory,
             **more,
         )
@@ -633,6 +756,7 @@ def _choices(settings: dict[str, Any]) -> Choices:
         quality=settings.get("quality", standard.quality),
         colours=(positive, negative),
         transparency=settings.get("transparency", 100 * standard.transparency) / 100,
+        rate=settings.get("rate", standard.rate),
     )
 
 

@@ -319,25 +319,42 @@ def orb_frames(session: Session, first: int, last: int | None, name: str) -> Ans
     last = n_frames if last is None else last
     if not 1 <= first <= last <= n_frames:
         raise OrbitileError(f"frames: expected a range within 1 to {n_frames}, got {first} to {last}")
+    _take_up(session, base)
     problems = session.player.fill(base, range(first - 1, last))
     done = last - first + 1 - len(problems)
     text = [f'"{base}", {done} of {last - first + 1} frames', *problems]
     return Answer(base, "; ".join(text[:4]))
 
 
+def _take_up(session: Session, base: str) -> None:
+    """Show a surface that came with a saved session anew, so that its other frames are computed too."""
+    if not session.player.drawn(base):
+        shown = session.now(base)
+        session.show(shown, session.sampled(shown.request), base)
+
+
 @command(
     "Play a trajectory no faster than its surfaces are there; 0 stops.",
     Argument("rate", COUNT, "frames a second, at most", 10, "10"),
+    _SURFACE,
     examples=("orb_play", "orb_play 0"),
     related=("orb_frames", "orb_load"),
 )
-def orb_play(session: Session, rate: int) -> Answer:
-    if rate and not any(session.shown[base].request.frame is not None for base in session.present()):
+def orb_play(session: Session, rate: int, name: str) -> Answer:
+    if not rate:
+        session.player.play(0)
+        return Answer(None, "stopped")
+    of_films = [base for base in session.present() if session.shown[base].request.frame is not None]
+    if not of_films:
         raise OrbitileError("no orbital of a trajectory is shown: orb_load loads one, orb_mo shows it")
-    if rate and not session.host.every(TICK, session.player.tick):
+    base = session.surface(name) if name else of_films[-1]
+    if base not in of_films:
+        raise OrbitileError(f"{base} is no surface of a trajectory: it has one frame")
+    if not session.host.every(TICK, session.player.tick):
         raise OrbitileError("playing needs a window; in a script orb_frames computes all frames, and mpng writes them")
-    session.player.play(rate)
-    return Answer(None, f"playing {rate} frames a second at most" if rate else "stopped")
+    _take_up(session, base)
+    session.player.play(rate, session.shown[base].molecule)
+    return Answer(None, f"playing {rate} frames a second at most")
 
 
 @command(

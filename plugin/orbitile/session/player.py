@@ -2,7 +2,7 @@
 
 The viewer calls `Player.tick` every few milliseconds, in the thread that it belongs to; nothing here waits. A frame
 that is shown is computed first, then those ahead of it in the direction of play, by the worker process. What the viewer
-draws them from is prepared in a thread, and one frame a tick is handed over.
+draws them from is prepared in a thread, and one frame a tick is handed over, in another tick than the next is shown.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ class _Film:
         Lattice of the frame that was drawn last.
     deaths
         Requests lost with their worker.
+    confidence
+        Of the orbital in the frames that are drawn, where it was followed.
     """
 
     shown: Shown
@@ -89,6 +91,7 @@ class _Film:
     volumes: set[int] = field(default_factory=set)
     box: Box | None = None
     deaths: int = 0
+    confidence: dict[int, float] = field(default_factory=dict)
 
     def request(self, frame: int) -> Request:
         return replace(self.shown.request, frame=frame, box=self.box)
@@ -115,6 +118,7 @@ class Player:
         self._films: dict[str, _Film] = {}
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="orbitile-film")
         self._runs = False
+        self._molecule = ""
         self._rate = 0.0
         self._due = 0.0
 
@@ -147,6 +151,10 @@ class Player:
     def problems(self, base: str) -> dict[int, str]:
         """Why frames of a surface cannot be had."""
         return dict(self._films[base].refused) if base in self._films else {}
+
+    def confidence(self, base: str) -> dict[int, float]:
+        """How surely the orbital was followed, for the frames of a surface that the viewer has."""
+        return dict(self._films[base].confidence) if base in self._films else {}
 
     @property
     def limit(self) -> int:
@@ -196,14 +204,21 @@ class Player:
         """Bytes of frames that are not to be pushed out by others: those of a range that are drawn already."""
         return sum(film.drawn[frame] for frame in frames if frame in film.drawn)
 
-    def play(self, rate: float) -> None:
-        """Go on by itself, by so many frames a second at most and never ahead of the surfaces; 0 stops."""
-        self._rate, self._due = rate, time.monotonic()
+    def play(self, rate: float, molecule: str = "") -> None:
+        """Go on by itself, by so many frames a second at most and never ahead of the surfaces; 0 stops.
+
+        It goes by the surface shown last, of the molecule if one is named and has any.
+        """
+        self._rate, self._molecule, self._due = rate, molecule, time.monotonic()
+
+    def linger(self) -> None:
+        """Go on no sooner than in a moment: somebody holds the frame that is shown."""
+        self._due = max(self._due, time.monotonic() + _REST)
 
     @property
-    def playing(self) -> bool:
-        """Whether it goes on by itself."""
-        return self._rate > 0
+    def rate(self) -> float:
+        """Frames a second, at most, by which it goes on by itself; 0 where it does not."""
+        return self._rate
 
     def at_rest(self) -> bool:
         """Whether the frame that is shown is drawn, and all those ahead that are to be."""
@@ -230,10 +245,9 @@ class Player:
             film = self._films[base]
             self._look(base, film)
             self._take(film)
-            self._hand_over(base, film)
             self._ask(film)
-        if self.playing:
-            self._go_on()
+        if not self._go_on():  # one of both: the viewer draws in between
+            any(self._hand_over(base, film) for base, film in self._films.items())
 
     def _look(self, base: str, film: _Film) -> None:
         frame = self._session.host.frame(film.shown.molecule)
@@ -288,18 +302,18 @@ class Player:
         host, colours = self._session.host, film.shown.colours
         film.prepared[frame] = _Prepared(found, self._threads.submit(host.drawing, found.surface, colours))
 
-    def _hand_over(self, base: str, film: _Film) -> None:
-        """One frame to the viewer: the one that is shown, or the nearest one ahead."""
+    def _hand_over(self, base: str, film: _Film) -> bool:
+        """One frame to the viewer, if there is any: the one that is shown, or the nearest one ahead."""
         for frame in film.ahead():
             done = film.prepared.get(frame)
             if done is not None and done.drawing.done():
                 del film.prepared[frame]
                 self._put(base, film, frame, done)
-                break
-        else:
-            wanted = set(film.ahead())
-            for other in [other for other in film.prepared if other not in wanted]:
-                del film.prepared[other]
+                return True
+        wanted = set(film.ahead())
+        for other in [other for other in film.prepared if other not in wanted]:
+            del film.prepared[other]
+        return False
 
     def _put(
         self,
@@ -323,6 +337,8 @@ class Player:
 
     def _note(self, base: str, film: _Film, frame: int, found: Sample, wanted: set[int] | None = None) -> None:
         film.drawn[frame], film.box = _bytes_of(found), box_of(found.volume.lattice)
+        if found.confidence is not None:
+            film.confidence[frame] = found.confidence
         film.drawn.move_to_end(frame)
         self._trim(base, film, frame, wanted or set(film.ahead()))
 
@@ -339,6 +355,7 @@ class Player:
             oldest = next((other for other in others if other not in wanted), others[0])
             del film.drawn[oldest]
             film.volumes.discard(oldest)
+            film.confidence.pop(oldest, None)
             self._session.host.drop(base, oldest)
 
     def _ask(self, film: _Film) -> None:
@@ -356,17 +373,23 @@ class Player:
                 else:
                     film.asked[frame] = self._session.worker.submit(request)
 
-    def _go_on(self) -> None:
+    def _go_on(self) -> bool:
+        """The next frame, if it is due and there; says whether it was."""
         now = time.monotonic()
-        film = next((self._films[base] for base in reversed(self._session.shown) if base in self._films), None)
+        if not self._rate or now < self._due:
+            return False
+        films = [self._films[base] for base in reversed(self._session.shown) if base in self._films]
+        film = next((one for one in films if one.shown.molecule == self._molecule), films[0] if films else None)
         if film is None:
             self._rate = 0.0
-            return
+            return False
         following = film.at + 1 if film.at + 1 < film.n_frames else 0
-        if now >= self._due and all(one in film.drawn or one in film.refused for one in (film.at, following)):
-            self._due = max(self._due + 1 / self._rate, now - 0.1)
-            film.direction = 1
-            self._session.host.go_to(film.shown.molecule, following)
+        if not all(one in film.drawn or one in film.refused for one in (film.at, following)):
+            return False
+        self._due = max(self._due + 1 / self._rate, now - 0.1)
+        film.direction = 1
+        self._session.host.go_to(film.shown.molecule, following)
+        return True
 
     def _forget(self, base: str) -> None:
         film = self._films.pop(base, None)

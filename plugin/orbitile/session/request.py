@@ -127,6 +127,8 @@ class Sample:
         The surface was extracted from every `step`-th point of the volume along each axis.
     seconds : float
         What it took in the worker, from the wavefunction to the mesh.
+    confidence : float or None
+        Of an orbital that was followed along a trajectory, see `orbitile.tracking.Match`.
     """
 
     request: Request
@@ -136,6 +138,7 @@ class Sample:
     device: str
     step: int = 1
     seconds: float = 0.0
+    confidence: float | None = None
 
     @property
     def n_bytes(self) -> int:
@@ -210,6 +213,7 @@ def put_sample(sample: Sample, folder: str, number: int) -> dict[str, Any]:
         "step": sample.step,
         "scale": scale,
         "seconds": sample.seconds,
+        "confidence": sample.confidence,
     }
 
 
@@ -236,6 +240,7 @@ def take_sample(request: Request, message: dict[str, Any]) -> Sample:
         message["device"],
         message["step"],
         message["seconds"],
+        message["confidence"],
     )
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import OrbitileError
 from ..evaluation import default_isovalue, enclosing_lattice
+from ..fields.orbital import resolve
 from ..lattice import Lattice
 from ..paths import AlignedFrames, FollowedFrames, interpolate
 from ..readers import load, load_trajectory
@@ -166,9 +167,19 @@ class ShownTrajectory:
     ) -> Wavefunction:
         """One frame; the orbitals of those before it are followed first."""
         if self._followed is not None:
-            step = self.source.between + 1
-            self._followed.reach(min(-(-index // step), len(self.raw) - 1), progress, cancelled)
+            self._followed.reach(self._raw_index(index), progress, cancelled)
         return self.path[index]
+
+    def _raw_index(self, index: int) -> int:
+        """Frame of the files that a frame is; of one between two the later."""
+        return min(-(-index // (self.source.between + 1)), len(self.raw) - 1)
+
+    def confidence(self, field: str, index: int) -> float | None:
+        """How surely an orbital was followed to a frame that was reached; None where none was followed."""
+        orbital = None if self._followed is None else resolve(self.first, field)
+        if self._followed is None or orbital is None:
+            return None
+        return self._followed.confidence(self._raw_index(index), orbital.index, orbital.spin)
 
     def field(self, name: str) -> str:
         """Name of a field in all frames: orbitals that are followed are named as in the first one."""

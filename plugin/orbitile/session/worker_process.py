@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import queue
 import shutil
 import sys
@@ -33,6 +34,8 @@ from ..wavefunction import Wavefunction
 from .request import Request, Sample, lattice_of, put_sample, shared_lattice, surface_within
 from .source import ShownTrajectory, Source, is_trajectory
 
+_NICE = 5
+"""How far this process steps back where processors are few: the window of the viewer is to be drawn first."""
 _KEPT = 8
 """Wavefunctions kept in memory; of each trajectory four frames as read, as many followed."""
 
@@ -97,12 +100,14 @@ def sample(
 
     begin = time.perf_counter()
     isovalue, field, color_by = request.isovalue, request.field, request.color_by
+    confidence = None
     trajectory = cache.trajectory(request.path) if is_trajectory(request.path) else None
     if trajectory is not None:
         wavefunction = trajectory.frame(request.frame or 0, progress, cancelled)
         if isovalue is None:
             isovalue = trajectory.isovalue(field, request.share, request.device)
         field, color_by = trajectory.field(field), color_by and trajectory.field(color_by)
+        confidence = trajectory.confidence(field, request.frame or 0)
     else:
         wavefunction = cache.get(request.path)
         if isovalue is None:
@@ -131,7 +136,7 @@ def sample(
             cancelled=cancelled,
         )
     seconds = time.perf_counter() - begin
-    return Sample(request, volume, surface, isovalue, runtime.running() or "", step, seconds)
+    return Sample(request, volume, surface, isovalue, runtime.running() or "", step, seconds, confidence)
 
 
 def _lattice(
@@ -221,6 +226,8 @@ def _listen(connection: Connection, waiting: Any, withdrawn: set[int], ended: th
 def main() -> None:
     """Connect and serve."""
     address, folder = sys.argv[1:3]
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
     try:
         key = bytes.fromhex(sys.stdin.readline().strip())
         with Client(address, authkey=key) as connection:

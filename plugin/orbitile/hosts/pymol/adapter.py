@@ -124,6 +124,8 @@ class PyMOLHost:
                 self.set_transparency(name, transparency)
             return
         self.cmd.delete(name)
+        if frame is not None:  # room for all: PyMOL copies the states that are there when it makes more
+            self.cmd.load_cgo([], name, self._n_states(molecule, frame), zoom=0)
         self.cmd.load_cgo(drawing, name, self._state_of_orbitals(molecule) if frame is None else frame + 1, zoom=0)
         self.set_transparency(name, transparency)
         self._group(molecule, name)
@@ -139,6 +141,8 @@ class PyMOLHost:
 
     def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
         there = frame is not None and f"{name}_map" in self.objects()
+        if frame is not None and not there:  # room for all, as for the surface
+            put_map(self.cmd, f"{name}_map", _nothing(volume.lattice.origin), self._n_states(molecule, frame))
         put_map(self.cmd, f"{name}_map", volume, None if frame is None else frame + 1)
         if not there:
             self._group(molecule, f"{name} {name}_map")
@@ -148,7 +152,8 @@ class PyMOLHost:
         if name in there:
             self.cmd.load_cgo([], name, frame + 1, zoom=0)
         if f"{name}_map" in there:  # a state cannot be taken away, but it can be made small
-            put_map(self.cmd, f"{name}_map", _NOTHING, frame + 1)
+            corner = np.array(self.cmd.get_extent(f"{name}_map")[0]) * angstrom
+            put_map(self.cmd, f"{name}_map", _nothing(corner), frame + 1)
 
     def remove(self, name: str) -> None:
         for one in {name, f"{name}_map", f"{name}_scale"} & self.objects():
@@ -188,12 +193,17 @@ class PyMOLHost:
         states = range(self.cmd.count_states(molecule), 0, -1)
         return next((state for state in states if self._title(molecule, state).startswith(_MARK)), 1)
 
+    def _n_states(self, molecule: str, frame: int) -> int:
+        """States of a molecule, at least as many as that of a frame."""
+        return max(int(self.cmd.count_states(molecule)) if molecule in self.objects() else 0, frame + 1)
+
     def _group(self, molecule: str, names: str) -> None:
         self.cmd.group(self.legal_name(f"{molecule}_orb"), names)
 
 
-_NOTHING = Volume(np.zeros((2, 2, 2), np.float32), Lattice(np.zeros(3), np.eye(3), (2, 2, 2)))
-"""Stands for the volume of a frame that was dropped."""
+def _nothing(corner: NDArray[np.float64]) -> Volume:
+    """Stands for the volume of a frame that is not there, at a corner of the others, in bohr."""
+    return Volume(np.zeros((2, 2, 2), np.float32), Lattice(corner, np.eye(3) / 100, (2, 2, 2)))
 
 
 def _timer(milliseconds: int, function: Callable[[], None]) -> Any:

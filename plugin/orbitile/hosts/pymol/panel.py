@@ -10,10 +10,11 @@ from pymol.Qt import QtCore, QtWidgets
 
 from ...fields import field_names
 from ...lattice import QUALITIES
-from ...session.browser import TWO_COLOURS, Browser
+from ...session.browser import TWO_COLOURS, Browser, Playback
 from ...session.orbitals import Level, summary
 from ...session.session import Session
-from .widgets import ColourButton, LevelDiagram, OrbitalFilter, OrbitalModel
+from .frame_bar import FrameBar
+from .widgets import ColourButton, LevelDiagram, OrbitalFilter, OrbitalModel, row
 
 Qt = QtCore.Qt
 
@@ -85,7 +86,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.molecule_box.setToolTip("Molecule whose orbitals are listed")
         self.molecule_box.setSizePolicy(QtWidgets.QSizePolicy.Expanding, QtWidgets.QSizePolicy.Fixed)
         self.molecule_box.activated.connect(lambda at: self.browser.choose_molecule(self.molecule_box.itemText(at)))
-        outer.addLayout(_row(self.open_button, self.molecule_box))
+        outer.addLayout(row(self.open_button, self.molecule_box))
 
         self.summary = QtWidgets.QLabel()
         self.summary.setStyleSheet("color: #666")
@@ -122,6 +123,14 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.splitter.setChildrenCollapsible(False)
         outer.addWidget(self.splitter, 1)
 
+        self.frame_bar = FrameBar(self.browser.choices.rate)
+        self.frame_bar.played.connect(self.browser.play)
+        self.frame_bar.stepped.connect(self.browser.step)
+        self.frame_bar.moved.connect(self.browser.go_to)
+        self.frame_bar.rated.connect(self.browser.choose_rate)
+        self.frame_bar.hide()
+        outer.addWidget(self.frame_bar)
+
         form = QtWidgets.QGridLayout()
         form.setHorizontalSpacing(8)
         form.setVerticalSpacing(6)
@@ -139,7 +148,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.show_button = QtWidgets.QPushButton("Show")
         self.show_button.clicked.connect(self._show_typed)
         form.addWidget(QtWidgets.QLabel("Field"), 0, 0)
-        form.addLayout(_row(self.field_edit, self.show_button), 0, 1)
+        form.addLayout(row(self.field_edit, self.show_button), 0, 1)
 
         self.iso_slider = QtWidgets.QSlider(Qt.Horizontal)
         self.iso_slider.setRange(0, _STEPS)
@@ -154,7 +163,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.auto_box.setChecked(True)
         self.auto_box.clicked.connect(self.browser.choose_automatic)
         form.addWidget(QtWidgets.QLabel("Isovalue"), 1, 0)
-        form.addLayout(_row(self.iso_slider, self.iso_edit, self.auto_box), 1, 1)
+        form.addLayout(row(self.iso_slider, self.iso_edit, self.auto_box), 1, 1)
 
         self.quality_box = QtWidgets.QComboBox()
         self.quality_box.addItems(list(QUALITIES))
@@ -170,7 +179,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.keep_box.setToolTip("Leave the orbital that is shown, and show the next one beside it")
         self.keep_box.toggled.connect(self.browser.choose_keep)
         form.addWidget(QtWidgets.QLabel("Quality"), 2, 0)
-        form.addLayout(_row(self.quality_box, QtWidgets.QLabel("Device"), self.device_box, None, self.keep_box), 2, 1)
+        form.addLayout(row(self.quality_box, QtWidgets.QLabel("Device"), self.device_box, None, self.keep_box), 2, 1)
 
         self.positive_button = ColourButton(self.browser.choices.colours[0], "Colour where the field is positive")
         self.negative_button = ColourButton(self.browser.choices.colours[1], "Colour where the field is negative")
@@ -193,10 +202,10 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.export_button.clicked.connect(self._ask_export)
         form.addWidget(QtWidgets.QLabel("Colours"), 3, 0)
         form.addLayout(
-            _row(self.positive_button, self.negative_button, QtWidgets.QLabel("or by"), self.second_box, None), 3, 1
+            row(self.positive_button, self.negative_button, QtWidgets.QLabel("or by"), self.second_box, None), 3, 1
         )
         form.addWidget(QtWidgets.QLabel("Transparency"), 4, 0)
-        form.addLayout(_row(self.transparency_slider, self.export_button), 4, 1)
+        form.addLayout(row(self.transparency_slider, self.export_button), 4, 1)
 
         self.status = QtWidgets.QLabel()
         self.status.setWordWrap(True)
@@ -214,7 +223,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             policy.setRetainSizeWhenHidden(True)
             widget.setSizePolicy(policy)
             widget.hide()
-        bottom = _row(self.status, self.progress, self.cancel_button)
+        bottom = row(self.status, self.progress, self.cancel_button)
         bottom.setStretch(0, 1)
         outer.addLayout(bottom)
         self.setWidget(inside)
@@ -253,7 +262,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self._enable()
 
     def show_choices(self) -> None:
-        """Set isovalue, second field and device to what they are."""
+        """Set isovalue, second field, device and rate to what they are."""
         choices = self.browser.choices
         at = math.log(max(choices.isovalue, 1e-12) / _LOW) / math.log(_HIGH / _LOW)
         self.iso_slider.blockSignals(True)
@@ -266,7 +275,14 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             self.second_box.addItem(second)
         self.second_box.setCurrentText(second)
         self.device_box.setCurrentText(self.session.device)
+        self.frame_bar.show_rate(choices.rate)
         self._enable()
+
+    def show_playback(self, playback: Playback | None) -> None:
+        """Show where a trajectory is; hide the bar of frames where there is none."""
+        self.frame_bar.setVisible(playback is not None)
+        if playback is not None:
+            self.frame_bar.show_playback(playback)
 
     def show_field(self, field: str) -> None:
         """Put the name of a field where names are typed, unless one is being typed."""
@@ -301,6 +317,11 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         """Whether the keys go to the isovalue."""
         focus: bool = self.iso_edit.hasFocus()
         return focus
+
+    def is_scrubbing(self) -> bool:
+        """Whether the slider of the frames is held."""
+        down: bool = self.frame_bar.slider.isSliderDown()
+        return down
 
     # ---- what others ask of it
 
@@ -427,15 +448,3 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self._remember()
         self._timer.stop()
         self.browser.close()
-
-
-def _row(*widgets: Any) -> Any:
-    """Widgets side by side; None stretches."""
-    row = QtWidgets.QHBoxLayout()
-    row.setSpacing(6)
-    for widget in widgets:
-        if widget is None:
-            row.addStretch(1)
-        else:
-            row.addWidget(widget)
-    return row

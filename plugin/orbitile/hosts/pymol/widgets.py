@@ -252,3 +252,15 @@ class ColourButton(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no ty
         if chosen.isValid():
             self.set_colour((chosen.redF(), chosen.greenF(), chosen.blueF()))
             self.changed.emit()
+
+
+def row(*widgets: Any, spacing: int = 6) -> Any:
+    """Widgets side by side; None stretches."""
+    layout = QtWidgets.QHBoxLayout()
+    layout.setSpacing(spacing)
+    for widget in widgets:
+        if widget is None:
+            layout.addStretch(1)
+        else:
+            layout.addWidget(widget)
+    return layout
