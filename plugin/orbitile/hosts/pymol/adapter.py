@@ -13,7 +13,7 @@ from ...colouring import SCALE, colours_of
 from ...elements import SYMBOLS
 from ...errors import OrbitileError
 from ...lattice import Lattice
-from ...session.source import is_trajectory
+from ...session.source import Source, is_trajectory
 from ...surface import Colouring, Surface, lobe
 from ...units import angstrom
 from ...volume import Volume
@@ -21,9 +21,10 @@ from ...wavefunction import Wavefunction
 from ..atoms import xyz_of
 from ..protocol import Colour
 
-_MARK = "orbitile:"
-"""Begins the title of an object that was loaded from a wavefunction; the rest is the path of its file. A title stays
-with an object when it is renamed, and in a saved session."""
+_MARK = " orbitile:"
+"""In the title of an object that was loaded from a wavefunction: before it stands the name of its file, which PyMOL
+shows beside that of the object, behind it where it comes from. A title stays with an object when it is renamed, and in
+a saved session."""
 
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
@@ -62,14 +63,14 @@ class PyMOLHost:
                 cmd.set("state", geometry + 1, name)
             cmd.rebond(name, geometry + 1)
         for state in {1, geometry + 1}:
-            cmd.set_title(name, state, _MARK + wavefunction.source)
+            cmd.set_title(name, state, _marked(wavefunction.source))
         cmd.show_as("sticks spheres", name)
         for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
             cmd.set(setting, value, name)
 
     def molecules(self) -> dict[str, str]:
         titles = {name: self._title(name, 1) for name in self.cmd.get_names_of_type("object:molecule")}
-        return {name: title[len(_MARK) :] for name, title in titles.items() if title.startswith(_MARK)}
+        return {name: title.partition(_MARK)[2] for name, title in titles.items() if _MARK in title}
 
     def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if name not in self.cmd.get_names_of_type("object:molecule"):
@@ -85,7 +86,7 @@ class PyMOLHost:
         return np.array([SYMBOLS.index(symbol) for symbol in symbols]), np.array(states, np.float64) * angstrom
 
     def adopt(self, name: str, source: str) -> None:
-        self.cmd.set_title(name, 1, _MARK + source)
+        self.cmd.set_title(name, 1, _marked(source))
 
     def frame(self, molecule: str) -> int | None:
         if molecule not in self.objects():
@@ -191,7 +192,7 @@ class PyMOLHost:
         if molecule not in self.objects():  # it was deleted or renamed, its surfaces were not
             return 1
         states = range(self.cmd.count_states(molecule), 0, -1)
-        return next((state for state in states if self._title(molecule, state).startswith(_MARK)), 1)
+        return next((state for state in states if _MARK in self._title(molecule, state)), 1)
 
     def _n_states(self, molecule: str, frame: int) -> int:
         """States of a molecule, at least as many as that of a frame."""
@@ -296,6 +297,12 @@ def _write_map(cmd: Any, name: str, volume: Volume) -> bool:
     except (AttributeError, ValueError, RuntimeError, TypeError):  # marked experimental: any release may change it
         return False
     return True
+
+
+def _marked(source: str) -> str:
+    """Title of an object from a source."""
+    file = Source.read(source).files[0] if is_trajectory(source) else source
+    return file.rpartition("/")[2] + _MARK + source
 
 
 def drawing(surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:
