@@ -95,6 +95,11 @@ class PyMOLHost:
 
     def go_to(self, molecule: str, frame: int) -> None:
         self.cmd.frame(frame + 1)
+        window = _window()
+        if window is not None:  # PyMOL itself looks every 20 ms whether there is anything to be drawn
+            from pymol.Qt import QtCore
+
+            QtCore.QMetaObject.invokeMethod(window.pymolwidget, "update", QtCore.Qt.QueuedConnection)
 
     def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
         if function not in self._timers:
@@ -207,17 +212,23 @@ def _nothing(corner: NDArray[np.float64]) -> Volume:
     return Volume(np.zeros((2, 2, 2), np.float32), Lattice(corner, np.eye(3) / 100, (2, 2, 2)))
 
 
-def _timer(milliseconds: int, function: Callable[[], None]) -> Any:
-    """A running timer of PyMOL's window, or None where there is no window."""
+def _window() -> Any:
+    """PyMOL's window, or None where there is none that Qt has made."""
     try:
         from pymol import gui
-        from pymol.Qt import QtCore
 
-        window = gui.get_qtwindow()
-    except Exception:  # no Qt, or no window with it
+        return gui.get_qtwindow()
+    except Exception:  # no Qt
         return None
+
+
+def _timer(milliseconds: int, function: Callable[[], None]) -> Any:
+    """A running timer of PyMOL's window, or None where there is no window."""
+    window = _window()
     if window is None:
         return None
+    from pymol.Qt import QtCore
+
     timer = QtCore.QTimer()
     timer.moveToThread(window.thread())
     timer.timeout.connect(function)
