@@ -63,6 +63,17 @@ class Server:
         self.process.stdout.close()
 
 
+def read_plt(path):
+    """A volume, from the layout of the format as gOpenMol describes it."""
+    data = Path(path).read_bytes()
+    (rank, _, *shape), ends = np.frombuffer(data, "<i4", 5), np.frombuffer(data, "<f4", 6, 20).reshape(3, 2)[::-1]
+    assert rank == 3
+    values = np.frombuffer(data, "<f4", -1, 44).reshape(shape)  # z, y, x
+    low, high = ends.astype(float).T * angstrom
+    axes = np.diag((high - low) / (np.array(shape[::-1]) - 1))
+    return ob.Volume(np.ascontiguousarray(values.T), ob.Lattice(low, axes, tuple(map(int, shape[::-1]))))
+
+
 @pytest.fixture(scope="module")
 def server():
     one = Server()
@@ -86,7 +97,7 @@ def test_a_volume_holds_the_orbital_where_it_says(server):
     events, answer = server.ask("orb_mo", {"orbital": "lumo", "quality": "coarse"}, objects=["benzene"])
     assert answer["value"] == "benzene_lumo"
     assert events["surface"]["name"] == events["volume"]["name"] == "benzene_lumo"
-    (volume,) = ob.load_volumes(events["volume"]["file"])
+    volume = read_plt(events["volume"]["file"])
     expected = ob.evaluate(wavefunction, "lumo", volume.lattice.points()[::97], device="cpu")
     assert volume.values.ravel()[::97] == pytest.approx(expected, abs=1e-5)
     assert np.abs(volume.values).max() > events["surface"]["isovalue"]
@@ -96,8 +107,7 @@ def test_the_colours_of_a_surface_come_as_a_second_volume(server):
     server.ask("orb_load", [BENZENE])
     arguments = ["benzene", "density", 0.001, "coarse", "esp"]
     events, _ = server.ask("orb_field", arguments, objects=["benzene"])
-    (density,) = ob.load_volumes(events["volume"]["file"])
-    (shades,) = ob.load_volumes(events["surface"]["shades"])
+    density, shades = read_plt(events["volume"]["file"]), read_plt(events["surface"]["shades"])
     assert events["surface"]["phases"] == [1]
     scale = events["surface"]["scale"]
     surface = ob.isosurface(density, 0.001)
@@ -238,7 +248,7 @@ names = st.sampled_from([command.name for command in COMMANDS if command.name no
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    command=names | st.sampled_from(["orbitals", "state", "restore"]) | st.text(max_size=8),
+    command=names | st.sampled_from(["orbitals", "state", "restore", "frame"]) | st.text(max_size=8),
     arguments=st.lists(values, max_size=5) | values,
     named=st.dictionaries(st.text(max_size=5) | st.just("name"), values, max_size=2) | values,
     objects=st.none() | values,

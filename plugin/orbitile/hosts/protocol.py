@@ -80,6 +80,10 @@ class Host(Protocol):
         """
         ...
 
+    def size(self, surface: Surface, volume: Volume) -> int:
+        """Bytes that the viewer takes for one frame of a field, about."""
+        ...
+
     def put_surface(
         self,
         name: str,

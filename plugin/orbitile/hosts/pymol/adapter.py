@@ -28,6 +28,9 @@ with an object when it is renamed, and in a saved session."""
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
 
+_BYTES_A_FACE = 250
+"""Three corners with normals, and their copy for the GPU."""
+
 _PIECE = 5000
 """Triangles or vertices handled at once."""
 
@@ -42,6 +45,8 @@ class PyMOLHost:
     cmd
         Of the PyMOL.
     """
+
+    draws_volumes = False
 
     def __init__(self, cmd: Any) -> None:
         self.cmd = cmd
@@ -108,6 +113,9 @@ class PyMOLHost:
 
     def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:
         return drawing(surface, colours)
+
+    def size(self, surface: Surface, volume: Volume) -> int:
+        return volume.values.nbytes + _BYTES_A_FACE * len(surface.faces)
 
     def put_surface(
         self,

@@ -57,6 +57,8 @@ class VMDHost:
         Its Python module.
     """
 
+    draws_volumes = True
+
     def __init__(self, vmd: Any) -> None:
         self._vmd = vmd
         self._numbers: dict[str, int] = {}
@@ -105,6 +107,9 @@ class VMDHost:
         phases = [phase for phase in (1, -1) if np.any(surface.phases == phase)]
         shades = colour_volume(surface) if surface.colouring is not None and phases else None
         return Drawing(surface.isovalue, phases, colours, shades)
+
+    def size(self, surface: Surface, volume: Volume) -> int:
+        return volume.values.nbytes
 
     def put_surface(
         self,
