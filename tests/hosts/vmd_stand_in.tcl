@@ -63,8 +63,7 @@ proc read_file {molid words} {
             if {[string length $data] != 44 + 4 * $x * $y * $z} { refuse "not as long as it says" }
             binary scan $data @44f* values
             lappend vmd($molid,volumes) [dict create shape [list $x $y $z] ends $ends \
-                least [tcl::mathfunc::min {*}$values] most [tcl::mathfunc::max {*}$values] first [lindex $values 0] \
-                sum [tcl::mathop::+ {*}$values]]
+                least [tcl::mathfunc::min {*}$values] most [tcl::mathfunc::max {*}$values] values $values]
         }
         default { error "Could not determine file type" }
     }

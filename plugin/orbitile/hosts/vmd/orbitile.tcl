@@ -363,8 +363,9 @@ proc orbitile::show_frame {name} {
     if {[lsearch -exact [present] $parent] >= 0} {
         set frame [molinfo $molecules($parent) get frame]
     }
+    set failed 0
     if {$frame ne $at($name) && [info exists kept($name)] && [dict exists $kept($name) $frame]} {
-        hold $name $frame
+        set failed [catch {hold $name $frame} problem]
     }
     set molid $molecules($name)
     if {![info exists drawn($name)] || $drawn($name) ne $looks($name)} {
@@ -378,6 +379,9 @@ proc orbitile::show_frame {name} {
         mol on $molid
         unset hidden($name)
     }
+    if {$failed} {
+        error $problem
+    }
 }
 
 # Have a field hold the volume of a frame. Its representations stay as they are, but are computed anew.
@@ -388,6 +392,7 @@ proc orbitile::hold {name frame} {
     variable kept
     variable at
     set files [dict get $kept($name) $frame]
+    set at($name) ""
     load_volumes $name $files [dict get $looks($name) molecule]
     set sources($name) $files
     set at($name) $frame
@@ -565,6 +570,7 @@ proc orbitile::renew {name} {
     }
     set drawn [molinfo $old get drawn]
     mol delete $old
+    unset molecules($name)
     hold $name $at($name)
     set molid $molecules($name)
     represent $molid $looks($name)
