@@ -24,6 +24,7 @@ from .test_pymol_panel import in_window, needs_window  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 
+
 @pytest.fixture
 def cmd(monkeypatch):
     monkeypatch.setenv("ORBITILE_DEVICE", "cpu")

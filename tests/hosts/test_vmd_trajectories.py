@@ -8,7 +8,6 @@ import pytest
 import orbitile as ob
 from orbitile.units import angstrom
 
-from .conftest import N
 from .test_vmd import WISH, in_vmd, screen
 
 pytestmark = pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")

@@ -1,7 +1,7 @@
 """Volumes in the plt format of gOpenMol, which VMD reads at once and without a word.
 
-Five integers (3, kind of surface, points along z, y and x), six floats (least and greatest z, y and x, in Angstrom), and
-the values, x fastest; all of four bytes, in either order.
+Five integers (3, kind of surface, points along z, y and x), six floats (least and greatest z, y and x, in Angstrom)
+and the values, x fastest; all of four bytes, in either order.
 """
 
 from __future__ import annotations

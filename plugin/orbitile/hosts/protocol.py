@@ -22,7 +22,14 @@ class Host(Protocol):
     A field that is shown has one name, which its surface and its volume share; how the viewer calls its own objects for
     them is the host's affair. Lengths arrive in bohr. All but `drawing` and `progress` are called from the thread that
     runs the commands.
+
+    Attributes
+    ----------
+    draws_volumes : bool
+        Whether the viewer draws surfaces from the volumes, so that each is to be put with its own.
     """
+
+    draws_volumes: bool
 
     def legal_name(self, name: str) -> str:
         """The name that the viewer would give an object that is to be called `name`."""

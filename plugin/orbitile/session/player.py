@@ -2,8 +2,8 @@
 
 The viewer calls `Player.tick` every few milliseconds, in the thread that it belongs to; nothing here waits. A frame
 that is shown is computed first, then those ahead of it in the direction of play, by the worker process. What the viewer
-draws them from is prepared in a thread, and one frame a tick is handed over. Where the viewer draws from the surface, the
-volume follows when the film rests.
+draws them from is prepared in a thread, and one frame a tick is handed over; the volume is when the film rests, unless
+the viewer draws surfaces from it.
 """
 
 from __future__ import annotations
@@ -178,6 +178,9 @@ class Player:
             session.host.progress(n / len(frames))
             if frame in film.drawn:
                 continue
+            film.prepared.pop(frame, None)
+            if frame in film.asked:
+                film.asked.pop(frame).cancel()
             try:
                 found = session.sampled(film.request(frame))
             except Cancelled:
@@ -377,9 +380,7 @@ class Player:
             return
         following = film.at + 1 if film.at + 1 < film.n_frames else 0
         together = [one for one in self._films.values() if one.shown.molecule == film.shown.molecule]
-        ready = all(
-            frame in one.drawn or frame in one.refused for one in together for frame in (film.at, following)
-        )
+        ready = all(frame in one.drawn or frame in one.refused for one in together for frame in (film.at, following))
         if now >= self._due and ready:
             self._due = max(self._due + 1 / self._rate, now - 0.1)
             film.direction = 1

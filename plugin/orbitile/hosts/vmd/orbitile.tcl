@@ -544,6 +544,8 @@ proc orbitile::follow_save_state {} {
 proc orbitile::before_molecules {words args} {
     variable sources
     variable kept
+    if {![llength [present]]} return
+    set state [dict get [ask state "\"arguments\": \[\]"] value]
     set files {}
     foreach name [present] {
         if {[info exists kept($name)]} {
@@ -551,8 +553,6 @@ proc orbitile::before_molecules {words args} {
         }
         lappend files $name $sources($name)
     }
-    if {![llength $files]} return
-    set state [dict get [ask state "\"arguments\": \[\]"] value]
     puts [lindex $words 1] "catch {orbitile::restore [list $state $files]} ;# without Orbitile the files are missing"
 }
 
