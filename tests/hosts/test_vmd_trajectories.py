@@ -110,15 +110,15 @@ def test_playing_shows_each_frame_with_its_surface_whatever_is_changed_meanwhile
         begin(series)
         + """
         set field [orb_mo water homo 0.1 coarse]
-        rename orbitile::tell_frame orbitile::tell_frame_first
+        rename orbitile::frame_changed orbitile::frame_changed_first
         set wrong 0
         set frames {}
-        proc orbitile::tell_frame {name} { # what a redraw would show now
+        proc orbitile::frame_changed {name args} { # and what a redraw would show then
+            frame_changed_first $name
             lappend ::frames [lindex [seen $::field] 0]
             lassign [seen $::field] frame drawn at
             if {$drawn && $at ne $frame} { incr ::wrong }
             if {!$drawn} { lappend ::missing $frame }
-            tell_frame_first $name
         }
         set missing {}
         puts [orb_play 100]

@@ -33,6 +33,7 @@ namespace eval orbitile {
     array set frames {}
     variable restoring {}             ;# as sources, while a saved state is read
     variable busy 0
+    variable moved {}                 ;# molecules of whose frame the server does not know
     variable playing 0                ;# frames a second at most
     variable share 0.0                ;# of the work that is done
     variable told ""                  ;# by the last command
@@ -145,6 +146,7 @@ proc orbitile::ask {name arguments} {
     variable replies
     variable failure ""
     if {$channel eq ""} start
+    tell_frames
     set mine [incr number]
     set replies($mine) ""
     set request "{\"id\": $mine, \"command\": [text_json $name], $arguments,\
@@ -238,9 +240,11 @@ proc orbitile::follow_frames {name} {
     }
 }
 
-# Surfaces are seen at the frame that they belong to; the server is told which it is, and computes those ahead.
+# Surfaces are seen at the frame that they belong to; the server is told which it is, and computes those ahead. It is
+# told a little later: VMD would take the next frame first otherwise, and draw fewer than it is given.
 proc orbitile::frame_changed {name args} {
     variable looks
+    variable moved
     foreach field [present] {
         if {[info exists looks($field)] && [dict get $looks($field) molecule] eq $name} {
             if {[catch {show_frame $field} problem]} {
@@ -248,20 +252,31 @@ proc orbitile::frame_changed {name args} {
             }
         }
     }
-    tell_frame $name
+    if {![llength $moved]} {
+        after 1 orbitile::tell_frames
+    }
+    if {[lsearch -exact $moved $name] < 0} {
+        lappend moved $name
+    }
 }
 
-# What there is can be told while no request is under way, whose messages may be about to change it.
-proc orbitile::tell_frame {name} {
+# Which objects there are can be told while no request is under way, whose messages may be about to change it.
+proc orbitile::tell_frames {} {
     variable channel
     variable molecules
+    variable moved
     variable replies
-    if {$channel eq "" || [lsearch -exact [present] $name] < 0} return
-    set request "\"command\": \"frame\", \"arguments\": [list_json [list $name [molinfo $molecules($name) get frame]]]"
-    if {![array size replies]} {
-        append request ", \"objects\": [list_json [present]]"
+    set there [present]
+    foreach name $moved {
+        if {$channel eq "" || [lsearch -exact $there $name] < 0} continue
+        set frame [molinfo $molecules($name) get frame]
+        set request "\"command\": \"frame\", \"arguments\": [list_json [list $name $frame]]"
+        if {![array size replies]} {
+            append request ", \"objects\": [list_json $there]"
+        }
+        catch {puts $channel "{\"id\": 0, $request}"}
     }
-    catch {puts $channel "{\"id\": 0, $request}"}
+    set moved {}
 }
 
 proc orbitile::on_frame {message} {
@@ -314,7 +329,7 @@ proc orbitile::on_volume {message} {
     set later [dict exists $restoring $name]
     if {!$later && ![dict get $coming new] && [lsearch -exact [present] $name] < 0} { ;# the user has deleted it
         file delete {*}$files
-        tell_frame $parent
+        frame_changed $parent
         return
     }
     set look [dict remove $coming event new frame shades]
