@@ -1,4 +1,4 @@
-# Frames a second while VMD plays a trajectory, pass by pass, and the memory of all that takes part.
+# Frames a second while VMD plays a trajectory, pass by pass, and the memory of all that takes part (Linux).
 #
 #   vmd -e benchmarks/vmd_film.tcl -args SERIES ?FIELD? ?QUALITY? ?PASSES?     in VMD, with or without -dispdev text
 #   tclsh benchmarks/vmd_film.tcl SERIES ?FIELD? ?QUALITY? ?PASSES?            with the stand-in for VMD of the tests
@@ -17,7 +17,13 @@ package require orbitile
 set python [expr {[info exists env(PYTHON)] ? $env(PYTHON) : "python3"}]
 orbitile::register [list $python -m orbitile.cli serve] {orb_load orb_field orb_play orb_device}
 
-proc megabytes {process} { expr {[exec ps -o rss= -p $process] / 1024} }
+proc contents {file} {
+    set channel [open $file]
+    set text [read $channel]
+    close $channel
+    return $text
+}
+proc megabytes {process} { expr {[lindex [contents /proc/$process/statm] 1] * 4 / 1024} } ;# pages of 4 KB
 proc start_pass {} {
     set ::shown 0
     set ::wrong 0
@@ -27,11 +33,15 @@ proc start_pass {} {
 proc end_pass {} {
     set server [pid $orbitile::channel]
     set workers {}
-    foreach one [exec pgrep -P $server] { lappend workers [megabytes $one] }
+    foreach thread [glob /proc/$server/task/*/children] {
+        foreach one [contents $thread] { lappend workers [megabytes $one] }
+    }
+    set files 0
+    foreach one [glob -directory $orbitile::folder *] { incr files [file size $one] }
     puts [format "pass %d: %d frames, %.1f a second, %d without their surface; reading %.1f ms a frame; MB: viewer %d, \
         server %d, worker %s, files %d" [incr ::pass] $::shown \
         [expr {1000.0 * $::shown / ([clock milliseconds] - $::began)}] $::wrong [expr {$::reading / 1000.0 / $::shown}] \
-        [megabytes [pid]] [megabytes $server] $workers [lindex [exec du -sm $orbitile::folder] 0]]
+        [megabytes [pid]] [megabytes $server] $workers [expr {$files >> 20}]]
     if {$::pass == $::passes} { after idle finish }
     start_pass
 }
