@@ -192,10 +192,11 @@ def test_colours_by_a_second_field_follow_too(tmp_path, series):
         puts "[seen $field] [llength $vmd($orbitile::molecules($field),volumes)]"
         set shades [lindex $vmd($orbitile::molecules($field),volumes) 1]
         puts [expr {[dict get $shades least] < 0 && [dict get $shades most] > 0}]
+        puts [expr {$shades eq $vmd($orbitile::molecules($field),texture)}]
         puts [expr {$scale eq [dict get [lindex $vmd($orbitile::molecules($field),reps) 0] scale]}]
         """,
     )
-    assert out[1:] == ["2 1 2 2", "1", "1"]
+    assert out[1:] == ["2 1 2 2", "1", "1", "1"]
 
 
 def test_a_saved_state_brings_the_film_back_at_its_frame(tmp_path, series):

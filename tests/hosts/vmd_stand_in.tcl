@@ -141,8 +141,12 @@ proc mol {verb args} {
         modcolor { colour_is [lrange $args 2 end]; modify $args color [lrange $args 2 end] }
         modmaterial { arity $args 3; material_there [lindex $args 2]; modify $args material [lindex $args 2] }
         scaleminmax {
-            arity $args 4
+            arity $args 2 4
             lassign $args molid rep low high
+            if {[llength $args] == 2} {
+                rep_there $rep $molid
+                return [dict get [lindex $vmd($molid,reps) $rep] scale]
+            }
             number $low
             number $high
             modify [list $rep [named $molid]] scale [list $low $high]
@@ -162,6 +166,9 @@ proc modify {where what value} {
     lassign $where rep molid
     rep_there $rep $molid
     lset vmd($molid,reps) $rep [dict replace [lindex $vmd($molid,reps) $rep] $what $value]
+    if {$what in {color scale}} { # colours by a volume are made anew then, and not when the volume is another
+        set vmd($molid,texture) [lindex $vmd($molid,volumes) 1]
+    }
 }
 proc material_there {name} { if {[lsearch -exact $::vmd(materials) $name] < 0} { refuse "no material $name" } }
 # Isosurface ISOVALUE VOLUME SHOW DRAW STEP SIZE; CPK SPHERES BONDS RESOLUTION RESOLUTION
@@ -314,8 +321,10 @@ proc save_materials {channel} {
 proc save_labels {channel} { puts $channel "# labels" }
 proc save_state {file} {
     global vmd
+    set known $vmd(order)
     set channel [open $file w]
     save_materials $channel
+    if {$vmd(order) ne $known} { error "can't read \"viewpoints(...)\": no such element in array" }
     foreach molid $vmd(order) {
         set verb new
         foreach one $vmd($molid,files) type $vmd($molid,types) {

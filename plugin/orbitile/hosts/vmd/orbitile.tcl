@@ -31,6 +31,7 @@ namespace eval orbitile {
     array set hidden {}
     variable frames                   ;# to which the orbitals of each molecule belong
     array set frames {}
+    variable saving {}                ;# while a state is saved: what the server shows, and sources
     variable restoring {}             ;# as sources, while a saved state is read
     variable busy 0
     variable moved {}                 ;# molecules of whose frame the server does not know
@@ -373,13 +374,14 @@ proc orbitile::show_frame {name} {
     variable kept
     variable at
     variable hidden
+    variable saving
     set parent [dict get $looks($name) molecule]
     set frame $at($name)
     if {[lsearch -exact [present] $parent] >= 0} {
         set frame [molinfo $molecules($parent) get frame]
     }
     set failed 0
-    if {$frame ne $at($name) && [info exists kept($name)] && [dict exists $kept($name) $frame]} {
+    if {$frame ne $at($name) && ![llength $saving] && [info exists kept($name)] && [dict exists $kept($name) $frame]} {
         set failed [catch {hold $name $frame} problem]
     }
     set molid $molecules($name)
@@ -413,7 +415,11 @@ proc orbitile::hold {name frame} {
     set at($name) $frame
     set molid $molecules($name)
     for {set rep 0} {$rep < [molinfo $molid get numreps]} {incr rep} {
-        mol modstyle $rep $molid {*}[lindex [molinfo $molid get "{rep $rep}"] 0]
+        lassign [molinfo $molid get "{rep $rep} {color $rep}"] style colour
+        mol modstyle $rep $molid {*}$style
+        if {[lindex $colour 0] eq "Volume"} {
+            mol scaleminmax $molid $rep {*}[mol scaleminmax $molid $rep]
+        }
     }
 }
 
@@ -551,14 +557,18 @@ proc orbitile::nearest_colour {rgb} {
 proc orbitile::follow_save_state {} {
     catch {auto_load save_state}
     if {[llength [info commands ::save_state]]} {
+        trace add execution ::save_state enter orbitile::before_state
+        trace add execution ::save_state leave orbitile::after_state
         trace add execution ::save_materials enter orbitile::before_molecules ;# the first thing that is written
         trace add execution ::save_labels enter orbitile::after_molecules     ;# the last
     }
 }
 
-proc orbitile::before_molecules {words args} {
+# Films stand still from here on.
+proc orbitile::before_state {args} {
     variable sources
     variable kept
+    variable saving
     if {![llength [present]]} return
     set state [dict get [ask state "\"arguments\": \[\]"] value]
     set files {}
@@ -568,7 +578,24 @@ proc orbitile::before_molecules {words args} {
         }
         lappend files $name $sources($name)
     }
-    puts [lindex $words 1] "catch {orbitile::restore [list $state $files]} ;# without Orbitile the files are missing"
+    set saving [list $state $files]
+}
+
+proc orbitile::before_molecules {words args} {
+    variable saving
+    if {[llength $saving]} {
+        puts [lindex $words 1] "catch {orbitile::restore $saving} ;# without Orbitile the files are missing"
+    }
+}
+
+proc orbitile::after_state {args} {
+    variable saving {}
+    variable looks
+    foreach name [present] {
+        if {[info exists looks($name)]} {
+            show_frame $name
+        }
+    }
 }
 
 # VMD remembers all files that a molecule was read from: one that shows frames is made anew, of the last one.
@@ -604,7 +631,8 @@ proc orbitile::renew {name} {
 }
 
 proc orbitile::after_molecules {words args} {
-    if {[llength [present]]} {
+    variable saving
+    if {[llength $saving]} {
         puts [lindex $words 1] "catch orbitile::restored"
     }
 }
