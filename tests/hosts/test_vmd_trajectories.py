@@ -1,6 +1,8 @@
 """Trajectories in VMD's Tcl: surfaces follow the frames. The real server, a real Tcl, a stand-in for VMD's commands."""
 
 import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ import pytest
 import orbitile as ob
 from orbitile.units import angstrom
 
-from .test_vmd import WISH, in_vmd, screen
+from .conftest import N
+from .test_vmd import STAND_IN, WISH, in_vmd, install, screen
 
 pytestmark = pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")
 
@@ -233,6 +236,22 @@ def test_a_saved_state_brings_the_film_back_at_its_frame(tmp_path, series):
     assert "material Transparent" in out[2]
     assert out[4] == again[3]
     assert again[4:] == ["5 1 5"]
+
+
+def test_the_example_of_a_film(tmp_path, series):
+    install(tmp_path)
+    shutil.copy(series, tmp_path / "path.h5")
+    example = Path(__file__).parents[2] / "docs" / "examples" / "film.tcl"
+    script = tmp_path / "start.tcl"
+    script.write_text(f"source {{{STAND_IN}}}\nsource {{{tmp_path / '.vmdrc'}}}\nsource {{{example}}}\n")
+    done = subprocess.run(
+        ["tclsh", str(script)], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    scenes = sorted(tmp_path.glob("film*.dat"))
+    assert [scene.name for scene in scenes] == [f"film{frame:03d}.dat" for frame in range(N)]
+    for frame, scene in enumerate(scenes):
+        assert scene.read_text().splitlines()[:2] == ["path 6 0 1 path_homo 0 1 2", f"{frame} 1 -1 1"]
 
 
 @screen

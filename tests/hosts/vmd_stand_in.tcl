@@ -186,7 +186,8 @@ proc colour_is {words} {
 proc molinfo {which args} {
     global vmd
     if {$which eq "list"} { arity $args 0; return $vmd(order) }
-    if {$which eq "top"} { arity $args 0; return $vmd(top) }
+    if {$which eq "top" && ![llength $args]} { return $vmd(top) }
+    if {$which eq "top"} { set which $vmd(top) }
     there $which
     lassign $args verb keys values
     if {$verb eq "get"} {
@@ -297,6 +298,7 @@ proc render {method file} {
     if {$method ne "Tachyon"} { refuse "render $method" }
     set channel [open $file w]
     puts $channel [report]
+    puts $channel [join [lmap molid $::vmd(order) { list $::vmd($molid,frame) $::vmd($molid,drawn) }]]
     foreach molid $::vmd(order) { puts $channel $::vmd($molid,rotate_matrix) }
     close $channel
 }

@@ -120,6 +120,8 @@ class VMDHost:
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
+        if frame not in (None, self.frame(molecule)):
+            return  # the volume that is put last is the only one, and nobody tells when frames change
         if drawing.shades is not None or name not in self.objects():
             self.remove(name)  # shades stand beside the volume: both are put
             with self._same_view(molecule) as numbers:
@@ -136,7 +138,7 @@ class VMDHost:
 
     def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
         known = self._volumes.get(name)
-        if known is not None and known() is volume:
+        if frame not in (None, self.frame(molecule)) or (known is not None and known() is volume):
             return
         number, shades = self._numbers[name], self._looks[name][0].shades
         with self._same_view(molecule) as numbers:
