@@ -18,13 +18,11 @@ from orbitile.units import angstrom
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 pymol2 = pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 
-from tests.trajectories.conftest import scanned, shuffled  # noqa: E402 - it needs PySCF, and skips without it
-
+from .conftest import N  # noqa: E402 - after what may skip
 from .test_pymol_commands import call  # noqa: E402
 from .test_pymol_panel import BENZENE, in_window, needs_window  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
-N = 6
 
 
 @pytest.fixture
@@ -35,21 +33,6 @@ def cmd(monkeypatch):
     with pymol2.PyMOL() as instance:
         register(instance.cmd)
         yield instance.cmd
-
-
-@pytest.fixture(scope="module")
-def series(tmp_path_factory):
-    """Water, its bonds stretched, with orbitals in any order and with any signs."""
-    frames = scanned(
-        f"O 0 0 {0.1 * n:.2f}; H 0 {0.79 * r:.6f} {0.61 * r:.6f}; H 0 {-0.79 * r:.6f} {0.61 * r:.6f}"
-        for n, r in enumerate(np.linspace(0.8, 1.2, N))
-    )
-    rng = np.random.default_rng(2)
-    path = tmp_path_factory.mktemp("series") / "water.h5"
-    with ob.SeriesWriter(path) as writer:
-        for n, frame in enumerate(frames):
-            writer.append(frame if n == 0 else shuffled(frame, rng))
-    return path
 
 
 def map_points(cmd, name, state):

@@ -19,6 +19,8 @@ import orbitile as ob
 from orbitile.session.commands import COMMANDS
 from orbitile.units import angstrom, electronvolt
 
+from .conftest import N
+
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
 
@@ -63,6 +65,17 @@ class Server:
         self.process.stdout.close()
 
 
+def read_plt(path):
+    """A volume, from the layout of the format as gOpenMol describes it."""
+    data = Path(path).read_bytes()
+    (rank, _, *shape), ends = np.frombuffer(data, "<i4", 5), np.frombuffer(data, "<f4", 6, 20).reshape(3, 2)[::-1]
+    assert rank == 3
+    values = np.frombuffer(data, "<f4", -1, 44).reshape(shape)  # z, y, x
+    low, high = ends.astype(float).T * angstrom
+    axes = np.diag((high - low) / (np.array(shape[::-1]) - 1))
+    return ob.Volume(np.ascontiguousarray(values.T), ob.Lattice(low, axes, tuple(map(int, shape[::-1]))))
+
+
 @pytest.fixture(scope="module")
 def server():
     one = Server()
@@ -86,7 +99,7 @@ def test_a_volume_holds_the_orbital_where_it_says(server):
     events, answer = server.ask("orb_mo", {"orbital": "lumo", "quality": "coarse"}, objects=["benzene"])
     assert answer["value"] == "benzene_lumo"
     assert events["surface"]["name"] == events["volume"]["name"] == "benzene_lumo"
-    (volume,) = ob.load_volumes(events["volume"]["file"])
+    volume = read_plt(events["volume"]["file"])
     expected = ob.evaluate(wavefunction, "lumo", volume.lattice.points()[::97], device="cpu")
     assert volume.values.ravel()[::97] == pytest.approx(expected, abs=1e-5)
     assert np.abs(volume.values).max() > events["surface"]["isovalue"]
@@ -96,8 +109,7 @@ def test_the_colours_of_a_surface_come_as_a_second_volume(server):
     server.ask("orb_load", [BENZENE])
     arguments = ["benzene", "density", 0.001, "coarse", "esp"]
     events, _ = server.ask("orb_field", arguments, objects=["benzene"])
-    (density,) = ob.load_volumes(events["volume"]["file"])
-    (shades,) = ob.load_volumes(events["surface"]["shades"])
+    density, shades = read_plt(events["volume"]["file"]), read_plt(events["surface"]["shades"])
     assert events["surface"]["phases"] == [1]
     scale = events["surface"]["scale"]
     surface = ob.isosurface(density, 0.001)
@@ -238,7 +250,7 @@ names = st.sampled_from([command.name for command in COMMANDS if command.name no
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    command=names | st.sampled_from(["orbitals", "state", "restore"]) | st.text(max_size=8),
+    command=names | st.sampled_from(["orbitals", "state", "restore", "frame"]) | st.text(max_size=8),
     arguments=st.lists(values, max_size=5) | values,
     named=st.dictionaries(st.text(max_size=5) | st.just("name"), values, max_size=2) | values,
     objects=st.none() | values,
@@ -281,6 +293,90 @@ def test_a_computation_can_be_cancelled(server):
         answers.append(message)
     assert {"id": "slow", "error": "cancelled"} in answers
     assert server.ask("orb_device")[1]["value"] == "cpu"
+
+
+def film(series):
+    """A server that shows an orbital of a trajectory, and what it said of it."""
+    server = Server()
+    server.ask("orb_load", [str(series)])
+    events, _ = server.ask("orb_mo", {"quality": "coarse", "isovalue": 0.1}, objects=["water"])
+    return server, events
+
+
+def read_until(server, name, number=1):
+    """Messages up to so many of one kind."""
+    events = []
+    while sum(event.get("event") == name for event in events) < number:
+        events.append(server.read())
+    return events
+
+
+def test_frames_come_unasked_each_with_its_surface_in_the_direction_of_play(series):
+    server, events = film(series)
+    try:
+        assert (events["surface"]["frame"], events["surface"]["new"]) == (0, True)
+        events = [event for event in read_until(server, "volume", N - 1) if "event" in event]
+        surfaces, volumes = events[::2], events[1::2]
+        assert [event["frame"] for event in surfaces] == [event["frame"] for event in volumes] == list(range(1, N))
+        assert not any(event["new"] for event in surfaces)
+        frames = ob.follow(ob.load_trajectory(series))
+        for event in volumes:
+            volume = read_plt(event["file"])
+            expected = ob.evaluate(frames[event["frame"]], "mo:5", volume.lattice.points()[::97], device="cpu")
+            assert volume.values.ravel()[::97] == pytest.approx(expected, abs=1e-5)
+        server.ask("frame", ["water", "3"])
+        events, _ = server.ask("orb_iso", [0.05])
+        assert events["surface"]["frame"] == 3
+        server.write(b'{"command": "frame", "arguments": ["water", "2"]}\n')  # backwards from here
+        frames = [event["frame"] for event in read_until(server, "volume", N - 1) if event.get("event") == "volume"]
+        assert sorted(frames) == [0, 1, 2, 4, 5]
+        assert frames.index(2) <= 3  # those under way are finished first
+        assert frames.index(2) < frames.index(1)
+    finally:
+        server.close()
+
+
+def test_playing_waits_until_the_viewer_has_gone_on(series):
+    server, _ = film(series)
+    try:
+        read_until(server, "volume", N - 1)
+        _, answer = server.ask("orb_play", [200])
+        assert answer["value"] == "200"
+        (told,) = (event for event in read_until(server, "frame") if event["event"] == "frame")
+        assert (told["molecule"], told["frame"]) == ("water", 1)
+        time.sleep(0.2)  # 40 frames
+        events, _ = server.ask("orb_device")
+        assert "frame" not in events
+        server.ask("frame", ["water", "1"])
+        assert read_until(server, "frame")[-1]["frame"] == 2
+        server.ask("orb_play", [0])
+        server.ask("frame", ["water", "2"])
+        time.sleep(0.1)
+        assert "frame" not in server.ask("orb_device")[0]
+    finally:
+        server.close()
+
+
+def test_what_the_viewer_deletes_is_computed_no_more(series):
+    server, _ = film(series)
+    try:
+        server.ask("frame", ["water", "1"], objects=["water"])
+        time.sleep(0.5)
+        events, _ = server.ask("orb_device")
+        assert "volume" not in events
+        _, answer = server.ask("orb_play", [10])
+        assert "no orbital of a trajectory" in answer["error"]
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize("arguments", [[], ["nothing", "1"], ["benzene"], ["benzene", "-1"], ["benzene", "1", "2"]])
+def test_a_frame_that_is_none_is_refused(server, arguments):
+    server.ask("orb_load", [BENZENE])
+    events, answer = server.ask("frame", arguments)
+    assert events == {}
+    assert "expected" in answer["error"]
+    assert "defect" not in answer["error"]
 
 
 @pytest.mark.parametrize("how", ["end of input", "signal"])

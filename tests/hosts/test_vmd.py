@@ -312,7 +312,7 @@ def test_the_example_of_a_script_without_a_window(tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     for name, orbital in (("homo-1.dat", "homo_m1"), ("homo.dat", "mo21")):
-        shown, *views = (tmp_path / name).read_text().splitlines()
+        shown, _, *views = (tmp_path / name).read_text().splitlines()
         assert shown == f"benzene 1 0 1 benzene_{orbital} 0 1 2"
         assert views[0] == views[1] != "first rotate"
 

@@ -144,6 +144,17 @@ def test_geometries_are_frames_and_the_orbital_belongs_to_one(vmd):
     assert vmd.molecule.get_frame(number) == ob.load(source).geometry
 
 
+def test_frames_that_are_not_shown_do_not_replace_the_one_that_is(vmd, series):
+    commands.orb_load(str(series))
+    vmd.molecule.set_frame(number_of(vmd, "water"), 2)
+    name = commands.orb_mo("water", quality="coarse", isovalue=0.1)
+    commands.orb_frames()
+    points, values = points_and_values(vmd, number_of(vmd, name))
+    frame = ob.follow(ob.load_trajectory(series))[2]
+    expected = ob.evaluate(frame, "mo:5", points[::97], device="cpu")
+    assert np.abs(values[::97] - expected).max() < 5e-6
+
+
 def test_errors_are_orbitiles_own(vmd):
     with pytest.raises(ob.OrbitileError, match="no such file"):
         commands.orb_load("nofile.fchk")

@@ -4,7 +4,7 @@
 
 array set vmd {
     next 0 top -1 order {} materials {Opaque Transparent} menu {} scale RGB
-    style {Lines} color {Name} material Opaque
+    style {Lines} color {Name} material Opaque level all
 }
 
 proc refuse {what} { error "stand-in for VMD: $what" }
@@ -56,15 +56,14 @@ proc read_file {molid words} {
             set vmd($molid,frames) [expr {[llength $lines] / ($atoms + 2)}]
             set vmd($molid,frame) [expr {$vmd($molid,frames) - 1}]
         }
-        ccp4 {
-            if {[string range $data 208 210] ne "MAP"} { refuse "not an MRC file" }
-            binary scan $data i3ii3i3f3f3i3 shape mode - - - - order
-            if {$mode != 2} { refuse "values of kind $mode" }
-            if {$order ne {1 2 3}} { refuse "ORIGIN is read in the order of the file, here $order" }
-            if {[string length $data] != 1024 + 4 * [expr [join $shape *]]} { refuse "not as long as it says" }
-            binary scan $data @1024f* values
-            lappend vmd($molid,volumes) [dict create shape $shape least [tcl::mathfunc::min {*}$values] \
-                most [tcl::mathfunc::max {*}$values]]
+        plt {
+            binary scan $data i5f6 head ends
+            lassign $head rank kind z y x
+            if {$rank != 3} { refuse "not a plt file" }
+            if {[string length $data] != 44 + 4 * $x * $y * $z} { refuse "not as long as it says" }
+            binary scan $data @44f* values
+            lappend vmd($molid,volumes) [dict create shape [list $x $y $z] ends $ends \
+                least [tcl::mathfunc::min {*}$values] most [tcl::mathfunc::max {*}$values] values $values]
         }
         default { error "Could not determine file type" }
     }
@@ -103,6 +102,14 @@ proc mol {verb args} {
             read_file $molid $args
             return $molid
         }
+        voldelete {
+            arity $args 2
+            lassign $args molid volume
+            there $molid
+            whole $volume
+            if {$volume < 0 || $volume >= [llength $vmd($molid,volumes)]} { refuse "no volume set $volume" }
+            set vmd($molid,volumes) [lreplace $vmd($molid,volumes) $volume $volume]
+        }
         delete {
             arity $args 1
             there [lindex $args 0]
@@ -134,8 +141,12 @@ proc mol {verb args} {
         modcolor { colour_is [lrange $args 2 end]; modify $args color [lrange $args 2 end] }
         modmaterial { arity $args 3; material_there [lindex $args 2]; modify $args material [lindex $args 2] }
         scaleminmax {
-            arity $args 4
+            arity $args 2 4
             lassign $args molid rep low high
+            if {[llength $args] == 2} {
+                rep_there $rep $molid
+                return [dict get [lindex $vmd($molid,reps) $rep] scale]
+            }
             number $low
             number $high
             modify [list $rep [named $molid]] scale [list $low $high]
@@ -155,6 +166,9 @@ proc modify {where what value} {
     lassign $where rep molid
     rep_there $rep $molid
     lset vmd($molid,reps) $rep [dict replace [lindex $vmd($molid,reps) $rep] $what $value]
+    if {$what in {color scale}} { # colours by a volume are made anew then, and not when the volume is another
+        set vmd($molid,texture) [lindex $vmd($molid,volumes) 1]
+    }
 }
 proc material_there {name} { if {[lsearch -exact $::vmd(materials) $name] < 0} { refuse "no material $name" } }
 # Isosurface ISOVALUE VOLUME SHOW DRAW STEP SIZE; CPK SPHERES BONDS RESOLUTION RESOLUTION
@@ -172,7 +186,8 @@ proc colour_is {words} {
 proc molinfo {which args} {
     global vmd
     if {$which eq "list"} { arity $args 0; return $vmd(order) }
-    if {$which eq "top"} { arity $args 0; return $vmd(top) }
+    if {$which eq "top" && ![llength $args]} { return $vmd(top) }
+    if {$which eq "top"} { set which $vmd(top) }
     there $which
     lassign $args verb keys values
     if {$verb eq "get"} {
@@ -180,13 +195,18 @@ proc molinfo {which args} {
         set found {}
         foreach key $keys {
             switch -- $key {
-                name - frame { lappend found $vmd($which,$key) }
+                name - frame - drawn { lappend found $vmd($which,$key) }
                 numframes { lappend found $vmd($which,frames) }
                 numreps { lappend found [llength $vmd($which,reps)] }
                 numvolumedata { lappend found [llength $vmd($which,volumes)] }
                 filename { lappend found $vmd($which,files) }
                 center_matrix - rotate_matrix - scale_matrix - global_matrix { lappend found $vmd($which,$key) }
-                default { refuse "molinfo get $key" }
+                default {
+                    lassign $key what rep
+                    rep_there $rep $which
+                    lappend found [dict get [lindex $vmd($which,reps) $rep] \
+                        [dict get {rep style color color material material} $what]]
+                }
             }
         }
         return $found
@@ -196,12 +216,23 @@ proc molinfo {which args} {
     if {[llength $keys] != [llength $values]} { refuse "as many values as keys" }
     foreach key $keys value $values {
         switch -- $key {
-            frame { whole $value; set vmd($which,frame) $value }
+            frame { # beyond the last one it stays there
+                whole $value
+                set vmd($which,frame) [expr {min($value, $vmd($which,frames) - 1)}]
+                set ::vmd_frame($which) $vmd($which,frame)
+            }
             center_matrix - rotate_matrix - scale_matrix - global_matrix { set vmd($which,$key) $value }
             default { refuse "molinfo set $key" }
         }
     }
     return
+}
+
+proc vmdcon {option {level ""}} {
+    if {$option ne "-loglevel"} { refuse "vmdcon $option" }
+    if {$level eq ""} { return $::vmd(level) }
+    if {$level ni {all info warn err}} { refuse "no level $level" }
+    set ::vmd(level) $level
 }
 
 proc material {verb args} {
@@ -267,6 +298,7 @@ proc render {method file} {
     if {$method ne "Tachyon"} { refuse "render $method" }
     set channel [open $file w]
     puts $channel [report]
+    puts $channel [join [lmap molid $::vmd(order) { list $::vmd($molid,frame) $::vmd($molid,drawn) }]]
     foreach molid $::vmd(order) { puts $channel $::vmd($molid,rotate_matrix) }
     close $channel
 }
@@ -291,8 +323,10 @@ proc save_materials {channel} {
 proc save_labels {channel} { puts $channel "# labels" }
 proc save_state {file} {
     global vmd
+    set known $vmd(order)
     set channel [open $file w]
     save_materials $channel
+    if {$vmd(order) ne $known} { error "can't read \"viewpoints(...)\": no such element in array" }
     foreach molid $vmd(order) {
         set verb new
         foreach one $vmd($molid,files) type $vmd($molid,types) {

@@ -22,7 +22,14 @@ class Host(Protocol):
     A field that is shown has one name, which its surface and its volume share; how the viewer calls its own objects for
     them is the host's affair. Lengths arrive in bohr. All but `drawing` and `progress` are called from the thread that
     runs the commands.
+
+    Attributes
+    ----------
+    draws_volumes : bool
+        Whether the viewer draws surfaces from the volumes, so that each is to be put with its own.
     """
+
+    draws_volumes: bool
 
     def legal_name(self, name: str) -> str:
         """The name that the viewer would give an object that is to be called `name`."""
@@ -78,6 +85,10 @@ class Host(Protocol):
         The colours are those of the positive and of the negative phase, and do not count where the surface has a
         colouring. It takes longest of all, and may be called from another thread.
         """
+        ...
+
+    def size(self, surface: Surface, volume: Volume) -> int:
+        """Bytes that the viewer takes for one frame of a field, about."""
         ...
 
     def put_surface(

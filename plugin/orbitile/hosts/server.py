@@ -1,7 +1,8 @@
 """Orbitile as a process of its own, for viewers without Python: `orbitile serve`; docs/server.md is the reference.
 
 A line of JSON on standard input asks for a command; lines on standard output say what to show, and what became of it.
-The process ends with its standard input, and takes its folder along.
+Between requests frames of trajectories are computed ahead, and sent as they are done. The process ends with its
+standard input, and takes its folder along.
 """
 
 from __future__ import annotations
@@ -19,14 +20,13 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
 from ..errors import OrbitileError
-from ..exporters import save
 from ..fields.orbital import orbital_name
 from ..session.commands import COMMANDS, orb_cancel, place
 from ..session.declaration import Command, brief
@@ -39,6 +39,7 @@ from ..volume import Volume
 from ..wavefunction import Wavefunction
 from .atoms import xyz_of
 from .colour_volume import colour_volume
+from .plt import write_plt
 from .protocol import Colour
 
 _LONGEST = 1 << 20
@@ -49,6 +50,21 @@ _EVERY = 0.1
 """Seconds between two messages about progress."""
 
 Tell = Callable[[dict[str, Any]], None]
+
+
+class Drawing(NamedTuple):
+    """How a field looks.
+
+    Attributes
+    ----------
+    look : dict
+        Parts of the message `surface`.
+    shades : Volume or None
+        Colours the surface.
+    """
+
+    look: dict[str, Any]
+    shades: Volume | None
 
 
 class ServedHost:
@@ -65,21 +81,42 @@ class ServedHost:
     ----------
     there : set of str
         Names of the objects that the viewer has, as its last request said; to be changed by `set_there`.
+    period : float or None
+        Seconds between two calls of `tick`; None while there is nothing to call.
     """
+
+    draws_volumes = True
 
     def __init__(self, tell: Tell, folder: Path) -> None:
         self.there: set[str] = set()
-        self._volumes: dict[str, weakref.ref[Volume]] = {}
+        self.period: float | None = None
+        self._volumes: dict[tuple[str, int | None], weakref.ref[Volume]] = {}
         self._tell, self._folder = tell, folder
         self._sources: dict[str, str] = {}
         self._frames: dict[str, int] = {}
+        self._going: dict[str, int] = {}
+        self._again: list[Callable[[], None]] = []
         self._number = 0
         self._told = 0.0
 
     def set_there(self, names: set[str]) -> None:
         """Take note of the objects that the viewer has; of all others its volumes are gone too."""
         self.there = names
-        self._volumes = {name: volume for name, volume in self._volumes.items() if name in names}
+        self._volumes = {key: volume for key, volume in self._volumes.items() if key[0] in names}
+
+    def set_frame(self, molecule: str, frame: int) -> None:
+        """Take note of the frame that the viewer is at."""
+        self._frames[molecule] = frame
+        self._going.pop(molecule, None)
+
+    def tick(self) -> None:
+        """Call what is to be called again and again; what fails is told, and not called any more."""
+        for function in list(self._again):
+            try:
+                function()
+            except Exception as error:
+                self._again.remove(function)
+                self.say(f"defect of Orbitile: {type(error).__name__}: {brief(str(error))}")
 
     def legal_name(self, name: str) -> str:
         return name
@@ -88,7 +125,7 @@ class ServedHost:
         file = self._file(name, "xyz")
         file.write_text(xyz_of(wavefunction), encoding="utf-8")
         self._sources[name] = wavefunction.source
-        self._frames[name] = geometry
+        self.set_frame(name, geometry)
         self.there.add(name)
         self._tell({"event": "molecule", "name": name, "file": str(file), "frame": geometry})
 
@@ -102,41 +139,47 @@ class ServedHost:
         self._sources[name] = source
 
     def frame(self, molecule: str) -> int | None:
-        return self._frames.get(molecule)
+        return self._frames.get(molecule) if molecule in self.there else None
 
     def go_to(self, molecule: str, frame: int) -> None:
-        self._frames[molecule] = frame
-        self._tell({"event": "frame", "molecule": molecule, "frame": frame})
+        if self._going.get(molecule) != frame:  # it is there when the viewer says so
+            self._going[molecule] = frame
+            self._tell({"event": "frame", "molecule": molecule, "frame": frame})
 
     def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
-        return False  # it answers requests, and does nothing in between
+        if function not in self._again:
+            self._again.append(function)
+            self.period = min(milliseconds / 1000, self.period or math.inf)
+        return True
 
     def objects(self) -> set[str]:
         return self.there
 
-    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> dict[str, Any]:
+    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> Drawing:
         phases = [phase for phase in (1, -1) if np.any(surface.phases == phase)]
-        drawn: dict[str, Any] = {"isovalue": surface.isovalue, "phases": phases, "colours": colours}
-        if surface.colouring is not None and phases:
-            file = self._file(surface.colouring.quantity, "mrc")
-            save(colour_volume(surface), file)
-            drawn["shades"] = str(file)
-        return drawn
+        shades = colour_volume(surface) if surface.colouring is not None and phases else None
+        return Drawing({"isovalue": surface.isovalue, "phases": phases, "colours": colours}, shades)
+
+    def size(self, surface: Surface, volume: Volume) -> int:
+        return volume.values.nbytes * (1 if surface.colouring is None else 2)  # files; shades have fewer points
 
     def put_surface(
         self,
         name: str,
         molecule: str,
-        drawing: dict[str, Any],
+        drawing: Drawing,
         transparency: float,
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
-        message = {"event": "surface", "name": name, "molecule": molecule, **drawing, "transparency": transparency}
+        message = {"event": "surface", "name": name, "molecule": molecule, **drawing.look, "transparency": transparency}
+        message["new"] = name not in self.there
         if colouring is not None:
             message["scale"] = {"low": colouring.low, "high": colouring.high}
             message["scale"] |= {"quantity": colouring.quantity, "unit": colouring.unit}
-            self._volumes.pop(name, None)  # shades stand beside the volume: both are sent
+            self._volumes.pop((name, frame), None)  # shades stand beside the volume: both are sent
+        if drawing.shades is not None:
+            message["shades"] = str(self._written(drawing.shades.quantity, drawing.shades))
         if frame is not None:
             message["frame"] = frame
         self.there.add(name)
@@ -146,16 +189,16 @@ class ServedHost:
         self._tell({"event": "transparency", "name": name, "transparency": transparency})
 
     def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
-        known = self._volumes.get(name)
+        known = self._volumes.get((name, frame))
         file = None
         if known is None or known() is not volume:
-            file = self._file(name, "mrc")
-            save(volume, file)
-            self._volumes[name] = weakref.ref(volume)
-        message = {"event": "volume", "name": name, "molecule": molecule, "file": file and str(file)}
+            file = str(self._written(name, volume))
+            self._volumes[name, frame] = weakref.ref(volume)
+        message = {"event": "volume", "name": name, "molecule": molecule, "file": file}
         self._tell(message if frame is None else {**message, "frame": frame})
 
     def drop(self, name: str, frame: int) -> None:
+        self._volumes.pop((name, frame), None)
         self._tell({"event": "drop", "name": name, "frame": frame})
 
     def remove(self, name: str) -> None:
@@ -185,6 +228,11 @@ class ServedHost:
 
     def keep_settings(self, settings: dict[str, Any]) -> None:
         pass  # the viewer has a window of its own, and keeps what is set there
+
+    def _written(self, name: str, volume: Volume) -> Path:
+        file = self._file(name, "plt")
+        write_plt(volume, file)
+        return file
 
     def _file(self, name: str, suffix: str) -> Path:
         self._number += 1
@@ -228,10 +276,15 @@ def serve(input: BinaryIO, output: BinaryIO) -> None:
             os._exit(1)
 
         threading.Thread(target=listen, daemon=True).start()
-        while (request := waiting.get()) is not None and not ended.is_set():
-            if request["objects"] is not None:
-                host.set_there(set(request["objects"]))
-            tell(_answer(session, request))
+        while not ended.is_set():
+            with contextlib.suppress(queue.Empty):
+                request = waiting.get(timeout=host.period)
+                if request is None:
+                    break
+                if request["objects"] is not None:
+                    host.set_there(set(request["objects"]))
+                tell(_answer(session, request))
+            host.tick()
 
 
 def _listen(
@@ -295,7 +348,8 @@ def _read(line: bytes) -> dict[str, Any]:
 def _answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
     try:
         if request["command"] in _OWN:
-            value = _OWN[request["command"]](session, *_texts(request["arguments"]))
+            function, most = _OWN[request["command"]]
+            value = function(session, *_texts(request["arguments"], most))
             return {"id": request["id"], "value": value, "text": ""}
         answer = _command(request["command"]).run(session, request["arguments"], request["named"])
     except OrbitileError as error:
@@ -369,15 +423,39 @@ def _restore(session: Session, state: str = "") -> None:
         place(session, name, source)
     for name, one in shown.items():
         session.show(one, session.sampled(one.request), name)
+        if one.request.frame is not None:
+            session.host.go_to(one.molecule, one.request.frame)
 
 
-_OWN: dict[str, Callable[..., Any]] = {"orbitals": _orbitals, "state": _state, "restore": _restore}
-"""Requests of the viewer itself, beside the commands of its user: of texts by position."""
+def _frame(session: Session, molecule: str = "", frame: str = "") -> None:
+    """Take note of the frame of a molecule that the viewer is at, from 0.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such molecule, or it is no number.
+    """
+    host = session.host
+    assert isinstance(host, ServedHost)  # `serve` made it
+    if molecule not in host.molecules():
+        raise OrbitileError(f"frame: expected a molecule that was loaded, got {brief(molecule)}")
+    if not frame.isdecimal() or len(frame) > 9:
+        raise OrbitileError(f"frame: expected a whole number from 0, got {brief(frame)}")
+    host.set_frame(molecule, int(frame))
 
 
-def _texts(arguments: list[Any]) -> list[str]:
-    if len(arguments) > 1 or not all(isinstance(argument, str) for argument in arguments):
-        raise OrbitileError(f"expected one text at most, got {brief(arguments)}")
+_OWN: dict[str, tuple[Callable[..., Any], int]] = {
+    "orbitals": (_orbitals, 1),
+    "state": (_state, 0),
+    "restore": (_restore, 1),
+    "frame": (_frame, 2),
+}
+"""Requests of the viewer itself, beside the commands of its user: of so many texts by position, at most."""
+
+
+def _texts(arguments: list[Any], most: int) -> list[str]:
+    if len(arguments) > most or not all(isinstance(argument, str) for argument in arguments):
+        raise OrbitileError(f"expected {most} texts at most, got {brief(arguments)}")
     return arguments
 
 

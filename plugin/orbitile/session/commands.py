@@ -78,12 +78,16 @@ def orb_load(
 def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, ShownTrajectory | None]:
     """Have the host show a molecule; its wavefunction, of a trajectory the first, and the trajectory if it is one."""
     trajectory = session.wavefunctions.kept(source) or ShownTrajectory(source)
+    text = source.files[0] if trajectory.is_one_file else str(source)
+    for base in session.present():  # of another molecule that had this name
+        if session.shown[base].molecule == name and session.shown[base].request.path != text:
+            session.remove(base)
     if trajectory.is_one_file:
         wavefunction = session.wavefunctions.get(source.files[0])
         session.host.add_molecule(name, wavefunction, wavefunction.geometry)
         return wavefunction, None
     session.wavefunctions.keep(trajectory)
-    first = replace(trajectory.first, geometries=trajectory.geometries, source=str(source))
+    first = replace(trajectory.first, geometries=trajectory.geometries, source=text)
     session.host.add_molecule(name, first, 0)
     return first, trajectory
 
@@ -343,7 +347,7 @@ def _take_up(session: Session, base: str) -> None:
 def orb_play(session: Session, rate: int, name: str) -> Answer:
     if not rate:
         session.player.play(0)
-        return Answer(None, "stopped")
+        return Answer("0", "stopped")
     of_films = [base for base in session.present() if session.shown[base].request.frame is not None]
     if not of_films:
         raise OrbitileError("no orbital of a trajectory is shown: orb_load loads one, orb_mo shows it")
@@ -354,7 +358,7 @@ def orb_play(session: Session, rate: int, name: str) -> Answer:
         raise OrbitileError("playing needs a window; in a script orb_frames computes all frames, and mpng writes them")
     _take_up(session, base)
     session.player.play(rate, session.shown[base].molecule)
-    return Answer(None, f"playing {rate} frames a second at most")
+    return Answer(str(rate), f"playing {rate} frames a second at most")
 
 
 @command(

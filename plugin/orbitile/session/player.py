@@ -2,7 +2,8 @@
 
 The viewer calls `Player.tick` every few milliseconds, in the thread that it belongs to; nothing here waits. A frame
 that is shown is computed first, then those ahead of it in the direction of play, by the worker process. What the viewer
-draws them from is prepared in a thread, and one frame a tick is handed over, in another tick than the next is shown.
+draws them from is prepared in a thread, and one frame a tick is handed over, in another tick than the next is shown;
+the volume is when the film rests, unless the viewer draws surfaces from it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,6 @@ _AT_ONCE = 3
 """Requests that wait at the worker: enough to keep it busy, few enough to be overtaken."""
 _DEATHS = 12
 """Requests of a film that may be lost with their worker before frames are given up."""
-_BYTES_A_FACE = 250
-"""Of a drawing, in a viewer: three corners with normals, and their copy for the GPU."""
 _REST = 0.3
 """Seconds without a change of frame after which it rests, and the volume follows: a viewer takes as long to take that
 over as the surface."""
@@ -111,13 +110,18 @@ class Player:
     ----------
     session : Session
         Of the viewer.
+
+    Attributes
+    ----------
+    runs : bool
+        Whether the viewer calls `tick`.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._films: dict[str, _Film] = {}
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="orbitile-film")
-        self._runs = False
+        self.runs = False
         self._molecule = ""
         self._rate = 0.0
         self._due = 0.0
@@ -141,8 +145,8 @@ class Player:
         film.shown = shown
         film.volumes.add(frame)  # the session puts it with the surface, or soon after
         self._note(base, film, frame, found)
-        if not self._runs:
-            self._runs = self._session.host.every(TICK, self.tick)
+        if not self.runs:
+            self.runs = self._session.host.every(TICK, self.tick)
 
     def drawn(self, base: str) -> list[int]:
         """Frames of a surface that the viewer has, from 0, in order."""
@@ -182,6 +186,9 @@ class Player:
             session.host.progress(n / len(frames))
             if frame in film.drawn:
                 continue
+            film.prepared.pop(frame, None)
+            if frame in film.asked:
+                film.asked.pop(frame).cancel()
             try:
                 found = session.sampled(film.request(frame))
             except Cancelled:
@@ -193,12 +200,15 @@ class Player:
             if not checked:
                 checked = True
                 missing = sum(other not in film.drawn for other in frames)
-                _require_room(missing, _bytes_of(found), self.limit - self._kept(film, frames))
+                _require_room(missing, self._size(found), self.limit - self._kept(film, frames))
             drawing: Future[Any] = Future()
             drawing.set_result(session.host.drawing(found.surface, film.shown.colours))
             self._put(base, film, frame, _Prepared(found, drawing), wanted=set(frames), with_volume=True)
         session.host.progress(1.0)
         return problems
+
+    def _size(self, found: Sample) -> int:
+        return self._session.host.size(found.surface, found.volume)
 
     def _kept(self, film: _Film, frames: Sequence[int]) -> int:
         """Bytes of frames that are not to be pushed out by others: those of a range that are drawn already."""
@@ -292,11 +302,14 @@ class Player:
                 film.deaths += 1  # the worker is replaced at the next request
                 continue
             if error is not None:
-                film.refused[frame] = str(error)
-                if frame == film.at:
-                    self._session.host.say(f"frame {frame + 1}: {error}")
+                self._refuse(film, frame, error)
                 continue
             self._prepare(film, frame, future.result())
+
+    def _refuse(self, film: _Film, frame: int, error: BaseException) -> None:
+        film.refused[frame] = str(error)
+        if frame == film.at:
+            self._session.host.say(f"frame {frame + 1}: {error}")
 
     def _prepare(self, film: _Film, frame: int, found: Sample) -> None:
         host, colours = self._session.host, film.shown.colours
@@ -308,7 +321,10 @@ class Player:
             done = film.prepared.get(frame)
             if done is not None and done.drawing.done():
                 del film.prepared[frame]
-                self._put(base, film, frame, done)
+                try:
+                    self._put(base, film, frame, done, with_volume=self._session.host.draws_volumes)
+                except OrbitileError as error:
+                    self._refuse(film, frame, error)
                 return True
         wanted = set(film.ahead())
         for other in [other for other in film.prepared if other not in wanted]:
@@ -336,7 +352,7 @@ class Player:
             self._turn_to(base, film, frame)
 
     def _note(self, base: str, film: _Film, frame: int, found: Sample, wanted: set[int] | None = None) -> None:
-        film.drawn[frame], film.box = _bytes_of(found), box_of(found.volume.lattice)
+        film.drawn[frame], film.box = self._size(found), box_of(found.volume.lattice)
         if found.confidence is not None:
             film.confidence[frame] = found.confidence
         film.drawn.move_to_end(frame)
@@ -384,7 +400,8 @@ class Player:
             self._rate = 0.0
             return False
         following = film.at + 1 if film.at + 1 < film.n_frames else 0
-        if not all(one in film.drawn or one in film.refused for one in (film.at, following)):
+        together = [one for one in self._films.values() if one.shown.molecule == film.shown.molecule]
+        if not all(frame in one.drawn or frame in one.refused for one in together for frame in (film.at, following)):
             return False
         self._due = max(self._due + 1 / self._rate, now - 0.1)
         film.direction = 1
@@ -396,11 +413,6 @@ class Player:
         if film is not None:
             for future in film.asked.values():
                 future.cancel()
-
-
-def _bytes_of(found: Sample) -> int:
-    """What a frame takes in a viewer, about."""
-    return found.volume.values.nbytes + _BYTES_A_FACE * len(found.surface.faces)
 
 
 def _same(shown: Shown) -> Shown:

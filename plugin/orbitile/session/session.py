@@ -82,7 +82,8 @@ class Session:
     def sample(self, request: Request) -> Sample:
         """Answer a request and wait for it.
 
-        A viewer with a window is kept out of the way of crashes by the worker; a script needs no second process.
+        A viewer with a window is kept out of the way of crashes by the worker; a script needs no second process. Where
+        there is a film, its worker has followed the orbitals already.
 
         Raises
         ------
@@ -92,7 +93,7 @@ class Session:
         self._cancelled.clear()
         self._computing = True
         try:
-            if self.panel is None and not os.environ.get("ORBITILE_PYTHON"):
+            if self.panel is None and not self.player.runs and not os.environ.get("ORBITILE_PYTHON"):
                 return sample(request, self.wavefunctions, self.host.progress, self._cancelled.is_set)
             self._asked = self.worker.submit(request, self.host.progress)
             return self._asked.result()

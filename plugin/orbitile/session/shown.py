@@ -46,8 +46,13 @@ class Shown:
     def from_message(cls, message: dict[str, Any]) -> Shown:
         """The inverse of `message`."""
         positive, negative = (tuple(colour) for colour in message["colours"])
-        request = Request(**message["request"])
+        request = Request(**{name: _tuples(part) for name, part in message["request"].items()})
         return cls(message["molecule"], request, message["isovalue"], (positive, negative), message["transparency"])
+
+
+def _tuples(part: Any) -> Any:
+    """Lists as the tuples that they were before they became JSON."""
+    return tuple(map(_tuples, part)) if isinstance(part, list) else part
 
 
 def object_name(molecule: str, field: str) -> str:

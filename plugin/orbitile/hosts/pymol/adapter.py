@@ -29,6 +29,9 @@ a saved session."""
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
 
+_BYTES_A_FACE = 250
+"""Three corners with normals, and their copy for the GPU."""
+
 _PIECE = 5000
 """Triangles or vertices handled at once."""
 
@@ -43,6 +46,8 @@ class PyMOLHost:
     cmd
         Of the PyMOL.
     """
+
+    draws_volumes = False
 
     def __init__(self, cmd: Any) -> None:
         self.cmd = cmd
@@ -114,6 +119,9 @@ class PyMOLHost:
 
     def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:
         return drawing(surface, colours)
+
+    def size(self, surface: Surface, volume: Volume) -> int:
+        return volume.values.nbytes + _BYTES_A_FACE * len(surface.faces)
 
     def put_surface(
         self,

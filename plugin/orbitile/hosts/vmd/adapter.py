@@ -57,6 +57,8 @@ class VMDHost:
         Its Python module.
     """
 
+    draws_volumes = True
+
     def __init__(self, vmd: Any) -> None:
         self._vmd = vmd
         self._numbers: dict[str, int] = {}
@@ -106,6 +108,9 @@ class VMDHost:
         shades = colour_volume(surface) if surface.colouring is not None and phases else None
         return Drawing(surface.isovalue, phases, colours, shades)
 
+    def size(self, surface: Surface, volume: Volume) -> int:
+        return volume.values.nbytes
+
     def put_surface(
         self,
         name: str,
@@ -115,6 +120,8 @@ class VMDHost:
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
+        if frame not in (None, self.frame(molecule)):
+            return  # the volume that is put last is the only one, and nobody tells when frames change
         if drawing.shades is not None or name not in self.objects():
             self.remove(name)  # shades stand beside the volume: both are put
             with self._same_view(molecule) as numbers:
@@ -131,7 +138,7 @@ class VMDHost:
 
     def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
         known = self._volumes.get(name)
-        if known is not None and known() is volume:
+        if frame not in (None, self.frame(molecule)) or (known is not None and known() is volume):
             return
         number, shades = self._numbers[name], self._looks[name][0].shades
         with self._same_view(molecule) as numbers:

@@ -18,12 +18,24 @@ namespace eval orbitile {
     array set molecules {}
     variable sources                  ;# file that each object was read from, and that of its shades
     array set sources {}
-    variable looks                    ;# the surface message of each field
+    variable coming {}                ;# the surface message whose volume comes next
+    variable looks                    ;# how each field is to look
     array set looks {}
+    variable drawn                    ;# how each field looks
+    array set drawn {}
+    variable kept                     ;# of each field files of its volume, by frame
+    array set kept {}
+    variable at                       ;# frame whose volume each field holds
+    array set at {}
+    variable hidden                   ;# fields that have no volume of the frame that is seen
+    array set hidden {}
     variable frames                   ;# to which the orbitals of each molecule belong
     array set frames {}
+    variable saving {}                ;# while a state is saved: what the server shows, and sources
     variable restoring {}             ;# as sources, while a saved state is read
     variable busy 0
+    variable moved {}                 ;# molecules of whose frame the server does not know
+    variable playing 0                ;# frames a second at most
     variable share 0.0                ;# of the work that is done
     variable told ""                  ;# by the last command
     variable home [file dirname [file normalize [info script]]]
@@ -88,7 +100,11 @@ proc orbitile::receive {} {
         if {[dict exists $message event]} {
             set event [dict get $message event]
             if {[catch {on_$event $message} problem]} {
-                set failure "VMD: $problem"
+                if {[array size replies]} {
+                    set failure "VMD: $problem"
+                } else {
+                    puts "Orbitile) VMD: $problem"
+                }
             }
         } elseif {[info exists replies([dict get $message id])]} {
             set replies([dict get $message id]) $message
@@ -102,6 +118,7 @@ proc orbitile::call {name words} {
     variable busy
     variable share
     variable told
+    variable playing
     if {$busy && $name ne "orb_cancel"} {
         error "something is being computed: orb_cancel stops it"
     }
@@ -112,6 +129,9 @@ proc orbitile::call {name words} {
     set share 0.0
     if {$failed} {
         error $reply
+    }
+    if {$name eq "orb_play"} {
+        set playing [dict get $reply value]
     }
     set told [dict get $reply text]
     if {$told ne "" && $told ne [dict get $reply value]} { ;# VMD prints the value
@@ -127,6 +147,7 @@ proc orbitile::ask {name arguments} {
     variable replies
     variable failure ""
     if {$channel eq ""} start
+    tell_frames
     set mine [incr number]
     set replies($mine) ""
     set request "{\"id\": $mine, \"command\": [text_json $name], $arguments,\
@@ -165,13 +186,18 @@ proc orbitile::present {} {
 
 proc orbitile::forget {name} {
     variable molecules
-    variable sources
-    variable looks
+    variable kept
     variable frames
     if {[info exists frames($name)] && [info exists molecules($name)]} {
         trace remove variable ::vmd_frame($molecules($name)) write [list orbitile::frame_changed $name]
     }
-    unset -nocomplain molecules($name) sources($name) looks($name) frames($name)
+    if {[info exists kept($name)]} {
+        file delete {*}[concat {*}[dict values $kept($name)]]
+    }
+    foreach known {molecules sources looks drawn kept at hidden frames} {
+        variable $known
+        unset -nocomplain ${known}($name)
+    }
 }
 
 proc orbitile::discard {name} {
@@ -186,11 +212,17 @@ proc orbitile::on_molecule {message} {
     variable molecules
     variable sources
     variable frames
+    variable restoring
     set name [dict get $message name]
     set file [dict get $message file]
-    set frames($name) [dict get $message frame]
-    if {[placed $name 0 $file]} return
+    if {[dict exists $restoring $name]} {
+        place $name [list $file]
+        file delete $file
+        set frames($name) [dict get $message frame]
+        return
+    }
     discard $name
+    set frames($name) [dict get $message frame]
     set molid [mol new $file type xyz waitfor all]
     file delete $file
     mol rename $molid $name
@@ -209,65 +241,190 @@ proc orbitile::follow_frames {name} {
     }
 }
 
-# Surfaces are seen at the frame that they belong to.
+# Surfaces are seen at the frame that they belong to; the server is told which it is, and computes those ahead. It is
+# told a little later: VMD would take the next frame first otherwise, and draw fewer than it is given.
 proc orbitile::frame_changed {name args} {
-    variable molecules
     variable looks
-    variable frames
+    variable moved
     foreach field [present] {
-        if {[info exists looks($field)] && [dict get $looks($field) molecule] eq $name && [info exists molecules($name)]} {
-            set here [expr {[molinfo $molecules($name) get frame] == $frames($name)}]
-            mol [expr {$here ? "on" : "off"}] $molecules($field)
+        if {[info exists looks($field)] && [dict get $looks($field) molecule] eq $name} {
+            if {[catch {show_frame $field} problem]} {
+                puts "Orbitile) VMD: $problem"
+            }
         }
     }
+    if {![llength $moved]} {
+        after 1 orbitile::tell_frames
+    }
+    if {[lsearch -exact $moved $name] < 0} {
+        lappend moved $name
+    }
+}
+
+# Which objects there are can be told while no request is under way, whose messages may be about to change it.
+proc orbitile::tell_frames {} {
+    variable channel
+    variable molecules
+    variable moved
+    variable replies
+    set there [present]
+    foreach name $moved {
+        if {$channel eq "" || [lsearch -exact $there $name] < 0} continue
+        set frame [molinfo $molecules($name) get frame]
+        set request "\"command\": \"frame\", \"arguments\": [list_json [list $name $frame]]"
+        if {![array size replies]} {
+            append request ", \"objects\": [list_json $there]"
+        }
+        catch {puts $channel "{\"id\": 0, $request}"}
+    }
+    set moved {}
 }
 
 proc orbitile::on_frame {message} {
     variable molecules
-    molinfo $molecules([dict get $message molecule]) set frame [dict get $message frame]
+    variable frames
+    variable restoring
+    set name [dict get $message molecule]
+    set frame [dict get $message frame]
+    if {[dict exists $restoring $name]} {
+        set frames($name) $frame
+    } elseif {[lsearch -exact [present] $name] >= 0} {
+        molinfo $molecules($name) set frame $frame
+    }
 }
 
-# Volumes belong to a molecule, not to a frame: the latest one is the only one.
-proc orbitile::on_drop {message} {}
+proc orbitile::on_drop {message} {
+    variable kept
+    set name [dict get $message name]
+    set frame [dict get $message frame]
+    if {[info exists kept($name)] && [dict exists $kept($name) $frame]} {
+        file delete {*}[dict get $kept($name) $frame]
+        dict unset kept($name) $frame
+    }
+}
 
 proc orbitile::on_surface {message} {
-    variable looks
-    variable frames
-    if {[dict exists $message frame]} {
-        set frames([dict get $message molecule]) [dict get $message frame]
-    }
-    set looks([dict get $message name]) $message
+    variable coming $message
 }
 
-# The volume completes what `surface` told; none means that it is the one that is there.
+# The volume completes what `surface` told; none means that it is the one that is there. A molecule of VMD holds the
+# volume of one frame: those of the others are kept in their files until they are dropped.
 proc orbitile::on_volume {message} {
-    variable molecules
-    variable sources
+    variable coming
     variable looks
+    variable kept
+    variable at
+    variable frames
+    variable restoring
     set name [dict get $message name]
-    set look $looks($name)
-    set file [dict get $message file]
-    if {$file ne ""} {
-        set files [list $file]
-        if {[dict exists $look shades]} {
-            lappend files [dict get $look shades]
+    set parent [dict get $message molecule]
+    set moving [dict exists $message frame]
+    set frame [expr {$moving ? [dict get $message frame] : $frames($parent)}]
+    set files {}
+    if {[dict get $message file] ne ""} {
+        lappend files [dict get $message file]
+        if {[dict exists $coming shades]} {
+            lappend files [dict get $coming shades]
         }
-        set at -1
-        set placed 0
-        foreach one $files {
-            incr placed [placed $name [incr at] $one]
+    }
+    set later [dict exists $restoring $name]
+    if {!$later && ![dict get $coming new] && [lsearch -exact [present] $name] < 0} { ;# the user has deleted it
+        file delete {*}$files
+        frame_changed $parent
+        return
+    }
+    set look [dict remove $coming event new frame shades]
+    if {$moving && [info exists looks($name)]} {
+        set phases [concat [dict get $look phases] [dict get $looks($name) phases]]
+        dict set look phases [lsort -integer -decreasing -unique $phases]
+    }
+    if {[llength $files]} {
+        if {!$moving && !$later} {
+            discard $name
         }
-        if {$placed} return
-        discard $name
-        set molecules($name) [load_volumes $name $files [dict get $message molecule]]
-        set sources($name) $files
+        if {[info exists kept($name)] && [dict exists $kept($name) $frame]} {
+            file delete {*}[dict get $kept($name) $frame]
+        }
+        dict set kept($name) $frame $files
+        if {![info exists at($name)] || $at($name) eq $frame} {
+            set at($name) ""
+        }
     }
     set looks($name) $look
-    represent $molecules($name) $look
+    if {$later && [dict get $coming new]} {
+        place $name $files
+        set at($name) $frame
+    } elseif {!$later} {
+        if {[lsearch -exact [present] $name] < 0} {
+            hold $name $frame
+        }
+        show_frame $name
+    }
+    if {!$moving && [info exists kept($name)]} { ;# there is no other
+        file delete {*}[dict get $kept($name) $frame]
+        unset kept($name)
+    }
 }
 
-# A molecule of VMD with these volumes. VMD turns everything to its first view when it reads one, and makes it the top
-# molecule; neither is wanted here. It is seen from where the atoms are seen.
+# A field shows the volume of the frame that its molecule is at; where there is none yet, it is hidden.
+proc orbitile::show_frame {name} {
+    variable molecules
+    variable looks
+    variable drawn
+    variable kept
+    variable at
+    variable hidden
+    variable saving
+    set parent [dict get $looks($name) molecule]
+    set frame $at($name)
+    if {[lsearch -exact [present] $parent] >= 0} {
+        set frame [molinfo $molecules($parent) get frame]
+    }
+    set failed 0
+    if {$frame ne $at($name) && ![llength $saving] && [info exists kept($name)] && [dict exists $kept($name) $frame]} {
+        set failed [catch {hold $name $frame} problem]
+    }
+    set molid $molecules($name)
+    if {![info exists drawn($name)] || $drawn($name) ne $looks($name)} {
+        represent $molid $looks($name)
+        set drawn($name) $looks($name)
+    }
+    if {$frame ne $at($name) && [molinfo $molid get drawn]} {
+        mol off $molid
+        set hidden($name) 1
+    } elseif {$frame eq $at($name) && [info exists hidden($name)]} {
+        mol on $molid
+        unset hidden($name)
+    }
+    if {$failed} {
+        error $problem
+    }
+}
+
+# Have a field hold the volume of a frame. Its representations stay as they are, but are computed anew.
+proc orbitile::hold {name frame} {
+    variable molecules
+    variable looks
+    variable sources
+    variable kept
+    variable at
+    set files [dict get $kept($name) $frame]
+    set at($name) ""
+    load_volumes $name $files [dict get $looks($name) molecule]
+    set sources($name) $files
+    set at($name) $frame
+    set molid $molecules($name)
+    for {set rep 0} {$rep < [molinfo $molid get numreps]} {incr rep} {
+        lassign [molinfo $molid get "{rep $rep} {color $rep}"] style colour
+        mol modstyle $rep $molid {*}$style
+        if {[lindex $colour 0] eq "Volume"} {
+            mol scaleminmax $molid $rep {*}[mol scaleminmax $molid $rep]
+        }
+    }
+}
+
+# Read the volumes of a field, in place of those that its molecule of VMD holds. VMD turns everything to its first view
+# then, and makes a new molecule the top one; neither is wanted here. It is seen from where the atoms are seen.
 proc orbitile::load_volumes {name files parent} {
     variable molecules
     set matrices {center_matrix rotate_matrix scale_matrix global_matrix}
@@ -276,22 +433,40 @@ proc orbitile::load_volumes {name files parent} {
         lappend views $other [molinfo $other get $matrices]
     }
     set top [molinfo top]
-    set molid [mol new [lindex $files 0] type ccp4 waitfor all]
-    foreach one [lrange $files 1 end] {
-        mol addfile $one type ccp4 waitfor all $molid
+    set level ""
+    catch {set level [vmdcon -loglevel]} ;# VMD has something to say of each volume
+    catch {vmdcon -loglevel warn}
+    set failed [catch {
+        if {[lsearch -exact [present] $name] >= 0} {
+            set molid $molecules($name)
+            set old [molinfo $molid get numvolumedata]
+        } else {
+            set molid [mol new [lindex $files 0] type plt waitfor all]
+            mol rename $molid $name
+            set molecules($name) $molid
+            set files [lrange $files 1 end]
+            set old 0
+        }
+        foreach one $files {
+            mol addfile $one type plt waitfor all $molid
+        }
+        for {} {$old > 0} {incr old -1} {
+            mol voldelete $molid 0
+        }
+    } problem]
+    catch {vmdcon -loglevel $level}
+    if {$failed} {
+        error $problem
     }
-    file delete {*}$files
-    mol rename $molid $name
     foreach {other view} $views {
         molinfo $other set $matrices $view
     }
-    if {[lsearch -exact [present] $parent] >= 0} {
+    if {![dict exists $views $molid] && [lsearch -exact [present] $parent] >= 0} {
         molinfo $molid set $matrices [dict get $views $molecules($parent)]
     }
-    if {$top >= 0} {
+    if {$top >= 0 && [molinfo top] != $top} {
         mol top $top
     }
-    return $molid
 }
 
 # One representation of each phase: in a colour of its own, or in the colours of the second volume.
@@ -308,7 +483,7 @@ proc orbitile::represent {molid look} {
     foreach phase $phases {
         mol modstyle $rep $molid Isosurface [expr {$phase * [dict get $look isovalue]}] 0 0 0 1 1
         mol modmaterial $rep $molid $material
-        if {[dict exists $look shades]} {
+        if {[dict exists $look scale]} {
             set scale [dict get $look scale]
             color scale method RWB
             mol modcolor $rep $molid Volume 1
@@ -322,9 +497,13 @@ proc orbitile::represent {molid look} {
 
 proc orbitile::on_transparency {message} {
     variable molecules
+    variable looks
+    variable drawn
     set name [dict get $message name]
     if {[lsearch -exact [present] $name] < 0} return
     set molid $molecules($name)
+    dict set looks($name) transparency [dict get $message transparency]
+    set drawn($name) $looks($name)
     set material [material_of [dict get $message transparency]]
     for {set rep 0} {$rep < [molinfo $molid get numreps]} {incr rep} {
         mol modmaterial $rep $molid $material
@@ -378,45 +557,103 @@ proc orbitile::nearest_colour {rgb} {
 proc orbitile::follow_save_state {} {
     catch {auto_load save_state}
     if {[llength [info commands ::save_state]]} {
+        trace add execution ::save_state enter orbitile::before_state
+        trace add execution ::save_state leave orbitile::after_state
         trace add execution ::save_materials enter orbitile::before_molecules ;# the first thing that is written
         trace add execution ::save_labels enter orbitile::after_molecules     ;# the last
     }
 }
 
-proc orbitile::before_molecules {words args} {
+# Films stand still from here on.
+proc orbitile::before_state {args} {
     variable sources
+    variable kept
+    variable saving
+    if {![llength [present]]} return
+    set state [dict get [ask state "\"arguments\": \[\]"] value]
     set files {}
     foreach name [present] {
+        if {[info exists kept($name)]} {
+            renew $name
+        }
         lappend files $name $sources($name)
     }
-    if {![llength $files]} return
-    set state [dict get [ask state "\"arguments\": \[\]"] value]
-    puts [lindex $words 1] "catch {orbitile::restore [list $state $files]} ;# without Orbitile the files are missing"
+    set saving [list $state $files]
+}
+
+proc orbitile::before_molecules {words args} {
+    variable saving
+    if {[llength $saving]} {
+        puts [lindex $words 1] "catch {orbitile::restore $saving} ;# without Orbitile the files are missing"
+    }
+}
+
+proc orbitile::after_state {args} {
+    variable saving {}
+    variable looks
+    foreach name [present] {
+        if {[info exists looks($name)]} {
+            show_frame $name
+        }
+    }
+}
+
+# VMD remembers all files that a molecule was read from: one that shows frames is made anew, of the last one.
+proc orbitile::renew {name} {
+    variable molecules
+    variable looks
+    variable kept
+    variable at
+    if {![dict exists $kept($name) $at($name)]} return
+    set old $molecules($name)
+    set reps {}
+    for {set rep 0} {$rep < [molinfo $old get numreps]} {incr rep} {
+        lappend reps [molinfo $old get "{rep $rep} {color $rep} {material $rep}"]
+    }
+    set drawn [molinfo $old get drawn]
+    mol delete $old
+    unset molecules($name)
+    hold $name $at($name)
+    set molid $molecules($name)
+    represent $molid $looks($name)
+    set rep 0
+    foreach one $reps {
+        if {$rep == [molinfo $molid get numreps]} {
+            mol addrep $molid
+        }
+        lassign $one style colour material
+        mol modstyle $rep $molid {*}$style
+        mol modcolor $rep $molid {*}$colour
+        mol modmaterial $rep $molid $material
+        incr rep
+    }
+    mol [expr {$drawn ? "on" : "off"}] $molid
 }
 
 proc orbitile::after_molecules {words args} {
-    if {[llength [present]]} {
+    variable saving
+    if {[llength $saving]} {
         puts [lindex $words 1] "catch orbitile::restored"
     }
 }
 
 proc orbitile::restore {state files} {
     variable restoring $files
+    foreach name [dict keys $files] {
+        forget $name
+    }
     if {[catch {ask restore "\"arguments\": \[[text_json $state]\]"} problem]} {
         puts "Orbitile) $problem"
     }
 }
 
-# Whether a saved state waits for a file, which is moved to where the state looks for it.
-proc orbitile::placed {name which file} {
+# Put files where the state that is read looks for them.
+proc orbitile::place {name files} {
     variable restoring
-    if {![dict exists $restoring $name]} {
-        return 0
+    foreach file $files place [dict get $restoring $name] {
+        file mkdir [file dirname $place]
+        file copy -force $file $place
     }
-    set place [lindex [dict get $restoring $name] $which]
-    file mkdir [file dirname $place]
-    file rename -force $file $place
-    return 1
 }
 
 proc orbitile::restored {} {
@@ -424,6 +661,8 @@ proc orbitile::restored {} {
     variable molecules
     variable sources
     variable frames
+    variable looks
+    variable drawn
     dict for {name files} $restoring {
         foreach molid [molinfo list] {
             if {[lindex [molinfo $molid get filename] 0 0] eq [lindex $files 0]} {
@@ -431,15 +670,23 @@ proc orbitile::restored {} {
                 set sources($name) $files
             }
         }
-        if {[info exists frames($name)] && [info exists molecules($name)]} {
-            follow_frames $name
+        if {[info exists looks($name)]} {
+            set drawn($name) $looks($name)
         }
         foreach file $files {
             file delete $file
             catch {file delete [file dirname $file]} ;# unless it is the folder of a server that runs
         }
     }
+    set names [dict keys $restoring]
     set restoring {}
+    foreach name $names {
+        if {[info exists frames($name)] && [info exists molecules($name)]} {
+            follow_frames $name
+            molinfo $molecules($name) set frame $frames($name)
+            frame_changed $name
+        }
+    }
 }
 
 # ---- JSON

@@ -92,7 +92,9 @@ proc ::orbitile::panel::build {} {
     ttk::button $f.do.previous -text Previous -command [list ${here}::step -1]
     ttk::button $f.do.next -text Next -command [list ${here}::step 1]
     ttk::button $f.do.cancel -text Cancel -command ${here}::cancel -state disabled
+    ttk::button $f.do.play -command ${here}::play
     pack $f.do.show $f.do.previous $f.do.next $f.do.cancel -side left -fill x -expand 1
+    trace add variable ::orbitile::playing write ${here}::offer_play
 
     ttk::progressbar $f.progress -maximum 1.0 -variable ::orbitile::share
     ttk::label $f.status -textvariable ${here}::status -wraplength 380 -justify left
@@ -252,7 +254,25 @@ proc ::orbitile::panel::field_shown {name} {
         ::orbitile::discard $shown
     }
     set shown $name
+    offer_play
     stand_at [dict get $::orbitile::looks($name) isovalue]
+}
+
+# Films alone can be played.
+proc ::orbitile::panel::offer_play {args} {
+    variable top
+    variable shown
+    set button $top.inside.do.play
+    if {[info exists ::orbitile::kept($shown)]} {
+        $button configure -text [expr {$::orbitile::playing ? "Pause" : "Play"}]
+        pack $button -side left -fill x -expand 1
+    } else {
+        pack forget $button
+    }
+}
+
+proc ::orbitile::panel::play {} {
+    do [list orb_play [expr {$::orbitile::playing ? 0 : ""}]]
 }
 
 proc ::orbitile::panel::stand_at {value} {

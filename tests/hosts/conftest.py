@@ -1,0 +1,28 @@
+"""A trajectory for the tests of all viewers."""
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+
+N = 6
+"""Frames of the trajectory."""
+
+
+@pytest.fixture(scope="session")
+def series(tmp_path_factory):
+    """Water, its bonds stretched, with orbitals in any order and with any signs."""
+    pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
+    pytest.importorskip("pyscf", reason="PySCF (extra scf) is not installed")
+    from tests.trajectories.conftest import scanned, shuffled
+
+    frames = scanned(
+        f"O 0 0 {0.1 * n:.2f}; H 0 {0.79 * r:.6f} {0.61 * r:.6f}; H 0 {-0.79 * r:.6f} {0.61 * r:.6f}"
+        for n, r in enumerate(np.linspace(0.8, 1.2, N))
+    )
+    rng = np.random.default_rng(2)
+    path = tmp_path_factory.mktemp("series") / "water.h5"
+    with ob.SeriesWriter(path) as writer:
+        for n, frame in enumerate(frames):
+            writer.append(frame if n == 0 else shuffled(frame, rng))
+    return path
