@@ -53,8 +53,15 @@ class Window:
 def browser(tmp_path, monkeypatch):
     monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
     events = []
+
+    def viewer(event):
+        events.append(event)
+        if event["event"] == "frame":  # it goes there at once
+            host.set_frame(event["molecule"], event["frame"])
+
+    host = ServedHost(viewer, tmp_path)
     window = Window()
-    one = Browser(Session(ServedHost(events.append, tmp_path)), window)
+    one = Browser(Session(host), window)
     window.browser, one.events, one.window = one, events, window
     one.set_quality("coarse")
     yield one
@@ -135,7 +142,7 @@ def mixed(tmp_path):
 
 
 def test_playback(browser, mixed):
-    """Where a trajectory is and what is there of its frames; the host has no loop, so the player is called here."""
+    """Where a trajectory is and what is there of its frames; nobody calls the host's clock, so the player is called here."""
     window, session = browser.window, browser.session
 
     def follow(condition):
@@ -167,6 +174,8 @@ def test_playback(browser, mixed):
 
     assert not window.playback.playing
     browser.play(True)
-    assert "needs a window" in window.errors[-1]  # this host cannot call the player by itself
+    follow(lambda: window.playback.playing and window.playback.frame == 0)
+    browser.play(False)
+    follow(lambda: not window.playback.playing)
     browser.choose_molecule("benzene")
     wait(browser, lambda: window.playback is None)
