@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -104,6 +105,7 @@ def along(
     aligned: bool = False,
     between: int = 0,
     device: str | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> Shots:
     """A field along a trajectory, at one isovalue.
 
@@ -121,6 +123,8 @@ def along(
         Number of interpolated frames between two neighbours, which have to be followed.
     device
         As for `compute`; the isovalue is found on it.
+    report
+        Told in one line, once, of each frame that is left out.
 
     Raises
     ------
@@ -137,8 +141,15 @@ def along(
     shown = trajectory if tracking is None else tracking.path
     shown = interpolate(align(shown) if aligned else shown, between)
 
+    reported: set[str] = set()
+
+    def tell(line: str) -> None:
+        if report is not None and line not in reported:
+            report(line)
+        reported.add(line)
+
     def wavefunctions() -> Iterator[Wavefunction]:
-        return iter(shown)
+        return (one for _, one in shown.frames(tell))
 
     first = next(wavefunctions(), None)
     if first is None:
@@ -256,7 +267,7 @@ def animate(
     surfaces = _Surfaces(device)
 
     def pictures() -> Iterator[Pixels]:
-        for n, shot in enumerate(shots()):
+        for n, shot in enumerate(islice(shots(), room.n_shots)):  # a trajectory may have grown since
             _ask(cancelled)
             surface = surfaces.of(shot, room.lattice(shot))
             camera = room.camera(shot, n / room.n_shots)

@@ -386,7 +386,8 @@ def _render(options: argparse.Namespace) -> None:
     from .renderer import render
 
     size = _size(options.size)
-    stem = Path(options.file).name.split(".")[0] + ("" if options.frame is None else f"-{options.frame}")
+    stem = re.sub(r"[*?\[\]]", "", Path(options.file).name.split(".")[0]).rstrip("-_") or "frame"
+    stem += "" if options.frame is None else f"-{options.frame}"
     output = options.output or f"{stem}-{options.field.replace(':', '-')}.png"
     wavefunction = _wavefunction(options)
     choices: dict[str, Any] = {} if options.colors is None else {"colors": _colors(options.colors)}
@@ -724,6 +725,7 @@ def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
             aligned=options.align,
             between=options.interpolate,
             device=options.device,
+            report=_tell,
         )
     wavefunction = trajectory[0]
     orbitals = orbital_list(wavefunction, options.field)

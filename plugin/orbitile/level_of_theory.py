@@ -232,8 +232,9 @@ def _name_in_pyscf(name: str, libxc: Any) -> str:
         ending = "_XC_" + name.upper().replace("-", "_")
         full = [code for code in libxc.XC_CODES if code.endswith(ending)]
         if not full and _name_in_pyscf(corrected[1], libxc):
+            correction = name[corrected.end(1) :]
             raise OrbitileError(
-                f"method {name!r}: a dispersion correction leaves the orbitals as they are; ask for {corrected[1]}"
+                f"method: a dispersion correction leaves the orbitals as they are; leave out {correction!r}"
             )
         return full[0] if full else ""
     if name.endswith("-3c"):

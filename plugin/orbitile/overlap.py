@@ -29,13 +29,15 @@ _NEGLIGIBLE_EXPONENT = 37.0
 """Products of Gaussians with a prefactor below exp(-37) = 9e-17 are left out."""
 
 _CHUNK = 1 << 17
-"""Pairs of primitives worked on at once: bounds the memory to about 100 MB whatever the molecule."""
+"""Pairs of primitives, and elements, worked on at once: some 20 MB. The lists of near pairs and of elements of a sparse
+matrix take about six times what it takes."""
 
 _DENSE = 2000**2
 """Up to this many elements (32 MB) a matrix is an ordinary array."""
 
-_latest: WeakKeyDictionary[Wavefunction, Matrix] = WeakKeyDictionary()
-"""The overlap of one wavefunction, the last one asked for: a frame that was checked is followed next."""
+_latest: WeakKeyDictionary[Wavefunction, NDArray[np.float64]] = WeakKeyDictionary()
+"""The overlap of one wavefunction, the last one asked for, where it is dense: a frame that was checked is followed
+next."""
 
 
 def overlap_matrix(bra: Wavefunction, ket: Wavefunction | None = None) -> csr_matrix:
@@ -53,19 +55,21 @@ def overlap_matrix(bra: Wavefunction, ket: Wavefunction | None = None) -> csr_ma
     """
     from scipy.sparse import csr_matrix
 
-    if ket is None:
-        return csr_matrix(own_overlap(bra))
-    return csr_matrix(shell_overlap(bra.shells, bra.positions, ket.shells, ket.positions))
+    other = bra if ket is None else ket
+    return csr_matrix(shell_overlap(bra.shells, bra.positions, other.shells, other.positions))
 
 
 def own_overlap(wavefunction: Wavefunction) -> Matrix:
-    """Overlap of the basis functions of a wavefunction, sparse if it is large; not to be written to."""
+    """Overlap of the basis functions of a wavefunction, sparse if it is large; read-only where it is dense."""
     known = _latest.get(wavefunction)
-    if known is None:
-        known = shell_overlap(wavefunction.shells, wavefunction.positions, wavefunction.shells, wavefunction.positions)
+    if known is not None:
+        return known
+    made = shell_overlap(wavefunction.shells, wavefunction.positions, wavefunction.shells, wavefunction.positions)
+    if isinstance(made, np.ndarray):
+        made.setflags(write=False)
         _latest.clear()
-        _latest[wavefunction] = known
-    return known
+        _latest[wavefunction] = made
+    return made
 
 
 def orbital_norms(
@@ -129,7 +133,8 @@ def _entries(
             if same and kind_a == kind_b:
                 keep = a <= b
                 a, b = a[keep], b[keep]
-            step = max(1, _CHUNK // (class_a.exponents.shape[1] * class_b.exponents.shape[1]))
+            primitives = class_a.exponents.shape[1] * class_b.exponents.shape[1]
+            step = max(1, _CHUNK // (primitives + class_a.n_monomials * class_b.n_monomials))
             for start in range(0, len(a), step):
                 some_a, some_b = a[start : start + step], b[start : start + step]
                 block = _blocks(class_a, some_a, class_b, some_b)
@@ -151,6 +156,7 @@ class _Class:
         order = np.argsort(atoms, kind="stable")
         ordered = [shells[n] for n in order]
         self.angular_momentum, self.pure = ordered[0].angular_momentum, ordered[0].pure
+        self.n_monomials = len(cartesian_powers(self.angular_momentum))
         self.first_function = first_function[order]
         self.centres = positions[atoms[order]]
         self.exponents = np.stack([shell.exponents for shell in ordered])

@@ -14,6 +14,7 @@ along with t.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from .alignment import aligned, aligned_positions, centre, part_of_rotation, placed, positions_between, rotation_onto
 from .errors import Cancelled, FileError, OrbitileError
 from .overlap import inverse_root, own_overlap
-from .tracking import DEGENERACY, FrameMatch, followed, following, mismatch
+from .tracking import DEGENERACY, FrameMatch, Reference, followed, mismatch, step_to
 from .trajectory import Trajectory
 from .wavefunction import Orbitals, Spin, Wavefunction
 
@@ -145,8 +146,10 @@ class FollowedFrames:
     def __init__(self, trajectory: Trajectory, degeneracy: float = DEGENERACY) -> None:
         self._trajectory = trajectory
         self._matches: dict[int, FrameMatch] = {}
+        self._degeneracy = degeneracy
         self._reached = -1
-        self._steps = following(trajectory, degeneracy)
+        self._reference: Reference | None = None
+        self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -173,16 +176,23 @@ class FollowedFrames:
         Cancelled
             When `cancelled` said so.
         """
-        begin = self._reached
-        while self._reached < index:
-            if cancelled is not None and cancelled():
-                raise Cancelled("cancelled")
-            at, match, _ = next(self._steps, (len(self), None, []))
-            self._reached = at
-            if match is not None:
-                self._matches[at] = match
-            if progress is not None:
-                progress(min(1.0, (at - begin) / (index - begin)))
+        with self._lock:
+            begin = self._reached
+            while self._reached < index:
+                if cancelled is not None and cancelled():
+                    raise Cancelled("cancelled")
+                at = self._reached + 1
+                try:
+                    step = step_to(self._reference, at, self._trajectory[at], self._degeneracy)
+                except OrbitileError as error:
+                    self._trajectory.problems[at] = str(error)
+                    if at == len(self) - 1:
+                        return  # it may be completed yet
+                else:
+                    self._matches[at], self._reference = step.match, step.reference
+                self._reached = at
+                if progress is not None:
+                    progress((at - begin) / (index - begin))
 
     def confidence(self, index: int, orbital: int, spin: Spin) -> float | None:
         """Confidence of an orbital, from 0, in a frame that was reached; None where it was not followed."""
@@ -194,7 +204,7 @@ class FollowedFrames:
         self.reach(index)
         wavefunction = self._trajectory[index]
         if index not in self._matches:
-            reason = self._trajectory.problems.get(index, "the file had not grown so far when frames were followed")
+            reason = self._trajectory.problems.get(index, "it differs from the frame before")
             raise FileError(f"{self.name}: the orbitals of frame {index + 1} cannot be followed: {reason}")
         return followed(wavefunction, self._matches[index])
 

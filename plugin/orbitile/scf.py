@@ -216,7 +216,8 @@ def wavefunction_of(
         else ((coefficients, occupations, energies),)
     )
     parts = [Orbitals(np.asarray(c)[rows] * factors[:, None], o, e) for c, o, e in sets]
-    numbers = [SYMBOLS.index(molecule.atom_pure_symbol(n)) for n in range(molecule.natm)]
+    symbols = [molecule.atom_pure_symbol(n) for n in range(molecule.natm)]
+    numbers = [0 if symbol.upper().startswith("GHOST") else SYMBOLS.index(symbol) for symbol in symbols]
     return checked(
         Wavefunction(
             atomic_numbers=np.array(numbers),

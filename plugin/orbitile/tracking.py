@@ -29,7 +29,7 @@ Psychometrika 1966, 31, 1). A set of one gets its sign in this way.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -290,12 +290,21 @@ def track(
         When `cancelled` said so.
     """
     matches: dict[int, FrameMatch] = {}
-    mixings: list[_Mixing] = []
-    for index, match, mixed in following(trajectory, degeneracy, report):
+    mixings: list[Mixing] = []
+    before: Reference | None = None
+    for index, wavefunction in trajectory.frames(report):
         if cancelled is not None and cancelled():
             raise Cancelled("cancelled")
-        matches[index] = match
-        mixings += mixed
+        try:
+            step = step_to(before, index, wavefunction, degeneracy)
+        except OrbitileError as error:
+            trajectory.problems[index] = str(error)
+            if report is not None:
+                report(f"frame {index + 1} left out: {error}")
+            continue
+        before = step.reference
+        matches[index] = step.match
+        mixings += step.mixings
         if progress is not None:
             progress((index + 1) / len(trajectory))
     if not matches:
@@ -349,7 +358,7 @@ def _excitation(one: Excitation, rotations: list[Any]) -> Excitation:
 
 
 @dataclass(frozen=True)
-class _Mixing:
+class Mixing:
     """Two followed orbitals have turned into each other between a frame and the one before."""
 
     frame: int
@@ -359,7 +368,7 @@ class _Mixing:
 
 
 @dataclass(frozen=True, eq=False)
-class _Reference:
+class Reference:
     """What is kept of a frame to compare the next one with: the wavefunction, and its coefficients as followed."""
 
     wavefunction: Wavefunction
@@ -372,33 +381,41 @@ class _Reference:
         return {spin: coefficients.shape[1] for spin, coefficients in self.coefficients.items()}
 
 
-def following(
-    trajectory: Trajectory, degeneracy: float = DEGENERACY, report: Callable[[str], None] | None = None
-) -> Iterator[tuple[int, FrameMatch, list[_Mixing]]]:
-    """Matches frame by frame; frames that cannot be compared with their predecessor are left out and reported."""
-    before: _Reference | None = None
-    for index, wavefunction in trajectory.frames(report):
-        reason = "" if before is None else mismatch(before.wavefunction, wavefunction, before.n_followed)
-        if reason:
-            trajectory.problems[index] = reason
-            if report is not None:
-                report(f"frame {index + 1} left out: {reason}")
-            continue
-        matches: dict[Spin, Match] = {}
-        mixed: list[_Mixing] = []
-        if before is None:
-            matches = {spin: _as_it_is(orbitals) for spin, orbitals in _sets(wavefunction)}
-        else:
-            overlaps = _overlaps(before, wavefunction)
-            for spin, orbitals in _sets(wavefunction):
-                match = matches[spin] = _matched(orbitals, overlaps[spin], degeneracy, wavefunction.natural)
-                mixed += _noted(index, spin, overlaps[spin] @ match.rotation, match.energies)
-        before = _Reference(
-            wavefunction,
-            {spin: orbitals.coefficients @ matches[spin].rotation for spin, orbitals in _sets(wavefunction)},
-            {spin: match.occupations for spin, match in matches.items()},
-        )
-        yield index, FrameMatch(matches["alpha"], matches.get("beta")), mixed
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What following a frame gives: its match, what has mixed, and the reference that the next one is compared with."""
+
+    match: FrameMatch
+    mixings: list[Mixing]
+    reference: Reference
+
+
+def step_to(before: Reference | None, index: int, wavefunction: Wavefunction, degeneracy: float) -> Step:
+    """Follow the orbitals of a frame from the one before, or begin with it.
+
+    Raises
+    ------
+    OrbitileError
+        When it cannot be compared with the one before: says why.
+    """
+    reason = "" if before is None else mismatch(before.wavefunction, wavefunction, before.n_followed)
+    if reason:
+        raise OrbitileError(reason)
+    matches: dict[Spin, Match] = {}
+    mixed: list[Mixing] = []
+    if before is None:
+        matches = {spin: _as_it_is(orbitals) for spin, orbitals in _sets(wavefunction)}
+    else:
+        overlaps = _overlaps(before, wavefunction)
+        for spin, orbitals in _sets(wavefunction):
+            match = matches[spin] = _matched(orbitals, overlaps[spin], degeneracy, wavefunction.natural)
+            mixed += _noted(index, spin, overlaps[spin] @ match.rotation, match.energies)
+    reference = Reference(
+        wavefunction,
+        {spin: orbitals.coefficients @ matches[spin].rotation for spin, orbitals in _sets(wavefunction)},
+        {spin: match.occupations for spin, match in matches.items()},
+    )
+    return Step(FrameMatch(matches["alpha"], matches.get("beta")), mixed, reference)
 
 
 def _sets(wavefunction: Wavefunction) -> list[tuple[Spin, Orbitals]]:
@@ -425,7 +442,7 @@ def mismatch(before: Wavefunction, now: Wavefunction, n_followed: Mapping[Spin, 
     return ""
 
 
-def _overlaps(before: _Reference, now: Wavefunction) -> dict[Spin, Floats]:
+def _overlaps(before: Reference, now: Wavefunction) -> dict[Spin, Floats]:
     """Overlaps of the orbitals before, carried along and made orthonormal, with those now: (n_followed, n_in_file)."""
     turn = turned_functions(now, rotation_onto(before.wavefunction, now.positions))
     matrix = own_overlap(now)
@@ -521,18 +538,18 @@ def _degenerate(orbitals: Orbitals, degeneracy: float) -> list[NDArray[np.intp]]
 # Crossings --------------------------------------------------------------------------------------------------------
 
 
-def _noted(frame: int, spin: Spin, overlaps: Floats, energies: Floats) -> list[_Mixing]:
+def _noted(frame: int, spin: Spin, overlaps: Floats, energies: Floats) -> list[Mixing]:
     """Pairs that have turned into each other since the frame before: the antisymmetric part of their overlaps."""
     turned = np.triu(overlaps - overlaps.T, 1) / 2
     one, other = np.nonzero(np.abs(turned) > _MIXING)
     near = np.abs(energies[one] - energies[other]) < _NEIGHBOURS
     return [
-        _Mixing(frame, spin, (int(a), int(b)), float(np.arcsin(np.clip(turned[a, b], -1, 1))))
+        Mixing(frame, spin, (int(a), int(b)), float(np.arcsin(np.clip(turned[a, b], -1, 1))))
         for a, b in zip(one[near], other[near], strict=True)
     ]
 
 
-def _crossings(matches: dict[int, FrameMatch], mixings: list[_Mixing], degeneracy: float) -> tuple[Crossing, ...]:
+def _crossings(matches: dict[int, FrameMatch], mixings: list[Mixing], degeneracy: float) -> tuple[Crossing, ...]:
     frames = list(matches)
     place = {frame: n for n, frame in enumerate(frames)}
     spins: list[Spin] = ["alpha"] if matches[frames[0]].beta is None else ["alpha", "beta"]
@@ -578,7 +595,7 @@ def _crossings(matches: dict[int, FrameMatch], mixings: list[_Mixing], degenerac
     return tuple(sorted(found, key=lambda one: (one.frame, one.spin, one.orbitals)))
 
 
-def _passages(mixings: list[_Mixing], place: dict[int, int]) -> dict[tuple[int, int], list[tuple[int, int, float]]]:
+def _passages(mixings: list[Mixing], place: dict[int, int]) -> dict[tuple[int, int], list[tuple[int, int, float]]]:
     """Runs of frames in which two orbitals turn into each other in one sense: from, to, angle; by pair."""
     by_pair: dict[tuple[int, int], list[tuple[int, float]]] = defaultdict(list)
     for one in mixings:
@@ -617,10 +634,11 @@ __all__ = [
     "Crossing",
     "FrameMatch",
     "Match",
+    "Reference",
     "Tracking",
     "followed",
-    "following",
     "mismatch",
     "pinned",
+    "step_to",
     "track",
 ]

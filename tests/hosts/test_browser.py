@@ -142,7 +142,7 @@ def mixed(tmp_path):
 
 
 def test_playback(browser, mixed):
-    """Where a trajectory is and what is there of its frames; nobody calls the host's clock, so the player is called here."""
+    """Where a trajectory is and what is there of its frames; the player is called here."""
     window, session = browser.window, browser.session
 
     def follow(condition):

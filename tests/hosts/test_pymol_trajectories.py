@@ -166,6 +166,34 @@ def test_a_density_coloured_by_the_potential_has_one_scale(cmd, series):
     assert len(scales) == 1
 
 
+def test_many_files_with_long_names(cmd, tmp_path):
+    """PyMOL's titles have room for 255 characters, which is less than the names of these files."""
+    folder = tmp_path / ("in_a_folder_" * 12)
+    folder.mkdir()
+    files = [folder / f"{'benzene_' * 10}{n}.molden" for n in range(3)]
+    for file in files:
+        shutil.copy(BENZENE, file)
+    assert call(cmd, "orb_load", " ".join(map(str, files)), "many") == "many"
+    base = call(cmd, "orb_mo", "many", "homo", 0.1, "coarse")
+    cmd.save(str(tmp_path / "session.pse"))
+    cmd.delete("all")
+    cmd.load(str(tmp_path / "session.pse"))
+    call(cmd, "orb_iso", 0.05, base)
+    assert cmd.get_extent(base)
+
+
+def test_a_damaged_first_frame_is_passed_over(cmd, tmp_path):
+    files = [tmp_path / f"{n}.molden" for n in range(3)]
+    for file in files:
+        shutil.copy(BENZENE, file)
+    files[0].write_text(files[0].read_text().replace("[MO]", "[MOO]"))
+    call(cmd, "orb_load", str(tmp_path / "*.molden"), "scan")
+    assert cmd.count_states("scan") == 3
+    assert cmd.get_state() == 2
+    base = call(cmd, "orb_mo", "scan", "homo", 0.1, "coarse")
+    assert cmd.get_extent(base)
+
+
 def test_a_pattern_of_files_and_what_the_session_keeps(cmd, tmp_path):
     from importlib.resources import files
 

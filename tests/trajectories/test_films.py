@@ -260,10 +260,11 @@ def test_the_pictures_of_a_gif_are_not_held_in_memory(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".mp4", ".gif"])
 def test_a_film_that_cannot_be_written_leaves_nothing(tmp_path, suffix):
-    """ffmpeg runs into a limit of the size of files, as into a full disk."""
+    """ffmpeg runs into a limit of the size of files, and is told by a failing write, as by a full disk."""
     pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg (extra films) is not installed")
     work = (
-        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); "
+        "import functools, resource, subprocess; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); "
+        "subprocess.Popen = functools.partial(subprocess.Popen, restore_signals=False); "  # Python ignores SIGXFSZ
         "_write_film(pictures(60, (640, 480)), Path(sys.argv[1]), (640, 480), 10)"
     )
     arguments = [sys.executable, "-c", PICTURES + work, str(tmp_path / f"film{suffix}")]
@@ -360,3 +361,30 @@ def test_from_the_shell(tmp_path, water, capsys):
     assert (first.kind, first.n_basis) == ("restricted open-shell", 19)
     assert not (tmp_path / "d.gif").exists()
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_trajectory_that_grows_meanwhile_and_frames_that_are_left_out(tmp_path, water):
+    """The film has the frames that were there when it began; what is left out is told once."""
+
+    class Growing:
+        name, n = "growing", 4
+
+        def __len__(self):
+            return self.n
+
+        def read(self, index):
+            if index == 1:
+                raise FileError("damaged")
+            return water[index]
+
+    source, told, shares = Growing(), [], []
+
+    def progress(share):
+        shares.append(share)
+        source.n = 4 if share < 0.5 else 6
+
+    shots = along(ob.Trajectory(source), "homo", None, 0.1, report=told.append)
+    assert animate(shots, tmp_path / "film", **SMALL, progress=progress) == 3
+    assert len(list((tmp_path / "film").iterdir())) == 3
+    assert told == ["frame 2 left out: damaged"]
+    assert max(shares) == 1.0

@@ -9,7 +9,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.alignment import placed
-from orbitile.errors import OrbitileError
+from orbitile.errors import FileError, OrbitileError
 from orbitile.overlap import overlap_matrix
 
 from .conftest import computed, shuffled, trajectory_of
@@ -51,6 +51,27 @@ def test_followed_frames_are_those_of_the_tracking_in_any_order_of_reading(spoil
         expected = tracking.followed(index).alpha
         assert np.array_equal(path[index].alpha.coefficients, expected.coefficients)
         assert np.array_equal(path[index].alpha.energies, expected.energies)
+
+
+def test_following_goes_on_where_a_growing_file_was_incomplete(spoilt):
+    class Growing:
+        name, n, complete = "growing", 3, False
+
+        def __len__(self):
+            return self.n
+
+        def read(self, index):
+            if index == 2 and not self.complete:
+                raise FileError("incomplete")
+            return spoilt[index]
+
+    source = Growing()
+    path = ob.follow(ob.Trajectory(source))
+    assert [index for index, _ in path.frames()] == [0, 1]
+    source.n, source.complete = 5, True
+    tracking = ob.track(spoilt)
+    assert [index for index, _ in path.frames()] == [0, 1, 2, 3, 4]
+    assert np.array_equal(path[4].alpha.coefficients, tracking.followed(4).alpha.coefficients)
 
 
 def test_a_turned_molecule_has_the_turned_orbital(rich):

@@ -222,8 +222,8 @@ def test_names_of_methods(name, unpaired, expected):
     ("name", "message"),
     [
         ("b3ylp", "did you mean b3lyp"),
-        ("b3lyp-d3bj", "leaves the orbitals as they are; ask for b3lyp$"),
-        ("b3lyp-gd3bj", "ask for b3lyp$"),
+        ("b3lyp-d3bj", "leaves the orbitals as they are; leave out '-d3bj'$"),
+        ("rob3lyp-gd3bj", "leave out '-gd3bj'$"),
         ("pbeh-3c", "expected a functional"),
         ("mp2", "expected hf, or a functional"),
         ("ro-pbe", "expected hf, or a functional"),

@@ -72,7 +72,7 @@ def test_what_is_written_is_read(tmp_path, water):
     assert_same(trajectory[-1], water[-1])
     with pytest.raises(FieldError, match="there is no frame 9"):
         trajectory[9]
-    with pytest.raises(FileError, match="holds 9 frames"):
+    with pytest.raises(FileError, match="holds a trajectory of 9 frames"):
         ob.load(tmp_path / "water.h5")
 
 
@@ -87,7 +87,7 @@ def test_commands_take_one_frame(tmp_path, water, capsys, monkeypatch):
     np.testing.assert_allclose(found.values, expected.values, atol=2e-5)
     capsys.readouterr()
     assert main(["info", "water.h5"]) == 2
-    assert "holds 9 frames, not one wavefunction; choose one with --frame" in capsys.readouterr().err
+    assert "holds a trajectory of 9 frames, not one wavefunction; choose one with --frame" in capsys.readouterr().err
     assert main(["info", "water.h5", "--frame", "10"]) == 2
     assert "expected a number from 1 to 9, got 10" in capsys.readouterr().err
 

@@ -61,6 +61,17 @@ def test_between_two_wavefunctions():
     assert overlap_matrix(one, other).toarray() == pytest.approx(whole[:n, n:], abs=1e-13)
 
 
+@pytest.mark.parametrize("n_atoms", [2, 600])
+def test_what_is_done_to_a_matrix_stays_there(n_atoms):
+    shells = tuple(Shell(atom, l, False, [0.4], [1.0]) for atom in range(n_atoms) for l in (0, 1))
+    positions = np.arange(n_atoms)[:, None] * [2.5, 0.0, 0.0]
+    one = Wavefunction([6] * n_atoms, positions, shells, Orbitals(np.zeros((4 * n_atoms, 1)), [0.0]))
+    matrix = overlap_matrix(one)
+    before = matrix.diagonal().copy()
+    matrix.data *= 2
+    assert np.array_equal(overlap_matrix(one).diagonal(), before)
+
+
 def test_only_near_pairs_are_formed():
     """In a long chain the number of stored elements grows linearly with its length."""
 

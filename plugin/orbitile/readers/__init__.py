@@ -216,9 +216,10 @@ def _wavefunction_reader(file: Path) -> ModuleType:
                 return module
         frames = _trajectory_reader(file)
         if frames is not None:
+            n = len(frames.read_trajectory(file))
             raise FileError(
-                f"{file.name}: holds {len(frames.read_trajectory(file))} frames, not one wavefunction; choose one with "
-                "--frame, in Python with load_trajectory"
+                f"{file.name}: holds a trajectory of {n} frame{'' if n == 1 else 's'}, not one wavefunction; "
+                "choose one with --frame, in Python with load_trajectory"
             )
         binary = b"\0" in start
     else:

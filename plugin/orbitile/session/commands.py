@@ -88,7 +88,7 @@ def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, Sh
         return wavefunction, None
     session.wavefunctions.keep(trajectory)
     first = replace(trajectory.first, geometries=trajectory.geometries, source=text)
-    session.host.add_molecule(name, first, 0)
+    session.host.add_molecule(name, first, trajectory.at_first)
     return first, trajectory
 
 
@@ -340,7 +340,7 @@ def _take_up(session: Session, base: str) -> None:
 @command(
     "Play a trajectory no faster than its surfaces are there; 0 stops.",
     Argument("rate", COUNT, "frames a second, at most", 10, "10"),
-    _SURFACE,
+    replace(_SURFACE, help="a surface of the trajectory"),
     examples=("orb_play", "orb_play 0"),
     related=("orb_frames", "orb_load"),
 )

@@ -215,9 +215,9 @@ class Player:
         return sum(film.drawn[frame] for frame in frames if frame in film.drawn)
 
     def play(self, rate: float, molecule: str = "") -> None:
-        """Go on by itself, by so many frames a second at most and never ahead of the surfaces; 0 stops.
+        """Go on by itself, by so many frames a second at most and never ahead of the surfaces of a molecule; 0 stops.
 
-        It goes by the surface shown last, of the molecule if one is named and has any.
+        Without a molecule it is that of the surface shown last.
         """
         self._rate, self._molecule, self._due = rate, molecule, time.monotonic()
 

@@ -141,15 +141,28 @@ class ShownTrajectory:
         return n == 1 or len(self.raw) < n - 1
 
     @cached_property
+    def _beginning(self) -> tuple[int, Wavefunction]:
+        for found in self.path.frames():
+            return found
+        raise OrbitileError(
+            f"{self.path.name}: no frame can be read: {next(iter(self.path.problems.values()), 'it has none')}"
+        )
+
+    @property
     def first(self) -> Wavefunction:
-        """The first frame, after which orbitals are named.
+        """The first frame that can be read, after which orbitals are named.
 
         Raises
         ------
         OrbitileError
-            When it cannot be read.
+            When there is none.
         """
-        return self.path[0]
+        return self._beginning[1]
+
+    @property
+    def at_first(self) -> int:
+        """Which one that is, from 0; errors are the same."""
+        return self._beginning[0]
 
     @cached_property
     def geometries(self) -> NDArray[np.float64]:

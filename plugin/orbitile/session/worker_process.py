@@ -66,9 +66,10 @@ class WavefunctionCache:
             self._opened.popitem(last=False)
 
     def get(self, path: str, frame: int | None = None) -> Wavefunction:
-        """The wavefunction in a file, or a frame of a trajectory, the first one unless told otherwise."""
+        """The wavefunction in a file, or a frame of a trajectory: the first that can be read, unless told otherwise."""
         if is_trajectory(path):
-            return self.trajectory(path).frame(frame or 0)
+            trajectory = self.trajectory(path)
+            return trajectory.first if frame is None else trajectory.frame(frame)
         try:
             status = Path(path).stat()
             key = (path, status.st_mtime_ns, status.st_size)

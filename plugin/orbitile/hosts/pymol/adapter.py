@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ from ..protocol import Colour
 
 _MARK = " orbitile:"
 """In the title of an object that was loaded from a wavefunction: before it stands the name of its file, which PyMOL
-shows beside that of the object, behind it where it comes from. A title stays with an object when it is renamed, and in
-a saved session."""
+shows beside that of the object, behind it the key of its source. A title stays with an object when it is renamed, and
+in a saved session; it has room for 255 characters."""
 
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
@@ -45,12 +46,18 @@ class PyMOLHost:
     ----------
     cmd
         Of the PyMOL.
+
+    Attributes
+    ----------
+    sources : dict of str to str
+        Where molecules come from, by the keys in their titles; saved with a session.
     """
 
     draws_volumes = False
 
     def __init__(self, cmd: Any) -> None:
         self.cmd = cmd
+        self.sources: dict[str, str] = {}
         self._timers: dict[Callable[[], None], Any] = {}
 
     def legal_name(self, name: str) -> str:
@@ -68,14 +75,15 @@ class PyMOLHost:
                 cmd.set("state", geometry + 1, name)
             cmd.rebond(name, geometry + 1)
         for state in {1, geometry + 1}:
-            cmd.set_title(name, state, _marked(wavefunction.source))
+            cmd.set_title(name, state, self._marked(wavefunction.source))
         cmd.show_as("sticks spheres", name)
         for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
             cmd.set(setting, value, name)
 
     def molecules(self) -> dict[str, str]:
         titles = {name: self._title(name, 1) for name in self.cmd.get_names_of_type("object:molecule")}
-        return {name: title.partition(_MARK)[2] for name, title in titles.items() if _MARK in title}
+        keys = {name: title.partition(_MARK)[2] for name, title in titles.items()}
+        return {name: self.sources[key] for name, key in keys.items() if key in self.sources}
 
     def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if name not in self.cmd.get_names_of_type("object:molecule"):
@@ -91,7 +99,7 @@ class PyMOLHost:
         return np.array([SYMBOLS.index(symbol) for symbol in symbols]), np.array(states, np.float64) * angstrom
 
     def adopt(self, name: str, source: str) -> None:
-        self.cmd.set_title(name, 1, _marked(source))
+        self.cmd.set_title(name, 1, self._marked(source))
 
     def frame(self, molecule: str) -> int | None:
         if molecule not in self.objects():
@@ -196,6 +204,13 @@ class PyMOLHost:
         from pymol.plugins import pref_set
 
         pref_set(_SETTINGS, dict(settings))
+
+    def _marked(self, source: str) -> str:
+        """Title of an object from a source, which is noted."""
+        key = hashlib.sha256(source.encode()).hexdigest()[:16]
+        self.sources[key] = source
+        file = Source.read(source).files[0] if is_trajectory(source) else source
+        return file.rpartition("/")[2][:100] + _MARK + key
 
     def _title(self, name: str, state: int) -> str:
         return str(self.cmd.get_title(name, state) or "")
@@ -316,12 +331,6 @@ def _write_map(cmd: Any, name: str, volume: Volume) -> bool:
     except (AttributeError, ValueError, RuntimeError, TypeError):  # marked experimental: any release may change it
         return False
     return True
-
-
-def _marked(source: str) -> str:
-    """Title of an object from a source."""
-    file = Source.read(source).files[0] if is_trajectory(source) else source
-    return file.rpartition("/")[2] + _MARK + source
 
 
 def drawing(surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:

@@ -19,20 +19,22 @@ def state_of(cmd: Any) -> Session:
     """The session of the PyMOL that a `cmd` belongs to; it lives and dies with that instance."""
     owner = cmd._pymol
     session: Session | None = getattr(owner, "_orbitile", None)
-    if session is None or _cmd_of(session)._pymol is not owner:  # an instance starts with a copy of the first one's
+    if (
+        session is None or _host_of(session).cmd._pymol is not owner
+    ):  # an instance starts with a copy of the first one's
         session = owner._orbitile = Session(PyMOLHost(cmd))
     return session
 
 
-def _cmd_of(session: Session) -> Any:
+def _host_of(session: Session) -> PyMOLHost:
     assert isinstance(session.host, PyMOLHost)  # `state_of` made it
-    return session.host.cmd
+    return session.host
 
 
 def _open_panel(session: Session) -> Answer:
     from . import open_panel
 
-    open_panel(_cmd_of(session))
+    open_panel(_host_of(session).cmd)
     return Answer(None, "")
 
 
@@ -110,10 +112,13 @@ def register(cmd: Any = global_cmd) -> None:
 
 
 def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
-    saved["orbitile"] = state_of(_self).saved()
+    session = state_of(_self)
+    saved["orbitile"], saved["orbitile_sources"] = session.saved(), dict(_host_of(session).sources)
     return 1
 
 
 def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
-    state_of(_self).restore(saved.get("orbitile", {}))
+    session = state_of(_self)
+    _host_of(session).sources.update(saved.get("orbitile_sources", {}))
+    session.restore(saved.get("orbitile", {}))
     return 1
