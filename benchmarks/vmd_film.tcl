@@ -9,7 +9,8 @@ lassign $argv file field quality passes
 foreach {name otherwise} {field homo quality medium passes 4} {
     if {[set $name] eq ""} { set $name $otherwise }
 }
-set here [file dirname [file normalize [info script]]]
+set here benchmarks ;# VMD does not say which file it reads, so it is to be started above this folder
+if {[info script] ne ""} { set here [file dirname [file normalize [info script]]] }
 set in_vmd [llength [info commands mol]]
 if {!$in_vmd} { source [file join $here .. tests hosts vmd_stand_in.tcl] }
 lappend auto_path [file join $here .. plugin orbitile hosts vmd]
