@@ -247,8 +247,8 @@ def animate(
         When `cancelled` said so.
     """
     target = _checked_film(path, size, background)
-    if not (np.isfinite(rate) and 0 < rate <= 240):
-        raise RenderError(f"rate: expected pictures a second up to 240, got {rate}")
+    if not 0.01 <= rate <= 240:
+        raise RenderError(f"rate: expected pictures a second from 0.01 to 240, got {rate}")
     if not (np.isfinite(turn) and np.isfinite(rock)):
         raise RenderError("turn and rock: expected angles in degrees")
     step = spacing_of("medium") if spacing is None else spacing

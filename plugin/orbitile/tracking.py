@@ -543,6 +543,8 @@ def _noted(frame: int, spin: Spin, overlaps: Floats, energies: Floats) -> list[M
     turned = np.triu(overlaps - overlaps.T, 1) / 2
     one, other = np.nonzero(np.abs(turned) > _MIXING)
     near = np.abs(energies[one] - energies[other]) < _NEIGHBOURS
+    if not np.any(energies):  # without energies there are no crossings
+        return []
     return [
         Mixing(frame, spin, (int(a), int(b)), float(np.arcsin(np.clip(turned[a, b], -1, 1))))
         for a, b in zip(one[near], other[near], strict=True)

@@ -316,7 +316,7 @@ class Browser:
     def _read(self, path: Path) -> None:
         """What `orb_load` is going to ask for, so that it need not wait."""
         source = Source((str(path),))
-        trajectory = ShownTrajectory(source)
+        trajectory = ShownTrajectory(source, self.session.wavefunctions.get)
         if trajectory.is_one_file:
             self.session.wavefunctions.get(str(path))
         else:

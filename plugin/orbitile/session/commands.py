@@ -77,7 +77,7 @@ def orb_load(
 
 def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, ShownTrajectory | None]:
     """Have the host show a molecule; its wavefunction, of a trajectory the first, and the trajectory if it is one."""
-    trajectory = session.wavefunctions.kept(source) or ShownTrajectory(source)
+    trajectory = session.wavefunctions.kept(source) or ShownTrajectory(source, session.wavefunctions.get)
     text = source.files[0] if trajectory.is_one_file else str(source)
     for base in session.present():  # of another molecule that had this name
         if session.shown[base].molecule == name and session.shown[base].request.path != text:

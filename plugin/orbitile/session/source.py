@@ -87,6 +87,9 @@ def is_trajectory(text: str) -> bool:
     return text.startswith("{")
 
 
+_FEW = 3
+"""Frames of a log that may be the first and the last of many geometries, and one more for frequencies."""
+
 _SLACK = 0.5
 """Room in bohr beyond that of the first frame, since orbitals grow and shrink on the way."""
 
@@ -97,6 +100,8 @@ class ShownTrajectory:
     Parameters
     ----------
     source : Source
+    load
+        Reads a file as one wavefunction; the caller may keep what it reads.
 
     Attributes
     ----------
@@ -104,7 +109,7 @@ class ShownTrajectory:
         The frames as they are shown, read when they are asked for.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, load: Callable[[str], Wavefunction] = load) -> None:
         if source.between and not source.track:
             raise OrbitileError("frames can be interpolated where orbitals are followed only: track=1")
         self.source = source
@@ -115,7 +120,7 @@ class ShownTrajectory:
         self.path = interpolate(path, source.between)
         self._lattices: dict[tuple[str, float, float, Corners], Lattice] = {}
         self._isovalues: dict[tuple[str, float], float] = {}
-        self._state = source.state()
+        self._state, self._load = source.state(), load
 
     def is_current(self) -> bool:
         """Whether the files are as they were when it was opened."""
@@ -131,10 +136,10 @@ class ShownTrajectory:
         frames = self.raw.source
         if not isinstance(frames, LogFrames):
             return len(self.raw) == 1 and not isinstance(frames, SeriesFrames)
-        if len(self.raw) == 1:
-            return True
+        if len(self.raw) == 1 or len(self.raw) > _FEW:
+            return len(self.raw) == 1
         try:
-            geometries = load(self.source.files[0]).geometries
+            geometries = self._load(self.source.files[0]).geometries
         except OrbitileError:  # its last orbitals cannot be read, others perhaps
             return False
         n = len(np.unique(geometries.round(5), axis=0))
