@@ -3,26 +3,17 @@
 python -m pymol -q panel_driver.py, with the environment variables REPORT, FILE and, for a picture, PICTURE.
 """
 
-import json
 import os
 import signal
 import time
-import traceback
 
 from pymol import cmd, gui
 from pymol.Qt import QtCore, QtWidgets
 from PyQt5.QtTest import QTest
 
+from tests.hosts.in_pymol import report, run, wait
+
 Qt = QtCore.Qt
-report: dict = {}
-
-
-def wait(condition, seconds=60.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError("waited in vain")
-        QTest.qWait(5)
 
 
 def menu_action(name):
@@ -153,20 +144,4 @@ def drive():
     report["recent"] = pref_get("orbitile")["recent"]
 
 
-def main():
-    try:
-        drive()
-        report["done"] = True
-    except BaseException:
-        report["error"] = traceback.format_exc()
-        panel = getattr(getattr(cmd._pymol, "_orbitile", None), "panel", None)
-        report["status"] = "" if panel is None else panel.status.text()
-    with open(os.environ["REPORT"], "w") as file:
-        json.dump(report, file, indent=1)
-    worker = getattr(getattr(cmd._pymol, "_orbitile", None), "_worker", None)
-    if worker is not None:
-        worker.close()
-    os._exit(0)  # PyMOL asks questions otherwise
-
-
-QtCore.QTimer.singleShot(1000, main)
+run(drive)

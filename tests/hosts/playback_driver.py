@@ -3,25 +3,15 @@
 python -m pymol -q playback_driver.py, with the environment variables REPORT, SERIES, FILE and, for a picture, PICTURE.
 """
 
-import json
 import os
-import time
-import traceback
 
 from pymol import cmd
 from pymol.Qt import QtCore, QtGui, QtWidgets
 from PyQt5.QtTest import QTest
 
+from tests.hosts.in_pymol import report, run, wait
+
 Qt = QtCore.Qt
-report: dict = {}
-
-
-def wait(condition, seconds=60.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError("waited in vain")
-        QTest.qWait(5)
 
 
 def press(widget):
@@ -187,20 +177,4 @@ def drive():
     wait(lambda: bar.isVisible())
 
 
-def main():
-    try:
-        drive()
-        report["done"] = True
-    except BaseException:
-        report["error"] = traceback.format_exc()
-        panel = getattr(getattr(cmd._pymol, "_orbitile", None), "panel", None)
-        report["status"] = "" if panel is None else panel.status.text()
-    with open(os.environ["REPORT"], "w") as file:
-        json.dump(report, file, indent=1)
-    worker = getattr(getattr(cmd._pymol, "_orbitile", None), "_worker", None)
-    if worker is not None:
-        worker.close()
-    os._exit(0)  # PyMOL asks questions otherwise
-
-
-QtCore.QTimer.singleShot(1000, main)
+run(drive)

@@ -3,24 +3,14 @@
 python -m pymol -q player_driver.py, with the environment variables REPORT, SERIES and, for a picture, PICTURE.
 """
 
-import json
 import os
 import time
-import traceback
 
 from pymol import cmd
-from pymol.Qt import QtCore, QtWidgets
+from pymol.Qt import QtWidgets
 from PyQt5.QtTest import QTest
 
-report: dict = {}
-
-
-def wait(condition, seconds=90.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError("waited in vain")
-        QTest.qWait(5)
+from tests.hosts.in_pymol import report, run, wait
 
 
 def map_there(base, state):
@@ -134,18 +124,4 @@ def drive():
     report["computed"] = commands.orb_mo("h2", "homo", 0.05, "coarse")
 
 
-def main():
-    try:
-        drive()
-        report["done"] = True
-    except BaseException:
-        report["error"] = traceback.format_exc()
-    with open(os.environ["REPORT"], "w") as file:
-        json.dump(report, file, indent=1)
-    worker = getattr(getattr(cmd._pymol, "_orbitile", None), "_worker", None)
-    if worker is not None:
-        worker.close()
-    os._exit(0)  # PyMOL asks questions otherwise
-
-
-QtCore.QTimer.singleShot(1000, main)
+run(drive)

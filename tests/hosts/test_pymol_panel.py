@@ -26,9 +26,10 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 def in_window(script: Path, home: Path, seconds: float = 80, **more: str) -> str:
     """Output of PyMOL with its window, which runs a script."""
+    folders = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         ["xvfb-run", "-a", "-s", "-screen 0 1200x900x24", sys.executable, "-m", "pymol", "-q", str(script)],
-        env=environment(home, **more),
+        env=environment(home, PYTHONPATH=folders, **more),
         capture_output=True,
         text=True,
         check=False,
