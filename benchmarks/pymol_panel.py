@@ -8,12 +8,11 @@ of 1 ms in the thread of the window sees how long it stands still.
 import os
 import resource
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
-import traceback
 from pathlib import Path
+
+from orbitile_benchmarks.in_pymol import runs_in_pymol, tell_from_pymol, told_in_pymol
 
 
 def main() -> None:
@@ -21,20 +20,7 @@ def main() -> None:
     for name in ("thrb.molden", "c60b.molden"):
         if not (folder / name).exists():
             sys.exit(f"{folder / name} is not there: python -m orbitile_benchmarks.systems writes it")
-    with tempfile.TemporaryDirectory() as home:
-        report = Path(home) / "report"
-        environment = {
-            **os.environ,
-            "HOME": home,
-            "QT_QPA_PLATFORM": "xcb",
-            "BENCHMARK_REPORT": str(report),
-            "BENCHMARK_FOLDER": str(folder),
-        }
-        command = ["xvfb-run", "-a", "-s", "-screen 0 1600x1000x24", sys.executable, "-m", "pymol", "-q", __file__]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
-        if not report.exists():
-            sys.exit(done.stdout + done.stderr)
-        print(report.read_text())
+    print(told_in_pymol(__file__, BENCHMARK_FOLDER=str(folder)))
 
 
 class Pulse:
@@ -193,19 +179,7 @@ def click_fast(panel, row, wait, shown, Qt, QTest):
     wait(lambda: shown(f"thrb_mo{row + 1}"))
 
 
-def inside() -> None:
-    lines: list[str] = []
-    try:
-        drive(lines.append)
-    except BaseException:
-        lines.append(traceback.format_exc())
-    Path(os.environ["BENCHMARK_REPORT"]).write_text("\n".join(lines))
-    os._exit(0)  # PyMOL asks questions otherwise
-
-
 if __name__ == "__main__":
     main()
-elif "BENCHMARK_REPORT" in os.environ:
-    from pymol.Qt import QtCore
-
-    QtCore.QTimer.singleShot(1000, inside)
+elif runs_in_pymol():
+    tell_from_pymol(drive)

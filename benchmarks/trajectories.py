@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
-import sys
 import tempfile
 import time
-import traceback
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+
+from orbitile_benchmarks.in_pymol import runs_in_pymol, tell_from_pymol, told_in_pymol
 
 ISOVALUE = 0.03
 
@@ -172,17 +171,7 @@ def main() -> None:
             c60 = series_of(options.folder / "c60b.molden", folder, 10)
             run(c60, "C60 6-31G*", None, 172, options.device, 10)
         if options.pymol:
-            play(threonine, folder)
-
-
-def play(series: Path, folder: Path) -> None:
-    """The film in PyMOL's window."""
-    report = folder / "report"
-    environment = {**os.environ, "HOME": str(folder), "QT_QPA_PLATFORM": "xcb"}
-    environment |= {"BENCHMARK_REPORT": str(report), "BENCHMARK_SERIES": str(series)}
-    command = ["xvfb-run", "-a", "-s", "-screen 0 1600x1000x24", sys.executable, "-m", "pymol", "-q", __file__]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
-    print(report.read_text() if report.exists() else done.stdout + done.stderr)
+            print(told_in_pymol(__file__, BENCHMARK_SERIES=str(threonine)))
 
 
 def drive(say) -> None:
@@ -284,19 +273,7 @@ def skipped(painted: list[int], n: int) -> int:
     return sum((b - a) % n - 1 for a, b in pairwise(shown))
 
 
-def inside() -> None:
-    lines: list[str] = []
-    try:
-        drive(lines.append)
-    except BaseException:
-        lines.append(traceback.format_exc())
-    Path(os.environ["BENCHMARK_REPORT"]).write_text("\n".join(lines))
-    os._exit(0)  # PyMOL asks questions otherwise
-
-
 if __name__ == "__main__":
     main()
-elif "BENCHMARK_REPORT" in os.environ:
-    from pymol.Qt import QtCore
-
-    QtCore.QTimer.singleShot(1000, inside)
+elif runs_in_pymol():
+    tell_from_pymol(drive)

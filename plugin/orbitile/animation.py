@@ -309,7 +309,7 @@ class _Surfaces:
         if before is not None and shot.looks_like(before[0]):
             return before[1]
         surface = None
-        with suppress(IsovalueError):
+        with suppress(IsovalueError):  # the bare molecule is shown then
             if before is None or before[0].wavefunction is not shot.wavefunction or before[0].field != shot.field:
                 self._volume = None
                 surface = surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, lattice, device=self._device)

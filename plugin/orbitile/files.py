@@ -197,6 +197,16 @@ def _count(number: int) -> str:
     return str(number) if abs(number) < 10**12 else "more than 10^12"
 
 
+@contextmanager
+def _opened_at(path: Path, start: int) -> Iterator[BinaryIO]:
+    try:
+        with path.open("rb") as stream:
+            stream.seek(start)
+            yield stream
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
 def complete_lines(path: Path, start: int) -> Iterator[bytes]:
     """Lines of a file that may be growing, with their ends, from a place on; one that has no end yet is left out.
 
@@ -205,15 +215,11 @@ def complete_lines(path: Path, start: int) -> Iterator[bytes]:
     FileError
         When the file cannot be read.
     """
-    try:
-        with path.open("rb") as stream:
-            stream.seek(start)
-            for line in stream:
-                if not line.endswith(b"\n"):
-                    break
-                yield line
-    except OSError as error:
-        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+    with _opened_at(path, start) as stream:
+        for line in stream:
+            if not line.endswith(b"\n"):
+                break
+            yield line
 
 
 def excerpt(path: Path, start: int, end: int | None = None) -> bytes:
@@ -224,12 +230,8 @@ def excerpt(path: Path, start: int, end: int | None = None) -> bytes:
     FileError
         When the file cannot be read.
     """
-    try:
-        with path.open("rb") as stream:
-            stream.seek(start)
-            return stream.read(-1 if end is None else max(end - start, 0))
-    except OSError as error:
-        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+    with _opened_at(path, start) as stream:
+        return stream.read(-1 if end is None else max(end - start, 0))
 
 
 def write_numbers(

@@ -243,7 +243,7 @@ def _name_in_pyscf(name: str, libxc: Any) -> str:
         )
     try:
         libxc.parse_xc(name)
-    except (KeyError, ValueError, IndexError, NotImplementedError):
+    except (KeyError, ValueError, IndexError, NotImplementedError):  # what PySCF raises of a text that is no functional
         return ""
     return name
 

@@ -19,8 +19,8 @@ pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)"
 pymol2 = pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 
 from .conftest import N  # noqa: E402 - after what may skip
-from .test_pymol_commands import call  # noqa: E402
-from .test_pymol_panel import BENZENE, in_window, needs_window  # noqa: E402
+from .test_pymol_commands import call  # noqa: E402 - likewise
+from .test_pymol_panel import BENZENE, in_window, needs_window  # noqa: E402 - likewise
 
 ROOT = Path(__file__).parents[2]
 

@@ -277,7 +277,7 @@ def serve(input: BinaryIO, output: BinaryIO) -> None:
 
         threading.Thread(target=listen, daemon=True).start()
         while not ended.is_set():
-            with contextlib.suppress(queue.Empty):
+            with contextlib.suppress(queue.Empty):  # nothing was asked for: time for a tick
                 request = waiting.get(timeout=host.period)
                 if request is None:
                     break

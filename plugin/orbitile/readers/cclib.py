@@ -278,7 +278,7 @@ class LogFrames:
         try:
             return self._read(index, step.start, step.end)
         except ConventionError:
-            with suppress(OrbitileError):
+            with suppress(OrbitileError):  # of the two, the first error is the one to be told
                 return self._read(index, step.previous, step.end)
             raise
 
