@@ -146,10 +146,8 @@ def _basis_set(name: str, symbol: str) -> tuple[Any, Any]:
         except (KeyError, RuntimeError, ValueError, OSError, AssertionError, AttributeError) as error:
             raise OrbitileError(_unknown_basis(name, symbol, gto.basis.ALIAS)) from error
         potential = None
-        for family in (
-            name,
-            re.sub("^aug-?", "", name.lower()),
-        ):  # augmented sets have the potentials of the plain ones
+        # augmented sets have the potentials of the plain ones
+        for family in (name, re.sub("^aug-?", "", name.lower())):
             try:
                 potential = potential or gto.basis.load_ecp(family, symbol)
             except (KeyError, RuntimeError, ValueError, OSError, TypeError):  # what it raises of sets without any

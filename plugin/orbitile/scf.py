@@ -18,6 +18,7 @@ from .elements import SYMBOLS
 from .errors import Cancelled, FileError, OrbitileError
 from .geometry import Geometries, Geometry
 from .level_of_theory import Calculation, functional, library, mean_field, molecule_of
+from .overlap import inverse_root
 from .readers import load_geometries
 from .series import SeriesFrames, SeriesWriter
 from .trajectory import Trajectory
@@ -173,8 +174,7 @@ def _start(molecule: Any, before: Wavefunction) -> NDArray[np.float64]:
         occupied = occupations > 0
         coefficients = np.empty((before.n_basis, int(occupied.sum())))
         coefficients[rows] = orbitals.coefficients[:, occupied] / factors[:, None]
-        values, axes = np.linalg.eigh(coefficients.T @ overlap @ coefficients)
-        orthonormal = coefficients @ (axes / np.sqrt(values)) @ axes.T
+        orthonormal = coefficients @ inverse_root(coefficients.T @ overlap @ coefficients)
         matrix: NDArray[np.float64] = (orthonormal * occupations[occupied]) @ orthonormal.T
         return matrix
 
