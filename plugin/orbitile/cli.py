@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import __version__
 from .errors import Cancelled, FileError, OrbitileError
+from .memory import require_memory
 
 if TYPE_CHECKING:
     from .fields import Field
@@ -38,11 +39,22 @@ examples:
 """
 
 
+_MOST_PICTURES = 100_000
+"""Of a film: an hour and more at 25 a second."""
+
+_LARGEST_PICTURE = 16384
+"""Pixels along an edge: what graphics drivers draw at most, and a metre and more in print."""
+
+_BYTES_A_PIXEL = 16
+"""What a picture takes while it is drawn: four bytes, in as many places."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status."""
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(_with_negative_values(sys.argv[1:] if arguments is None else list(arguments)))
     try:
+        _refuse_to_overwrite(options)
         options.run(options)
         sys.stdout.flush()
     except OrbitileError as error:
@@ -67,6 +79,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"orbitile: defect: {type(error).__name__}: {error} (--debug shows where)", file=sys.stderr)
         return 1
     return 0
+
+
+def _with_negative_values(arguments: list[str]) -> list[str]:
+    """The arguments, with values such as -60,15,0 and -1e-3 tied to their options: argparse takes them for options."""
+    tied: list[str] = []
+    for argument in arguments:
+        if re.match(r"-[.\d]", argument) and tied and re.fullmatch(r"--[a-z][a-z-]*", tied[-1]):
+            tied[-1] += f"={argument}"
+        else:
+            tied.append(argument)
+    return tied
+
+
+def _refuse_to_overwrite(options: argparse.Namespace) -> None:
+    """No command writes to a file that it reads, be it the molecule, a frame, or what a field refers to."""
+    if not getattr(options, "output", None):
+        return
+    from .files import refuse_inputs
+
+    named = vars(options)
+    inputs = [named[name] for name in ("file", "trajectory", "geometries", "topology") if named.get(name)]
+    inputs += named.get("files") or []
+    inputs += [field.partition(":")[2] for field in (named.get("field"), named.get("color_by")) if field]
+    refuse_inputs(options.output, filter(None, inputs))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -595,9 +631,10 @@ def _tell(line: str) -> None:
 def _series(options: argparse.Namespace) -> None:
     from .files import written_atomically
     from .readers import load_trajectory, natural_order
-    from .series import SeriesWriter
+    from .series import SeriesWriter, require_series
 
     files = sorted(options.files, key=natural_order)
+    require_series(options.output)
     trajectory = load_trajectory(files[0] if len(files) == 1 else files)
     with written_atomically(options.output) as part:
         part.unlink()  # a writer continues what is there, and an empty file is no series
@@ -706,8 +743,8 @@ def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     from .readers import load_trajectory
     from .tracking import track
 
-    if options.pictures < 1:
-        raise OrbitileError(f"--pictures: expected 1 or more, got {options.pictures}")
+    if not 1 <= options.pictures <= _MOST_PICTURES:
+        raise OrbitileError(f"--pictures: expected 1 to {_MOST_PICTURES}, got {options.pictures}")
     isovalues = [] if options.isovalue is None else _isovalues(options.isovalue, options.pictures)
     trajectory = load_trajectory(options.trajectory)
     if len(trajectory) > 1:
@@ -804,8 +841,11 @@ def _bench(options: argparse.Namespace) -> None:
 
 def _size(text: str) -> tuple[int, int]:
     width, _, height = text.lower().partition("x")
-    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
+    if not all(re.fullmatch(r"[0-9]{1,9}", part) and int(part) for part in (width, height)):
         raise OrbitileError(f"--size: expected WxH in pixels such as 1600x1200, got {text!r}")
+    if max(int(width), int(height)) > _LARGEST_PICTURE:
+        raise OrbitileError(f"--size: expected {_LARGEST_PICTURE} pixels along each edge at most, got {text}")
+    require_memory(_BYTES_A_PIXEL * int(width) * int(height), f"--size {text}: the picture", "choose a smaller one")
     return int(width), int(height)
 
 
@@ -821,7 +861,7 @@ def _colors(text: str) -> tuple[str, str]:
 def _atoms(option: str, text: str) -> list[int]:
     """Atoms, counted from 0, as a user counts them from 1."""
     parts = [part.strip() for part in text.split(",")]
-    if len(parts) < 3 or not all(part.isdigit() for part in parts):
+    if len(parts) < 3 or not all(re.fullmatch(r"[0-9]{1,9}", part) for part in parts):
         raise OrbitileError(f"{option}: expected three atoms or more with commas between, such as 1,2,3, got {text!r}")
     return [int(part) - 1 for part in parts]
 

@@ -18,7 +18,7 @@ from .lattice import Lattice, spacing_for, spacing_of
 from .memory import available_memory
 from .several_devices import prepared, several
 from .slabs import MOST_POINTS, TILE_POINTS, slabs_of
-from .surface import Surface, enclosing_isovalue, isosurface, isosurface_in_session, positive_isovalue
+from .surface import IsovalueError, Surface, enclosing_isovalue, isosurface, isosurface_in_session, positive_isovalue
 from .units import angstrom
 from .volume import Volume
 from .wavefunction import Wavefunction
@@ -34,6 +34,9 @@ _TOGETHER = 1 << 25
 
 _FAINT = 2e-3
 """Isovalue of the box in which a default isovalue is looked for, in atomic units."""
+
+_FAINTEST = {"single": 1e-6, "double": 1e-12}
+"""Isovalues below which a surface would show errors of that precision, in atomic units."""
 
 Progress = Callable[[float], None]
 
@@ -342,6 +345,12 @@ def compute_surface(
     resolved = field_of(wavefunction, field)
     _dtype(precision)
     isovalue = positive_isovalue(isovalue, resolved.quantity)
+    if isovalue < _FAINTEST[precision]:
+        other = ", or double precision" if isovalue >= _FAINTEST["double"] else ""
+        raise IsovalueError(
+            f"isovalue of {resolved.quantity}: values below {_FAINTEST[precision]:g} are errors of {precision} "
+            f"precision, got {isovalue:g}; choose a larger one{other}"
+        )
     if lattice is None:
         lattice = enclosing_lattice(wavefunction, resolved, isovalue)
     with device_session(device, precision) as name:
@@ -558,8 +567,8 @@ def enclosing_lattice(
         Where neither is given: `coarse`, `medium` or `fine`, 0.25, 0.15 or 0.075 Angstrom.
     """
     resolved = field_of(wavefunction, field)
-    if not (np.isfinite(isovalue) and isovalue > 0):
-        raise LatticeError(f"isovalue: expected a positive number, got {isovalue}")
+    if not (np.isfinite(isovalue) and isovalue >= _FAINTEST["double"]):
+        raise LatticeError(f"isovalue: expected a positive number of {_FAINTEST['double']:g} or more, got {isovalue}")
     low, high = resolved.enclosing_box(isovalue)
     # atoms stay inside, and one more point on each side closes the surface
     low, high = (

@@ -6,8 +6,9 @@ import os
 import re
 import secrets
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from glob import glob
 from os import PathLike, fspath
 from pathlib import Path
 from typing import BinaryIO
@@ -77,6 +78,32 @@ def checked_target(path: str | PathLike[str]) -> Path:
     except (OSError, RuntimeError, TypeError, ValueError) as error:  # a loop of links, no home, a NUL in the name
         raise FileError(f"{path!r}: not the name of a file to write ({error})") from error
     return target
+
+
+def refuse_inputs(path: str | PathLike[str], inputs: Iterable[str | PathLike[str]]) -> None:
+    """Refuse to write to a file that is read: it may be the only one of its kind, and what is written is less.
+
+    Parameters
+    ----------
+    path
+        The file that is to be written.
+    inputs
+        Files that are read, or patterns of their names. Those that are not there are passed over.
+
+    Raises
+    ------
+    FileError
+        When one of them is that file, under whatever name.
+    """
+    target = checked_target(path)
+    for wanted in inputs:
+        for name in glob(fspath(wanted)) or [fspath(wanted)]:
+            try:
+                same = target.exists() and Path(name).expanduser().samefile(target)
+            except (OSError, ValueError, RuntimeError):  # no file of that name
+                continue
+            if same:
+                raise FileError(f"{path}: is what is read here, and writing would replace it; choose another name")
 
 
 def read_bytes(path: Path) -> bytes:

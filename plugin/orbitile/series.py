@@ -58,6 +58,19 @@ _PIECE = 4 << 20
 _SPINS = ("alpha", "beta")
 
 
+def require_series(path: str | PathLike[str]) -> None:
+    """Refuse to replace a file that is there and is no series file: it may be somebody's only wavefunction.
+
+    Raises
+    ------
+    FileError
+        When there is such a file.
+    """
+    target = checked_target(path)
+    if target.exists() and target.stat().st_size and not _library(target.name).is_hdf5(target):
+        raise FileError(f"{path}: is there already and is no series file; choose another name, such as path.h5")
+
+
 class SeriesWriter:
     """Writes a series file frame by frame; each one is there for good when `append` returns.
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .errors import FileError
 from .evaluation import Progress, computed_slabs, field_of
 from .exporters import exporter_for
-from .files import checked_target, written_atomically
+from .files import checked_target, refuse_inputs, written_atomically
 from .volume import VolumeHeader
 
 if TYPE_CHECKING:
@@ -56,12 +56,13 @@ def compute_to_file(
     Raises
     ------
     FileError
-        When the format cannot hold the lattice, the disk has no room for the file, or it cannot be written. Nothing
-        is left behind then.
+        When the format cannot hold the lattice, the disk has no room for the file, it cannot be written, or it is the
+        one that the wavefunction was read from. Nothing is left behind then.
     FieldError, LatticeError, DeviceError, Cancelled
         As for `compute`.
     """
     module = exporter_for(path, "volume", format=format)
+    refuse_inputs(path, [wavefunction.source])
     resolved = field_of(wavefunction, field)
     dtype: np.dtype[np.floating] = np.dtype(np.float64 if precision == "double" else np.float32)
     header = VolumeHeader(lattice, dtype, resolved.quantity, resolved.unit)
