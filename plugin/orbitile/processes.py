@@ -91,7 +91,7 @@ def ended_in_order() -> Iterator[None]:
         yield
     except KeyboardInterrupt as error:
         if came:
-            raise Terminated(came[-1][0]) from error
+            raise Terminated(came[0][0]) from error
         raise
     finally:
         for number in handled:

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,8 @@ try:
             print(folder, flush=True)
             time.sleep(20)
         finally:
-            time.sleep(0.3)  # while it cleans up, more may come
+            print("cleaning up", flush=True)
+            time.sleep(0.1)
 except Terminated as error:
     sys.exit(error.status)
 """
@@ -38,9 +38,10 @@ def started(*ignored: str) -> tuple[subprocess.Popen, Path]:
 def test_signals_clean_up(number, ignored):
     process, folder = started(*ignored)
     assert folder.is_dir()
-    for one in (number, signal.SIGTERM, signal.SIGHUP):  # as a terminal does that is closed
+    process.send_signal(number)
+    assert process.stdout.readline() == "cleaning up\n"
+    for one in (signal.SIGTERM, signal.SIGHUP):  # as a terminal does that is closed
         process.send_signal(one)
-        time.sleep(0.1)
     _, err = process.communicate(timeout=20)
     assert not folder.exists()
     assert process.returncode == 128 + number, err
