@@ -1,10 +1,19 @@
-"""Processes of our own: with which Python, and where it finds these packages."""
+"""Processes: with which Python our own run, where it finds these packages, and how this one ends when it is told to."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
+
+_ONE_END = 1.0
+"""Seconds within which several signals are one: who closes a terminal, or a service, sends two or three."""
 
 
 def interpreter() -> str:
@@ -27,3 +36,63 @@ def environment() -> dict[str, str]:
     ]
     path = os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])])
     return {**os.environ, "PYTHONPATH": path}
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP has come.
+
+    Attributes
+    ----------
+    status : int
+        What the process is to exit with, as a shell reports the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.status = 128 + number
+
+
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """Have SIGTERM and SIGHUP do within the `with` block what Ctrl-C does there, so that everything is cleaned up.
+
+    Whatever is installed for SIGINT at that moment is called; by default that raises KeyboardInterrupt. A signal that
+    is ignored, as under `nohup`, or that somebody else handles stays as it is. In another thread than the main one
+    nothing is changed.
+
+    Raises
+    ------
+    Terminated
+        In place of a KeyboardInterrupt that was due to one of these signals.
+    """
+    came: list[tuple[int, float]] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if came and now - came[-1][1] < _ONE_END:
+            return  # it is being cleaned up
+        came.append((number, now))
+        interrupt = signal.getsignal(signal.SIGINT)
+        if callable(interrupt):
+            interrupt(number, frame)
+        else:  # ignored, as in the background of a shell
+            raise KeyboardInterrupt
+
+    handled = [
+        number
+        for name in ("SIGTERM", "SIGHUP")
+        if (number := getattr(signal, name, None)) is not None
+        and threading.current_thread() is threading.main_thread()
+        and signal.getsignal(number) is signal.SIG_DFL
+    ]
+    for number in handled:
+        signal.signal(number, end)
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if came:
+            raise Terminated(came[0][0]) from error
+        raise
+    finally:
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
