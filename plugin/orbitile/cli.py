@@ -2,7 +2,7 @@
 
 Lengths on the command line are in Angstrom, energies in electronvolt, isovalues in atomic units. Results go to standard
 output, notes and progress to standard error. Exit status: 0 done, 2 for a request that cannot be met (one line says
-why), 1 for a defect of the program, 130 when interrupted.
+why), 1 for a defect of the program, 130 when interrupted, 143 and 129 when ended by SIGTERM and SIGHUP.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import __version__
 from .errors import Cancelled, FileError, OrbitileError
 from .memory import require_memory
+from .processes import Terminated, ended_in_order
 
 if TYPE_CHECKING:
     from .fields import Field
@@ -54,9 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(_with_negative_values(sys.argv[1:] if arguments is None else list(arguments)))
     try:
-        _refuse_to_overwrite(options)
-        options.run(options)
-        sys.stdout.flush()
+        with ended_in_order():
+            _refuse_to_overwrite(options)
+            options.run(options)
+            sys.stdout.flush()
     except OrbitileError as error:
         if options.debug:
             raise
@@ -67,9 +69,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print("orbitile: out of memory; choose a larger --spacing or a smaller --margin", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("orbitile: interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as error:
+        status = error.status if isinstance(error, Terminated) else 130
+        with suppress(OSError):  # the terminal may have gone, which is what SIGHUP says
+            print(f"orbitile: interrupted{f' by {error}' if str(error) else ''}", file=sys.stderr)
+        return status
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

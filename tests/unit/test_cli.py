@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from importlib.resources import files
 from pathlib import Path
 
@@ -289,12 +291,40 @@ def test_numbers_with_exponents_may_be_negative(capsys):
         (["render", BENZENE, "--size", "99999999999x1", "-o", "s.png"], "--size: expected WxH"),
         (["render", BENZENE, "--size", "10²x10", "-o", "s.png"], "--size: expected WxH"),
         (["animate", BENZENE, "homo", "--pictures", "1000000000", "-o", "film"], "--pictures: expected 1 to 100000"),
-        (["mesh", BENZENE, "homo", "--isovalue", "1e-300", "-o", "m.ply"], "isovalue: expected a positive number of 1e-12"),
+        (
+            ["mesh", BENZENE, "homo", "--isovalue", "1e-300", "-o", "m.ply"],
+            "isovalue: positive number of 1e-12",
+        ),
         (["mesh", BENZENE, "homo", "--isovalue", "1e-9", "-o", "m.ply"], "errors of single precision"),
-        (["volume", BENZENE, "homo", "--isovalue", "1e-300", "-o", "m.mrc"], "isovalue: expected a positive number of 1e-12"),
+        (
+            ["volume", BENZENE, "homo", "--isovalue", "1e-300", "-o", "m.mrc"],
+            "isovalue: positive number of 1e-12",
+        ),
         (["slice", BENZENE, "--atoms", "1,2,³", "-o", "s.png"], "--atoms: expected three atoms"),
         (["slice", BENZENE, "--atoms", f"1,2,{'9' * 5000}", "-o", "s.png"], "--atoms: expected three atoms"),
     ],
 )
 def test_what_would_take_all_memory_or_is_no_number_is_refused(capsys, arguments, said):
     assert said in refused(capsys, *arguments)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="these signals exist on POSIX systems")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["volume", BENZENE, "homo", "--spacing", "0.05", "-o", "d.cube"],
+        ["animate", BENZENE, "homo", "--pictures", "10000", "--size", "60x60", "--isovalue", "0.1..0.01", "-o", "film"],
+    ],
+)
+def test_a_command_that_is_ended_leaves_nothing_behind(tmp_path, command, number):
+    with subprocess.Popen([sys.executable, "-m", "orbitile.cli", *command], stderr=subprocess.PIPE, text=True) as one:
+        while not os.listdir("."):
+            assert one.poll() is None, one.stderr.read() if one.stderr else ""
+            time.sleep(0.01)
+        one.send_signal(number)
+        said = one.stderr.read() if one.stderr else ""
+    assert one.returncode == 128 + number
+    assert said.startswith("orbitile: interrupted")
+    assert said.count("\n") == 1
+    assert os.listdir(".") == []
