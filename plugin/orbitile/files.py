@@ -57,6 +57,34 @@ def written_atomically(path: str | PathLike[str]) -> Iterator[Path]:
             temporary.unlink()
 
 
+def read_settings(path: Path) -> str:
+    """Text of a start-up file of another program, empty where there is none; its bytes come back by `replace_settings`.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be read.
+    """
+    try:
+        return path.read_bytes().decode("utf-8", errors="surrogateescape") if path.exists() else ""
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def replace_settings(path: Path, text: str) -> None:
+    """Replace a start-up file of another program, whole or not at all; its permissions stay.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be written. It is then as it was.
+    """
+    with written_atomically(path) as temporary:
+        temporary.write_bytes(text.encode("utf-8", errors="surrogateescape"))
+        if path.exists():
+            temporary.chmod(path.stat().st_mode)
+
+
 def checked_target(path: str | PathLike[str]) -> Path:
     """The file that writing to a path would make or replace, symbolic links followed.
 
