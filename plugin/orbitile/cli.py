@@ -518,7 +518,7 @@ def _volumes(options: argparse.Namespace, wavefunction: Wavefunction, orbitals: 
 
 def _numbered(pattern: str, number: int) -> str:
     """A file name with a number in place of %d, or %03d for one with leading zeros."""
-    return re.sub(r"%(0?\d*)d", lambda match: format(number, f"{match[1]}d"), pattern)
+    return re.sub(r"%(0?\d?)d", lambda match: format(number, f"{match[1]}d"), pattern)
 
 
 def _mesh(options: argparse.Namespace) -> None:
@@ -875,7 +875,7 @@ def _turn(text: str) -> list[float]:
         angles = [float(part) for part in text.split(",")]
     except ValueError:
         angles = []
-    if len(angles) != 3:
+    if len(angles) != 3 or not all(abs(angle) < 1e6 for angle in angles):
         raise OrbitileError(
             f"--turn: expected three angles in degrees with commas between, such as -60,15,0, got {text!r}"
         )

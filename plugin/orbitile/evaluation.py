@@ -576,6 +576,8 @@ def enclosing_lattice(
         np.maximum(high, wavefunction.positions.max(axis=0)),
     )
     if points is not None:
+        if points < 4:
+            raise LatticeError(f"points along the longest edge: expected 4 or more, got {points}")
         spacing = spacing_for(low, high, points - 2)
     step = spacing_of(quality) if spacing is None else spacing
     return Lattice.box(low - step, high + step, step)
