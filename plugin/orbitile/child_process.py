@@ -70,6 +70,7 @@ class ChildProcess:
     def __init__(self, name: str, command: list[str], settings: Mapping[str, str] | None = None) -> None:
         self.name = name
         self._halted = 0.0
+        self._given_up = False
         self._said = bytearray()
         try:
             self._process = subprocess.Popen(
@@ -118,6 +119,8 @@ class ChildProcess:
 
     def ending(self) -> str:
         """How it ended, with the last line that it wrote to standard error."""
+        if self._given_up:
+            return "it did not go on"
         code = self.status
         how = "still running" if code is None else f"signal {-code}" if code < 0 else f"exit status {code}"
         said = self.said
@@ -132,6 +135,11 @@ class ChildProcess:
         while self.running() and time.monotonic() < until and not self._is_stopped():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_EVERY)
+        self.kill()
+
+    def give_up(self) -> None:
+        """End it at once since it does not go on, which `ending` says then."""
+        self._given_up = True
         self.kill()
 
     def kill(self) -> None:
