@@ -58,6 +58,7 @@ class _State:
     device: str | None = None
     generation: int = 0
     started: float = 0.0
+    forked: bool = False
 
 
 _state = _State()
@@ -116,8 +117,13 @@ def session(request: str | None = None, precision: str = "single") -> Iterator[s
     Raises
     ------
     DeviceUnavailable
-        When the device asked for by name cannot be used.
+        When the device asked for by name cannot be used, or none can, in a process forked from one that has computed.
     """
+    if _state.forked:
+        raise DeviceUnavailable(
+            "Taichi does not survive a fork: this process was forked from one that has computed; start processes with "
+            'multiprocessing.get_context("spawn"), or compute in one process only'
+        )
     with _lock:
         named = (request or "auto").lower() not in ("auto", "gpu")
         named = named or os.environ.get("ORBITILE_DEVICE", "auto").lower() not in ("", "auto", "gpu")
@@ -199,6 +205,24 @@ def finish() -> None:
     _state.device = None
     _disown()
     ti.reset()
+
+
+def _after_fork() -> None:
+    """Leave Taichi alone in a process that was forked: its threads are not there, and whoever waits for them hangs."""
+    global _lock
+    _lock = threading.RLock()
+    if not _state.generation:
+        return
+    from taichi.lang import impl
+
+    _state.device, _state.forked = None, True
+    _disown()
+    program = impl.get_runtime().prog
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # so that it is not ended with the interpreter either
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _start(name: str, fall_back: bool) -> None:

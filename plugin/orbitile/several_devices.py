@@ -1,8 +1,8 @@
 """One field on several devices of a machine: slabs of its lattice, each computed by a process of its own.
 
 Taichi computes on one device a process. A process is told which GPU to see, keeps warm between calls, and writes
-values into memory that it shares with this one. `python -m orbitile.several_devices DEVICE` is such a process; it reads
-requests from its standard input and ends with it.
+values into memory that it shares with this one. `python -m orbitile.several_devices` is such a process; how it starts
+and ends is said in `orbitile.child_process`.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ import dataclasses
 import mmap
 import os
 import pickle
-import signal
-import subprocess
-import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
 from itertools import count
+from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -28,6 +27,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from .child_process import AnsweringProcess, ProcessError, parent
 from .errors import Cancelled, DeviceError, OrbitileError
 from .fields import Field, resolve
 from .lattice import Lattice
@@ -38,6 +38,10 @@ from .wavefunction import Wavefunction
 _ALL = "all"
 _SLOTS = 2
 """Slabs a device that are asked for at once: while one is computed, another is read or waits."""
+_EVERY = 0.05
+"""Seconds between two looks at `cancelled`, and at whether a process goes on."""
+_WITHDRAWN = 5.0
+"""Seconds that a process may go on with what was cancelled."""
 
 
 def several(device: str | None) -> tuple[str, ...]:
@@ -156,7 +160,10 @@ def prepared(
         finally:
             pool.busy = False
             if pool.alive:
-                pool.release()
+                try:
+                    pool.release()
+                except DeviceError:  # all is computed; others are started for the next call
+                    pool.close()
 
 
 class Pool:
@@ -179,9 +186,13 @@ class Pool:
         self.devices = devices
         self.busy = False
         self.workers: list[_Worker] = []
+        self._stop = threading.Event()
+        with ThreadPoolExecutor(len(devices)) as executor:
+            starting = [executor.submit(_Worker, device, devices.count("cpu")) for device in devices]
+        self.workers = [one.result() for one in starting if one.exception() is None]
         try:
-            for device in devices:
-                self.workers.append(_Worker(device, devices.count("cpu")))
+            for one in starting:
+                one.result()
         except BaseException:
             self.close()
             raise
@@ -189,7 +200,7 @@ class Pool:
     @property
     def alive(self) -> bool:
         """Whether all its processes run."""
-        return bool(self.workers) and all(worker.process.poll() is None for worker in self.workers)
+        return bool(self.workers) and all(worker.child.running() for worker in self.workers)
 
     def prepare(self, wavefunction: Wavefunction, field: str | Field, lattice: Lattice, precision: str) -> Cuts:
         """Send what is to be computed; returns the slabs."""
@@ -226,11 +237,12 @@ class Pool:
         free: SimpleQueue[_Worker] = SimpleQueue()
         for worker in self.workers:
             free.put(worker)
+        self._stop.clear()
 
         def one(n: int) -> int:
             worker = free.get()
             try:
-                worker.ask("fill", *cuts[n], place(n))
+                worker.ask("fill", *cuts[n], place(n), withdrawn=self._stop.is_set)
             finally:
                 free.put(worker)
             return n
@@ -240,14 +252,18 @@ class Pool:
         try:
             for n in range(len(cuts)):
                 if len(pending) == ahead:
-                    yield pending.popleft().result()
+                    yield self._first(pending, cancelled)
                 if cancelled():
                     raise Cancelled("cancelled")
                 pending.append(executor.submit(one, n))
             while pending:
-                yield pending.popleft().result()
+                yield self._first(pending, cancelled)
         finally:
-            executor.shutdown(wait=True, cancel_futures=True)
+            self._stop.set()
+            executor.shutdown(wait=False, cancel_futures=True)
+            for future in pending:
+                self._settled(future)
+            executor.shutdown()
 
     def release(self) -> None:
         """Have the processes let go of shared memory and tables."""
@@ -261,7 +277,24 @@ class Pool:
 
     def _each(self, ask: Callable[[_Worker], Any]) -> list[Any]:
         with ThreadPoolExecutor(len(self.workers)) as executor:
-            return list(executor.map(ask, self.workers))
+            answers = [executor.submit(ask, worker) for worker in self.workers]
+            for answer in answers:
+                self._settled(answer)
+        return [answer.result() for answer in answers]
+
+    def _first(self, pending: deque[Future[int]], cancelled: Cancel) -> int:
+        self._settled(pending[0], cancelled)
+        return pending.popleft().result()
+
+    def _settled(self, future: Future[Any], cancelled: Cancel = lambda: False) -> Future[Any]:
+        """Wait for a future; processes that do not go on are ended, since nobody else would notice."""
+        while not wait([future], timeout=_EVERY).done:
+            if cancelled():
+                raise Cancelled("cancelled")
+            for worker in self.workers:
+                if worker.stands_still():
+                    worker.child.give_up()
+        return future
 
 
 _lock = threading.RLock()
@@ -286,11 +319,24 @@ def end_processes() -> None:
             _pools.pop().close()
 
 
+def _forget() -> None:
+    """In a process that was forked from this one: the processes are the other's."""
+    global _lock
+    _lock = threading.RLock()
+    _pools.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
 class _Worker:
     """One process, as seen from here."""
 
     def __init__(self, device: str, cpus: int) -> None:
         self.device, self.key = device, 0
+        self._number = 0
+        self._withdrawn: float | None = None
         settings = environment()
         if device == "cpu":
             settings.setdefault("ORBITILE_THREADS", str(max(1, (os.cpu_count() or 1) // cpus)))
@@ -300,48 +346,55 @@ class _Worker:
             settings["CUDA_VISIBLE_DEVICES"] = visible[number] if visible else str(number)
         settings["ORBITILE_DEVICE"] = device.partition(":")[0]
         try:
-            self.process = subprocess.Popen(
-                [interpreter(), "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=settings
-            )
-        except OSError as error:
-            raise DeviceError(f"the process for {device} cannot be started ({error.strerror})") from error
+            self.child = AnsweringProcess(f"the process for {device}", interpreter(), __name__, settings=settings)
+        except ProcessError as error:
+            raise DeviceError(str(error)) from error
 
-    def ask(self, what: str, *arguments: Any, wavefunction_key: int | None = None) -> Any:
-        """Send a request and wait for the answer."""
-        request, answer = self.process.stdin, self.process.stdout
-        assert request is not None  # both are pipes
-        assert answer is not None
+    def ask(
+        self,
+        what: str,
+        *arguments: Any,
+        wavefunction_key: int | None = None,
+        withdrawn: Cancel = lambda: False,
+    ) -> Any:
+        """Send a request and wait for the answer; where it is withdrawn meanwhile, that is `Cancelled`."""
+        connection = self.child.connection
         try:
             message = pickle.dumps((what, arguments))
         except Exception as error:  # whatever an object of a caller raises
             raise OrbitileError(
                 f"the field cannot be sent to another process ({error}); give it by its name"
             ) from error
+        self._number += 1
         try:
-            pickle.dump(message, request)  # within a frame, so that one that cannot be read ends where it ends
-            request.flush()
-            kind, result = pickle.load(answer)
+            connection.send((self._number, message))  # bytes, so that what cannot be read there ends where it ends
+            while not connection.poll(_EVERY):
+                if self._withdrawn is None and withdrawn():
+                    self._withdrawn = time.monotonic()
+                    connection.send((self._number, None))
+            kind, result = connection.recv()
         except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
-            with suppress(subprocess.TimeoutExpired):  # then its status is told as None
-                self.process.wait(timeout=5)
-            raise DeviceError(f"the process for {self.device} ended (status {self.process.poll()})") from error
+            self.child.end(5)
+            raise DeviceError(f"the process for {self.device} ended ({self.child.ending()})") from error
+        finally:
+            self._withdrawn = None
         if kind == "refused":
             raise result
         if wavefunction_key is not None:
             self.key = wavefunction_key
         return result
 
+    def stands_still(self) -> bool:
+        """Whether it is stopped, or goes on with what was withdrawn; to be asked while an answer is waited for."""
+        withdrawn = self._withdrawn
+        if withdrawn is not None and time.monotonic() - withdrawn > _WITHDRAWN:
+            return True
+        return self.child.stands_still()
+
     def end(self) -> None:
         """End the process."""
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                with suppress(OSError):  # it has ended already
-                    pipe.close()
-        try:
-            self.process.wait(timeout=1)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        self.child.end(1)
+        self.child.connection.close()
 
 
 class _Server:
@@ -353,6 +406,7 @@ class _Server:
         self.slabs: Slabs | None = None
         self.shape: tuple[int, ...] = ()
         self.dtype: np.dtype[np.floating] = np.dtype(np.float32)
+        self.cancelled: Cancel = lambda: False
 
     def prepare(
         self, key: int, wavefunction: Wavefunction | None, field: str | Field, lattice: Lattice, precision: str
@@ -381,25 +435,45 @@ class _Server:
         size = int(np.prod(shape, dtype=np.int64))
         values = np.frombuffer(self.memory, self.dtype, size, offset).reshape(shape)
         with runtime.session(None, self.precision):
-            self.slabs.fill(start, stop, values, lambda: False)
+            self.slabs.fill(start, stop, values, self.cancelled)
 
     def release(self) -> None:
         self.memory = self.slabs = None
 
 
+Waiting = SimpleQueue[tuple[int, bytes] | None]
+"""Requests; None at the end."""
+
+
 def main() -> None:
-    """Serve requests from standard input until it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is dealt with by the process that asks
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a driver prints does not get among the answers
+    """Serve requests until the process that asks is gone."""
+    waiting: Waiting = SimpleQueue()
+    withdrawn: set[int] = set()
+    ended = threading.Event()
+
+    def end() -> None:
+        ended.set()
+        waiting.put(None)
+
     server = _Server()
-    while True:
-        try:
-            message = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
-        pickle.dump(_answer(server, message), answers)
-        answers.flush()
+    with suppress(EOFError, OSError), parent(end) as connection:
+        threading.Thread(target=_listen, args=(connection, waiting, withdrawn, end), daemon=True).start()
+        while (item := waiting.get()) is not None:
+            number, message = item
+            server.cancelled = lambda number=number: number in withdrawn or ended.is_set()  # type: ignore[misc]
+            connection.send(_answer(server, message))
+            withdrawn.discard(number)
+
+
+def _listen(connection: Connection, waiting: Waiting, withdrawn: set[int], end: Callable[[], None]) -> None:
+    with suppress(EOFError, OSError):  # whoever asks has gone
+        while True:
+            number, message = connection.recv()
+            if message is None:
+                withdrawn.add(number)
+            else:
+                waiting.put((number, message))
+    end()
 
 
 def _answer(server: _Server, message: bytes) -> tuple[str, Any]:

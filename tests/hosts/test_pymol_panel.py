@@ -80,6 +80,28 @@ def test_the_stub_is_loaded_and_the_panel_works(tmp_path):
     assert "nothing to remove" in installed(tmp_path, "--uninstall")
 
 
+@needs_window
+def test_the_window_goes_on_while_a_command_computes(tmp_path):
+    report_file = tmp_path / "report.json"
+    driver = Path(__file__).with_name("prompt_driver.py")
+    out = in_window(driver, tmp_path, REPORT=str(report_file), FILE=BENZENE, FOLDER=str(tmp_path))
+    assert report_file.exists(), out
+    report = json.loads(report_file.read_text())
+    assert report.pop("done", False), report.get("error")
+    assert report["turns meanwhile"] > 10
+    assert report["views meanwhile"] == 2
+    assert report["at once"]
+    assert report["in a process of its own"]
+    assert report["cancelled is not shown"]
+    for script in ("pml", "do", "line", "py"):
+        assert report[script], script
+    assert report["within another"]
+    assert report["of a molecule that has gone"] == []
+    assert " Error: cancelled" in out
+    assert " Error: small was" in out
+    assert out.count("Error") == 2
+
+
 def test_another_python_is_recorded_if_it_can_compute(tmp_path):
     assert "the worker process will run with" in installed(tmp_path, "--python", sys.executable)
     stub = tmp_path / ".pymol" / "startup" / "orbitile_plugin.py"

@@ -40,7 +40,7 @@ def test_samples_are_those_of_this_process(worker):
     assert np.array_equal(found.surface.faces, ob.isosurface(found.volume, 0.03).faces)
     assert shares[-1] == 1.0
     assert found.device == "cpu"
-    assert list(Path(worker._folder.name).iterdir()) == []  # the arrays live in memory alone
+    assert list(Path(worker._process.folder.name).iterdir()) == []  # the arrays live in memory alone
 
 
 def test_a_refused_request_is_told_and_the_next_one_served(worker):
@@ -69,7 +69,7 @@ def test_withdrawing_is_at_once_and_leaves_nothing(worker):
     assert pending.cancel()
     assert time.monotonic() - begin < 0.2
     assert worker.submit(request("lumo")).result(60).volume.quantity.startswith("LUMO")
-    assert list(Path(worker._folder.name).iterdir()) == []
+    assert list(Path(worker._process.folder.name).iterdir()) == []
 
 
 def test_an_interpreter_without_orbitile_or_at_all(tmp_path):
@@ -85,7 +85,7 @@ def test_an_interpreter_without_orbitile_or_at_all(tmp_path):
 def test_closing_ends_the_process_and_removes_the_folder():
     one = Worker()
     one.submit(request()).result(60)
-    process, folder = one.process_id, Path(one._folder.name)
+    process, folder = one.process_id, Path(one._process.folder.name)
     one.close()
     assert not folder.exists()
     with pytest.raises(ProcessLookupError):
@@ -97,9 +97,9 @@ def test_a_worker_that_is_closed_keeps_what_it_has_compiled(tmp_path, monkeypatc
     one = Worker()
     one.submit(request()).result(60)
     assert not list(tmp_path.rglob("*.tic"))
-    process = one._process
+    process = one._process.child
     one.close()
-    assert process.returncode == 0
+    assert process.status == 0
     assert list(tmp_path.rglob("*.tic"))
 
 
@@ -107,12 +107,130 @@ def test_a_worker_that_computes_ends_by_itself(worker):
     worker.submit(request()).result(60)
     shares: list[float] = []
     pending = [worker.submit(request(quality="fine", device="cpu"), shares.append) for _ in range(9)]
-    process = worker._process
+    process = worker._process.child
     worker.close()
-    assert process.returncode == 0
+    assert process.status == 0
     for one in pending:
         with pytest.raises(WorkerError, match="was closed"):
             one.result(1)
+
+
+@pytest.fixture
+def flooding(tmp_path, monkeypatch):
+    """All Pythons that are started write to standard error and output without end."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, threading\n"
+        "def flood():\n"
+        "    while True:\n"
+        "        for handle in (1, 2): os.write(handle, 4096 * b'x')\n"
+        "os.write(2, 500_000 * b'x')\n"
+        "threading.Thread(target=flood, daemon=True).start()\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+
+
+def test_whatever_a_worker_writes_holds_it_up_no_more_than_its_start(worker, flooding):
+    for field in ("homo", "lumo", "homo-1"):
+        assert worker.submit(request(field)).result(60).isovalue > 0
+
+
+def test_a_verbose_start(worker, monkeypatch):
+    monkeypatch.setenv("PYTHONVERBOSE", "1")
+    assert worker.submit(request()).result(60).isovalue > 0
+
+
+def test_a_worker_that_stands_still_is_replaced(worker):
+    worker.submit(request()).result(60)
+    first, folder = worker.process_id, Path(worker._process.folder.name)
+    os.kill(first, signal.SIGSTOP)
+    assert worker.submit(request("lumo")).result(30).volume.quantity.startswith("LUMO")
+    assert worker.process_id not in (None, first)
+    assert not alive(first)
+    assert not folder.exists()
+
+
+def test_a_worker_that_stands_still_can_be_closed():
+    one = Worker()
+    one.submit(request()).result(60)
+    process, folder = one.process_id, Path(one._process.folder.name)
+    os.kill(process, signal.SIGSTOP)
+    pending = one.submit(request("lumo"))
+    begin = time.monotonic()
+    one.close()
+    assert time.monotonic() - begin < 2
+    assert not alive(process)
+    assert not folder.exists()
+    with pytest.raises(WorkerError, match="was closed"):
+        pending.result(1)
+
+
+def test_a_withdrawn_request_that_never_ends_gives_way(worker, tmp_path, monkeypatch):
+    """Here a file that nobody writes: whoever opens it waits for ever."""
+    monkeypatch.setattr("orbitile.session.worker._WITHDRAWN", 0.5)
+    worker.submit(request()).result(60)
+    first = worker.process_id
+    os.mkfifo(tmp_path / "endless.molden")
+    endless = worker.submit(Request(str(tmp_path / "endless.molden"), "homo"))
+    waiting = worker.submit(request("lumo"))
+    with pytest.raises(TimeoutError):
+        waiting.result(1)  # nobody has withdrawn what is before it
+    assert endless.cancel()
+    assert waiting.result(30).volume.quantity.startswith("LUMO")
+    assert worker.process_id not in (None, first)
+
+
+def test_what_stands_still_again_and_again_is_told(tmp_path):
+    """Every process that is started stops itself when it is asked."""
+    (tmp_path / "python").write_text(
+        f'#!/bin/sh\nexec {sys.executable} -c "import os, signal, sys, runpy\n'
+        "from orbitile.session import worker_process\n"
+        "worker_process.sample = lambda *more: os.kill(os.getpid(), signal.SIGSTOP)\n"
+        'sys.argv = sys.argv[2:]\nworker_process.main()\n" "$@"\n'
+    )
+    (tmp_path / "python").chmod(0o755)
+    one = Worker(str(tmp_path / "python"))
+    try:
+        with pytest.raises(WorkerError, match="did not go on, and was ended"):
+            one.submit(request()).result(60)
+    finally:
+        one.close()
+
+
+def alive(process: int) -> bool:
+    """Whether a process is there that is not merely waiting to be buried."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def gone(process: int, seconds: float) -> bool:
+    until = time.monotonic() + seconds
+    while alive(process) and time.monotonic() < until:
+        time.sleep(0.02)
+    return not alive(process)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_has_a_worker_of_its_own(worker):
+    worker.submit(request()).result(60)
+    first = worker.process_id
+    receiving, sending = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            worker.submit(request("lumo")).result(60)
+            os.write(sending, str(worker.process_id).encode())
+            worker.close()
+        finally:
+            os._exit(0)
+    os.close(sending)
+    with open(receiving, encoding="ascii") as stream:
+        assert int(stream.read()) != first
+    os.waitpid(child, 0)
+    assert worker.submit(request("lumo")).result(60).isovalue > 0
+    assert worker.process_id == first
 
 
 _HOST = """
@@ -121,32 +239,47 @@ from orbitile.session.request import Request
 from orbitile.session.worker import Worker
 worker = Worker()
 worker.submit(Request(sys.argv[1], "homo", "coarse", device="cpu")).result(60)
-print(worker._folder.name, flush=True)
+print(worker._process.folder.name, worker.process_id, flush=True)
+for _ in range(3 if sys.argv[2] == "computing" else 0):
+    worker.submit(Request(sys.argv[1], "esp", "fine", 0.03, device="cpu"))
 time.sleep(60)
 """
 
 
-def test_nothing_is_left_by_a_host_that_is_killed():
-    with subprocess.Popen([sys.executable, "-c", _HOST, BENZENE], stdout=subprocess.PIPE, text=True) as host:
-        folder = Path(host.stdout.readline().strip())
+@pytest.mark.parametrize("doing", ["nothing", "computing", "standing still"])
+def test_nothing_is_left_by_a_host_that_is_killed(doing):
+    with subprocess.Popen([sys.executable, "-c", _HOST, BENZENE, doing], stdout=subprocess.PIPE, text=True) as host:
+        name, process = host.stdout.readline().split()
+        folder = Path(name)
         assert folder.name.startswith("orbitile-")
         assert folder.is_dir()
+        if doing == "computing":
+            time.sleep(0.3)
+        elif doing == "standing still":
+            os.kill(int(process), signal.SIGSTOP)
         host.kill()
-    until = time.monotonic() + 20
-    while folder.exists() and time.monotonic() < until:
-        time.sleep(0.1)
+    assert gone(int(process), 4)  # 1.5 s, and what a busy machine takes
+    assert not folder.exists()
+
+
+def test_a_worker_that_is_ended_with_its_host_leaves_nothing(worker):
+    """As by a service manager, which sends a signal to all processes."""
+    worker.submit(request()).result(60)
+    process, folder = worker.process_id, Path(worker._process.folder.name)
+    os.kill(process, signal.SIGTERM)
+    assert gone(process, 10)
     assert not folder.exists()
 
 
 def test_each_start_has_a_folder_of_its_own(worker):
     """One that dies removes nothing of the one that follows it."""
     worker.submit(request()).result(60)
-    first = Path(worker._folder.name)
+    first = Path(worker._process.folder.name)
     os.kill(worker.process_id, signal.SIGKILL)
     with contextlib.suppress(WorkerError):  # sent before its end is noticed
         worker.submit(request()).result(60)
     worker.submit(request()).result(60)
-    assert Path(worker._folder.name) != first
+    assert Path(worker._process.folder.name) != first
     assert not first.exists()
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -150,3 +151,37 @@ def test_arrays_of_a_program_that_ended_free_nothing_of_the_next():
         for array in more:
             array.from_numpy(np.full((64, 64), -1, np.float32))
         assert [float(array.to_numpy().max()) for array in fresh] == list(range(50))
+
+
+_FORKING = """
+import os, signal, sys
+import orbitile as ob
+from taichi_kernels import runtime
+benzene = ob.load(sys.argv[1])
+lattice = ob.Lattice.around(benzene, 1.0, 2.0)
+ob.compute(benzene, "homo", lattice, device="cpu")
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    if sys.argv[2] == "compute":
+        try:
+            ob.compute(benzene, "lumo", lattice)
+        except ob.OrbitileError as error:
+            print(error)
+    sys.exit(0)
+print("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+with runtime.session("cpu"):
+    runtime.renew()
+ob.compute(benzene, "lumo", lattice, device="cpu")
+print("computed")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("what", ["compute", "nothing"])
+def test_a_forked_process_is_told_and_ends(what):
+    command = [sys.executable, "-c", _FORKING, str(files("orbitile") / "data" / "benzene.molden"), what]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout.splitlines()[-2:] == ["status 0", "computed"], done.stderr
+    assert ("does not survive a fork" in done.stdout) == (what == "compute")
+    assert done.stderr == ""

@@ -3,7 +3,11 @@
 import dataclasses
 import os
 import signal
+import subprocess
+import sys
+import time
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -52,7 +56,7 @@ def test_slabs_are_shared_out_and_come_in_order(tmp_path):
     alone = ob.compute(wavefunction, "mo:2", lattice, device="cpu")
     with several_devices.prepared(("cpu", "cpu"), wavefunction, "mo:2", lattice, "single") as task:
         assert len(task.cuts) == 10
-        assert len({worker.process.pid for worker in task.pool.workers}) == 2
+        assert len({worker.child.process_id for worker in task.pool.workers}) == 2
     assert np.array_equal(found.values, alone.values)
     volumes = list(ob.compute_many(wavefunction, ["mo:1", "mo:2"], lattice, device=TWO))
     assert np.array_equal(volumes[1].values, alone.values)
@@ -62,9 +66,9 @@ def test_processes_are_kept_and_replaced_after_they_died(benzene):
     lattice = lattice_of(benzene)
     expected = ob.compute(benzene, "homo", lattice, device="cpu").values
     ob.compute(benzene, "homo", lattice, device=TWO)
-    before = [worker.process.pid for worker in several_devices._pools[0].workers]
+    before = [worker.child.process_id for worker in several_devices._pools[0].workers]
     assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
-    assert [worker.process.pid for worker in several_devices._pools[0].workers] == before
+    assert [worker.child.process_id for worker in several_devices._pools[0].workers] == before
 
     def killed() -> bool:
         if several_devices._pools[0].alive:
@@ -74,7 +78,81 @@ def test_processes_are_kept_and_replaced_after_they_died(benzene):
     with pytest.raises(DeviceError, match="process for cpu ended"):
         ob.compute(benzene, "homo", lattice, device=TWO, cancelled=killed)
     assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
-    assert not set(before) & {worker.process.pid for worker in several_devices._pools[0].workers}
+    assert not set(before) & {worker.child.process_id for worker in several_devices._pools[0].workers}
+
+
+def test_a_process_that_stands_still_is_replaced(benzene):
+    lattice = lattice_of(benzene)
+    expected = ob.compute(benzene, "homo", lattice, device=TWO).values
+    stopped = several_devices._pools[0].workers[1].child.process_id
+    os.kill(stopped, signal.SIGSTOP)
+    with pytest.raises(DeviceError, match=r"process for cpu ended \(it did not go on\)"):
+        ob.compute(benzene, "homo", lattice, device=TWO)
+    assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
+    assert stopped not in [worker.child.process_id for worker in several_devices._pools[0].workers]
+
+
+def test_whatever_the_processes_write_does_not_hold_them_up(benzene, tmp_path, monkeypatch, capfd):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, threading\n"
+        "def flood():\n"
+        "    while True:\n"
+        "        for handle in (1, 2): os.write(handle, 4096 * b'x')\n"
+        "threading.Thread(target=flood, daemon=True).start()\n"
+    )
+    several_devices.end_processes()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    lattice = lattice_of(benzene)
+    for field in ("homo", "lumo"):
+        found = ob.compute(benzene, field, lattice, device=TWO).values
+        assert np.array_equal(found, ob.compute(benzene, field, lattice, device="cpu").values)
+    several_devices.end_processes()
+    assert capfd.readouterr().err == ""
+
+
+_CALLER = """
+import sys
+import numpy as np
+import orbitile as ob
+from orbitile import several_devices
+wavefunction = ob.load(sys.argv[1])
+lattice = ob.Lattice.around(wavefunction, 0.1, 6.0)
+
+def told(share):
+    print(*(worker.child.process_id for worker in several_devices._pools[0].workers), flush=True)
+
+while True:
+    ob.compute(wavefunction, "density", lattice, device="cpu,cpu", progress=told)
+"""
+
+
+def test_the_processes_end_with_one_that_is_killed():
+    with subprocess.Popen([sys.executable, "-c", _CALLER, BENZENE], stdout=subprocess.PIPE, text=True) as caller:
+        processes = [Path("/proc", number) for number in caller.stdout.readline().split()]
+        assert len(processes) == 2
+        os.kill(int(processes[0].name), signal.SIGSTOP)
+        caller.kill()
+    until = time.monotonic() + 4  # 1.5 s, and what a busy machine takes
+    while any(process.exists() for process in processes) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not any(process.exists() for process in processes)
+
+
+def test_a_forked_process_has_processes_of_its_own(benzene):
+    lattice = lattice_of(benzene)
+    expected = ob.compute(benzene, "homo", lattice, device=TWO).values
+    before = [worker.child.process_id for worker in several_devices._pools[0].workers]
+    child = os.fork()
+    if child == 0:
+        same = False
+        try:
+            same = np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
+            several_devices.end_processes()
+        finally:
+            os._exit(0 if same else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
+    assert [worker.child.process_id for worker in several_devices._pools[0].workers] == before
 
 
 def test_cancelling_and_errors_leave_the_processes_in_order(benzene, tmp_path):
@@ -121,12 +199,12 @@ class Faulty:
 def test_a_defect_in_a_process_is_told_and_the_process_kept(field, words, benzene, capfd):
     lattice = lattice_of(benzene)
     ob.compute(benzene, "homo", lattice, device=TWO)
-    processes = [worker.process.pid for worker in several_devices._pools[0].workers]
+    processes = [worker.child.process_id for worker in several_devices._pools[0].workers]
     with pytest.raises(ob.OrbitileError, match=f"^defect in the process of a device: {words}$"):
         ob.compute(benzene, field, lattice, device=TWO)
     found = ob.compute(benzene, "homo", lattice, device=TWO).values
     assert np.array_equal(found, ob.compute(benzene, "homo", lattice, device="cpu").values)
-    assert [worker.process.pid for worker in several_devices._pools[0].workers] == processes
+    assert [worker.child.process_id for worker in several_devices._pools[0].workers] == processes
     assert "Traceback" not in capfd.readouterr().err
 
 
@@ -150,10 +228,10 @@ def test_a_computation_within_another_is_refused(benzene):
     def nested(share: float) -> None:
         ob.compute(benzene, "lumo", lattice, device=TWO)
 
-    processes = [worker.process.pid for worker in several_devices._pools[0].workers]
+    processes = [worker.child.process_id for worker in several_devices._pools[0].workers]
     with pytest.raises(ob.OrbitileError, match="computing already"):
         ob.compute(benzene, "homo", lattice, device=TWO, progress=nested)
-    assert [worker.process.pid for worker in several_devices._pools[0].workers] == processes
+    assert [worker.child.process_id for worker in several_devices._pools[0].workers] == processes
     assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any, Protocol
 
 import numpy as np
@@ -72,6 +73,17 @@ class Host(Protocol):
         """Call a function again and again, from the thread that runs the commands; once is enough for each function.
 
         False where there is no loop that would do it: in a script.
+        """
+        ...
+
+    def has_window(self) -> bool:
+        """Whether there is a window, so that nothing may keep its thread busy for long."""
+        ...
+
+    def wait(self, future: Future[Any]) -> None:
+        """Wait until a future is done; where this is the thread of a window, that stays alive meanwhile.
+
+        So the user may do anything before this returns. A future that can still be cancelled is, when the viewer quits.
         """
         ...
 

@@ -17,6 +17,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
@@ -151,6 +152,12 @@ class ServedHost:
             self._again.append(function)
             self.period = min(milliseconds / 1000, self.period or math.inf)
         return True
+
+    def has_window(self) -> bool:
+        return False
+
+    def wait(self, future: Future[Any]) -> None:
+        wait([future])
 
     def objects(self) -> set[str]:
         return self.there

@@ -26,7 +26,7 @@ from .orbitals import Level, Levels, levels_of
 from .request import Request, Sample
 from .session import Session, surface_of
 from .shown import NEGATIVE, POSITIVE, Shown
-from .source import ShownTrajectory, Source
+from .source import Source
 
 if TYPE_CHECKING:
     from ..hosts.protocol import Colour
@@ -310,18 +310,8 @@ class Browser:
         """Read a file, in a thread, and show its molecule when that is done."""
         path = Path(path).expanduser().resolve()
         self.view.say(f"Reading {path.name} …")
-        self._reading = (path, self._threads.submit(self._read, path))
+        self._reading = (path, self._threads.submit(self.session.read, Source((str(path),))))
         self.view.set_busy(True)
-
-    def _read(self, path: Path) -> None:
-        """What `orb_load` is going to ask for, so that it need not wait."""
-        source = Source((str(path),))
-        trajectory = ShownTrajectory(source, self.session.wavefunctions.get)
-        if trajectory.is_one_file:
-            self.session.wavefunctions.get(str(path))
-        else:
-            _ = trajectory.geometries, trajectory.first
-            self.session.wavefunctions.keep(trajectory)
 
     def _opened(self, path: Path, reading: Future[None]) -> None:
         try:

@@ -67,6 +67,8 @@ def orb_load(
     files = [path if glob(str(path)) and not path.exists() else path.resolve() for path in filename]
     source = Source(tuple(str(path.absolute()) for path in files), track, align, interpolate)
     wanted = session.host.legal_name(name or _name_of(files[0]))
+    if session.host.has_window():
+        session.aside(lambda: session.read(source))
     first, trajectory = place(session, wanted, source)
     if trajectory is None:
         return Answer(wanted, f'"{wanted}", {first.kind} orbitals; "orb_mo {wanted}, homo" shows one')
@@ -119,12 +121,17 @@ def _show_field(
     color_by: str = "",
     color_range: float | None = None,
 ) -> Answer:
-    wavefunction = session.wavefunction(molecule)
-    resolve(wavefunction, field)
-    if color_by:
-        resolve(wavefunction, color_by)
+    source = session.source(molecule)
+
+    def check() -> None:
+        wavefunction = session.wavefunctions.get(source)
+        resolve(wavefunction, field)
+        if color_by:
+            resolve(wavefunction, color_by)
+
+    session.aside(check)
     request = Request(
-        session.source(molecule),
+        source,
         field,
         quality,
         isovalue,
@@ -139,6 +146,8 @@ def _show_field(
         scale = found.surface.colouring  # all frames are to have this one's
         request = replace(request, color_range=max(abs(scale.low), abs(scale.high)))
         found = session.sampled(request)
+    if session.host.molecules().get(molecule) != source:  # a window that waits can be used
+        raise OrbitileError(f"{molecule} was deleted, or loaded anew, while its {field} was computed")
     base = session.show(Shown(molecule, request, found.isovalue), found)
     return Answer(base, f'"{base}", {found.volume.quantity}, isovalue {found.isovalue:.4g} {found.volume.unit}')
 
@@ -272,8 +281,12 @@ def orb_export(session: Session, filename: Path, name: str) -> Answer:
     exporter_for(filename, kind)
     found = session.sampled(shown.request)
     wavefunction = session.wavefunctions.get(shown.request.path, shown.request.frame)
-    written = isosurface(found.volume, shown.isovalue) if kind == "mesh" else found.volume
-    save(written, filename, wavefunction=wavefunction)
+
+    def write() -> None:
+        written = isosurface(found.volume, shown.isovalue) if kind == "mesh" else found.volume
+        save(written, filename, wavefunction=wavefunction)
+
+    session.aside(write)
     return Answer(None, f"wrote {filename}")
 
 

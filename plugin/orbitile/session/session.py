@@ -6,11 +6,11 @@ import atexit
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import Cancelled, OrbitileError
 from ..fields import field_names, resolve
@@ -27,6 +27,8 @@ from .worker_process import WavefunctionCache, sample
 
 if TYPE_CHECKING:
     from ..hosts.protocol import Host
+
+_Result = TypeVar("_Result")
 
 
 class Session:
@@ -66,7 +68,7 @@ class Session:
         self.calculation: RunningCalculation | None = None
         self.player = Player(self)
         self._worker: Worker | None = None
-        self._asked: Future[Sample] | None = None
+        self._asked: list[Future[Any]] = []
         self._computing = False
         self._told = 0
         self._cancelled = threading.Event()
@@ -82,25 +84,67 @@ class Session:
     def sample(self, request: Request) -> Sample:
         """Answer a request and wait for it.
 
-        A viewer with a window is kept out of the way of crashes by the worker; a script needs no second process. Where
-        there is a film, its worker has followed the orbitals already.
+        A viewer with a window is kept alive, and out of the way of crashes, by the worker; a script needs no second
+        process. Where there is a film, its worker has followed the orbitals already.
 
         Raises
         ------
         OrbitileError
             When it cannot be met, or `cancel` withdraws it.
         """
+        if self.host.has_window() or self.player.runs or os.environ.get("ORBITILE_PYTHON"):
+            return self._waited(self.worker.submit(request, self.host.progress))
         self._cancelled.clear()
         self._computing = True
         try:
-            if self.panel is None and not self.player.runs and not os.environ.get("ORBITILE_PYTHON"):
-                return sample(request, self.wavefunctions, self.host.progress, self._cancelled.is_set)
-            self._asked = self.worker.submit(request, self.host.progress)
-            return self._asked.result()
+            return sample(request, self.wavefunctions, self.host.progress, self._cancelled.is_set)
+        finally:
+            self._computing = False
+
+    def aside(self, function: Callable[[], _Result]) -> _Result:
+        """The result of a function that does not touch the viewer, whose window is kept alive meanwhile.
+
+        Raises
+        ------
+        Cancelled
+            When `cancel` is called meanwhile. The function runs to its end then, and nobody waits for it.
+        """
+        if not self.host.has_window():
+            return function()
+        future: Future[_Result] = Future()  # it can be cancelled until it is done
+
+        def run() -> None:
+            try:
+                result = function()
+            except BaseException as error:
+                if future.set_running_or_notify_cancel():
+                    future.set_exception(error)
+            else:
+                if future.set_running_or_notify_cancel():
+                    future.set_result(result)
+
+        threading.Thread(target=run, daemon=True).start()
+        return self._waited(future)
+
+    def read(self, source: Source) -> None:
+        """Read what `orb_load` is going to ask for, so that it need not wait."""
+        trajectory = ShownTrajectory(source, self.wavefunctions.get)
+        if trajectory.is_one_file:
+            self.wavefunctions.get(source.files[0])
+        else:
+            _ = trajectory.geometries, trajectory.first
+            self.wavefunctions.keep(trajectory)
+
+    def _waited(self, future: Future[_Result]) -> _Result:
+        self._asked.append(future)  # a window that is alive takes commands, which may wait too
+        try:
+            self.host.wait(future)
+            return future.result()
         except CancelledError:
             raise Cancelled("cancelled") from None
         finally:
-            self._computing, self._asked = False, None
+            future.cancel()  # when the waiting was interrupted
+            self._asked.remove(future)
 
     def sampled(self, request: Request) -> Sample:
         """The sample of a request, from the cache if it is there."""
@@ -108,11 +152,11 @@ class Session:
 
     def cancel(self) -> bool:
         """Withdraw what is being computed, from any thread; says whether there was anything."""
-        computing, asked = self._computing, self._asked
+        computing = self._computing
         if computing:
             self._cancelled.set()
-        if asked is not None:
-            asked.cancel()
+        for asked in list(self._asked):
+            computing = asked.cancel() or computing
         if self.calculation is not None:
             self.calculation.cancel()
             computing = True
@@ -290,7 +334,7 @@ class Session:
             Name of the surface.
         """
         if drawing is None:
-            drawing = self.host.drawing(surface_of(shown, found), shown.colours)
+            drawing = self.aside(lambda: self.host.drawing(surface_of(shown, found), shown.colours))
         base = base or self.host.legal_name(object_name(shown.molecule, shown.request.field))
         frame = shown.request.frame
         if frame is not None:

@@ -5,27 +5,28 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
-import secrets
-import subprocess
-import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from multiprocessing.connection import Connection, Listener
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..child_process import AnsweringProcess, ProcessError
 from ..errors import Cancelled, OrbitileError
 from ..processes import environment, interpreter
 from .request import Request, Sample, take_sample
 
-_PATIENCE = 60.0
-"""Seconds that a worker may take to start and connect."""
-
 _FAREWELL = 3.0
 """Seconds that it may take to end, and to keep what Taichi has compiled."""
 
+_WITHDRAWN = 5.0
+"""Seconds that it may go on with a request that was withdrawn, while another waits."""
+
+_LOOK = 0.2
+"""Seconds between two looks at whether it stands still."""
 
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """For the linear algebra of a frame: matrices are small, and several threads take longer to meet than to compute."""
@@ -35,8 +36,85 @@ class WorkerError(OrbitileError):
     """The worker process could not be started, or died."""
 
 
+@dataclass
+class _Asked:
+    """A request that has not been answered.
+
+    Attributes
+    ----------
+    request, future, progress
+        As for `Worker.submit`.
+    attempts : int
+        Processes that it was sent to.
+    """
+
+    request: Request
+    future: Future[Sample]
+    progress: Callable[[float], None] | None
+    attempts: int = 0
+
+
+class _Process:
+    """One process: what it was sent, and where it leaves arrays.
+
+    Attributes
+    ----------
+    child : AnsweringProcess
+    folder : TemporaryDirectory
+    given_up : bool
+        Whether it was ended because it stood still.
+    """
+
+    def __init__(self, python: str, given_up: Callable[[], bool]) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="orbitile-", dir=_shared_memory())
+        try:
+            self.child = AnsweringProcess(
+                "the worker",
+                python,
+                "orbitile.session.worker_process",
+                self.folder.name,
+                settings={**_ONE_THREAD, **environment()},
+                given_up=given_up,
+            )
+        except BaseException:
+            self.folder.cleanup()
+            raise
+        self.given_up = False
+        self._lock = threading.Lock()
+        self._unanswered: dict[int, float | None] = {}
+        self._answered = 0.0
+
+    def send(self, kind: str, number: int, message: Any = None) -> None:
+        """Ask for a sample, or withdraw that."""
+        with self._lock:
+            if kind == "sample":
+                self._unanswered[number] = None
+            elif number in self._unanswered:
+                self._unanswered[number] = time.monotonic()
+        self.child.connection.send((kind, number, message))
+
+    def answered(self, number: int) -> None:
+        """Take note that a request is done with."""
+        with self._lock:
+            self._unanswered.pop(number, None)
+            self._answered = time.monotonic()
+
+    def stands_still(self) -> bool:
+        """Whether it is stopped, or goes on with what was withdrawn: to be asked while something is wanted of it."""
+        with self._lock:
+            withdrawn = next(iter(self._unanswered.values()), None)  # they are served in this order
+        if withdrawn is not None and time.monotonic() - max(withdrawn, self._answered) > _WITHDRAWN:
+            return True
+        return self.child.stands_still()
+
+    def end(self, seconds: float) -> None:
+        """End it, and remove what it has left."""
+        self.child.end(seconds)
+        self.folder.cleanup()
+
+
 class Worker:
-    """One worker process, started at the first request and replaced after it has died.
+    """One worker process, started at the first request, and replaced after it has died or come to a standstill.
 
     Parameters
     ----------
@@ -47,15 +125,17 @@ class Worker:
 
     def __init__(self, python: str | None = None) -> None:
         self.python = python or os.environ.get("ORBITILE_PYTHON") or interpreter()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._owner = os.getpid()
         self._lock = threading.RLock()
-        self._starting = threading.Lock()
-        self._outgoing: queue.SimpleQueue[tuple[int, Request]] = queue.SimpleQueue()
+        self._outgoing: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
         self._sender: threading.Thread | None = None
-        self._process: subprocess.Popen[bytes] | None = None
-        self._connection: Connection | None = None
-        self._pending: dict[int, tuple[Request, Future[Sample], Callable[[float], None] | None]] = {}
+        self._process: _Process | None = None
+        self._pending: dict[int, _Asked] = {}
         self._number = 0
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._closed = 0
 
     def submit(self, request: Request, progress: Callable[[float], None] | None = None) -> Future[Sample]:
         """Ask for a sample; `progress` is called from another thread with the share that is done.
@@ -65,57 +145,53 @@ class Worker:
         Future
             Its exception is an `OrbitileError`: what was wrong with the request, or how the worker ended.
         """
+        if self._owner != os.getpid():  # this process was forked: the worker and the threads are the other's
+            self._begin()
         future: Future[Sample] = Future()
         with self._lock:
             self._number += 1
             number = self._number
-            self._pending[number] = (request, future, progress)
+            self._pending[number] = _Asked(request, future, progress)
             if self._sender is None:  # one for all requests: a thread of its own for each would hold the caller up
                 self._sender = threading.Thread(target=self._send_all, daemon=True)
                 self._sender.start()
         future.add_done_callback(lambda done: self._withdraw(number) if done.cancelled() else None)
-        self._outgoing.put((number, request))
+        self._outgoing.put(("sample", number))
         return future
 
     @property
     def process_id(self) -> int | None:
         """Process number of the worker, while it runs."""
-        with self._lock:
-            return None if self._process is None or self._process.poll() is not None else self._process.pid
+        process = self._process
+        return process.child.process_id if process is not None and process.child.running() else None
 
     def close(self) -> None:
         """End the worker process; pending requests fail."""
-        with self._starting, self._lock:
-            process, connection, folder = self._process, self._connection, self._folder
-            self._process = self._connection = self._folder = None
-            if connection is not None:
-                with contextlib.suppress(OSError, ValueError):  # it has died
-                    connection.send(("end", 0, None))
+        if self._owner != os.getpid():
+            return
+        with self._lock:
+            process, self._process = self._process, None
+            self._closed += 1
         if process is not None:
-            try:
-                process.wait(timeout=_FAREWELL)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        self._fail_all("the worker was closed")
-        if folder is not None:
-            folder.cleanup()
+            process.end(_FAREWELL)
+        self._fail(list(self._pending), "the worker was closed")
 
     def _send_all(self) -> None:
         while True:
             self._send(*self._outgoing.get())
 
-    def _send(self, number: int, request: Request) -> None:
+    def _send(self, kind: str, number: int) -> None:
+        asked = self._pending.get(number)
         try:
-            with self._starting:  # which takes seconds, and nobody else is to wait for it
-                if number in self._pending and self._connection is None:
-                    self._start()
-            with self._lock:
-                if number not in self._pending:
-                    return
-                if self._connection is None:
-                    raise WorkerError("the worker was closed")
-                self._connection.send(("sample", number, request.message()))
+            if kind == "withdraw":
+                process = self._process
+                if process is not None:
+                    with contextlib.suppress(OSError, ValueError):  # it has died, and with it the request
+                        process.send(kind, number)
+            elif asked is not None:
+                process = self._process or self._started()
+                asked.attempts += 1
+                process.send(kind, number, asked.request.message())
         except OrbitileError as error:
             self._finish(number, error)
         except (OSError, ValueError) as error:
@@ -126,52 +202,63 @@ class Worker:
     def _withdraw(self, number: int) -> None:
         with self._lock:
             self._pending.pop(number, None)
-            if self._connection is not None:
-                with contextlib.suppress(OSError, ValueError):  # it has died, and with it the request
-                    self._connection.send(("withdraw", number, None))
+        self._outgoing.put(("withdraw", number))
 
-    def _start(self) -> None:
-        folder = tempfile.TemporaryDirectory(prefix="orbitile-", dir=_shared_memory())
+    def _started(self) -> _Process:
+        closed = self._closed
         try:
-            process, connection = _started(self.python, folder.name)
-        except BaseException:
-            folder.cleanup()
-            raise
+            process = _Process(self.python, lambda: self._closed != closed)
+        except ProcessError as error:
+            raise WorkerError(str(error)) from error
         with self._lock:
-            self._connection, self._process, self._folder = connection, process, folder
-        threading.Thread(target=self._receive, args=(connection, process, folder), daemon=True).start()
+            if self._closed == closed:
+                self._process = process
+                threading.Thread(target=self._receive, args=(process,), daemon=True).start()
+                return process
+        process.end(0)
+        raise WorkerError("the worker was closed")
 
-    def _receive(
-        self, connection: Connection, process: subprocess.Popen[bytes], folder: tempfile.TemporaryDirectory[str]
-    ) -> None:
+    def _receive(self, process: _Process) -> None:
+        connection = process.child.connection
         try:
             while True:
-                self._answer(*connection.recv())
-        except (EOFError, OSError):
-            connection.close()  # the worker has ended
+                if connection.poll(_LOOK):
+                    self._answer(process, *connection.recv())
+                elif self._pending and process.stands_still():
+                    process.given_up = True
+                    break
+        except Exception:  # it has ended, or sends what cannot be read: either way it is of no more use
+            pass
         with self._lock:
-            if self._connection is not connection:
+            if self._process is not process:
                 return  # closed on purpose
-            self._connection = self._process = self._folder = None
-        try:
-            process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        folder.cleanup()
-        self._fail_all(f"the worker process ended unexpectedly ({_death(process)}); the next request starts another")
+            self._process = None
+            numbers = list(self._pending)
+        process.end(0 if process.given_up else _FAREWELL)
+        connection.close()
+        if process.given_up:
+            again = [number for number in numbers if (asked := self._pending.get(number)) and asked.attempts < 2]
+            for number in again:
+                self._outgoing.put(("sample", number))
+            numbers = [number for number in numbers if number not in again]
+            why = "the worker process did not go on, and was ended"
+        else:
+            why = f"the worker process ended unexpectedly ({process.child.ending()})"
+        self._fail(numbers, f"{why}; the next request starts another")
 
-    def _answer(self, kind: str, number: int, message: Any) -> None:
-        with self._lock:
-            found = self._pending.get(number)
+    def _answer(self, process: _Process, kind: str, number: int, message: Any) -> None:
+        asked = self._pending.get(number)
         if kind == "progress":
-            if found is not None and found[2] is not None:
-                found[2](message)
-        elif kind == "done":
-            if found is None:  # withdrawn meanwhile
+            if asked is not None and asked.progress is not None:
+                asked.progress(message)
+            return
+        process.answered(number)
+        if kind == "done":
+            if asked is None:  # withdrawn meanwhile
                 for path, *_ in message["arrays"].values():
                     Path(path).unlink(missing_ok=True)
             else:
-                self._finish(number, take_sample(found[0], message))
+                self._finish(number, take_sample(asked.request, message))
         elif kind == "refused":
             self._finish(number, OrbitileError(message))
         else:
@@ -179,73 +266,18 @@ class Worker:
 
     def _finish(self, number: int, result: Sample | OrbitileError) -> None:
         with self._lock:
-            found = self._pending.pop(number, None)
-        if found is None or not found[1].set_running_or_notify_cancel():
+            asked = self._pending.pop(number, None)
+        if asked is None or not asked.future.set_running_or_notify_cancel():
             return
         if isinstance(result, OrbitileError):
-            found[1].set_exception(result)
+            asked.future.set_exception(result)
         else:
-            found[1].set_result(result)
+            asked.future.set_result(result)
 
-    def _fail_all(self, why: str) -> None:
-        with self._lock:
-            numbers = list(self._pending)
+    def _fail(self, numbers: list[int], why: str) -> None:
         for number in numbers:
             self._finish(number, WorkerError(why))
 
 
-_FAMILY = "AF_PIPE" if sys.platform == "win32" else "AF_UNIX"
-
-
 def _shared_memory() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-
-
-def _started(python: str, folder: str) -> tuple[subprocess.Popen[bytes], Connection]:
-    """A worker process that leaves arrays in a folder, and the connection to it."""
-    key = secrets.token_bytes(32)
-    with Listener(family=_FAMILY, authkey=key) as listener:
-        command = [python, "-m", "orbitile.session.worker_process", str(listener.address), folder]
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                env={**_ONE_THREAD, **environment()},
-            )
-        except OSError as error:
-            raise WorkerError(f"the worker cannot be started with {python} ({error.strerror})") from error
-        assert process.stdin is not None  # it is a pipe
-        try:
-            with contextlib.suppress(BrokenPipeError):  # it has ended already: _accepted says how
-                process.stdin.write(key.hex().encode() + b"\n")
-                process.stdin.flush()
-            return process, _accepted(listener, process)
-        except BaseException:
-            process.kill()
-            raise
-
-
-def _accepted(listener: Listener, process: subprocess.Popen[bytes]) -> Connection:
-    """The connection of the worker, or an error if it ends or is silent instead."""
-    accepted: list[Connection] = []
-    waiting = threading.Thread(target=lambda: accepted.append(listener.accept()), daemon=True)
-    waiting.start()
-    for _ in range(int(_PATIENCE / 0.05)):
-        waiting.join(0.05)
-        if accepted:
-            return accepted[0]
-        if process.poll() is not None:
-            raise WorkerError(f"the worker did not start ({_death(process)})")
-    raise WorkerError(f"the worker did not answer within {_PATIENCE:g} s")
-
-
-def _death(process: subprocess.Popen[bytes]) -> str:
-    """How a process ended, with the last line it wrote to standard error."""
-    code = process.poll()
-    how = "still running" if code is None else f"signal {-code}" if code < 0 else f"exit status {code}"
-    if process.stderr is None or code is None:
-        return how
-    lines = [line for line in process.stderr.read().decode(errors="replace").splitlines() if line.strip()]
-    return f"{how}: {lines[-1].strip()[:200]}" if lines else how

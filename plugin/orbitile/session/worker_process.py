@@ -1,8 +1,8 @@
 """The worker process: `python -m orbitile.session.worker_process ADDRESS FOLDER`, started by `orbitile.session.worker`.
 
-It connects to the address, with the key on its standard input, and answers requests one after the other; a thread
-listens meanwhile, so that a request can be withdrawn while it is computed. When it is told to end, or the connection
-ends, so does the process, and takes the folder along, which nobody else removes where the host was killed.
+It answers requests one after the other; a thread listens meanwhile, so that a request can be withdrawn while it is
+computed. When the host wants no more or is gone, the process ends (see `orbitile.child_process`), and takes the folder
+along, which nobody else removes where the host was killed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from multiprocessing.connection import Client, Connection
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..child_process import parent
 from ..colouring import coloured
 from ..errors import Cancelled, OrbitileError
 from ..evaluation import compute, default_isovalue, enclosing_lattice, extract_surface, fits
@@ -156,11 +157,13 @@ def _lattice(
     return shared_lattice(enclosing_lattice(wavefunction, field, isovalue, spacing=step), box)
 
 
-def serve(connection: Connection, folder: str) -> None:
-    """Answer requests until the connection ends."""
-    waiting: queue.SimpleQueue[tuple[int, dict[str, Any]] | None] = queue.SimpleQueue()
+Waiting = queue.SimpleQueue[tuple[int, dict[str, Any]] | None]
+"""Requests; None at the end."""
+
+
+def serve(connection: Connection, folder: str, waiting: Waiting, ended: threading.Event) -> None:
+    """Answer requests until the connection ends, or None waits."""
     withdrawn: set[int] = set()
-    ended = threading.Event()
     listener = threading.Thread(target=_listen, args=(connection, waiting, withdrawn, ended), daemon=True)
     listener.start()
     cache = WavefunctionCache()
@@ -210,29 +213,33 @@ def load_kernel() -> Callable[[Volume, float], Surface]:
     return _by_kernel
 
 
-def _listen(connection: Connection, waiting: Any, withdrawn: set[int], ended: threading.Event) -> None:
+def _listen(connection: Connection, waiting: Waiting, withdrawn: set[int], ended: threading.Event) -> None:
     with contextlib.suppress(EOFError, OSError):  # the host has gone, which ends this too
         while True:
             kind, number, message = connection.recv()
             if kind == "sample":
                 waiting.put((number, message))
-            elif kind == "withdraw":
-                withdrawn.add(number)
             else:
-                break
+                withdrawn.add(number)
     ended.set()
     waiting.put(None)
 
 
 def main() -> None:
     """Connect and serve."""
-    address, folder = sys.argv[1:3]
+    folder = sys.argv[2]
     if hasattr(os, "nice"):
         os.nice(_NICE)
+    waiting: Waiting = queue.SimpleQueue()
+    ended = threading.Event()
+
+    def end() -> None:
+        ended.set()
+        waiting.put(None)
+
     try:
-        key = bytes.fromhex(sys.stdin.readline().strip())
-        with Client(address, authkey=key) as connection:
-            serve(connection, folder)
+        with parent(end, last=lambda: shutil.rmtree(folder, ignore_errors=True)) as connection:
+            serve(connection, folder, waiting, ended)
     except (EOFError, OSError):
         pass  # the other side has gone: there is nobody to tell
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,24 @@ class PyMOLHost:
                 return False
             self._timers[function] = timer
         return True
+
+    def has_window(self) -> bool:
+        return _window() is not None
+
+    def wait(self, future: Future[Any]) -> None:
+        window = _window()
+        if window is not None:
+            from pymol.Qt import QtCore
+
+            if QtCore.QThread.currentThread() == window.thread():
+                loop = QtCore.QEventLoop()
+                quit = (loop, "quit", QtCore.Qt.QueuedConnection)
+                future.add_done_callback(lambda done: QtCore.QMetaObject.invokeMethod(*quit))
+                self.cmd.do("/None", 0, 0)  # while a command is busy PyMOL draws without a pause; it no longer is
+                loop.exec_()
+                if future.cancel() or future.done():  # cancelled: PyMOL quits
+                    return
+        wait([future])
 
     def objects(self) -> set[str]:
         return set(self.cmd.get_names("objects"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -99,6 +100,12 @@ class VMDHost:
 
     def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
         return False  # the console has no loop
+
+    def has_window(self) -> bool:
+        return False
+
+    def wait(self, future: Future[Any]) -> None:
+        wait([future])
 
     def objects(self) -> set[str]:
         return {name for name, number in self._numbers.items() if self._vmd.molecule.exists(number)}
