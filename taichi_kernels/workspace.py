@@ -5,6 +5,7 @@ import taichi as ti
 from . import runtime
 from .device_arrays import DeviceArrays
 from .gaussian import DTYPES
+from .pace import Pace
 
 
 class Workspace(DeviceArrays):
@@ -14,6 +15,8 @@ class Workspace(DeviceArrays):
         super().__init__()
         self._real = DTYPES[precision]
         self._launches: dict[object, runtime.Launch] = {}
+        self.pace = Pace(1 << 18)
+        """Rows or products times bricks that make a piece."""
         self.capacity = (32, 32)
         """Entries that lists have room for, grown when one is too short."""
         self.latest: tuple[object, int, int] | None = None

@@ -18,7 +18,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
 from itertools import count
 from queue import SimpleQueue
@@ -28,11 +28,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import Cancelled, DeviceError, OrbitileError
+from .errors import DeviceError, OrbitileError
 from .fields import Field, resolve
 from .lattice import Lattice
 from .processes import environment, interpreter
-from .slabs import Cancel, Cuts, Slabs, slabs_of
+from .slabs import Cuts, Slabs, slabs_of
+from .watch import Watch, checkpoint, tell, watched
 from .wavefunction import Wavefunction
 
 _ALL = "all"
@@ -107,25 +108,26 @@ class Task:
     def _ahead(self) -> int:
         return min(_SLOTS * len(self.pool.workers), len(self.cuts))
 
-    def whole(self, progress: Callable[[float], None], cancelled: Cancel) -> NDArray[np.floating]:
+    def whole(self) -> NDArray[np.floating]:
         """All values, in shared memory to which each process writes its slabs."""
         values = self.pool.share(self.shape, self.dtype)
         plane = values[0].nbytes
-        with closing(self.pool.fill(self.cuts, lambda n: self.cuts[n][0] * plane, self._ahead, cancelled)) as done:
+        with closing(self.pool.fill(self.cuts, lambda n: self.cuts[n][0] * plane, self._ahead, Watch())) as done:
             for n in done:
-                progress(self.cuts[n][1] / self.shape[0])
+                tell(self.cuts[n][1] / self.shape[0])
         return values
 
-    def slabs(self, progress: Callable[[float], None], cancelled: Cancel) -> Iterator[NDArray[np.floating]]:
+    def slabs(self, watch: Watch) -> Iterator[NDArray[np.floating]]:
         """The slabs in order, each in memory until the next is asked for; others are computed meanwhile."""
         longest = max(stop - start for start, stop in self.cuts)
         slots = self._ahead
         held = self.pool.share((slots, longest, *self.shape[1:]), self.dtype)
-        with closing(self.pool.fill(self.cuts, lambda n: n % slots * held[0].nbytes, slots, cancelled)) as done:
+        with closing(self.pool.fill(self.cuts, lambda n: n % slots * held[0].nbytes, slots, watch)) as done:
             for n in done:
                 start, stop = self.cuts[n]
                 yield held[n % slots, : stop - start]
-                progress(stop / self.shape[0])
+                with watch.stage():
+                    tell(stop / self.shape[0])
 
 
 @contextmanager
@@ -178,6 +180,7 @@ class Pool:
             raise DeviceError("several devices at once need Linux; name one, such as cuda")
         self.devices = devices
         self.busy = False
+        self.memory: mmap.mmap | None = None
         self.workers: list[_Worker] = []
         try:
             for device in devices:
@@ -204,21 +207,20 @@ class Pool:
         return cuts
 
     def share(self, shape: tuple[int, ...], dtype: np.dtype[np.floating]) -> NDArray[np.floating]:
-        """An array that the processes can write to."""
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        """An array that the processes can write to; a byte behind it tells them that it is no longer wanted."""
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize + 1
         handle = os.memfd_create("orbitile")
         try:
             os.ftruncate(handle, size)
-            memory = mmap.mmap(handle, size)
+            self.memory = mmap.mmap(handle, size)
             self._each(lambda worker: worker.ask("share", os.getpid(), handle, size))
         finally:
             os.close(handle)
-        values: NDArray[np.floating] = np.frombuffer(memory, dtype).reshape(shape)
+        n_values = int(np.prod(shape, dtype=np.int64))
+        values: NDArray[np.floating] = np.frombuffer(self.memory, dtype, n_values).reshape(shape)
         return values
 
-    def fill(
-        self, cuts: Cuts, place: Callable[[int], int], ahead: int, cancelled: Cancel
-    ) -> Generator[int, None, None]:
+    def fill(self, cuts: Cuts, place: Callable[[int], int], ahead: int, watch: Watch) -> Generator[int, None, None]:
         """Compute slabs, `ahead` of them at most beyond the one that was yielded last; yields their numbers in order.
 
         `place` tells the byte of the shared memory at which the values of a slab begin.
@@ -240,17 +242,20 @@ class Pool:
         try:
             for n in range(len(cuts)):
                 if len(pending) == ahead:
-                    yield pending.popleft().result()
-                if cancelled():
-                    raise Cancelled("cancelled")
+                    yield _awaited(pending.popleft(), watch)
+                with watch.stage():
+                    checkpoint()
                 pending.append(executor.submit(one, n))
             while pending:
-                yield pending.popleft().result()
+                yield _awaited(pending.popleft(), watch)
         finally:
+            assert self.memory is not None  # shared before
+            self.memory[-1] = _UNWANTED  # where all is done, nobody looks any more
             executor.shutdown(wait=True, cancel_futures=True)
 
     def release(self) -> None:
-        """Have the processes let go of shared memory and tables."""
+        """Let go of shared memory, and the processes of tables too."""
+        self.memory = None
         self._each(lambda worker: worker.ask("release"))
 
     def close(self) -> None:
@@ -262,6 +267,21 @@ class Pool:
     def _each(self, ask: Callable[[_Worker], Any]) -> list[Any]:
         with ThreadPoolExecutor(len(self.workers)) as executor:
             return list(executor.map(ask, self.workers))
+
+
+_UNWANTED = 1
+"""Value of the last byte of shared memory from which on a process computes no further."""
+
+_ASK = 0.03
+"""Seconds between two looks at whether what processes compute is still wanted."""
+
+
+def _awaited(slab: Future[int], watch: Watch) -> int:
+    """Number of a slab that is computed, unless nobody wants it any more."""
+    while not wait([slab], _ASK).done:
+        with watch.stage():
+            checkpoint()
+    return slab.result()
 
 
 _lock = threading.RLock()
@@ -380,8 +400,9 @@ class _Server:
         shape = (stop - start, *self.shape[1:])
         size = int(np.prod(shape, dtype=np.int64))
         values = np.frombuffer(self.memory, self.dtype, size, offset).reshape(shape)
-        with runtime.session(None, self.precision):
-            self.slabs.fill(start, stop, values, lambda: False)
+        memory = self.memory
+        with watched(cancelled=lambda: memory[-1] == _UNWANTED), runtime.session(None, self.precision):
+            self.slabs.fill(start, stop, values)
 
     def release(self) -> None:
         self.memory = self.slabs = None
