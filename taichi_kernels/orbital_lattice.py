@@ -171,8 +171,8 @@ def orbital_on_lattice(
     if device == "cpu":  # an index along one axis becomes a store of vectors
         kept = out.reshape(-1) if isinstance(out, np.ndarray) else runtime.view(out)
 
-    def launch(planes: tuple[int, int], bricks: tuple[int, int]) -> None:
-        """Lists of some planes of bricks, and the sums of some bricks, whose lists are or were made."""
+    def launch(primitives: Range = _NONE, lists: bool = False, columns: Range = _NONE, bricks: Range = _NONE) -> None:
+        """Make tables of some primitives, the first lists, those of the bricks of some columns, and sums of bricks."""
         while True:
             capacity, brick_capacity = min(space.capacity[0], longest), min(space.capacity[1], longest * shared)
             if n_bricks * brick_parts * brick_capacity >= 1 << 31:
@@ -196,7 +196,9 @@ def orbital_on_lattice(
                 brick_capacity,
                 *limits,
                 negligible,
-                *planes,
+                *primitives,
+                lists,
+                *columns,
                 *bricks,
                 _CHUNK[many],
                 *inputs,
@@ -225,19 +227,38 @@ def orbital_on_lattice(
                 for have, n in zip(space.capacity, (longest_column, longest_brick), strict=True)
             ]
             space.capacity = grown[0], grown[1]
+            primitives = _NONE
+            if bricks == _NONE:  # lists of bricks that were made before have other places now
+                columns = 0, columns[1]
 
-    a_plane = bricks_y * bricks_z
+    everything = 0, len(exponent)
     if checkpoint is None or not many:
-        most_pairs = np.full(bricks_x, float(a_plane * n_rows * n_sums))
-        space.pace.run(
-            most_pairs, lambda first, last: launch((first, last), (first * a_plane, last * a_plane)), checkpoint
-        )
+
+        def planes(first: int, last: int) -> None:
+            columns = first * bricks_y, last * bricks_y
+            bricks = columns[0] * bricks_z, columns[1] * bricks_z
+            launch(_NONE if first else everything, first == 0, columns, bricks)
+
+        most = np.full(bricks_x, float(bricks_y * bricks_z * n_rows * n_sums))
+        space.paces["planes"].run(most, planes, checkpoint)
     else:
-        launch((0, bricks_x), (0, 0))
-        checkpoint(0.0)
-        counts = space.integers("brick_count", (n_bricks * brick_parts,)).to_numpy()[: n_bricks * brick_parts]
-        pairs = (counts.reshape(n_bricks, brick_parts).sum(axis=1) + 1.0) * n_sums
-        space.pace.run(pairs, lambda first, last: launch((0, 0), (first, last)), checkpoint)
+
+        def asked(share: float) -> None:
+            checkpoint(0.0)
+
+        counts = np.diff(plan.first_table_x) * n_sums * bricks_x + np.diff(plan.first_table) * (
+            sheets * bricks_y + bricks_z
+        )
+        space.paces["tables"].run(counts, lambda first, last: launch((first, last)), asked)
+        launch(lists=True)
+        asked(0.0)
+        rows_of = runtime.to_numpy(space.integers("column_count", (n_columns * parts,)))[: n_columns * parts]
+        pairs = rows_of.reshape(n_columns, parts).sum(axis=1) * groups_z + 1.0
+        space.paces["lists"].run(pairs, lambda first, last: launch(columns=(first, last)), asked)
+        n_lists = n_bricks * brick_parts
+        rows_of = runtime.to_numpy(space.integers("brick_count", (n_lists,)))[:n_lists]
+        pairs = (rows_of.reshape(n_bricks, brick_parts).sum(axis=1) + 1.0) * n_sums
+        space.paces["sums"].run(pairs, lambda first, last: launch(bricks=(first, last)), checkpoint)
     capacity = min(space.capacity[1], longest * shared)
     space.latest = plan, n_bricks * brick_parts, capacity
 
@@ -288,7 +309,13 @@ def _on_gpu(
             first = one * layers + until
 
     bricks = -(-plane[0] // BY) * -(-plane[1] // BZ)
-    space.pace.run(np.full(len(sums) * layers, float(bricks * len(plan.products))), launch, checkpoint)
+    space.paces["planes"].run(np.full(len(sums) * layers, float(bricks * len(plan.products))), launch, checkpoint)
+
+
+Range = tuple[int, int]
+"""The first, and the one behind the last."""
+
+_NONE: Range = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -407,8 +434,11 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
         brick_budget: real,
         brick_limit: real,
         negligible: real,
-        from_x: ti.i32,
-        to_x: ti.i32,
+        from_primitive: ti.i32,
+        to_primitive: ti.i32,
+        lists: ti.i32,
+        from_column: ti.i32,
+        to_column: ti.i32,
         from_brick: ti.i32,
         to_brick: ti.i32,
         chunk: ti.i32,
@@ -440,20 +470,19 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
     ) -> vector(2, ti.i32):
         """All steps as one kernel, its loops one after the other: launching costs more than most of them.
 
-        Tables and lists are made for some planes of bricks, those along y and z with the first of them; then some
-        bricks are summed up. Either may be none.
+        Each step does what it is asked for, which may be nothing: tables of some primitives, the lists of planes and
+        columns (or none), the lists of the bricks of some columns, the sums of some bricks.
         """
         bricks_x, bricks_y, bricks_z = (nx + BX - 1) // BX, (ny + BY - 1) // BY, (nz + BZ - 1) // BZ
         groups_y, groups_z = (bricks_y + at_once - 1) // at_once, (bricks_z + at_once - 1) // at_once
         brick_parts = parts // shared
         tables_y = (bricks_x if ti.static(sheared) else 1) * n_tables
-        layers = to_x - from_x
-        at_first = ti.cast(from_x == 0 and to_x > 0, ti.i32)
+        n_chosen = to_primitive - from_primitive
 
         # tables along x, with the polynomials, and their largest magnitudes
-        for task in range(n_primitives * layers):
-            p = task // layers
-            b = from_x + task % layers
+        for task in range(n_chosen * bricks_x):
+            p = from_primitive + task // bricks_x
+            b = task % bricks_x
             here = primitive[p]
             distance = V8(0.0)
             factor = V8(0.0)
@@ -473,9 +502,9 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                 largest_x[b * n_tables_x + t] = largest
 
         # along y and z
-        for task in range((layers if ti.static(sheared) else at_first) * n_primitives * bricks_y):
-            layer = from_x + task // (n_primitives * bricks_y) if ti.static(sheared) else 0
-            p = task // bricks_y % n_primitives
+        for task in range((bricks_x if ti.static(sheared) else 1) * n_chosen * bricks_y):
+            layer = task // (n_chosen * bricks_y) if ti.static(sheared) else 0
+            p = from_primitive + task // bricks_y - layer * n_chosen
             b = task % bricks_y
             here = primitive[p]
             planes = 1
@@ -510,8 +539,8 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                             )
                     largest_y[b // at_once * tables_y + layer * n_tables + t][b % at_once] = largest
                     factor *= distance
-        for task in range(at_first * n_primitives * bricks_z):
-            p = task // bricks_z
+        for task in range(n_chosen * bricks_z):
+            p = from_primitive + task // bricks_z
             b = task % bricks_z
             here = primitive[p]
             distance = V16(0.0)
@@ -523,13 +552,12 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                 z[b * n_tables + t] = factor
                 largest_z[b // at_once * n_tables + t][b % at_once] = ti.abs(factor).max()
                 factor *= distance
-        for table_of_all in range((layers if ti.static(sheared) else at_first) * n_tables):
-            t = (from_x * n_tables if ti.static(sheared) else 0) + table_of_all
+        for t in range(lists * (bricks_x if ti.static(sheared) else 1) * n_tables):
             largest = ti.cast(0.0, real)
             for b in range(bricks_y):
                 largest = ti.max(largest, largest_y[b // at_once * tables_y + t][b % at_once])
             top_y[t] = largest
-        for t in range(at_first * n_tables):
+        for t in range(lists * n_tables):
             largest = ti.cast(0.0, real)
             for b in range(bricks_z):
                 largest = ti.max(largest, largest_z[b // at_once * n_tables + t][b % at_once])
@@ -537,7 +565,7 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
 
         # rows of each plane of bricks
         ti.loop_config(block_dim=few)
-        for task in range(from_x * parts, to_x * parts):
+        for task in range(lists * bricks_x * parts):
             bx = task // parts
             layer = bx * n_tables if ti.static(sheared) else 0
             n = 0
@@ -557,10 +585,11 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
             plane_count[task] = n
 
         # of each column
-        for i in range(2 * ti.min(layers, 1)):
-            needed[i] = 0
+        for i in range(2):
+            if (i == 0 and lists != 0) or (i == 1 and to_column > from_column):
+                needed[i] = 0
         ti.loop_config(block_dim=few)
-        for task in range(from_x * groups_y * parts, to_x * groups_y * parts):
+        for task in range(lists * bricks_x * groups_y * parts):
             group = task % groups_y
             part = (task // groups_y) % parts
             bx = task // (groups_y * parts)
@@ -593,10 +622,10 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
 
         # of each brick
         ti.loop_config(block_dim=2 * few)
-        for task in range(from_x * bricks_y * groups_z * brick_parts, to_x * bricks_y * groups_z * brick_parts):
+        for task in range((to_column - from_column) * groups_z * brick_parts):
             group = task % groups_z
             part = (task // groups_z) % brick_parts
-            column = task // (groups_z * brick_parts)
+            column = from_column + task // (groups_z * brick_parts)
             first = group * at_once
             lost = G(0.0)
             n = GI(0)

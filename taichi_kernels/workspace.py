@@ -1,5 +1,7 @@
 """What the lattice kernels keep from call to call."""
 
+from collections import defaultdict
+
 import taichi as ti
 
 from . import runtime
@@ -15,8 +17,8 @@ class Workspace(DeviceArrays):
         super().__init__()
         self._real = DTYPES[precision]
         self._launches: dict[object, runtime.Launch] = {}
-        self.pace = Pace(1 << 18)
-        """Rows or products times bricks that make a piece."""
+        self.paces: defaultdict[str, Pace] = defaultdict(lambda: Pace(1 << 18))
+        """How much of each step makes a piece: rows, products or tables times bricks."""
         self.capacity = (32, 32)
         """Entries that lists have room for, grown when one is too short."""
         self.latest: tuple[object, int, int] | None = None
