@@ -231,6 +231,7 @@ def orbital_on_lattice(
             if bricks == _NONE:  # lists of bricks that were made before have other places now
                 columns = 0, columns[1]
 
+    space.latest = None  # until all lists are those of this call
     everything = 0, len(exponent)
     if checkpoint is None or not many:
 

@@ -223,6 +223,7 @@ def at_points(
             radius,
             precision,
             device,
+            watcher(),
         )
         return values
 
@@ -349,7 +350,11 @@ class SumField:
         combine = self.combine
 
         def evaluate(points: NDArray[np.float64]) -> Reals:
-            values = [one(points) for one in evaluators]
+            values = []
+            for n, one in enumerate(evaluators):
+                with stage(n / len(evaluators), (n + 1) / len(evaluators)):
+                    checkpoint()
+                    values.append(one(points))
             with np.errstate(under="ignore"):
                 result = values[0] if combine is None else combine(*values)
             return result.astype(np.float32 if precision == "single" else np.float64, copy=False)
