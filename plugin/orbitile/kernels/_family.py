@@ -78,7 +78,9 @@ def at_points(radial: str, orbital: PreparedOrbital, device: str) -> Points:
     shells = shells_of(orbital)
 
     def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
-        values = np.empty(len(points), np.float32 if orbital.precision == "single" else np.float64)
+        values: NDArray[np.floating] = np.empty(
+            len(points), np.float32 if orbital.precision == "single" else np.float64
+        )
 
         def some(first: int, last: int) -> None:
             values[first:last] = direct_at_points(
