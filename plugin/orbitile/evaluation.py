@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .charges import PointCharges
-from .errors import Cancelled, DeviceError, FieldError, LatticeError, OrbitileError
+from .errors import DeviceError, FieldError, LatticeError, OrbitileError
 from .fields import Field, resolve
 from .fields.orbital import Orbital, together
 from .kernels import AUTO, checked_name
 from .lattice import Lattice, spacing_for, spacing_of
 from .memory import available_memory
 from .several_devices import prepared, several
-from .slabs import MOST_POINTS, TILE_POINTS, slabs_of
+from .slabs import MOST_POINTS, at_tiles, slabs_of
 from .surface import IsovalueError, Surface, enclosing_isovalue, isosurface, isosurface_in_session, positive_isovalue
 from .units import angstrom
 from .volume import Volume
+from .watch import Cancel, Progress, Watch, checkpoint, stage, tell, watched
 from .wavefunction import Wavefunction
 
 _RESERVE = 256 << 20
@@ -38,8 +39,6 @@ _FAINT = 2e-3
 _FAINTEST = {"single": 1e-6, "double": 1e-12}
 """Isovalues below which a surface would show errors of that precision, in atomic units."""
 
-Progress = Callable[[float], None]
-
 
 def compute(
     wavefunction: Wavefunction,
@@ -50,7 +49,7 @@ def compute(
     precision: str = "single",
     kernel: str = "auto",
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
+    cancelled: Cancel | None = None,
 ) -> Volume:
     """Evaluate a field on a lattice.
 
@@ -94,20 +93,21 @@ def compute(
     Cancelled
         When `cancelled` said so.
     """
-    resolved = with_kernel(field_of(wavefunction, field), kernel)
     dtype = _dtype(precision)
-    require_memory(lattice, np.dtype(dtype).itemsize)
-    if devices := _several(device, resolved):
-        with prepared(devices, wavefunction, field, lattice, precision) as task:
-            values = task.whole(progress or _silent, cancelled or _never)
-        return Volume(values, lattice, resolved.quantity, resolved.unit)
-    with device_session(device, precision) as name:
-        slabs = slabs_of(resolved, lattice, precision, name)
-        values = np.empty(lattice.shape, dtype)
-        for start, stop in slabs.cuts:
-            slabs.fill(start, stop, values[start:stop], cancelled or _never)
-            if progress is not None:
-                progress(stop / lattice.shape[0])
+    with watched(progress, cancelled):
+        resolved = with_kernel(field_of(wavefunction, field), kernel)
+        require_memory(lattice, np.dtype(dtype).itemsize)
+        if devices := _several(device, resolved):
+            with prepared(devices, wavefunction, field, lattice, precision) as task:
+                values = task.whole()
+            return Volume(values, lattice, resolved.quantity, resolved.unit)
+        with device_session(device, precision) as name:
+            slabs = slabs_of(resolved, lattice, precision, name)
+            values = np.empty(lattice.shape, dtype)
+            for start, stop in slabs.cuts:
+                with stage(start / lattice.shape[0], stop / lattice.shape[0]):
+                    slabs.fill(start, stop, values[start:stop])
+                tell(stop / lattice.shape[0])
     return Volume(values, lattice, resolved.quantity, resolved.unit)
 
 
@@ -119,7 +119,7 @@ def computed_slabs(
     device: str | None = None,
     precision: str = "single",
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
+    cancelled: Cancel | None = None,
 ) -> Generator[NDArray[np.floating], None, None]:
     """Evaluate a field on a lattice that need not fit in memory: the values of `compute`, slab by slab.
 
@@ -133,20 +133,24 @@ def computed_slabs(
     ndarray of float32 or float64, shape (planes, ny, nz)
         The next planes along the first axis, in order. It is written over when the next slab is asked for.
     """
-    resolved = field_of(wavefunction, field)
+    watch = Watch(progress, cancelled)
+    with watch.stage():
+        resolved = field_of(wavefunction, field)
     dtype = _dtype(precision)
     if devices := _several(device, resolved):
         with prepared(devices, wavefunction, field, lattice, precision) as task:
-            yield from task.slabs(progress or _silent, cancelled or _never)
+            yield from task.slabs(watch)
         return
     with device_session(device, precision) as name:
-        slabs = slabs_of(resolved, lattice, precision, name)
+        with watch.stage():
+            slabs = slabs_of(resolved, lattice, precision, name)
         held = np.empty((max(stop - start for start, stop in slabs.cuts), *lattice.shape[1:]), dtype)
         for start, stop in slabs.cuts:
-            slabs.fill(start, stop, held[: stop - start], cancelled or _never)
+            with watch.stage(start / lattice.shape[0], stop / lattice.shape[0]):
+                slabs.fill(start, stop, held[: stop - start])
             yield held[: stop - start]
-            if progress is not None:
-                progress(stop / lattice.shape[0])
+            with watch.stage():
+                tell(stop / lattice.shape[0])
 
 
 def compute_many(
@@ -157,7 +161,7 @@ def compute_many(
     device: str | None = None,
     precision: str = "single",
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
+    cancelled: Cancel | None = None,
 ) -> Iterator[Volume]:
     """Evaluate several fields on one lattice, one after the other as they are asked for.
 
@@ -184,9 +188,11 @@ def compute_many(
     FieldError, LatticeError, DeviceError, Cancelled
         As for `compute`; for an unknown field before anything is computed.
     """
-    resolved = [field_of(wavefunction, field) for field in fields]
+    watch = Watch(progress, cancelled)
+    with watch.stage():
+        resolved = [field_of(wavefunction, field) for field in fields]
     dtype: np.dtype[np.floating] = np.dtype(_dtype(precision))
-    return _computed(wavefunction, resolved, lattice, device, precision, dtype, progress, cancelled)
+    return _computed(wavefunction, resolved, lattice, device, precision, dtype, watch)
 
 
 def _computed(
@@ -196,26 +202,28 @@ def _computed(
     device: str | None,
     precision: str,
     dtype: np.dtype[np.floating],
-    progress: Progress | None,
-    cancelled: Callable[[], bool] | None,
+    watch: Watch,
 ) -> Iterator[Volume]:
     done = 0
     while done < len(fields):
         group = _group(fields[done:], lattice)
-        if (cancelled or _never)():
-            raise Cancelled("cancelled")
         alone = len(group) < 2 or _several(device, group[0])
-        values = None if alone else _together(group, lattice, device, precision, dtype)
+        values = None
+        if not alone:
+            with watch.stage(done / len(fields), (done + len(group)) / len(fields)):
+                checkpoint()
+                values = _together(group, lattice, device, precision, dtype)
         if values is None:
-            field = fields[done]
-            yield compute(wavefunction, field, lattice, device=device, precision=precision, cancelled=cancelled)
+            with watch.stage(done / len(fields), (done + 1) / len(fields)):
+                volume = compute(wavefunction, fields[done], lattice, device=device, precision=precision)
+            yield volume
             done += 1
         else:
             for one, field in zip(values, group, strict=True):
                 yield Volume(one, lattice, field.quantity, field.unit)
             done += len(group)
-        if progress is not None:
-            progress(done / len(fields))
+        with watch.stage():
+            tell(done / len(fields))
 
 
 def _group(fields: list[Field], lattice: Lattice) -> list[Orbital]:
@@ -310,7 +318,7 @@ def compute_surface(
     device: str | None = None,
     precision: str = "single",
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
+    cancelled: Cancel | None = None,
 ) -> Surface:
     """Isosurface of a field, without its values on a lattice.
 
@@ -342,35 +350,33 @@ def compute_surface(
     OrbitileError
         As `compute` does.
     """
-    resolved = field_of(wavefunction, field)
     _dtype(precision)
-    isovalue = positive_isovalue(isovalue, resolved.quantity)
-    if isovalue < _FAINTEST[precision]:
-        other = ", or double precision" if isovalue >= _FAINTEST["double"] else ""
-        raise IsovalueError(
-            f"isovalue of {resolved.quantity}: values below {_FAINTEST[precision]:g} are errors of {precision} "
-            f"precision, got {isovalue:g}; choose a larger one{other}"
-        )
-    if lattice is None:
-        lattice = enclosing_lattice(wavefunction, resolved, isovalue)
-    with device_session(device, precision) as name:
-        evaluate = None
-        if name != "cpu" and _fits_kernel(lattice):
-            evaluate = resolved.on_slabs(lattice, precision, name)
-        if evaluate is not None:
-            from taichi_kernels import runtime
+    with watched(progress, cancelled):
+        resolved = field_of(wavefunction, field)
+        isovalue = positive_isovalue(isovalue, resolved.quantity)
+        if isovalue < _FAINTEST[precision]:
+            other = ", or double precision" if isovalue >= _FAINTEST["double"] else ""
+            raise IsovalueError(
+                f"isovalue of {resolved.quantity}: values below {_FAINTEST[precision]:g} are errors of {precision} "
+                f"precision, got {isovalue:g}; choose a larger one{other}"
+            )
+        if lattice is None:
+            lattice = enclosing_lattice(wavefunction, resolved, isovalue)
+        with device_session(device, precision) as name:
+            evaluate = None
+            if name != "cpu" and _fits_kernel(lattice):
+                evaluate = resolved.on_slabs(lattice, precision, name)
+            if evaluate is not None:
+                from taichi_kernels import runtime
 
-            if cancelled is not None and cancelled():
-                raise Cancelled("cancelled")
-            values = runtime.allocate(lattice.shape, precision)
-            evaluate(0, lattice.shape[0], values)
-            if progress is not None:
-                progress(1.0)
-            return isosurface_in_session(values, lattice, isovalue, resolved.quantity, resolved.unit, name)
-        volume = compute(
-            wavefunction, resolved, lattice, device=device, precision=precision, progress=progress, cancelled=cancelled
-        )
-    return isosurface(volume, isovalue)
+                checkpoint()
+                values = runtime.allocate(lattice.shape, precision)
+                evaluate(0, lattice.shape[0], values)
+                tell(1.0)
+                return isosurface_in_session(values, lattice, isovalue, resolved.quantity, resolved.unit, name)
+            volume = compute(wavefunction, resolved, lattice, device=device, precision=precision)
+        checkpoint(1.0)
+        return isosurface(volume, isovalue)
 
 
 def extract_surface(volume: Volume, isovalue: float, *, device: str | None = None) -> Surface:
@@ -458,7 +464,7 @@ def evaluate(
     device: str | None = None,
     precision: str = "single",
     kernel: str = "auto",
-    cancelled: Callable[[], bool] | None = None,
+    cancelled: Cancel | None = None,
 ) -> NDArray[np.floating]:
     """Evaluate a field at points.
 
@@ -483,16 +489,13 @@ def evaluate(
     Cancelled
         When `cancelled` said so.
     """
-    resolved = with_kernel(field_of(wavefunction, field), kernel)
     dtype = _dtype(precision)
     where = checked_points(points)
     values = np.empty(len(where), dtype)
-    with device_session(device, precision) as name:
-        at = resolved.at_points(precision, name)
-        for first in range(0, len(where), TILE_POINTS):
-            if cancelled is not None and cancelled():
-                raise Cancelled("cancelled")
-            values[first : first + TILE_POINTS] = at(where[first : first + TILE_POINTS])
+    with watched(cancelled=cancelled):
+        resolved = with_kernel(field_of(wavefunction, field), kernel)
+        with device_session(device, precision) as name:
+            at_tiles(resolved.at_points(precision, name), where, values)
     return values
 
 
@@ -690,14 +693,6 @@ def _several(device: str | None, field: Field) -> tuple[str, ...]:
             f"kernel {field.kernel}: several devices at once compute with auto only; name one device, such as cuda"
         )
     return devices
-
-
-def _silent(share: float) -> None:
-    pass
-
-
-def _never() -> bool:
-    return False
 
 
 def _dtype(precision: str) -> type[np.float32 | np.float64]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .expansion import GaussianExpansion, radial_bounds, reach, reaching
 from .lattice import Lattice
 from .packing import rotate_terms
+from .watch import checkpoint, stage, watcher
 
 MANY = 1 << 14
 """Gaussians from which on a CPU deals with few planes at a time, each with the Gaussians that reach it."""
@@ -156,20 +157,24 @@ def _on_upright_slabs(
             if in_parts:
                 shape = (last - first, *plane)
                 part = out[first - start : last - start] if at_home else runtime.allocate(shape, _name(out))
-            orbital_on_lattice(
-                layout(chosen.degree),
-                chosen.centre,
-                chosen.exponent,
-                chosen.terms,
-                (hx, hy, hz),
-                (last - first, *plane),
-                first,
-                inside,
-                precision,
-                device,
-                part,
-                shear,
-            )
+            with stage((first - start) / (stop - start), (last - start) / (stop - start)):
+                orbital_on_lattice(
+                    layout(chosen.degree),
+                    chosen.centre,
+                    chosen.exponent,
+                    chosen.terms,
+                    (hx, hy, hz),
+                    (last - first, *plane),
+                    first,
+                    inside,
+                    precision,
+                    device,
+                    part,
+                    shear,
+                    watcher(),
+                )
+                if last < stop:
+                    checkpoint(1.0)
             if gathered is not None and not at_home:
                 runtime.to_numpy(part, gathered[first - start : last - start])
         if gathered is not None and not at_home:
@@ -218,6 +223,7 @@ def at_points(
             radius,
             precision,
             device,
+            watcher(),
         )
         return values
 
@@ -231,6 +237,9 @@ TOLERANCES = {"single": 5e-6, "double": 1e-11}
 
 _RATIOS = 1 / 256
 """Part of that bound for sums that are divided by each other: a small density is to be known to several digits too."""
+
+_COMBINED = 1 << 18
+"""Points whose values are combined at once: some 20 ms."""
 
 _SINGLE_SUFFICES = 64.0
 """Where the magnitudes of the products add up to more than this, in e bohr^-3 away from the nuclei, they cancel: the
@@ -310,21 +319,27 @@ class SumField:
 
             on_device = not isinstance(out, np.ndarray)
             step = stop - start if on_device else _PLANES
+            home = np.empty(out.shape, np.float32 if _is_single(out) else np.float64) if on_device else out
+            few = max(1, _COMBINED // (lattice.shape[1] * lattice.shape[2]))
             for first in range(start, stop, step):
                 last = min(first + step, stop)
                 shape = (last - first, *lattice.shape[1:])
                 values = []
-                for one in evaluators:
+                for n, one in enumerate(evaluators):
                     assert one is not None  # looked at above
                     part: Any = runtime.allocate(shape, precision) if on_device else np.empty(shape, out.dtype)
-                    one(first, last, part)
+                    done = (first - start + (last - first) * np.array([n, n + 1]) / len(evaluators)) / (stop - start)
+                    with stage(*done.tolist()):
+                        one(first, last, part)
+                        checkpoint(1.0)
                     values.append(part.to_numpy() if on_device else part)
-                with np.errstate(under="ignore"):
-                    combined = combine(*values)
-                if on_device:
-                    out.from_numpy(combined.astype(values[0].dtype, copy=False))
-                else:
-                    out[first - start : last - start] = combined
+                for plane in range(0, last - first, few):
+                    some = slice(plane, min(plane + few, last - first))
+                    with np.errstate(under="ignore"):
+                        home[first - start : last - start][some] = combine(*(value[some] for value in values))
+                    checkpoint()
+            if on_device:
+                out.from_numpy(home)
 
         return evaluate
 
@@ -335,7 +350,11 @@ class SumField:
         combine = self.combine
 
         def evaluate(points: NDArray[np.float64]) -> Reals:
-            values = [one(points) for one in evaluators]
+            values = []
+            for n, one in enumerate(evaluators):
+                with stage(n / len(evaluators), (n + 1) / len(evaluators)):
+                    checkpoint()
+                    values.append(one(points))
             with np.errstate(under="ignore"):
                 result = values[0] if combine is None else combine(*values)
             return result.astype(np.float32 if precision == "single" else np.float64, copy=False)

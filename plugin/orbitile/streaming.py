@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import FileError
-from .evaluation import Progress, computed_slabs, field_of
+from .evaluation import computed_slabs, field_of
 from .exporters import exporter_for
 from .files import checked_target, refuse_inputs, written_atomically
 from .volume import VolumeHeader
+from .watch import Cancel, Progress
 
 if TYPE_CHECKING:
     from .fields import Field
@@ -36,7 +37,7 @@ def compute_to_file(
     device: str | None = None,
     precision: str = "single",
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
+    cancelled: Cancel | None = None,
 ) -> None:
     """Evaluate a field on a lattice and write it to a file slab by slab, without holding it.
 

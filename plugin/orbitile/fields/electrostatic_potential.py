@@ -11,6 +11,7 @@ from ..charges import PointCharges, load_charges
 from ..hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
 from ..lattice import Lattice
 from ..multipoles import Class, FarField, far_field
+from ..watch import checkpoint, watcher
 from ..wavefunction import Wavefunction
 from . import PointEvaluator, SlabEvaluator
 from .density import density_of
@@ -100,10 +101,13 @@ class ElectrostaticPotential:
         def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
             if len(points) == 0:
                 return np.zeros(0, dtype)
+            checkpoint()
             cells = cells_of(points, device)
+            checkpoint()
             rows = field.rows(cells.low, cells.high, left_out)
-            values = potential_in_cells(points, cells, rows, near, far, working, device)
+            values = potential_in_cells(points, cells, rows, near, far, working, device, watcher())
             if self.charges is not None:
+                checkpoint()
                 values += self.charges.potential_in_session(points, device, working)
             result: NDArray[np.floating] = values.astype(dtype)
             return result
@@ -121,6 +125,7 @@ def _far_field(wavefunction: Wavefunction, tolerance: float) -> FarField:
         classes: list[Class] = []
         bounds: list[NDArray[np.float64]] = []
         for degree in np.unique(density.degree).tolist():
+            checkpoint()
             some = density.chosen(density.degree == degree)
             scale = -2 * np.pi / some.exponent
             orders = powers_of(degree)

@@ -31,6 +31,7 @@ from ..lattice import Lattice, spacing_of
 from ..readers import load
 from ..surface import Surface, isosurface
 from ..volume import Volume
+from ..watch import checkpoint, watched
 from ..wavefunction import Wavefunction
 from .request import Request, Sample, lattice_of, put_sample, shared_lattice, surface_within
 from .source import ShownTrajectory, Source, is_trajectory
@@ -98,6 +99,17 @@ def sample(
     OrbitileError
         When it cannot be met, or is withdrawn.
     """
+    with watched(cancelled=cancelled):
+        return _sample(request, cache, progress, cancelled, extract)
+
+
+def _sample(
+    request: Request,
+    cache: WavefunctionCache,
+    progress: Any,
+    cancelled: Any,
+    extract: Callable[[Volume, float], Surface],
+) -> Sample:
     from taichi_kernels import runtime
 
     begin = time.perf_counter()
@@ -124,8 +136,7 @@ def sample(
         progress=progress,
         cancelled=cancelled,
     )
-    if cancelled is not None and cancelled():
-        raise Cancelled("cancelled")
+    checkpoint()
     surface, step = surface_within(volume, isovalue, request.most_faces, extract)
     if color_by:
         surface = coloured(
