@@ -11,11 +11,11 @@ from pathlib import Path
 from ..errors import OrbitileError
 from ..evaluation import one_device
 from ..exporters import exporter_for, save
-from ..fields import resolve
+from ..fields import as_drawn, resolve
 from ..information import as_text
 from ..lattice import QUALITIES
 from ..level_of_theory import Calculation
-from ..surface import isosurface
+from ..surface import CUT, isosurface, reaches_faces
 from ..wavefunction import Wavefunction
 from .calculation import RunningCalculation
 from .declaration import (
@@ -121,6 +121,7 @@ def _show_field(
 ) -> Answer:
     wavefunction = session.wavefunction(molecule)
     resolve(wavefunction, field)
+    field, color_by = as_drawn(field, color_by)
     if color_by:
         resolve(wavefunction, color_by)
     request = Request(
@@ -140,7 +141,8 @@ def _show_field(
         request = replace(request, color_range=max(abs(scale.low), abs(scale.high)))
         found = session.sampled(request)
     base = session.show(Shown(molecule, request, found.isovalue), found)
-    return Answer(base, f'"{base}", {found.volume.quantity}, isovalue {found.isovalue:.4g} {found.volume.unit}')
+    cut = f"; {CUT}" if reaches_faces(found.volume, found.isovalue) else ""
+    return Answer(base, f'"{base}", {found.volume.quantity}, isovalue {found.isovalue:.4g} {found.volume.unit}{cut}')
 
 
 @command(

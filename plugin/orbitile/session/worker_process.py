@@ -153,7 +153,7 @@ def _lattice(
     for lattice in candidates:
         if fits(wavefunction, field, isovalue, lattice):
             return lattice
-    return shared_lattice(enclosing_lattice(wavefunction, field, isovalue, spacing=step), box)
+    return shared_lattice(enclosing_lattice(wavefunction, field, isovalue, quality=request.quality), box)
 
 
 def serve(connection: Connection, folder: str) -> None:
