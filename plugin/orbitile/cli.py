@@ -550,8 +550,12 @@ def _slice(options: argparse.Namespace) -> None:
 
 def _surface(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
     """The isosurface that the options ask for, coloured if they say so."""
-    from .evaluation import compute_surface
+    from .evaluation import compute_surface, is_cut
+    from .fields import as_drawn
+    from .surface import CUT
 
+    drawn, color_by = as_drawn(options.field, options.color_by or "")
+    options = argparse.Namespace(**{**vars(options), "field": drawn})
     field, lattice, isovalue = _sampling(options, wavefunction)
     with _progress(options, field.quantity) as progress:
         surface = compute_surface(
@@ -563,14 +567,16 @@ def _surface(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface
             precision=options.precision,
             progress=progress,
         )
-    if options.color_by is None:
+    if is_cut(surface, wavefunction, field, lattice, device=options.device):
+        _tell(f"{CUT}; a larger --margin shows more")
+    if not color_by:
         return surface
     from .colouring import as_text, coloured, extrema
 
     surface = coloured(
         surface,
         wavefunction,
-        options.color_by,
+        color_by,
         options.color_range,
         device=options.device,
         precision=options.precision,

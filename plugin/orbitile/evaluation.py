@@ -12,13 +12,22 @@ from numpy.typing import ArrayLike, NDArray
 from .charges import PointCharges
 from .errors import DeviceError, FieldError, LatticeError, OrbitileError
 from .fields import Field, resolve
+from .fields.electrostatic_potential import ElectrostaticPotential
 from .fields.orbital import Orbital, together
 from .kernels import AUTO, checked_name
 from .lattice import Lattice, spacing_for, spacing_of
 from .memory import available_memory
 from .several_devices import prepared, several
 from .slabs import MOST_POINTS, at_tiles, slabs_of
-from .surface import IsovalueError, Surface, enclosing_isovalue, isosurface, isosurface_in_session, positive_isovalue
+from .surface import (
+    IsovalueError,
+    Surface,
+    enclosing_isovalue,
+    isosurface,
+    isosurface_in_session,
+    on_faces,
+    positive_isovalue,
+)
 from .units import angstrom
 from .volume import Volume
 from .watch import Cancel, Progress, Watch, checkpoint, stage, tell, watched
@@ -38,6 +47,9 @@ _FAINT = 2e-3
 
 _FAINTEST = {"single": 1e-6, "double": 1e-12}
 """Isovalues below which a surface would show errors of that precision, in atomic units."""
+
+_THIN_POINTS = 1 << 20
+"""Points of a lattice that is finer than its quality says, at most."""
 
 
 def compute(
@@ -556,6 +568,9 @@ def enclosing_lattice(
 ) -> Lattice:
     """A lattice that holds the whole isosurface of a field: outside it the field is smaller than the isovalue, proven.
 
+    For the electrostatic potential, which falls too slowly for a bound, it is an estimate, and reaches 30 bohr at most;
+    `is_cut` tells whether the surface is whole.
+
     Parameters
     ----------
     wavefunction, field
@@ -567,7 +582,8 @@ def enclosing_lattice(
     points
         Number of points along the longest edge, in place of a spacing.
     quality
-        Where neither is given: `coarse`, `medium` or `fine`, 0.25, 0.15 or 0.075 Angstrom.
+        Where neither is given: `coarse`, `medium` or `fine`, 0.25, 0.15 or 0.075 Angstrom. Fields of thin surfaces (the
+        reduced density gradient) take half of that as long as these are a million points at most.
     """
     resolved = field_of(wavefunction, field)
     if not (np.isfinite(isovalue) and isovalue >= _FAINTEST["double"]):
@@ -583,7 +599,33 @@ def enclosing_lattice(
             raise LatticeError(f"points along the longest edge: expected 4 or more, got {points}")
         spacing = spacing_for(low, high, points - 2)
     step = spacing_of(quality) if spacing is None else spacing
+    if spacing is None and getattr(resolved, "is_thin", False):
+        step = min(step, max(step / 2, float(np.prod(high - low) / _THIN_POINTS) ** (1 / 3)))
     return Lattice.box(low - step, high + step, step)
+
+
+def is_cut(
+    surface: Surface, wavefunction: Wavefunction, field: str | Field, lattice: Lattice, *, device: str | None = None
+) -> bool:
+    """Whether an isosurface goes on beyond the lattice that it was extracted from.
+
+    Parameters
+    ----------
+    surface
+        From `compute_surface`.
+    wavefunction, field, lattice, device
+        With which it was computed.
+    """
+    if on_faces(surface, lattice):
+        return True
+    resolved = field_of(wavefunction, field)
+    if not isinstance(resolved, ElectrostaticPotential):
+        return False
+    # the outer sheet about an ion, which is round, may lie outside as a whole
+    ends = np.array([[0.0, 0, 0], np.array(lattice.shape) - 1.0])
+    corners = np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+    values = evaluate(wavefunction, resolved, lattice.origin + corners @ lattice.axes, device=device)
+    return bool(np.any(np.abs(values) >= surface.isovalue))
 
 
 def fits(wavefunction: Wavefunction, field: str | Field, isovalue: float, lattice: Lattice) -> bool:

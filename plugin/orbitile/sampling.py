@@ -236,7 +236,8 @@ TOLERANCES = {"single": 5e-6, "double": 1e-11}
 """Bound, in atomic units, on what screening may cost a sum of products at any point."""
 
 _RATIOS = 1 / 256
-"""Part of that bound for sums that are divided by each other: a small density is to be known to several digits too."""
+"""Part of that bound for sums that are divided by each other, or differences: small ones are to be known to several
+digits too."""
 
 _COMBINED = 1 << 18
 """Points whose values are combined at once: some 20 ms."""
@@ -265,13 +266,23 @@ class SumField:
     isovalue : float
         One that shows the field well, in its unit.
     extent : GaussianExpansion
-        Sum outside whose isosurface the field is of no interest: itself, or a density.
-    extent_isovalue : float or None
-        Isovalue of `extent` that bounds the field, or None where it is that of the field.
+        Sum outside whose isosurface the field is smaller in magnitude, or not shown: itself, or a density.
+    extent_isovalue : callable or None
+        Takes an isovalue of the field to that of `extent` outside whose surface the field is smaller; None where they
+        are the same.
     atoms : ndarray, shape (n, 3)
         In bohr.
     combine : callable or None
         Takes the values of the parts, each an array of the same shape, to those of the field; None for one part.
+    is_difference : bool
+        Whether it is what large sums leave of each other: then small values are of interest, and a sum is formed in
+        double precision where its terms still cancel.
+    is_thin : bool
+        Whether its isosurfaces are so thin that a lattice of half the usual spacing is called for.
+    colour_range : float or None
+        Where the field colours a surface, the colours span minus this to plus this by convention; None: its values.
+    colour_map : str or None
+        Name of the colours that are the convention for it, see `orbitile.colouring`.
     """
 
     parts: tuple[GaussianExpansion, ...]
@@ -280,11 +291,16 @@ class SumField:
     isovalue: float
     extent: GaussianExpansion
     atoms: NDArray[np.float64]
-    extent_isovalue: float | None = None
+    extent_isovalue: Callable[[float], float] | None = None
     combine: Callable[..., Reals] | None = None
+    is_difference: bool = False
+    is_thin: bool = False
+    colour_range: float | None = None
+    colour_map: str | None = None
 
     def _cancels(self) -> bool:
-        return any(self._sum_of_magnitudes(part) > _SINGLE_SUFFICES for part in self.parts)
+        suffices = _SINGLE_SUFFICES * (_RATIOS if self.is_difference else 1.0)
+        return any(self._sum_of_magnitudes(part) > suffices for part in self.parts)
 
     def _sum_of_magnitudes(self, part: GaussianExpansion) -> float:
         if "magnitudes" not in part.cache:
@@ -298,11 +314,11 @@ class SumField:
         return "double" if self._cancels() and runtime.probe(device).double else precision
 
     def _tolerance(self, precision: str) -> float:
-        return TOLERANCES[precision] * (1.0 if self.combine is None else _RATIOS)
+        return TOLERANCES[precision] * (_RATIOS if self.combine is not None or self.is_difference else 1.0)
 
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Corners of a box outside which the field is smaller in magnitude, or of no interest, in bohr."""
-        return enclosing_box(self.extent, isovalue if self.extent_isovalue is None else self.extent_isovalue)
+        """Corners of a box outside which the field is smaller in magnitude, or not shown, in bohr."""
+        return enclosing_box(self.extent, isovalue if self.extent_isovalue is None else self.extent_isovalue(isovalue))
 
     def on_slabs(self, lattice: Lattice, precision: str, device: str) -> Callable[[int, int, Any], None] | None:
         """Evaluator for slabs of a lattice with an axis at right angles to the other two."""

@@ -1,7 +1,7 @@
 """Fields: what can be shown of a wavefunction, one module a family, found by name.
 
 A module offers `NAMES` (pairs of a name as a user writes it, and what it is) and `resolve(wavefunction, name)`, which
-returns a `Field`, or None for a name that is not of its family.
+returns a `Field`, or None for a name that is not of its family. It may offer `DRAWN_ON`, see `as_drawn`.
 """
 
 from __future__ import annotations
@@ -67,6 +67,26 @@ def field_modules() -> dict[str, ModuleType]:
 def field_names() -> list[tuple[str, str]]:
     """Names of all fields as a user writes them, each with what it is."""
     return [pair for module in field_modules().values() for pair in module.NAMES]
+
+
+def as_drawn(field: str, color_by: str = "") -> tuple[str, str]:
+    """The field whose surface is drawn when a field is asked for, and the one that colours it.
+
+    That is the field itself, unless it has no isosurface of its own: `nci` colours that of `rdg`.
+
+    Parameters
+    ----------
+    field : str
+        Name of the field.
+    color_by : str
+        Name of the field that is to colour the surface; empty for none.
+    """
+    for module in field_modules().values():
+        wanted = field.strip().lower()
+        drawn_on: str | None = getattr(module, "DRAWN_ON", {}).get(wanted)
+        if drawn_on is not None:
+            return drawn_on, color_by or wanted
+    return field, color_by
 
 
 def resolve(wavefunction: Wavefunction, name: str) -> Field:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import Cancelled, OrbitileError
-from ..fields import resolve
+from ..fields import as_drawn, resolve
 from ..fields.orbital import orbital_name
-from ..surface import isosurface
+from ..surface import CUT, isosurface, reaches_faces
 from ..tracking import DOUBTFUL
 from ..wavefunction import Wavefunction
 from . import commands
@@ -424,13 +424,14 @@ class Browser:
 
     def _request(self, field: str) -> Request:
         path = self.session.host.molecules().get(self.molecule, "")
+        field, color_by = as_drawn(field, self.choices.color_by)
         return Request(
             path,
             field,
             self.choices.quality,
             None if self.choices.automatic else self.choices.isovalue,
             device=self.session.device,
-            color_by=self.choices.color_by,
+            color_by=color_by,
             most_faces=_MOST_FACES,
             frame=self.session.frame(self.molecule) if path else None,
             room=self.session.room(self.molecule) if path else None,
@@ -513,7 +514,8 @@ class Browser:
             took = f"{found.seconds * 1000:.0f} ms" if found.seconds < 1 else f"{found.seconds:.1f} s"
             points = " × ".join(str(n) for n in volume.values.shape)
             thin = "; drawn from fewer points" if found.step > 1 else ""
-            self.view.say(f"{volume.quantity}: {points} points in {took} on {found.device}{thin}")
+            cut = f"; {CUT}" if reaches_faces(volume, shown.isovalue) else ""
+            self.view.say(f"{volume.quantity}: {points} points in {took} on {found.device}{thin}{cut}")
         self._later("ahead", _QUIET)
 
     def _do_volume(self) -> None:

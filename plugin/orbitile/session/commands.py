@@ -11,11 +11,11 @@ from pathlib import Path
 from ..errors import OrbitileError
 from ..evaluation import one_device
 from ..exporters import exporter_for, save
-from ..fields import resolve
+from ..fields import as_drawn, resolve
 from ..information import as_text
 from ..lattice import QUALITIES
 from ..level_of_theory import Calculation
-from ..surface import isosurface
+from ..surface import CUT, isosurface, reaches_faces
 from ..wavefunction import Wavefunction
 from .calculation import RunningCalculation
 from .declaration import (
@@ -122,14 +122,15 @@ def _show_field(
     color_range: float | None = None,
 ) -> Answer:
     source = session.source(molecule)
+    drawn, coloured_by = as_drawn(field, color_by)
 
     def check() -> None:
         wavefunction = session.wavefunctions.get(source)
-        resolve(wavefunction, field)
-        if color_by:
-            resolve(wavefunction, color_by)
+        for name in filter(None, (field, drawn, coloured_by)):
+            resolve(wavefunction, name)
 
     session.aside(check)
+    field, color_by = drawn, coloured_by
     request = Request(
         source,
         field,
@@ -149,7 +150,8 @@ def _show_field(
     if session.host.molecules().get(molecule) != source:  # a window that waits can be used
         raise OrbitileError(f"{molecule} was deleted, or loaded anew, while its {field} was computed")
     base = session.show(Shown(molecule, request, found.isovalue), found)
-    return Answer(base, f'"{base}", {found.volume.quantity}, isovalue {found.isovalue:.4g} {found.volume.unit}')
+    cut = f"; {CUT}" if reaches_faces(found.volume, found.isovalue) else ""
+    return Answer(base, f'"{base}", {found.volume.quantity}, isovalue {found.isovalue:.4g} {found.volume.unit}{cut}')
 
 
 @command(

@@ -165,7 +165,7 @@ def _lattice(
     for lattice in candidates:
         if fits(wavefunction, field, isovalue, lattice):
             return lattice
-    return shared_lattice(enclosing_lattice(wavefunction, field, isovalue, spacing=step), box)
+    return shared_lattice(enclosing_lattice(wavefunction, field, isovalue, quality=request.quality), box)
 
 
 Waiting = queue.SimpleQueue[tuple[int, dict[str, Any]] | None]
