@@ -47,6 +47,7 @@ import numpy as np
 from .check import checked
 from .errors import FileError, OrbitileError
 from .files import checked_target
+from .geometry import check_atoms
 from .wavefunction import Orbitals, Shell, Wavefunction
 
 MAGIC = b"Orbitile series 1\n"
@@ -313,7 +314,9 @@ class SeriesFrames:
             data = self._file["positions"]
             if data.shape[0] < n:
                 data.refresh()
-            return data[:n]
+            positions = data[:n]
+            check_atoms(self._fixed["atomic_numbers"], positions)
+            return positions
 
     def number(self, index: int) -> int:
         """Number of a frame in what the series was made from, from 0."""
