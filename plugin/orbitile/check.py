@@ -14,6 +14,8 @@ from .wavefunction import Orbitals, Wavefunction
 TOLERANCE = 1e-4
 """Largest deviation of an element of C^T S C from the unit matrix."""
 
+_TOO_LARGE = "some of its coefficients are too large to be those of an orbital"
+
 _MOST_ORBITALS = 600
 """Orthogonality is tested among this many orbitals at most, so that large molecules stay affordable; norms always."""
 
@@ -81,11 +83,15 @@ def _basis(wavefunction: Wavefunction) -> str:
 def _blame(wavefunction: Wavefunction, orbitals: Orbitals, image: np.ndarray, deviation: np.ndarray) -> str:
     """Which shells go with the deviations: a least-squares fit of them to the populations of each kind of shell."""
     kinds = _kinds(wavefunction)
-    if not np.all(np.isfinite(image)) or not np.all(np.isfinite(deviation)):
-        return "some of its coefficients are too large to be those of an orbital"
-    populations = np.stack(
-        [np.einsum("mi,mi->i", orbitals.coefficients[rows], image[rows]) for rows in kinds.values()], axis=1
-    )
-    share, *_ = np.linalg.lstsq(populations, deviation, rcond=None)
+    with np.errstate(over="ignore", invalid="ignore"):
+        populations = np.stack(
+            [np.einsum("mi,mi->i", orbitals.coefficients[rows], image[rows]) for rows in kinds.values()], axis=1
+        )
+    if not np.all(np.isfinite(populations)) or not np.all(np.isfinite(deviation)):
+        return _TOO_LARGE
+    try:
+        share, *_ = np.linalg.lstsq(populations, deviation, rcond=None)
+    except np.linalg.LinAlgError:  # numbers near the end of their range
+        return _TOO_LARGE
     guilty = _label(list(kinds)[int(np.argmax(np.abs(share)))])
     return f"the normalisation or order of its {guilty} functions fits no known dialect ({_basis(wavefunction)})"

@@ -47,6 +47,8 @@ _PLACES = (
     (re.compile(r"\s*<\w"), 0),
     (re.compile(r"[A-Z]\w* +\d+ MOL ORBITALS +\d+ PRIMITIVES"), 1),
     (re.compile(r"(Number of atoms|Charge)  +I "), 2),
+    (re.compile(r"\s*-?\d+(\s+-?\d*\.\d+){3}(\s+\d+)?\s*$"), 2),  # atoms and origin of a cube file
+    (re.compile(r"[ \d]{4}\d[A-Z]\w*\s+\w+\s*\d+(\s+-?\d+\.\d+){3}"), 2),  # the first atom of a GRO file
 )
 """Lines by which the formats that count lines from the first one are known, and how many lines stand above them there
 (a title, which may be empty)."""

@@ -21,6 +21,9 @@ Kind = Literal["restricted", "unrestricted", "restricted open-shell", "natural",
 EXPONENTS = (1e-10, 1e20)
 """Range of the exponents of Gaussian functions in bohr^-2; published basis sets keep well within it."""
 
+DEEPEST = 1e6
+"""Largest energy of an orbital in hartree; the 1s orbital of the heaviest element has some thousands."""
+
 
 def _frozen(
     array: ArrayLike,
@@ -125,6 +128,9 @@ class Orbitals:
         set_(self, "occupations", _frozen(self.occupations, np.float64, (n,), "orbital occupations"))
         energies = self.energies if len(self.energies) else np.full(n, np.nan)
         set_(self, "energies", _frozen(energies, np.float64, (n,), "orbital energies", unknown=True))
+        if np.any(np.abs(self.energies) > DEEPEST):
+            worst = self.energies[int(np.nanargmax(np.abs(self.energies)))]
+            raise OrbitileError(f"orbital energies: expected numbers up to {DEEPEST:g} hartree, got {worst:g}")
         irreps = tuple(str(label) for label in self.irreps) or ("",) * n
         set_(self, "irreps", irreps)
         if len(irreps) != n:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,14 @@ from numpy.typing import NDArray
 from ..errors import FileError, OrbitileError
 from ..geometry import Geometry
 from ..isolation import isolated
+from ..plain_files import PlainFile
 from ..units import angstrom
 
 DESCRIPTION = "geometries in DCD, XTC, TRR and NetCDF trajectories, with a topology; PDB files"
 PATTERNS = ("*.dcd", "*.xtc", "*.trr", "*.nc", "*.pdb", "*.gro")
 BINARY = True
+
+_UNCOUNTED = ".gro"
 
 _NANOMETRE = 10 * angstrom
 
@@ -50,7 +54,8 @@ class DynamicsGeometries:
     """
 
     def __init__(self, path: Path, topology: Path) -> None:
-        self._path, self._topology = path, topology
+        self._path = path
+        self._file, self._topology = PlainFile(path), PlainFile(topology)
         numbers: list[int]
         self._n_frames: int
         numbers, self._n_frames = self._asked(contents_of)
@@ -77,13 +82,13 @@ class DynamicsGeometries:
 
     def _asked(self, function: Callable[..., Any], *arguments: int) -> Any:
         try:
-            size = self._path.stat().st_size + self._topology.stat().st_size
+            size = sum(file.path.stat().st_size for file in (self._file, self._topology))
         except OSError as error:
             raise FileError(f"{self._path}: cannot be read ({error.strerror})") from error
         return isolated(
             function,
-            str(self._path),
-            str(self._topology),
+            str(self._file.path),
+            str(self._topology.path),
             *arguments,
             name=self._path.name,
             library="MDTraj",
@@ -93,24 +98,41 @@ class DynamicsGeometries:
 
 def contents_of(path: str, topology: str) -> tuple[list[int], int]:
     """Atomic numbers, 0 where there is no element, and the number of frames."""
-    try:
-        import mdtraj
-    except ImportError as error:
-        raise FileError(f"{Path(path).name}: needs the package mdtraj: pip install 'orbitile[dynamics]'") from error
+    if find_spec("mdtraj") is None:
+        raise FileError(f"{Path(path).name}: needs the package mdtraj: pip install 'orbitile[dynamics]'")
     elements = [atom.element for atom in _topology(topology, Path(topology).stat().st_mtime_ns).atoms]
+    return [0 if element is None else int(element.number) for element in elements], _n_frames(path)
+
+
+def _n_frames(path: str) -> int:
+    import mdtraj
+
+    if path.lower().endswith(_UNCOUNTED):
+        return len(_whole(path, Path(path).stat().st_mtime_ns))
     with mdtraj.open(path) as file:
-        return [0 if element is None else int(element.number) for element in elements], len(file)
+        return len(file)
 
 
 def positions_of(path: str, topology: str, index: int) -> NDArray[np.float64]:
     """Positions of the atoms in a frame, shape (n_atoms, 3), in nanometres."""
     import mdtraj
 
-    frame = mdtraj.load_frame(path, index, top=_topology(topology, Path(topology).stat().st_mtime_ns))
-    if not len(frame.xyz):
+    if path.lower().endswith(_UNCOUNTED):
+        found = _whole(path, Path(path).stat().st_mtime_ns)[index : index + 1]
+    else:
+        found = mdtraj.load_frame(path, index, top=_topology(topology, Path(topology).stat().st_mtime_ns)).xyz
+    if not len(found):
         raise FileError(f"{Path(path).name}: frame {index + 1} is missing: cut off, or damaged before it")
-    positions: NDArray[np.float64] = frame.xyz[0].astype(np.float64)
+    positions: NDArray[np.float64] = found[0].astype(np.float64)
     return positions
+
+
+@lru_cache(maxsize=1)
+def _whole(path: str, time: int) -> Any:
+    """Positions of all frames of a file of which MDTraj neither counts nor finds them."""
+    import mdtraj
+
+    return mdtraj.load(path).xyz
 
 
 @lru_cache(maxsize=1)

@@ -102,7 +102,8 @@ class XyzGeometries:
                     f"{self._path.name}, line {number + 2 + atom}: expected an element and three coordinates, got "
                     f"{shown!r}"
                 ) from error
-        scaled: NDArray[np.float64] = positions * angstrom
+        with np.errstate(over="ignore"):  # absurd lengths, which the geometry refuses
+            scaled: NDArray[np.float64] = positions * angstrom
         try:
             return Geometry(numbers, scaled)
         except OrbitileError as error:
