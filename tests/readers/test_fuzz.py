@@ -98,17 +98,17 @@ def _bounded():
     """No mutant may take longer, or ask for more memory."""
 
     def out_of_time(*_):
-        raise TimeoutError(f"took longer than {SECONDS} s")
+        raise TimeoutError(f"took longer than {SECONDS} s of processor time")
 
     in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    before, limits = signal.signal(signal.SIGALRM, out_of_time), resource.getrlimit(resource.RLIMIT_AS)
+    before, limits = signal.signal(signal.SIGPROF, out_of_time), resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (in_use + MEMORY, limits[1]))
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 

@@ -577,7 +577,9 @@ def _nwchem_basis(path: Path, data: Any) -> list[list[tuple[str, list[tuple[floa
     """The basis set of an NWChem log with pure functions, which cclib passes over."""
     text = text_of(path.read_bytes())
     start = text.rfind('Basis "ao basis" -> "')
-    tags = re.findall(r"^\s*\d+ (\S+)\s+\d+\.\d{4}(?:\s+-?\d+\.\d+){3}\s*$", text, re.MULTILINE)[-len(data.atomnos) :]
+    tags = re.findall(r"^[ \t]*\d+ (\S+)[ \t]+\d+\.\d{4}(?:[ \t]+-?\d+\.\d+){3}[ \t]*$", text, re.MULTILINE)[
+        -len(data.atomnos) :
+    ]
     if start < 0 or len(tags) != len(data.atomnos):
         return []
     blocks: dict[str, list[tuple[str, list[tuple[float, float]]]]] = {}
@@ -592,7 +594,7 @@ def _nwchem_basis(path: Path, data: Any) -> list[list[tuple[str, list[tuple[floa
                 numbers.append(int(entry[1]))
                 current.append((entry[2], []))
             current[-1][1].append((float(entry[3]), float(entry[4])))
-        elif line.strip() and not re.match(r"\s*(-+\s*)+$|\s*Exponent\s+Coefficients", line):
+        elif line.strip() and not re.match(r"[-\s]+$|\s*Exponent\s+Coefficients", line):
             break
     return [blocks[tag] for tag in tags] if set(tags) <= set(blocks) else []
 

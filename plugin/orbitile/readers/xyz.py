@@ -18,7 +18,7 @@ DESCRIPTION = "geometries in xyz and extended xyz files"
 PATTERNS = ("*.xyz", "*.extxyz")
 
 _DIGITS = 10
-"""Of a number of atoms, at most."""
+"""Of a number of atoms or columns, at most."""
 
 _PROPERTIES = re.compile(r"""Properties\s*=\s*["']?([A-Za-z0-9_:]+)""")
 
@@ -119,7 +119,7 @@ def _columns(comment: str, where: str) -> tuple[int, int]:
     starts, column = {}, 0
     for name, width in zip(parts[::3], parts[2::3], strict=False):
         starts[name] = column
-        column += int(width) if width.isdigit() else 1
+        column += int(width) if width.isdigit() and len(width) <= _DIGITS else 1
     if "pos" not in starts or not {"species", "Z"} & set(starts):
         raise FileError(f"{where}: expected the properties species (or Z) and pos, got {found.group(1)!r}")
     return starts.get("species", starts.get("Z", 0)), starts["pos"]
