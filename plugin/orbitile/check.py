@@ -14,6 +14,8 @@ from .wavefunction import Orbitals, Wavefunction
 TOLERANCE = 1e-4
 """Largest deviation of an element of C^T S C from the unit matrix."""
 
+_TOO_LARGE = "some of its coefficients are too large to be those of an orbital"
+
 _MOST_ORBITALS = 600
 """Orthogonality is tested among this many orbitals at most, so that large molecules stay affordable; norms always."""
 
@@ -28,14 +30,15 @@ def checked(wavefunction: Wavefunction) -> Wavefunction:
     """
     matrix = own_overlap(wavefunction)
     for spin, orbitals in (("alpha", wavefunction.alpha), ("beta", wavefunction.beta)):
-        if orbitals is None:
+        if orbitals is None or not len(orbitals):
             continue
         label = f"{spin} orbital" if wavefunction.beta is not None else "orbital"
         coefficients = orbitals.coefficients
-        image = matrix @ coefficients
-        deviation = np.einsum("mi,mi->i", coefficients, image) - 1
+        with np.errstate(over="ignore", invalid="ignore"):  # absurd coefficients, whose norm is then no number
+            image = matrix @ coefficients
+            deviation = np.einsum("mi,mi->i", coefficients, image) - 1
         worst = int(np.argmax(np.abs(deviation)))
-        if abs(deviation[worst]) > TOLERANCE:
+        if not abs(deviation[worst]) <= TOLERANCE:
             raise ConventionError(
                 f"{_name(wavefunction)}: {label} {worst + 1} has norm {deviation[worst] + 1:.5f}, expected 1 within "
                 f"{TOLERANCE:g}: {_blame(wavefunction, orbitals, image, deviation)}"
@@ -45,7 +48,7 @@ def checked(wavefunction: Wavefunction) -> Wavefunction:
         products = coefficients[:, sample].T @ image[:, sample]
         np.fill_diagonal(products, 0)
         i, j = np.unravel_index(int(np.argmax(np.abs(products))), products.shape)
-        if abs(products[i, j]) > TOLERANCE:
+        if not abs(products[i, j]) <= TOLERANCE:
             raise ConventionError(
                 f"{_name(wavefunction)}: {label}s {i * step + 1} and {j * step + 1} overlap by {products[i, j]:.5f}, "
                 f"expected 0 within {TOLERANCE:g}: order or signs of the basis functions are not those of any known "
@@ -80,9 +83,15 @@ def _basis(wavefunction: Wavefunction) -> str:
 def _blame(wavefunction: Wavefunction, orbitals: Orbitals, image: np.ndarray, deviation: np.ndarray) -> str:
     """Which shells go with the deviations: a least-squares fit of them to the populations of each kind of shell."""
     kinds = _kinds(wavefunction)
-    populations = np.stack(
-        [np.einsum("mi,mi->i", orbitals.coefficients[rows], image[rows]) for rows in kinds.values()], axis=1
-    )
-    share, *_ = np.linalg.lstsq(populations, deviation, rcond=None)
+    with np.errstate(over="ignore", invalid="ignore"):
+        populations = np.stack(
+            [np.einsum("mi,mi->i", orbitals.coefficients[rows], image[rows]) for rows in kinds.values()], axis=1
+        )
+    if not np.all(np.isfinite(populations)) or not np.all(np.isfinite(deviation)):
+        return _TOO_LARGE
+    try:
+        share, *_ = np.linalg.lstsq(populations, deviation, rcond=None)
+    except np.linalg.LinAlgError:  # numbers near the end of their range
+        return _TOO_LARGE
     guilty = _label(list(kinds)[int(np.argmax(np.abs(share)))])
     return f"the normalisation or order of its {guilty} functions fits no known dialect ({_basis(wavefunction)})"

@@ -47,6 +47,8 @@ import numpy as np
 from .check import checked
 from .errors import FileError, OrbitileError
 from .files import checked_target
+from .geometry import check_atoms
+from .plain_files import PlainFile
 from .wavefunction import Orbitals, Shell, Wavefunction
 
 MAGIC = b"Orbitile series 1\n"
@@ -285,13 +287,14 @@ class SeriesFrames:
     def __init__(self, path: Path) -> None:
         h5py = _library(path.name)
         self._path = path
+        self._plain = PlainFile(path)
         with _translated(path):
-            with path.open("rb") as stream:
+            with self._plain.path.open("rb") as stream:
                 head = stream.read(_USER_BLOCK + 48)
             if not head.startswith(MAGIC):
                 raise FileError(f"expected a series file, which begins with {MAGIC.decode().strip()!r}")
-            self._growing = _is_open(head[_USER_BLOCK:], path.stat().st_size)
-            self._file = h5py.File(path, "r", libver="latest", swmr=self._growing, locking=False)
+            self._growing = _is_open(head[_USER_BLOCK:], self._plain.path.stat().st_size)
+            self._file = h5py.File(self._plain.path, "r", libver="latest", swmr=self._growing, locking=False)
             file = self._file
             self.settings = str(file.attrs["settings"])
             ends = np.cumsum(file["basis/n_primitives"][()])
@@ -326,7 +329,9 @@ class SeriesFrames:
             data = self._file["positions"]
             if data.shape[0] < n:
                 data.refresh()
-            return data[:n]
+            positions = data[:n]
+            check_atoms(self._fixed["atomic_numbers"], positions)
+            return positions
 
     def number(self, index: int) -> int:
         """Number of a frame in what the series was made from, from 0."""
@@ -357,6 +362,7 @@ class SeriesFrames:
     def close(self) -> None:
         """Close the file; frames cannot be read any more."""
         self._file.close()
+        self._plain.close()
 
 
 def _is_open(superblock: bytes, size: int) -> bool:
