@@ -132,6 +132,9 @@ class ServedHost:
     def molecules(self) -> dict[str, str]:
         return {name: source for name, source in self._sources.items() if name in self.there}
 
+    def renamed(self) -> dict[str, str]:
+        return {}  # what users call things at the other end is not told
+
     def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         raise OrbitileError("the viewer at the other end cannot hand over atoms; orbitile scf computes from a file")
 
