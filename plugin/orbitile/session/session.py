@@ -181,6 +181,8 @@ class Session:
             raise OrbitileError("no molecule with orbitals is loaded: orb_load loads one")
         if not name and len(known) > 1:
             raise OrbitileError(f"which molecule? Loaded with orbitals: {', '.join(known)}")
+        if name not in known and self.host.legal_name(name) in known:
+            name = self.host.legal_name(name)  # the viewer could not call it what it was to be called
         if name and name not in known:
             raise OrbitileError(f"no molecule with orbitals is called {name!r}. Loaded: {', '.join(known)}")
         return name or known[0]

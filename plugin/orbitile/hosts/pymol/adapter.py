@@ -97,7 +97,12 @@ class PyMOLHost:
     def renamed(self) -> dict[str, str]:
         before, self._seen = self._seen, self._marks()
         new = {mark: name for name, mark in reversed(self._seen.items()) if before.get(name) != mark}
-        return {name: new[mark] for name, mark in before.items() if self._seen.get(name) != mark and mark in new}
+        found = {name: new[mark] for name, mark in before.items() if self._seen.get(name) != mark and mark in new}
+        for one, other in found.items():
+            group, wanted = (self.legal_name(f"{name}_orb") for name in (one, other))
+            if group in self.cmd.get_names_of_type("object:group") and wanted not in self.objects():
+                self.cmd.set_name(group, wanted)
+        return found
 
     def _marks(self) -> dict[str, str]:
         """What the titles of molecules say behind `_MARK`."""
