@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pymol import commanding
+from pymol import commanding, editing
 
 from ...colouring import SCALE, colours_of
 from ...elements import SYMBOLS
@@ -97,12 +97,21 @@ class PyMOLHost:
     def renamed(self) -> dict[str, str]:
         before, self._seen = self._seen, self._marks()
         new = {mark: name for name, mark in reversed(self._seen.items()) if before.get(name) != mark}
-        found = {name: new[mark] for name, mark in before.items() if self._seen.get(name) != mark and mark in new}
-        for one, other in found.items():
-            group, wanted = (self.legal_name(f"{name}_orb") for name in (one, other))
-            if group in self.cmd.get_names_of_type("object:group") and wanted not in self.objects():
-                self.cmd.set_name(group, wanted)
-        return found
+        gone = {name: mark for name, mark in before.items() if self._seen.get(name) != mark}
+        for name, mark in gone.items():
+            self._move_group(name, new.get(mark))
+        return {name: new[mark] for name, mark in gone.items() if mark in new}
+
+    def _move_group(self, molecule: str, other: str | None) -> None:
+        """The group of a molecule goes with it: renamed, or dissolved."""
+        group = self.legal_name(f"{molecule}_orb")
+        if group not in self.cmd.get_names_of_type("object:group") or molecule in self.objects():
+            return
+        if other is None:
+            self.cmd.group(group, action="empty")
+            self._delete(group)
+        elif (wanted := self.legal_name(f"{other}_orb")) not in self.objects():
+            editing.set_name(group, wanted, _self=self.cmd)
 
     def _marks(self) -> dict[str, str]:
         """What the titles of molecules say behind `_MARK`."""
@@ -238,7 +247,7 @@ class PyMOLHost:
         return f"{files_of(source)[0].rpartition('/')[2][:100]}{_MARK}{key}.{secrets.token_hex(4)}"
 
     def _title(self, name: str, state: int) -> str:
-        if not self.cmd.count_atoms(f"%{name}", state=state):  # PyMOL would complain of the state
+        if self.cmd.get_coordset(name, state, copy=0) is None:  # PyMOL would complain that there is no such state
             return ""
         return str(self.cmd.get_title(name, state) or "")
 
