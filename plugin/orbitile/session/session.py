@@ -452,7 +452,10 @@ class Session:
                 restored[base] = Shown.from_message(message)
             except OrbitileError as error:
                 self.host.say(f"{brief(base)} is shown as saved, and cannot be changed: {error}")
+        there = self.host.objects()  # a host may have saved a surface without its molecule
+        restored = {base: shown for base, shown in restored.items() if {base, shown.molecule} <= there}
         self.shown.update(restored)
+        self.follow()
         sources = {shown.request.path for shown in restored.values()}
         for problem in sorted({problem for source in sources for problem in changes(source)}):
             self.host.say(f"{problem}: its surfaces are shown as saved, and cannot be changed")

@@ -169,12 +169,13 @@ class UnchangedFrames:
         FileChanged
             When its file, before or after, holds something else.
         """
-        self._require_unchanged(index)
+        self.require_unchanged(index)
         wavefunction = self.frames.read(index)
-        self._require_unchanged(index)
+        self.require_unchanged(index)
         return wavefunction
 
-    def _require_unchanged(self, index: int) -> None:
+    def require_unchanged(self, index: int) -> None:
+        """Refuse a frame whose file holds something else by now; errors as for `read`."""
         files, contents = self._source.files, self._source.contents
         if contents:
             at = index if len(files) > 1 else 0
@@ -186,7 +187,7 @@ class _UnchangedSeries(UnchangedFrames):
 
     def geometries(self) -> NDArray[np.float64]:
         """Positions of the atoms in all frames."""
-        self._require_unchanged(0)
+        self.require_unchanged(0)
         known: NDArray[np.float64] = self.frames.geometries()  # type: ignore[attr-defined]  # it was looked for
         return known
 
@@ -325,10 +326,22 @@ class ShownTrajectory:
         progress: Callable[[float], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
     ) -> Wavefunction:
-        """One frame; the orbitals of those before it are followed first."""
+        """One frame; the orbitals of those before it are followed first.
+
+        Raises
+        ------
+        FileChanged
+            When its file holds something else by now.
+        """
+        self.require_unchanged(index)
         if self._followed is not None:
             self._followed.reach(self._raw_index(index), progress, cancelled)
         return self.path[index]
+
+    def require_unchanged(self, index: int) -> None:
+        """Refuse a frame whose file holds something else by now; errors as for `frame`."""
+        assert isinstance(self.raw.source, UnchangedFrames)  # `Source.opened` made it
+        self.raw.source.require_unchanged(self._raw_index(index))
 
     def _raw_index(self, index: int) -> int:
         """Frame of the files that a frame is; of one between two the later."""

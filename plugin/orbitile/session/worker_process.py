@@ -80,7 +80,10 @@ class WavefunctionCache:
         """
         if is_trajectory(source):
             trajectory = self.trajectory(source)
-            return trajectory.first if frame is None else trajectory.frame(frame)
+            if frame is not None:
+                return trajectory.frame(frame)
+            trajectory.require_unchanged(trajectory.at_first)
+            return trajectory.first
         wanted = OneFile.read(source)
         require_unchanged(wanted.path, wanted.content)
         now = wanted.noted()
