@@ -20,6 +20,10 @@ class FileError(OrbitileError):
     """A file cannot be read or written: missing, truncated, of an unknown format, or inconsistent."""
 
 
+class FileChanged(FileError):
+    """A file no longer holds what it held when it was loaded."""
+
+
 class ConventionError(FileError):
     """A wavefunction was read, but its orbitals are not normalised in any convention that we know."""
 

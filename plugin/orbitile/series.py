@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
@@ -58,6 +58,9 @@ _PIECE = 4 << 20
 """Bytes set aside beyond what a frame needs; given back when the file is closed."""
 
 _SPINS = ("alpha", "beta")
+
+_FEW_BYTES = 8 << 20
+"""Coefficients up to here are all looked at when it is told whether two series are the same."""
 
 
 def require_series(path: str | PathLike[str]) -> None:
@@ -332,6 +335,28 @@ class SeriesFrames:
             positions = data[:n]
             check_atoms(self._fixed["atomic_numbers"], positions)
             return positions
+
+    def feed(self, take: Callable[[bytes], None], n_frames: int) -> None:
+        """Hand over what tells the first frames from others: all numbers but coefficients.
+
+        Those too where they are few, otherwise those of the first and of the last frame: they go with the energies.
+        """
+        with _translated(self._path):
+            for name in ("title", "program", "method", "settings", "natural"):
+                take(f"{name}={self._file.attrs[name]};".encode())
+            names = ["atomic_numbers", "core_charges", *(f"basis/{name}" for name in sorted(self._file["basis"]))]
+            for name in names:
+                take(self._file[name][()].tobytes())
+            parts = ("occupations", "energies", "n_orbitals", "coefficients")
+            names = [f"{spin}/{part}" for spin in _SPINS if spin in self._file for part in parts]
+            for name in ("positions", "number", *names):
+                data = self._file[name]
+                if data.shape[0] < n_frames:
+                    data.refresh()
+                n_bytes = n_frames * data.dtype.itemsize * int(np.prod(data.shape[1:]))
+                whole = n_bytes <= _FEW_BYTES or not name.endswith("coefficients")
+                for part in (slice(n_frames),) if whole else (slice(1), slice(n_frames - 1, n_frames)):
+                    take(data[part].tobytes())
 
     def number(self, index: int) -> int:
         """Number of a frame in what the series was made from, from 0."""

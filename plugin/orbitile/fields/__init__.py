@@ -6,6 +6,7 @@ returns a `Field`, or None for a name that is not of its family. It may offer `D
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
@@ -87,6 +88,24 @@ def as_drawn(field: str, color_by: str = "") -> tuple[str, str]:
         if drawn_on is not None:
             return drawn_on, color_by or wanted
     return field, color_by
+
+
+def files_in(name: str) -> tuple[str, ...]:
+    """Files that the name of a field refers to, as in `difference:cation.molden`; none for most fields."""
+    family, _, rest = name.partition(":")
+    referring = {pattern.partition(":")[0] for pattern, _ in field_names() if "FILE" in pattern}
+    if family.strip().lower() not in referring or not rest.strip():
+        return ()
+    files = [rest] if os.path.isfile(os.path.expanduser(rest.strip())) else rest.split(",")
+    return tuple(file.strip() for file in files if file.strip())
+
+
+def with_absolute_files(name: str) -> str:
+    """The same field by a name that means the same in every folder."""
+    files = files_in(name)
+    if not files:
+        return name
+    return f"{name.partition(':')[0]}:{','.join(os.path.abspath(os.path.expanduser(file)) for file in files)}"
 
 
 def resolve(wavefunction: Wavefunction, name: str) -> Field:

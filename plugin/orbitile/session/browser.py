@@ -331,7 +331,9 @@ class Browser:
 
     def follow(self) -> None:
         """Take up what has changed at the viewer's prompt: molecules come and go, surfaces change."""
+        self.session.follow()
         sources = self.session.host.molecules()
+        self.molecule = self.molecule if self.molecule in sources else self.session.renamed.get(self.molecule, "")
         chosen = self.molecule if self.molecule in sources else next(reversed(sources), "")
         if (chosen, sources.get(chosen, "")) != self._listed or (chosen and self.wavefunction is None):
             self.wavefunction = None
@@ -423,19 +425,15 @@ class Browser:
             self.ask(self.session.shown[current].request.field)
 
     def _request(self, field: str) -> Request:
-        path = self.session.host.molecules().get(self.molecule, "")
         field, color_by = as_drawn(field, self.choices.color_by)
-        return Request(
-            path,
+        return self.session.request(
+            self.molecule,
             field,
-            self.choices.quality,
-            None if self.choices.automatic else self.choices.isovalue,
-            device=self.session.device,
+            quality=self.choices.quality,
+            isovalue=None if self.choices.automatic else self.choices.isovalue,
             color_by=color_by,
             most_faces=_MOST_FACES,
-            frame=self.session.frame(self.molecule) if path else None,
-            room=self.session.room(self.molecule) if path else None,
-            box=self.session.samples.last_box(path, self.choices.quality),
+            box=self.session.samples.last_box(self.session.source(self.molecule), self.choices.quality),
         )
 
     def _do_ahead(self) -> None:
@@ -490,10 +488,13 @@ class Browser:
             self._drawn = _Drawn(shown, found, base, name, self._threads.submit(prepare))
 
     def _put(self, drawn: _Drawn) -> None:
-        shown, found = drawn.shown, drawn.found
+        found = drawn.found
+        shown = replace(drawn.shown, molecule=self.session.name_now(drawn.shown.molecule))
         try:
             if shown.molecule not in self.session.host.objects():
                 raise OrbitileError(f"{shown.molecule} was deleted meanwhile")
+            if self.session.source(shown.molecule) != shown.request.path:
+                raise OrbitileError(f"{shown.molecule} was loaded anew meanwhile")
             drawing = drawn.future.result()
             later = found.volume.values.size > _VOLUME_AT_ONCE
             if drawn.name:  # a film is begun anew, with its volumes
@@ -521,8 +522,8 @@ class Browser:
     def _do_volume(self) -> None:
         if self._volume_due is not None:
             (base, found), self._volume_due = self._volume_due, None
-            if base in self.session.present():
-                shown = self.session.shown[base]
+            shown = self.session.shown.get(base)
+            if shown is not None and base in self.session.present() and shown.request == found.request:
                 self.session.host.put_volume(base, shown.molecule, found.volume, found.request.frame)
 
     # ---- choices

@@ -86,6 +86,9 @@ class VMDHost:
         there = self.objects()
         return {name: source for name, source in self._sources.items() if name in there}
 
+    def renamed(self) -> dict[str, str]:
+        return {}  # objects are known by their numbers, whatever the user calls them
+
     def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         raise OrbitileError("atoms cannot be taken over from VMD; save them as xyz, and orbitile scf computes orbitals")
 
