@@ -106,7 +106,8 @@ def _refuse_to_overwrite(options: argparse.Namespace) -> None:
     named = vars(options)
     inputs = [named[name] for name in ("file", "trajectory", "geometries", "topology") if named.get(name)]
     inputs += named.get("files") or []
-    inputs += [field.partition(":")[2] for field in (named.get("field"), named.get("color_by")) if field]
+    fields = [named.get("field"), named.get("color_by"), *(named.get("fields") or [])]
+    inputs += [field.partition(":")[2] for field in fields if field]
     refuse_inputs(options.output, filter(None, inputs))
 
 
@@ -442,7 +443,7 @@ def _render(options: argparse.Namespace) -> None:
     stem = re.sub(r"[*?\[\]]", "", Path(options.file).name.split(".")[0]).rstrip("-_") or "frame"
     stem += "" if options.frame is None else f"-{options.frame}"
     names = options.fields or ["homo"]
-    output = options.output or f"{stem}-{'-'.join(names).replace(':', '-')}.png"
+    output = options.output or f"{stem}-{re.sub('[:/]', '-', '-'.join(names))}.png"
     wavefunction = _wavefunction(options)
     choices: dict[str, Any] = {} if options.colors is None else {"colors": _colors(options.colors)}
     camera = None
@@ -473,12 +474,14 @@ def _render(options: argparse.Namespace) -> None:
 
 def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: list[str]) -> list[argparse.Namespace]:
     """The options for each field of a picture alone: lists of orbitals taken apart, each with its isovalue."""
-    from .fields.orbital import orbital_list
+    from .fields.orbital import orbital_list, orbital_range
 
     fields: list[str] = []
     for name in names:
-        orbitals = orbital_list(wavefunction, name)
-        fields += [name] if orbitals is None or len(orbitals) == 1 else [orbital.name for orbital in orbitals]
+        several = orbital_list(wavefunction, name) is not None
+        for one in name.split(",") if several else [name]:
+            orbitals = (several and orbital_range(wavefunction, one.strip().lower())) or []
+            fields += [orbital.name for orbital in orbitals] if len(orbitals) > 1 else [one.strip()]
     if len(fields) > 1 and (options.color_by is not None or options.plane is not None):
         given = "--color-by" if options.plane is None else "--plane"
         raise OrbitileError(f"{given}: expected one FIELD to colour, got {len(fields)}: {', '.join(fields)}")

@@ -118,22 +118,21 @@ def _round_ends(low: float, high: float) -> tuple[float, float]:
     return float(f"{first * step:.12g}"), float(f"{max(last, first + 1) * step:.12g}")
 
 
-_STEPS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
-
-
 def ticks(low: float, high: float, most: int = 5) -> NDArray[np.float64]:
     """Round numbers at equal steps within a range, `most` at most: both its ends among them where that is possible."""
     power = 10.0 ** np.floor(np.log10(high - low) - 2)
-    steps = [m * power * 10**n for n in range(4) for m in _STEPS]
-    counts = [(np.ceil(low / step - 1e-6), np.floor(high / step + 1e-6)) for step in steps]
-    fitting = [(step, *ends) for step, ends in zip(steps, counts, strict=True) if 1 < ends[1] - ends[0] + 1 <= most]
-    if not fitting:
-        return np.array([low, high])
     slack = 1e-6 * (high - low)
-    at_ends = [one for one in fitting if abs(one[0] * one[1] - low) < slack and abs(one[0] * one[2] - high) < slack]
-    step, first, last = (at_ends or fitting)[0]
-    marks: NDArray[np.float64] = np.arange(first, last + 1) * step
-    return marks
+    usual, at_ends = [], []
+    for m, n in ((m, n) for n in range(4) for m in (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)):
+        step = m * power * 10**n
+        first, last = np.ceil(low / step - 1e-6), np.floor(high / step + 1e-6)
+        if 1 < last - first + 1 <= most:
+            marks: NDArray[np.float64] = np.arange(first, last + 1) * step
+            if m in (1.0, 2.0, 2.5, 5.0):
+                usual.append(marks)
+            if abs(marks[0] - low) < slack and abs(marks[-1] - high) < slack:
+                at_ends.append(marks)
+    return next(iter(at_ends + usual), np.array([low, high]))
 
 
 def tick_labels(values: NDArray[np.float64]) -> list[str]:

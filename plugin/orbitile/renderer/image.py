@@ -331,7 +331,7 @@ _BASELINE = 1.08
 _GAP = 1.0
 """Between two entries of a legend, in font heights."""
 
-_BAR_LENGTH, _BAR = 12.0, 0.8
+_BAR_LENGTH, _BAR = 11.5, 0.8
 """Length and thickness of a colour bar, in font heights."""
 
 _RAISED = re.compile(r"\^([-+−]?[0-9/]+)|([⁰¹²³⁴-⁹⁺⁻]+)|([₀-₉]+)")
@@ -395,7 +395,7 @@ def _greek(character: str) -> str:
     name = unicodedata.name(character, "")
     if not name.startswith("GREEK "):
         return character
-    letter = name.split()[-1]
+    letter = name.split()[-1].replace("LAMDA", "LAMBDA")  # as Unicode spells it
     return letter.capitalize() if "CAPITAL" in name else letter.lower()
 
 
