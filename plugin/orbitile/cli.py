@@ -33,6 +33,7 @@ _EPILOG = """\
 examples:
   orbitile info benzene.molden
   orbitile render benzene.molden homo -o homo.png
+  orbitile render benzene.molden homo lumo --legend --scale -o frontier.png
   orbitile render job.fchk lumo+1:beta --isovalue 0.02 --quality fine --background transparent
   orbitile volume job.molden mo:17 -o mo17.cube --spacing 0.1
   orbitile volume job.molden mo:1-10 -o mo%02d.cube
@@ -105,7 +106,8 @@ def _refuse_to_overwrite(options: argparse.Namespace) -> None:
     named = vars(options)
     inputs = [named[name] for name in ("file", "trajectory", "geometries", "topology") if named.get(name)]
     inputs += named.get("files") or []
-    inputs += [field.partition(":")[2] for field in (named.get("field"), named.get("color_by")) if field]
+    fields = [named.get("field"), named.get("color_by"), *(named.get("fields") or [])]
+    inputs += [field.partition(":")[2] for field in fields if field]
     refuse_inputs(options.output, filter(None, inputs))
 
 
@@ -142,27 +144,34 @@ def _parser() -> argparse.ArgumentParser:
     info.add_argument("--json", action="store_true", help="everything, for programs")
     info.add_argument("--all", action="store_true", help="all orbitals, not only those near the HOMO")
 
-    sampling = argparse.ArgumentParser(add_help=False)
-    sampling.add_argument(
-        "field",
-        metavar="FIELD",
-        nargs="?",
-        default="homo",
-        help="homo, lumo+1, mo:17:beta, density, spin, elf, esp, ... (default: homo; `orbitile fields` lists them); "
-        "volume also takes lists and ranges of orbitals: homo,lumo, homo-2..lumo, mo:1-10",
+    which = "homo, lumo+1, mo:17:beta, density, spin, elf, esp, ... (default: homo; `orbitile fields` lists them); "
+    several = "lists and ranges of orbitals: homo,lumo, homo-2..lumo, mo:1-10"
+    one_field, many_fields = argparse.ArgumentParser(add_help=False), argparse.ArgumentParser(add_help=False)
+    one_field.add_argument(
+        "field", metavar="FIELD", nargs="?", default="homo", help=f"{which}volume also takes {several}"
     )
-    group = sampling.add_argument_group("sampling")
-    group.add_argument(
+    one_field.add_argument(
         "--isovalue",
         type=float,
         metavar="V",
         help="in atomic units (default: a customary one, for an orbital such that the surface encloses 90 %% of it)",
     )
+    many_fields.add_argument("fields", metavar="FIELD", nargs="*", help=f"{which}one or more, among them {several}")
+    many_fields.add_argument(
+        "--isovalue",
+        metavar="V[,V...]",
+        help="in atomic units, one for all fields or one for each (default: a customary one, for an orbital such that "
+        "the surface encloses 90 %% of it)",
+    )
+
+    sampling = argparse.ArgumentParser(add_help=False)
+    group = sampling.add_argument_group("sampling")
     group.add_argument(
         "--quality",
         choices=("coarse", "medium", "fine"),
         default="medium",
-        help="spacing 0.25, 0.15 or 0.075 Angstrom (default: medium)",
+        help="spacing 0.25, 0.15 or 0.075 Angstrom (default: medium); for a picture, medium and fine are finer where "
+        "its pixels would show the facets of a surface",
     )
     step = group.add_mutually_exclusive_group()
     step.add_argument("--spacing", type=float, metavar="H", help="spacing in Angstrom, in place of --quality")
@@ -186,13 +195,13 @@ def _parser() -> argparse.ArgumentParser:
         help="of an orbital: auto, separable, direct, ... (default: auto; `orbitile fields` lists them)",
     )
 
-    render = command("render", _render, "draw a field and the molecule", file, sampling)
+    render = command("render", _render, "draw fields and the molecule", file, many_fields, sampling)
     render.add_argument(
         "-o", "--output", metavar="PNG", help="picture to write (default: FILE-FIELD.png in the current folder)"
     )
     _add_picture_options(render)
 
-    volume = command("volume", _volume, "write a field on a lattice", file, sampling)
+    volume = command("volume", _volume, "write a field on a lattice", file, one_field, sampling)
     volume.add_argument(
         "-o",
         "--output",
@@ -201,7 +210,7 @@ def _parser() -> argparse.ArgumentParser:
         help="file to write: .cube, .dx, .mrc, .npz; for several orbitals (homo-2..lumo, mo:1-10) a name with %%d",
     )
 
-    mesh = command("mesh", _mesh, "write the isosurface of a field", file, sampling)
+    mesh = command("mesh", _mesh, "write the isosurface of a field", file, one_field, sampling)
     mesh.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write: .ply, .obj, .glb")
     _add_colouring_options(mesh)
 
@@ -330,13 +339,17 @@ def _add_picture_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--background", default="white", metavar="COLOUR", help="a colour, or transparent (default: white)"
     )
-    group.add_argument("--colors", metavar="POS,NEG", help="colours of the two phases, such as '#2166ac,#b2182b'")
+    group.add_argument(
+        "--colors",
+        metavar="POS,NEG[,...]",
+        help="colours of the two phases, such as '#2166ac,#b2182b'; two more for each further field",
+    )
     _add_colouring_options(group)
     group.add_argument(
         "--plane", metavar="I,J,K", help="in place of the surface, a plane through these atoms, coloured by the field"
     )
     group.add_argument(
-        "--opacity", type=float, help="of the surface, 0 to 1 (default: 0.65; 1 with --color-by, 0.85 with --plane)"
+        "--opacity", type=float, help="of the surfaces, 0 to 1 (default: 0.65; 1 with --color-by and --plane)"
     )
     group.add_argument(
         "--turn",
@@ -344,8 +357,9 @@ def _add_picture_options(parser: argparse.ArgumentParser) -> None:
         help="degrees to turn the molecule about the horizontal axis, the vertical one and the line of sight, from the "
         "view along its shortest extent",
     )
-    group.add_argument("--legend", action="store_true", help="name of the orbital and isovalue in the picture")
-    group.add_argument("--scale", action="store_true", help="a scale bar")
+    group.add_argument("--legend", action="store_true", help="names of the fields and isovalues in the picture")
+    group.add_argument("--scale", action="store_true", help="a scale bar; the picture is orthographic then")
+    group.add_argument("--orthographic", action="store_true", help="without perspective")
 
 
 def _add_colouring_options(group: Any) -> None:
@@ -428,28 +442,85 @@ def _render(options: argparse.Namespace) -> None:
     size = _size(options.size)
     stem = re.sub(r"[*?\[\]]", "", Path(options.file).name.split(".")[0]).rstrip("-_") or "frame"
     stem += "" if options.frame is None else f"-{options.frame}"
-    output = options.output or f"{stem}-{options.field.replace(':', '-')}.png"
+    names = options.fields or ["homo"]
+    output = options.output or f"{stem}-{re.sub('[:/]', '-', '-'.join(names))}.png"
     wavefunction = _wavefunction(options)
     choices: dict[str, Any] = {} if options.colors is None else {"colors": _colors(options.colors)}
+    camera = None
     if options.turn is not None:
         from .renderer.scene import Camera
 
-        choices["camera"] = Camera.facing(wavefunction.positions).turned(*_turn(options.turn))
-    surface = _surface(options, wavefunction) if options.plane is None else _flat(options, wavefunction)
-    usual = 0.65 if surface.colouring is None else 1.0 if options.plane is None else 0.85
-    opacity = usual if options.opacity is None else options.opacity
+        camera = Camera.facing(wavefunction.positions).turned(*_turn(options.turn))
+    requests = _requests(options, wavefunction, names)
+    if options.plane is None:
+        surfaces = _drawn_surfaces(requests, wavefunction, size, camera)
+    else:
+        surfaces = [_flat(requests[0], wavefunction)]
     render(
-        surface,
+        surfaces,
         wavefunction,
         output,
         size=size,
         background=options.background,
-        opacity=opacity,
-        legend=options.legend or surface.colouring is not None,
+        opacity=options.opacity,
+        legend=options.legend or surfaces[0].colouring is not None,
         scale=options.scale,
+        orthographic=options.orthographic,
+        camera=camera,
         **choices,
     )
     print(output)
+
+
+def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: list[str]) -> list[argparse.Namespace]:
+    """The options for each field of a picture alone: lists of orbitals taken apart, each with its isovalue."""
+    from .fields.orbital import orbital_list, orbital_range
+
+    fields: list[str] = []
+    for name in names:
+        several = orbital_list(wavefunction, name) is not None
+        for one in name.split(",") if several else [name]:
+            orbitals = (several and orbital_range(wavefunction, one.strip().lower())) or []
+            fields += [orbital.name for orbital in orbitals] if len(orbitals) > 1 else [one.strip()]
+    if len(fields) > 1 and (options.color_by is not None or options.plane is not None):
+        given = "--color-by" if options.plane is None else "--plane"
+        raise OrbitileError(f"{given}: expected one FIELD to colour, got {len(fields)}: {', '.join(fields)}")
+    try:
+        isovalues = [None] if options.isovalue is None else [float(part) for part in options.isovalue.split(",")]
+    except ValueError:
+        isovalues = []
+    if len(isovalues) not in (1, len(fields)):
+        raise OrbitileError(
+            f"--isovalue: expected a number, or one for each of {len(fields)} fields with commas between, got "
+            f"{options.isovalue!r}"
+        )
+    isovalues *= len(fields) if len(isovalues) == 1 else 1
+    requests = [
+        argparse.Namespace(**{**vars(options), "field": field, "isovalue": isovalue})
+        for field, isovalue in zip(fields, isovalues, strict=True)
+    ]
+    return requests if options.plane is not None else [_as_drawn(request) for request in requests]
+
+
+def _drawn_surfaces(
+    requests: list[argparse.Namespace], wavefunction: Wavefunction, size: tuple[int, int], camera: Any
+) -> list[Surface]:
+    """Surfaces of a picture, on lattices on which they look round in it unless a spacing is asked for."""
+    from .fields.electrostatic_potential import ElectrostaticPotential
+    from .renderer import round_lattice, round_spacing
+
+    sampled = [(one, _sampling(one, wavefunction)) for one in requests]
+    surfaces = [_isosurface(one, wavefunction, *sampling) for one, sampling in sampled]
+    options = requests[0]
+    if options.spacing is None and options.points is None and options.quality != "coarse":
+        spacing = round_spacing(surfaces, wavefunction, size=size, camera=camera)
+        for n, (one, (field, lattice, isovalue)) in enumerate(sampled):
+            finer = round_lattice(lattice, spacing)
+            if finer is not lattice and not isinstance(field, ElectrostaticPotential):  # which is costly, and smooth
+                surfaces[n] = _isosurface(one, wavefunction, field, finer, isovalue)
+    for surface, (one, (field, lattice, _)) in zip(surfaces, sampled, strict=True):
+        _tell_if_cut(one, wavefunction, surface, field, lattice)
+    return [_coloured(one, wavefunction, surface) for one, surface in zip(requests, surfaces, strict=True)]
 
 
 def _volume(options: argparse.Namespace) -> None:
@@ -550,15 +621,38 @@ def _slice(options: argparse.Namespace) -> None:
 
 def _surface(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
     """The isosurface that the options ask for, coloured if they say so."""
-    from .evaluation import compute_surface, is_cut
+    options = _as_drawn(options)
+    field, lattice, isovalue = _sampling(options, wavefunction)
+    surface = _isosurface(options, wavefunction, field, lattice, isovalue)
+    _tell_if_cut(options, wavefunction, surface, field, lattice)
+    return _coloured(options, wavefunction, surface)
+
+
+def _as_drawn(options: argparse.Namespace) -> argparse.Namespace:
+    """The options for the surface that is drawn where FIELD has none of its own."""
     from .fields import as_drawn
+
+    field, color_by = as_drawn(options.field, options.color_by or "")
+    return argparse.Namespace(**{**vars(options), "field": field, "color_by": color_by or None})
+
+
+def _tell_if_cut(
+    options: argparse.Namespace, wavefunction: Wavefunction, surface: Surface, field: Field, lattice: Lattice
+) -> None:
+    from .evaluation import is_cut
     from .surface import CUT
 
-    drawn, color_by = as_drawn(options.field, options.color_by or "")
-    options = argparse.Namespace(**{**vars(options), "field": drawn})
-    field, lattice, isovalue = _sampling(options, wavefunction)
+    if is_cut(surface, wavefunction, field, lattice, device=options.device):
+        _tell(f"{CUT}; a larger --margin shows more")
+
+
+def _isosurface(
+    options: argparse.Namespace, wavefunction: Wavefunction, field: Field, lattice: Lattice, isovalue: float
+) -> Surface:
+    from .evaluation import compute_surface
+
     with _progress(options, field.quantity) as progress:
-        surface = compute_surface(
+        return compute_surface(
             wavefunction,
             field,
             isovalue,
@@ -567,16 +661,18 @@ def _surface(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface
             precision=options.precision,
             progress=progress,
         )
-    if is_cut(surface, wavefunction, field, lattice, device=options.device):
-        _tell(f"{CUT}; a larger --margin shows more")
-    if not color_by:
+
+
+def _coloured(options: argparse.Namespace, wavefunction: Wavefunction, surface: Surface) -> Surface:
+    """The surface in the colours of a second field, if the options say so; its extrema are printed."""
+    if options.color_by is None:
         return surface
     from .colouring import as_text, coloured, extrema
 
     surface = coloured(
         surface,
         wavefunction,
-        color_by,
+        options.color_by,
         options.color_range,
         device=options.device,
         precision=options.precision,
@@ -859,13 +955,14 @@ def _size(text: str) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def _colors(text: str) -> tuple[str, str]:
+def _colors(text: str) -> list[tuple[str, str]]:
     parts = [part.strip() for part in text.split(",")]
-    if len(parts) != 2:
+    if len(parts) % 2:
         raise OrbitileError(
-            f"--colors: expected two colours with a comma between, such as '#2166ac,#b2182b', got {text!r}"
+            f"--colors: expected two colours with a comma between, such as '#2166ac,#b2182b', for each field, got "
+            f"{text!r}"
         )
-    return parts[0], parts[1]
+    return list(zip(parts[::2], parts[1::2], strict=True))
 
 
 def _atoms(option: str, text: str) -> list[int]:

@@ -31,6 +31,8 @@ class Colouring:
         Values that get the first and the last colour.
     quantity, unit : str
         For people.
+    colour_map : str
+        Name of one of `orbitile.colouring.MAPS`.
     """
 
     values: NDArray[np.float32]
@@ -38,6 +40,7 @@ class Colouring:
     high: float
     quantity: str = ""
     unit: str = ""
+    colour_map: str = "signed"
 
 
 @dataclass(frozen=True, eq=False)

@@ -270,11 +270,14 @@ proc colorinfo {what id} {
 
 proc color {what args} {
     switch -- [concat $what [lindex $args 0]] {
-        "scale method" { arity $args 2; if {[lindex $args 1] ne "RWB"} { refuse "color scale method $args" } }
+        "scale method" {
+            arity $args 2
+            if {[lindex $args 1] ni {RWB BGR WBlk}} { refuse "color scale method $args" }
+            set ::vmd(scale) [lindex $args 1]
+        }
         "Display Background" { arity $args 2; return }
         default { refuse "color $what $args" }
     }
-    set ::vmd(scale) RWB
 }
 
 proc axes {what where} { if {"$what $where" ne "location off"} { refuse "axes $what $where" } }

@@ -187,6 +187,7 @@ class ServedHost:
         if colouring is not None:
             message["scale"] = {"low": colouring.low, "high": colouring.high}
             message["scale"] |= {"quantity": colouring.quantity, "unit": colouring.unit}
+            message["scale"]["colour_map"] = colouring.colour_map
             self._volumes.pop((name, frame), None)  # shades stand beside the volume: both are sent
         if drawing.shades is not None:
             message["shades"] = str(self._written(drawing.shades.quantity, drawing.shades))

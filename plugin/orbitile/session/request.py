@@ -202,7 +202,7 @@ def put_sample(sample: Sample, folder: str, number: int) -> dict[str, Any]:
         path = Path(folder) / f"{number}-colours"
         colouring.values.tofile(path)
         described["colours"] = (str(path), colouring.values.dtype.str, colouring.values.shape)
-        scale = (colouring.low, colouring.high, colouring.quantity, colouring.unit)
+        scale = (colouring.low, colouring.high, colouring.quantity, colouring.unit, colouring.colour_map)
     lattice = sample.volume.lattice
     return {
         "arrays": described,

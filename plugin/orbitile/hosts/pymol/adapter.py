@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pymol import commanding, editing
 
-from ...colouring import SCALE, colours_of
+from ...colouring import MAPS, colours_of
 from ...elements import SYMBOLS
 from ...errors import OrbitileError
 from ...lattice import Lattice
@@ -207,8 +207,9 @@ class PyMOLHost:
         scale = f"{name}_scale"
         self._delete(scale)
         if colouring is not None:  # a ramp, which PyMOL can colour by too
-            values = np.linspace(colouring.low, colouring.high, len(SCALE)).tolist()
-            self.cmd.ramp_new(scale, "none", values, [list(colour) for colour in SCALE])
+            colours = [list(colour) for colour in MAPS[colouring.colour_map]]
+            values = np.linspace(colouring.low, colouring.high, len(colours)).tolist()
+            self.cmd.ramp_new(scale, "none", values, colours)
             self._group(molecule, scale)
 
     def set_transparency(self, name: str, transparency: float) -> None:

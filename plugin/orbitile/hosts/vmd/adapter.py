@@ -28,6 +28,9 @@ from ..protocol import Colour
 
 _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
 
+_SCALES = {"signed": "RWB", "sequential": "WBlk", "interaction": "BGR"}
+"""What comes closest to `orbitile.colouring.MAPS` among the colour scales of VMD."""
+
 
 class Drawing(NamedTuple):
     """How a field looks: representations of VMD's Isosurface kind, one a phase.
@@ -238,7 +241,7 @@ class VMDHost:
             colour = f"ColorID {self._nearest(drawing.colours[phase < 0])}" if drawing.shades is None else "Volume 1"
             molrep.modrep(number, index, style=style, color=colour, selection="all", material=material)
             if drawing.shades is not None and colouring is not None:
-                self._vmd.color.set_scale(method="RWB")
+                self._vmd.color.set_scale(method=_SCALES[colouring.colour_map])
                 molrep.set_scaleminmax(number, index, colouring.low, colouring.high)
 
     def _material(self, transparency: float) -> str:

@@ -485,7 +485,7 @@ proc orbitile::represent {molid look} {
         mol modmaterial $rep $molid $material
         if {[dict exists $look scale]} {
             set scale [dict get $look scale]
-            color scale method RWB
+            color scale method [dict get {signed RWB sequential WBlk interaction BGR} [dict get $scale colour_map]]
             mol modcolor $rep $molid Volume 1
             mol scaleminmax $molid $rep [dict get $scale low] [dict get $scale high]
         } else {
