@@ -22,9 +22,10 @@ from ..conventions import (
     pure_from_cartesian,
     radial_normalization,
 )
+from ..core_potentials import settled_charges
 from ..elements import SYMBOLS
 from ..errors import FileError
-from ..wavefunction import Orbitals, Shell, Wavefunction
+from ..wavefunction import Orbitals, Shell, Stated, Wavefunction, are_natural
 
 DESCRIPTION = "TREXIO files"
 PATTERNS = ("*.trexio", "*.h5", "*.hdf5")
@@ -106,7 +107,16 @@ def _wavefunction(trexio: Any, file: Any, path: Path) -> Wavefunction:
 
     charges = np.asarray(trexio.read_nucleus_charge(file), float)
     core = optional("ecp_z_core")
-    numbers = _atomic_numbers(charges + (0 if core is None else np.asarray(core)), optional("nucleus_label"))
+    cores = np.zeros(len(charges)) if core is None else np.asarray(core, float)
+    numbers = _atomic_numbers(charges + cores, optional("nucleus_label"))
+    up, down = optional("electron_up_num"), optional("electron_dn_num")
+    in_all = optional("electron_num")
+    if None not in (up, down, in_all) and up + down != in_all:
+        raise FileError(
+            f"{path.name}: its electron counts contradict each other: {up} alpha and {down} beta electrons, but "
+            f"{in_all} in all"
+        )
+    charges, remarks = settled_charges(numbers, [charges, numbers - cores], float(occupations.sum()))
     return Wavefunction(
         atomic_numbers=numbers,
         positions=np.asarray(trexio.read_nucleus_coord(file)),
@@ -114,11 +124,13 @@ def _wavefunction(trexio: Any, file: Any, path: Path) -> Wavefunction:
         shells=shells,
         alpha=part(spins == 0),
         beta=part(spins == 1) if np.any(spins == 1) else None,
-        natural=bool(np.any(np.abs(occupations - np.round(occupations)) > 1e-5)),
+        natural=are_natural(occupations),
         title=str(optional("metadata_description") or "").strip(),
         source=str(path),
         program="trexio",
         method=str(optional("mo_type") or ""),
+        stated=Stated(alpha=up, beta=down),
+        remarks=remarks,
     )
 
 

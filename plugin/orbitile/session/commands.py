@@ -15,6 +15,7 @@ from ..fields import resolve
 from ..information import as_text
 from ..lattice import QUALITIES
 from ..level_of_theory import Calculation
+from ..notes import notes
 from ..surface import isosurface
 from ..wavefunction import Wavefunction
 from .calculation import RunningCalculation
@@ -85,11 +86,18 @@ def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, Sh
     if trajectory.is_one_file:
         wavefunction = session.wavefunctions.get(source.files[0])
         session.host.add_molecule(name, wavefunction, wavefunction.geometry)
+        _tell_notes(session, name, wavefunction)
         return wavefunction, None
     session.wavefunctions.keep(trajectory)
     first = replace(trajectory.first, geometries=trajectory.geometries, source=text)
     session.host.add_molecule(name, first, trajectory.at_first)
+    _tell_notes(session, name, first)
     return first, trajectory
+
+
+def _tell_notes(session: Session, name: str, wavefunction: Wavefunction) -> None:
+    for note in notes(wavefunction):
+        session.host.say(f"{name}: note: {note}")
 
 
 def _name_of(file: Path) -> str:
