@@ -8,6 +8,8 @@ refused by `orbitile.check`.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,8 +23,11 @@ Reals = NDArray[np.float64]
 _CLOSE = 0.8
 """Distance of two nuclei in bohr, below which no molecule has them: 1.4 in hydrogen, the shortest bond."""
 
-_SAME = 1e-4
+_SAME = 1e-6
 """Energies in hartree this close are equal: orbitals of one level come in any order."""
+
+_NUMBERING = re.compile(r"^\d+\.?")
+"""Numbers in front of symmetry labels: 3a1 is the third orbital of a1, 3.1 that of the first representation."""
 
 _WITHOUT_VIRTUALS = ("wfn", "wfx")
 """Formats whose functions are primitives, and which need not have unoccupied orbitals."""
@@ -88,13 +93,15 @@ def _of_orbitals(wavefunction: Wavefunction) -> list[str]:
     by_format = wavefunction.program.partition(";")[0] in _WITHOUT_VIRTUALS
     if beta is not None and len(alpha) != len(beta) and not by_format:
         result.append(f"there are {len(alpha)} alpha but {len(beta)} beta orbitals in a basis of {n} functions")
-    elif len(alpha) not in (n, n_pure, wavefunction.stated.n_orbitals) and not by_format:
-        # with unoccupied ones among them no occupied one is missing, and a file may leave out as many as it likes
-        if not np.any(alpha.occupations < 1e-6):
-            result.append(
-                f"the file has {len(alpha)} of the {n} orbitals of its basis set and no unoccupied one: those were left "
-                "out by the program, or the file is cut off"
-            )
+    elif (
+        len(alpha) not in (n, n_pure, wavefunction.stated.n_orbitals)
+        and not by_format
+        and not np.any(alpha.occupations < 1e-6)  # with an unoccupied one among them, no occupied one is missing
+    ):
+        result.append(
+            f"the file has {len(alpha)} of the {n} orbitals of its basis set and no unoccupied one: those were "
+            "left out by the program, or the file is cut off"
+        )
     for name, orbitals in (("" if beta is None else "alpha ", alpha), ("beta ", beta)):
         if orbitals is None:
             continue
@@ -113,7 +120,9 @@ def _of_orbitals(wavefunction: Wavefunction) -> list[str]:
                 f"{capacity}"
             )
         if wavefunction.natural:
-            result += _of_order(-occupations, orbitals.irreps, f"{name}orbital", "occupations", -1)
+            everything, falls = np.arange(len(orbitals)), np.count_nonzero(np.diff(occupations) < 0)
+            rising = occupations if 2 * falls < len(orbitals) else -occupations
+            result += _of_order(orbitals, everything, rising, f"{name}orbital", "occupations")
         else:
             result += _of_filling(wavefunction, orbitals, name)
     return result
@@ -138,8 +147,14 @@ def _of_filling(wavefunction: Wavefunction, orbitals: Orbitals, name: str) -> li
             )
         for some in np.unique(filled):
             those = np.flatnonzero(filled == some)
-            irreps = tuple(orbitals.irreps[n] for n in those)
-            result += _of_order(energies[those], irreps, f"{name}orbital", "energies", 1, those)
+            result += _of_order(orbitals, those, energies[those], f"{name}orbital", "energies")
+        single, double = np.flatnonzero(filled == 1), np.flatnonzero(filled == 2)
+        if len(single) and len(double) and energies[double].max() > energies[single].min() + _SAME:
+            low, high = single[energies[single].argmin()], double[energies[double].argmax()]
+            result.append(
+                f"the singly occupied orbital {low + 1} lies below orbital {high + 1}, which is doubly occupied "
+                f"({energies[low]:.4f} and {energies[high]:.4f} hartree)"
+            )
         full = (filled == filled.max()) & (filled > 0)
         empty = filled == 0
         if full.any() and empty.any() and energies[full].max() > energies[empty].min() + _SAME:
@@ -163,32 +178,28 @@ def _of_filling(wavefunction: Wavefunction, orbitals: Orbitals, name: str) -> li
     return result
 
 
-def _of_order(
-    values: Reals,
-    irreps: tuple[str, ...],
-    what: str,
-    quantity: str,
-    sign: int,
-    numbers: NDArray[np.intp] | None = None,
-) -> list[str]:
-    """One value that is out of the order of all others; programs that do not sort have many, and are let be.
+def _of_order(orbitals: Orbitals, some: NDArray[np.intp], values: Reals, what: str, quantity: str) -> list[str]:
+    """The one of some orbitals whose value is out of the rising order of all others.
 
-    Programs sort all orbitals, or those of each irreducible representation.
+    Programs sort all orbitals, or write those of each irreducible representation in a block of its own. Where more are
+    out of order, they are not sorted at all, as localised ones.
     """
-    numbers = np.arange(len(values)) if numbers is None else numbers
-    labels = np.array(irreps, object) if irreps else np.zeros(len(values), object)
-    groups = [np.flatnonzero(labels == label) for label in sorted(set(labels.tolist()), key=str)]
-    if all(np.all(np.diff(values[group]) >= -_SAME) for group in groups):
-        return []
-    for group in (np.arange(len(values)), *groups):
-        there = values[group]
+    labels = np.array([_NUMBERING.sub("", label) for label in orbitals.irreps], object)
+    n_labels = len(set(labels.tolist()))
+    in_blocks = n_labels > 1 and np.count_nonzero(labels[1:] != labels[:-1]) == n_labels - 1
+    for label in dict.fromkeys(labels[some].tolist()) if in_blocks else [None]:
+        block = np.flatnonzero(labels[some] == label) if in_blocks else np.arange(len(some))
+        there = values[block]
         falls = np.flatnonzero(np.diff(there) < -_SAME)
         if len(falls) != 1:
             continue
         for place in (int(falls[0]), int(falls[0]) + 1):
             if np.all(np.diff(np.delete(there, place)) >= -_SAME):
-                number = int(numbers[group[place]]) + 1
-                return [f"{what} {number} is out of the order of {quantity} ({sign * there[place]:g}): one is damaged"]
+                number = int(some[block[place]]) + 1
+                return [
+                    f"{what} {number} is out of the order of {quantity} ({abs(there[place]):g} in magnitude): one of "
+                    "them is damaged, or the orbitals are not sorted"
+                ]
     return []
 
 

@@ -101,7 +101,8 @@ def _fchk(data: bytes) -> Statements:
                 f"{electrons:g} in all; which orbital is the HOMO is therefore unknown"
             )
         method = next(iter(data.split(b"\n", 2)[1].split()[1:2]), b"") if data.count(b"\n") > 1 else b""
-        if method.upper().startswith(b"U") and b"\nBeta MO coefficients" not in data:
+        beta_arrays = (b"\nBeta Orbital Energies  ", b"\nBeta MO coefficients  ")
+        if method.upper().startswith(b"U") and not all(heading in data for heading in beta_arrays):
             raise FileError(
                 f"it is of an unrestricted calculation ({method.decode('latin-1')}), but its beta orbitals are "
                 "missing: cut off, or their heading is damaged"
@@ -151,7 +152,7 @@ def _molekel(data: bytes) -> Statements:
 
 def _block(data: bytes, heading: bytes) -> list[bytes]:
     """Lines between a heading and the next $END."""
-    found = re.search(rb"^" + heading + rb"[ \t]*\r?\n(.*?)^\$END", data, re.MULTILINE | re.DOTALL)
+    found = re.search(rb"^" + heading + rb"[ \t]*\r?\n(.*?)^[ \t]*\$END", data, re.MULTILINE | re.DOTALL)
     return [] if found is None else found[1].splitlines()
 
 
