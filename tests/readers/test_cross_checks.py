@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -9,11 +10,13 @@ import pytest
 
 import orbitile as ob
 from orbitile import cli
+from orbitile.check import checked
 from orbitile.core_potentials import inferred_cores, settled_charges
 from orbitile.errors import FileError
 from orbitile.information import as_dictionary, as_text, formula
 from orbitile.integration import atomic_charges
 from orbitile.notes import notes
+from orbitile.wavefunction import Orbitals, Shell, Wavefunction
 from tests.conftest import SAMPLES
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
@@ -265,7 +268,7 @@ WATER = "h2o.molden.input"
         (WATER, [(r"Occup= *2\.0+", "Occup= 0.0")], "orbital 1 is empty and lies below"),
         (WATER, [(r"Occup= *2\.0+", "Occup= 1.0")], "holds 1 electrons|singly"),
         (WATER, [(r"Occup= *2\.0+", "Occup= 1.3")], "alone has an occupation"),
-        (WATER, [(r"Occup= *2\.0+", "Occup= 20.0")], "outside 0 to 2"),
+        (WATER, [(r"Occup= *2\.0+", "Occup= 2.06")], "outside 0 to 2"),
         ("be_cisd_321g_psi4_singlet.molden", [(r"Occup= *1\.9\d*", "Occup= 1.0")], "out of the order of occupations"),
         # a nuclear charge
         (WATER, [(r"^(O +1 +)8", r"\g<1>3")], "as its electrons ask for"),
@@ -284,6 +287,22 @@ def test_what_is_said_twice_is_noted(tmp_path, sample, changes, words):
     assert re.search(words, "; ".join(notes(ob.load(edited(tmp_path, sample, *changes)))))
 
 
+@pytest.mark.parametrize("occupation", ["20.0", "-2.0", "3"])
+def test_impossible_occupations_are_refused(tmp_path, occupation):
+    with pytest.raises(FileError, match=r"expected 0 to 2"):
+        ob.load(edited(tmp_path, WATER, (r"Occup= *2\.0+", f"Occup= {occupation}")))
+
+
+def test_density_matrices_are_compared_with_the_orbitals(tmp_path):
+    text = (SAMPLES / "2h-azirine-mp2.fchk").read_text()
+    first = re.search(r"^Total SCF Density .*\n +(\S+)", text, re.MULTILINE)[1]
+    w = ob.load(edited(tmp_path, text, (rf"(?<=\n)( +){re.escape(first)}", r"\1 1.00000000E-01"), name="scf.fchk"))
+    assert "do not give the density matrix" in notes(w)[0]
+    damaged = re.sub(r"^(Total MP2 Density .*\n +)(\S+)", r"\1 9.00000000E+00", text, flags=re.MULTILINE)
+    with pytest.raises(FileError, match="its density matrix holds"):
+        ob.load(edited(tmp_path, damaged, name="mp2.fchk"))
+
+
 def cut(text, n_orbitals):
     starts = [found.start() for found in re.finditer(r"^ *Sym=", text, re.MULTILINE)]
     return text[: starts[n_orbitals]]
@@ -295,13 +314,21 @@ def test_a_file_cut_between_orbitals(tmp_path, n_orbitals, words):
     assert re.search(words, "; ".join(notes(ob.load(edited(tmp_path, text)))))
 
 
-def test_atoms_on_each_other_and_odd_charges(tmp_path):
-    from dataclasses import replace
+def two_heliums(distance):
+    """The second one without functions, so that its place does not touch the orbital."""
+    shell = Shell(0, 0, False, np.array([1.0]), np.array([1.0]))
+    positions = np.array([[0, 0, 0], [0, 0, distance]])
+    return Wavefunction(np.array([2, 2]), positions, (shell,), Orbitals(np.eye(1), np.array([2.0])))
 
+
+def test_atoms_on_each_other_and_odd_charges(tmp_path):
     w = ob.load(BENZENE)
     positions = w.positions.copy()
     positions[3] = positions[4] + [0.3, 0, 0]
     assert "0.16 Angstrom apart" in "".join(notes(replace(w, positions=positions, geometries=positions[None])))
+    positions[3] = positions[4]
+    with pytest.raises(FileError, match="atoms 1 and 2 are at one place"):
+        checked(two_heliums(0.0))
     charges = w.core_charges.copy()
     charges[0] = 3
     assert "usual core potential" in "".join(notes(replace(w, core_charges=charges)))
@@ -334,8 +361,6 @@ def test_sound_files_have_no_notes(sample):
 
 @pytest.mark.parametrize("change", ["anion", "dication", "localised", "smeared", "virtuals", "no energies"])
 def test_unusual_calculations_have_no_notes(change):
-    from dataclasses import replace
-
     w = ob.load(SAMPLES / "nh3_psi4_1.0.molden")
     orbitals = w.alpha
     occupations, energies = orbitals.occupations.copy(), orbitals.energies.copy()

@@ -187,7 +187,7 @@ def _wavefunction(data: Any, found: Statements, path: Path, format_name: str, re
         geometries=_geometries(path) if format_name == "fchk" else np.empty(0),
         method="/".join(part.upper() for part in (data.lot, data.obasis_name) if part),
         stated=found.whole,
-        remarks=(*_named_ghosts(data.atnums, numbers, charges), *remarks),
+        remarks=(*_named_ghosts(data.atnums, numbers, charges), *remarks, *_other_density(data)),
     )
 
 
@@ -200,6 +200,25 @@ def _named_ghosts(
         return ()
     named = ", ".join(ghosts[:6]) + (" ..." if len(ghosts) > 6 else "")
     return (f"{named} without nuclear charge: taken for ghost atoms, which carry functions only",)
+
+
+_DENSITY_TOLERANCE = 1e-4
+"""Largest deviation of an element of a density matrix from that of the orbitals, in units of its largest element."""
+
+
+def _other_density(data: Any) -> tuple[str, ...]:
+    """A remark where a checkpoint file has a density matrix that its orbitals do not give when filled from below."""
+    matrix, mo = (data.one_rdms or {}).get("scf"), data.mo
+    if matrix is None or mo.occs is None:
+        return ()
+    occupied = mo.occs > 0
+    deviation = np.abs((mo.coeffs[:, occupied] * mo.occs[occupied]) @ mo.coeffs[:, occupied].T - matrix).max()
+    if deviation <= _DENSITY_TOLERANCE * np.abs(matrix).max():
+        return ()
+    return (
+        "the lowest orbitals, filled with its electrons, do not give the density matrix of the file: others are "
+        "occupied, or in part, or one of the two is damaged",
+    )
 
 
 def _post_scf(data: Any, name: str, order: NDArray[np.intp], signs: NDArray[np.float64]) -> NDArray[np.float64]:
