@@ -7,7 +7,7 @@ Cartesian functions. Whatever was misread, the overlap of the orbitals shows it:
 import numpy as np
 
 from .conventions import ANGULAR_MOMENTUM_LETTERS
-from .errors import ConventionError
+from .errors import ConventionError, FileError
 from .overlap import own_overlap
 from .wavefunction import Orbitals, Wavefunction
 
@@ -27,8 +27,18 @@ def checked(wavefunction: Wavefunction) -> Wavefunction:
     ------
     ConventionError
         When a norm or an overlap of two orbitals is off by more than `TOLERANCE`; says which shells are to blame.
+    FileError
+        When a density matrix of its own holds another number of electrons, when orbitals hold more electrons than they
+        can, or when two nuclei are at one place.
     """
     matrix = own_overlap(wavefunction)
+    if wavefunction.density_matrix.size:
+        electrons, expected = float(np.sum(wavefunction.density_matrix * matrix)), wavefunction.n_electrons
+        if not abs(electrons - expected) <= TOLERANCE * max(10.0, expected):
+            raise FileError(
+                f"{_name(wavefunction)}: its density matrix holds {electrons:.4f} electrons, expected {expected:g}: "
+                "one of its elements is damaged"
+            )
     for spin, orbitals in (("alpha", wavefunction.alpha), ("beta", wavefunction.beta)):
         if orbitals is None or not len(orbitals):
             continue
@@ -54,7 +64,40 @@ def checked(wavefunction: Wavefunction) -> Wavefunction:
                 f"expected 0 within {TOLERANCE:g}: order or signs of the basis functions are not those of any known "
                 f"dialect ({_basis(wavefunction)})"
             )
+    _check_occupations(wavefunction)
+    _check_nuclei(wavefunction)
     return wavefunction
+
+
+_SLACK = 0.1
+"""Electrons by which natural orbitals of perturbation theory may hold more than two, or fewer than none."""
+
+_ONE_PLACE = 0.01
+"""Distance in bohr below which two nuclei are at one place."""
+
+
+def _check_occupations(wavefunction: Wavefunction) -> None:
+    capacity = 2 if wavefunction.beta is None else 1
+    for label, orbitals in (("orbital", wavefunction.alpha), ("beta orbital", wavefunction.beta)):
+        occupations = np.zeros(0) if orbitals is None else orbitals.occupations
+        outside = np.flatnonzero((occupations < -_SLACK) | (occupations > capacity + _SLACK))
+        if len(outside):
+            raise FileError(
+                f"{_name(wavefunction)}: {label} {outside[0] + 1} holds {occupations[outside[0]]:g} electrons, "
+                f"expected 0 to {capacity}: its occupation is damaged"
+            )
+
+
+def _check_nuclei(wavefunction: Wavefunction) -> None:
+    from scipy.spatial import cKDTree
+
+    real = np.flatnonzero(wavefunction.core_charges)
+    pairs = cKDTree(wavefunction.positions[real]).query_pairs(_ONE_PLACE) if len(real) > 1 else set()
+    if pairs:
+        one, other = (int(real[n]) + 1 for n in min(pairs))
+        raise FileError(
+            f"{_name(wavefunction)}: atoms {one} and {other} are at one place: their coordinates are damaged"
+        )
 
 
 def _name(wavefunction: Wavefunction) -> str:

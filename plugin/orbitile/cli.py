@@ -370,7 +370,20 @@ def _add_colouring_options(group: Any) -> None:
 
 
 def _wavefunction(options: argparse.Namespace) -> Wavefunction:
-    """What the file holds, or a frame of it."""
+    """What the file holds, or a frame of it; what is odd about it is told."""
+    wavefunction = _loaded(options)
+    _tell_notes(options, wavefunction)
+    return wavefunction
+
+
+def _tell_notes(options: argparse.Namespace, wavefunction: Wavefunction) -> None:
+    from .notes import notes
+
+    for note in () if options.quiet else notes(wavefunction):
+        _tell(f"{wavefunction.source.rpartition('/')[2]}: note: {note}")
+
+
+def _loaded(options: argparse.Namespace) -> Wavefunction:
     from .readers import load, load_trajectory
 
     if options.frame is None:
@@ -385,7 +398,7 @@ def _wavefunction(options: argparse.Namespace) -> Wavefunction:
 def _info(options: argparse.Namespace) -> None:
     from .information import as_dictionary, as_text
 
-    wavefunction = _wavefunction(options)
+    wavefunction = _loaded(options)
     if options.json:
         print(json.dumps(as_dictionary(wavefunction), indent=1))
     else:
@@ -746,6 +759,7 @@ def _series(options: argparse.Namespace) -> None:
         part.unlink()  # a writer continues what is there, and an empty file is no series
         with SeriesWriter(part) as writer, _progress(options, "frames") as progress:
             for index, wavefunction in trajectory.frames(_tell):
+                _tell_notes(options, wavefunction)
                 writer.append(wavefunction, index)
                 if progress is not None:
                     progress((index + 1) / len(trajectory))
@@ -853,6 +867,9 @@ def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
         raise OrbitileError(f"--pictures: expected 1 to {_MOST_PICTURES}, got {options.pictures}")
     isovalues = [] if options.isovalue is None else _isovalues(options.isovalue, options.pictures)
     trajectory = load_trajectory(options.trajectory)
+    for _, first in trajectory.frames():
+        _tell_notes(options, first)
+        break
     if len(trajectory) > 1:
         if len(isovalues) > 1:
             raise OrbitileError("--isovalue: expected one for a trajectory, got a range")

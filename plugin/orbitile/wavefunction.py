@@ -181,6 +181,41 @@ class Excitation:
             raise OrbitileError(f"energy of an excitation: expected a finite number, got {self.energy}")
 
 
+def are_natural(occupations: NDArray[np.float64]) -> bool:
+    """Whether occupations are those of natural orbitals, or smeared: fractions that add up to whole electrons.
+
+    Two of them at least: one alone is a damaged number, and tells nothing of the method.
+    """
+    fractional = np.abs(occupations - np.round(occupations)) > 1e-5
+    return int(fractional.sum()) > 1
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a file says of the whole molecule beside its orbitals; None where it is silent.
+
+    Attributes
+    ----------
+    charge : float or None
+        Total charge in e.
+    multiplicity : int or None
+        Spin multiplicity 2S + 1.
+    alpha, beta : float or None
+        Electrons of each spin, those in effective core potentials left out.
+    n_orbitals : int or None
+        Orbitals of each spin: basis functions less those that depend on others.
+    """
+
+    charge: float | None = None
+    multiplicity: int | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    n_orbitals: int | None = None
+
+
+_NOTHING_STATED = Stated()
+
+
 @dataclass(frozen=True, eq=False)
 class Wavefunction:
     """Atoms, basis set and molecular orbitals.
@@ -188,7 +223,7 @@ class Wavefunction:
     Attributes
     ----------
     atomic_numbers : ndarray of int, shape (n_atoms,)
-        Element of each atom; 0 for a ghost (basis functions without a nucleus).
+        Element of each atom; 0 for a ghost (basis functions without a nucleus), as is every atom without a charge.
     positions : ndarray, shape (n_atoms, 3)
         Nuclear positions in bohr.
     core_charges : ndarray, shape (n_atoms,)
@@ -209,6 +244,10 @@ class Wavefunction:
         Excited states, in the order of the file.
     title, source, program : str
         Title in the file; path of the file; program and dialect as far as known, with repairs that were made.
+    stated : Stated
+        Charge, multiplicity and electrons as the file states them.
+    remarks : tuple of str
+        What the reader had to assume or found odd, a sentence each; `orbitile.notes.notes` has these and its own.
     """
 
     atomic_numbers: NDArray[np.int64]
@@ -226,6 +265,8 @@ class Wavefunction:
     density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
     spin_density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
     excitations: tuple[Excitation, ...] = ()
+    stated: Stated = _NOTHING_STATED
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -239,6 +280,8 @@ class Wavefunction:
         set_(self, "geometries", _frozen(path, np.float64, (None, n, 3), "geometries"))
         charges = self.core_charges if len(self.core_charges) else self.atomic_numbers
         set_(self, "core_charges", _frozen(charges, np.float64, (n,), "core charges"))
+        elements = np.where(self.core_charges == 0, 0, self.atomic_numbers)
+        set_(self, "atomic_numbers", _frozen(elements, np.int64, (n,), "atomic numbers"))
         set_(self, "shells", tuple(self.shells))
         if n == 0 or not self.shells:
             raise OrbitileError(f"a wavefunction needs atoms and a basis set, got {n} atoms, {len(self.shells)} shells")
@@ -297,6 +340,12 @@ class Wavefunction:
         return float(self.core_charges.sum()) - self.n_electrons
 
     @property
+    def is_ghost(self) -> NDArray[np.bool_]:
+        """Which atoms are ghosts: basis functions without a nucleus."""
+        ghosts: NDArray[np.bool_] = self.atomic_numbers == 0
+        return ghosts
+
+    @property
     def n_unpaired(self) -> float:
         """Alpha less beta electrons; of restricted orbitals the singly occupied ones, 0 for natural orbitals."""
         if self.beta is not None:
@@ -306,8 +355,14 @@ class Wavefunction:
         return float(np.sum(np.abs(self.alpha.occupations - 1) < 1e-6))
 
     @property
-    def multiplicity(self) -> int:
-        """Spin multiplicity 2S + 1, from the orbital occupations."""
+    def multiplicity(self) -> int | None:
+        """Spin multiplicity 2S + 1, from the occupations.
+
+        Those of natural orbitals shared by both spins do not tell a triplet from a singlet: theirs is what the file
+        states, None where it states nothing.
+        """
+        if self.natural and self.beta is None:
+            return self.stated.multiplicity
         return round(self.n_unpaired) + 1
 
     @property

@@ -25,7 +25,7 @@ def _three(value, kind):
 class _Module:
     def __init__(self):
         self.all, self.next, self.top = {}, 0, -1
-        self.materials, self.scale = {"Opaque": 1.0}, "RGB"
+        self.materials, self.scale = {"Opaque": 1.0, "Transparent": 0.3}, "RGB"
 
     def of(self, molid):
         if not isinstance(molid, int) or molid not in self.all:

@@ -139,6 +139,7 @@ proc mol {verb args} {
         }
         modstyle { style_is [lrange $args 2 end]; modify $args style [lrange $args 2 end] }
         modcolor { colour_is [lrange $args 2 end]; modify $args color [lrange $args 2 end] }
+        modselect { modify $args selection [lrange $args 2 end] }
         modmaterial { arity $args 3; material_there [lindex $args 2]; modify $args material [lindex $args 2] }
         scaleminmax {
             arity $args 2 4

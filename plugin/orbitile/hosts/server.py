@@ -128,7 +128,9 @@ class ServedHost:
         self._sources[name] = wavefunction.source
         self.set_frame(name, geometry)
         self.there.add(name)
-        self._tell({"event": "molecule", "name": name, "file": str(file), "frame": geometry})
+        message = {"event": "molecule", "name": name, "file": str(file), "frame": geometry}
+        ghosts = int(wavefunction.is_ghost.sum())
+        self._tell({**message, "ghosts": ghosts} if ghosts else message)
 
     def molecules(self) -> dict[str, str]:
         return {name: source for name, source in self._sources.items() if name in self.there}

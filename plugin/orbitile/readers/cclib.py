@@ -33,12 +33,13 @@ from ..conventions import (
     cartesian_powers,
     component_names,
 )
+from ..core_potentials import settled_charges
 from ..errors import ConventionError, FileError, OrbitileError
 from ..files import complete_lines, excerpt
 from ..isolation import OutOfTime, isolated
 from ..overlap import shell_overlap
 from ..plain_files import PlainFile, text_of
-from ..wavefunction import Excitation, Orbitals, Shell, Wavefunction
+from ..wavefunction import Excitation, Orbitals, Shell, Stated, Wavefunction
 
 DESCRIPTION = "logs of Gaussian, ORCA, GAMESS, NWChem, Psi4, Q-Chem and Molpro with basis set and coefficients"
 PATTERNS = ("*.log", "*.out", "*.output")
@@ -450,6 +451,7 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
     columns, natural = _columns(data, program, path)
     numbers = np.asarray(data.atomnos, np.int64)
     core = numbers - np.asarray(getattr(data, "coreelectrons", np.zeros(len(numbers))), float)
+    core, assumed = _settled(data, numbers, core)
     geometries = _bohr(np.asarray(data.atomcoords, float))
     kept = [_complete(block) for block in columns]
     if not all(chosen.any() for chosen in kept):
@@ -486,7 +488,29 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
         geometries=geometries,
         method="/".join(part for part in (method, str(metadata.get("basis_set", ""))) if part),
         excitations=_excitations(data, kept) if not natural else (),
+        stated=_stated(data),
+        remarks=assumed,
     )
+
+
+def _stated(data: Any) -> Stated:
+    """Charge and multiplicity, where the parser found them."""
+    charge, multiplicity = getattr(data, "charge", None), getattr(data, "mult", None)
+    return Stated(None if charge is None else float(charge), None if multiplicity is None else int(multiplicity))
+
+
+def _settled(data: Any, numbers: NDArray[np.int64], core: NDArray[np.float64]) -> tuple[Any, tuple[str, ...]]:
+    """Core charges, also of a log whose core potentials the parser does not know, and a remark if so.
+
+    The electrons are then fewer than charge and nuclei ask for, and the HOMO is where the log says.
+    """
+    homos, charge = list(getattr(data, "homos", ())), getattr(data, "charge", None)
+    if charge is None or not homos or np.any(core != numbers):
+        return core, ()
+    electrons = float(homos[0] + 1 + homos[-1] + 1)
+    if float(core.sum()) - float(charge) - electrons < 1.5:
+        return core, ()
+    return settled_charges(np.maximum(numbers, 0), [core], electrons, float(charge))
 
 
 _WAVENUMBER = 4.556335252912e-6  # hartree per cm^-1, CODATA 2018

@@ -19,10 +19,11 @@ from ..conventions import (
     pure_from_cartesian,
     radial_normalization,
 )
+from ..core_potentials import settled_charges
 from ..elements import SYMBOLS
 from ..errors import FileError
 from ..isolation import isolated
-from ..wavefunction import Orbitals, Shell, Wavefunction
+from ..wavefunction import Orbitals, Shell, Stated, Wavefunction, are_natural
 
 DESCRIPTION = "TREXIO files"
 PATTERNS = ("*.trexio", "*.h5", "*.hdf5")
@@ -32,8 +33,8 @@ BINARY = True
 _ENTRIES = """
 ao_cartesian ao_normalization ao_shell basis_coefficient basis_exponent basis_nucleus_index basis_prim_factor
 basis_r_power basis_shell_ang_mom basis_shell_factor basis_shell_index basis_type ecp_z_core electron_dn_num
-electron_up_num metadata_description mo_coefficient mo_coefficient_im mo_energy mo_occupation mo_spin mo_symmetry
-mo_type nucleus_charge nucleus_coord nucleus_label
+electron_num electron_up_num metadata_description mo_coefficient mo_coefficient_im mo_energy mo_occupation mo_spin
+mo_symmetry mo_type nucleus_charge nucleus_coord nucleus_label
 """.split()
 """What is read, by its names in TREXIO."""
 
@@ -120,7 +121,15 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
 
     charges = np.asarray(contents["nucleus_charge"], float)
     core = contents.get("ecp_z_core")
-    numbers = _atomic_numbers(charges + (0 if core is None else np.asarray(core)), contents.get("nucleus_label"))
+    cores = np.zeros(len(charges)) if core is None else np.asarray(core, float)
+    numbers = _atomic_numbers(charges + cores, contents.get("nucleus_label"))
+    up, down, in_all = (contents.get(f"electron{which}_num") for which in ("_up", "_dn", ""))
+    if up is not None and down is not None and in_all is not None and up + down != in_all:
+        raise FileError(
+            f"{path.name}: its electron counts contradict each other: {up} alpha and {down} beta electrons, but "
+            f"{in_all} in all"
+        )
+    charges, remarks = settled_charges(numbers, [charges, numbers - cores], float(occupations.sum()))
     return Wavefunction(
         atomic_numbers=numbers,
         positions=np.asarray(contents["nucleus_coord"]),
@@ -128,11 +137,13 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
         shells=shells,
         alpha=part(spins == 0),
         beta=part(spins == 1) if np.any(spins == 1) else None,
-        natural=bool(np.any(np.abs(occupations - np.round(occupations)) > 1e-5)),
+        natural=are_natural(occupations),
         title=str(contents.get("metadata_description") or "").strip(),
         source=str(path),
         program="trexio",
         method=str(contents.get("mo_type") or ""),
+        stated=Stated(alpha=up, beta=down),
+        remarks=remarks,
     )
 
 

@@ -46,6 +46,9 @@ GLASS, MATTE, PAPER = 1.0, 0.5, 0.0
 """Finish of a mesh. Glass: light, shade, highlights, and rims that are denser. Matte: colours stand for values, so they
 darken a little towards the rim and in no other way (see `draw.DARKEST`). Paper: colours are as they are."""
 
+GHOST_RADIUS, GHOST_COLOUR = 0.14 * angstrom, (0.82, 0.86, 0.92)
+"""Radius in bohr and colour of a ghost atom, which has basis functions and no nucleus."""
+
 STICK_RADIUS = 0.11 * angstrom
 """Radius of a bond, in bohr."""
 
@@ -119,14 +122,14 @@ class Molecule:
 
     @classmethod
     def of(cls, wavefunction: Wavefunction) -> Molecule:
-        """Balls and sticks for the atoms of a wavefunction; ghosts are left out."""
-        real = wavefunction.atomic_numbers > 0
-        numbers, positions = wavefunction.atomic_numbers[real], wavefunction.positions[real]
+        """Balls and sticks for the atoms of a wavefunction; ghosts are small pale balls without sticks."""
+        numbers, positions = wavefunction.atomic_numbers, wavefunction.positions
+        real = np.flatnonzero(numbers > 0)
         return cls(
             centres=positions,
-            radii=np.array([ball_radius(z) for z in numbers]),
-            colours=np.array([element_colour(z) for z in numbers]).reshape(-1, 3),
-            bonds=find_bonds(numbers, positions),
+            radii=np.array([ball_radius(z) if z else GHOST_RADIUS for z in numbers]),
+            colours=np.array([element_colour(z) if z else GHOST_COLOUR for z in numbers]).reshape(-1, 3),
+            bonds=real[find_bonds(numbers[real], positions[real])],
         )
 
 

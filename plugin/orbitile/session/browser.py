@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..errors import Cancelled, OrbitileError
 from ..fields import as_drawn, resolve
 from ..fields.orbital import orbital_name
+from ..notes import notes
 from ..surface import CUT, isosurface, reaches_faces
 from ..tracking import DOUBTFUL
 from ..wavefunction import Wavefunction
@@ -325,7 +326,9 @@ class Browser:
         self.remember()
         self.wavefunction, self.molecule = None, name
         self.follow()
-        self.view.say(f"{name}: choose an orbital in the table; the arrow keys walk through them.")
+        what = f"{name}: choose an orbital in the table; the arrow keys walk through them."
+        odd = notes(self.session.wavefunction(name)) if name else ()
+        self.view.say("\n".join([*(f"{name}: {note}" for note in odd), what]))
         self.view.opened()
         self._later("ahead", 0)
 

@@ -16,6 +16,7 @@ from ..fields import as_drawn, resolve
 from ..information import as_text
 from ..lattice import QUALITIES
 from ..level_of_theory import Calculation
+from ..notes import notes
 from ..surface import CUT, isosurface, reaches_faces
 from ..wavefunction import Wavefunction
 from .calculation import RunningCalculation
@@ -93,6 +94,8 @@ def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, Sh
         if session.shown[base].molecule == name and session.shown[base].request.path != text:
             session.remove(base)
     session.host.add_molecule(name, shown, geometry)
+    for note in notes(shown):
+        session.host.say(f"{name}: note: {note}")
     return wavefunction, None if trajectory.is_one_file else trajectory
 
 

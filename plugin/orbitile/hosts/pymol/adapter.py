@@ -23,7 +23,7 @@ from ...surface import Colouring, Surface, lobe
 from ...units import angstrom
 from ...volume import Volume
 from ...wavefunction import Wavefunction
-from ..atoms import xyz_of
+from ..atoms import GHOST, xyz_of
 from ..protocol import Colour
 
 _MARK = " orbitile:"
@@ -90,6 +90,12 @@ class PyMOLHost:
         cmd.show_as("sticks spheres", name)
         for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
             cmd.set(setting, value, name)
+        if wavefunction.is_ghost.any():
+            ghosts = f"%{name} and elem {GHOST}"
+            cmd.unbond(ghosts, f"%{name}")
+            cmd.color("grey80", ghosts)
+            for setting, value in (("sphere_scale", 0.1), ("sphere_transparency", 0.4)):
+                cmd.set(setting, value, ghosts)
 
     def molecules(self) -> dict[str, str]:
         keys = {name: mark.partition(".")[0] for name, mark in self._marks().items()}

@@ -22,7 +22,7 @@ from ...surface import Colouring, Surface
 from ...units import angstrom
 from ...volume import Volume
 from ...wavefunction import Wavefunction
-from ..atoms import xyz_of
+from ..atoms import GHOST, xyz_of
 from ..colour_volume import colour_volume
 from ..protocol import Colour
 
@@ -83,6 +83,17 @@ class VMDHost:
         molecule.rename(number, name)
         molecule.set_frame(number, geometry)
         molrep.modrep(number, 0, style="CPK 1.0 0.3 20.0 20.0")
+        if wavefunction.is_ghost.any():  # small clear balls without bonds
+            molrep.modrep(number, 0, selection=f"not name {GHOST}")
+            molrep.addrep(number)
+            molrep.modrep(
+                number,
+                1,
+                style="CPK 0.5 0.0 20.0 20.0",
+                color="ColorID 6",
+                selection=f"name {GHOST}",
+                material="Transparent",
+            )
         self._numbers[name], self._sources[name] = number, wavefunction.source
 
     def molecules(self) -> dict[str, str]:
