@@ -223,6 +223,19 @@ def test_nci_is_drawn_on_the_reduced_gradient(benzene, tmp_path):
     assert (tmp_path / "a.ply").read_bytes() == (tmp_path / "b.ply").read_bytes()
 
 
+def test_films_say_that_they_have_no_second_field(benzene):
+    from orbitile.animation import over_isovalues
+
+    with pytest.raises(ob.errors.OrbitileError, match="use rdg"):
+        over_isovalues(benzene, "nci", [0.5])
+
+
+def test_the_volumes_of_surface_and_colours_have_one_lattice(benzene):
+    surface, colours = (ob.enclosing_lattice(benzene, *one) for one in (("rdg", 0.5), ("nci", 0.02)))
+    assert surface.shape == colours.shape
+    assert surface.origin == pytest.approx(colours.origin)
+
+
 def test_thin_surfaces_get_a_finer_lattice_while_it_is_small(benzene):
     def spacing(field, isovalue, **choices):
         return ob.enclosing_lattice(benzene, field, isovalue, **choices).spacings[0]

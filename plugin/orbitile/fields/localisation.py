@@ -245,7 +245,9 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
             0.02,
             density,
             atoms,
-            combine=signed_density,
+            lambda isovalue: min(isovalue, _WEAKER[1]),  # a lattice as that of the surface which it colours
+            signed_density,
+            is_thin=True,
             colour_range=_ATTRACTION,
             colour_map="interaction",
         )
