@@ -10,6 +10,7 @@ from orbitile.evaluation import is_cut
 from orbitile.expansion import concatenated, merged, value_at
 from orbitile.fields import as_drawn, resolve
 from orbitile.fields.density import density_of
+from orbitile.surface import reaches_faces
 from tests.conftest import SAMPLES
 
 gto = pytest.importorskip("pyscf.gto")
@@ -240,9 +241,9 @@ def test_thin_surfaces_get_a_finer_lattice_while_it_is_small(benzene):
     def spacing(field, isovalue, **choices):
         return ob.enclosing_lattice(benzene, field, isovalue, **choices).spacings[0]
 
-    assert spacing("rdg", 0.5) == pytest.approx(spacing("elf", 0.8) / 2)
+    assert spacing("rdg", 0.5, quality="coarse") == pytest.approx(spacing("elf", 0.8, quality="coarse") / 3)
     assert spacing("rdg", 0.5, spacing=0.3) == pytest.approx(0.3)
-    assert spacing("rdg", 0.5, quality="fine") > 1.2 * spacing("elf", 0.8, quality="fine") / 2
+    assert spacing("rdg", 0.5, quality="fine") > 1.2 * spacing("elf", 0.8, quality="fine") / 3
     assert ob.enclosing_lattice(benzene, "rdg", 0.5, quality="fine").n_points < 1.2 * 2**20
 
 
@@ -289,6 +290,30 @@ def test_the_outer_sheet_of_an_ion(calculated):
     assert np.linalg.norm(surface.vertices[negative], axis=1).max() == pytest.approx(20, abs=0.1)
     assert unmatched_edges(surface.faces) == 0
     assert not is_cut(surface, wavefunction, "esp", lattice, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("field", "isovalue", "margin", "cut"),
+    [
+        ("rdg", 0.5, 6.0, False),  # large on the faces, and everywhere beyond
+        ("density", 0.001, 6.0, False),
+        ("density", 0.001, 1.5, True),
+        ("esp", 0.05, 6.0, False),
+        ("esp", 1e-5, 6.0, True),
+        ("elf", 0.8, 6.0, False),
+    ],
+)
+def test_a_volume_shows_whether_its_surface_is_whole(calculated, field, isovalue, margin, cut):
+    _, wavefunction = calculated("formaldehyde")
+    lattice = ob.Lattice.around(wavefunction, 0.5, margin)
+    assert reaches_faces(ob.compute(wavefunction, field, lattice, device="cpu"), isovalue) == cut
+
+
+def test_a_sheet_beyond_the_lattice(calculated):
+    """The potential of an anion is below -0.05 on all faces of a box of 10 bohr, and the outer sheet at 20."""
+    _, wavefunction = calculated("fluoride")
+    volume = ob.compute(wavefunction, "esp", ob.Lattice.around(wavefunction, 0.8, 10.0), device="cpu")
+    assert reaches_faces(volume, 0.05)
 
 
 def test_a_cut_is_stated(calculated, tmp_path, capsys):
