@@ -433,7 +433,7 @@ def _restore(session: Session, state: str = "") -> None:
     host.set_there(host.there - set(molecules) - set(shown))
     for name, text in molecules.items():
         try:
-            for problem in changes(text):
+            for problem in changes(text) if all(map(os.path.exists, files_of(text))) else ():
                 raise FileChanged(f"{problem} since this was saved")
             place(session, name, Source.read(text) if is_trajectory(text) else Source(files_of(text)))
         except OrbitileError as error:
