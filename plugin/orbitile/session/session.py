@@ -181,9 +181,14 @@ class Session:
                 if shown.molecule == old:
                     self.shown[base] = replace(shown, molecule=new)
             self.player.rename(old, new)
-        if self.shown:
-            names = self.host.objects()
-            for base in [base for base, shown in self.shown.items() if shown.molecule not in names]:
+        if not self.shown:
+            return
+        names = self.host.objects()
+        for base, shown in list(self.shown.items()):
+            if not {base, f"{base}_map"} & names:
+                self.shown.pop(base)
+                self.player.forget(base)
+            elif shown.molecule not in names:
                 self.remove(base)
 
     def name_now(self, molecule: str) -> str:
@@ -491,14 +496,18 @@ class Session:
         surfaces stay as they were saved.
         """
         restored = {}
-        for base, message in saved.items() if isinstance(saved, Mapping) else ():
+        saved = saved if isinstance(saved, Mapping) else {}
+        for base, message in saved.items():
             try:
                 restored[base] = Shown.from_message(message)
             except OrbitileError as error:
                 self.host.say(f"{brief(base)} is shown as saved, and cannot be changed: {error}")
-        there = self.host.objects()  # a host may have saved a surface without its molecule
+        there = self.host.objects()
+        for base in [base for base, shown in self.shown.items() if base in saved or shown.molecule not in there]:
+            self.shown.pop(base)  # it was replaced by what was saved, of which nothing is to be taken away
+            self.player.forget(base)
         restored = {base: shown for base, shown in restored.items() if {base, shown.molecule} <= there}
-        self.shown.update(restored)
+        self.shown.update(restored)  # a host may have saved a surface without its molecule
         self.follow()
         sources = {shown.request.path for shown in restored.values()}
         for problem in sorted({problem for source in sources for problem in changes(source)}):
