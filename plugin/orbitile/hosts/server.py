@@ -18,6 +18,7 @@ import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
@@ -441,6 +442,8 @@ def _restore(session: Session, state: str = "") -> None:
     for name, one in shown.items():
         if one.molecule not in host.there:
             continue  # the user has been told of it
+        path = host.molecules()[one.molecule]  # a trajectory may have grown
+        one = replace(one, request=replace(one.request, path=path))
         try:
             session.show(one, session.sampled(one.request), name)
         except OrbitileError as error:

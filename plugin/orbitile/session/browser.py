@@ -499,8 +499,6 @@ class Browser:
         try:
             if shown.molecule not in self.session.host.objects():
                 raise OrbitileError(f"{shown.molecule} was deleted meanwhile")
-            if self.session.source(shown.molecule) != shown.request.path:
-                raise OrbitileError(f"{shown.molecule} was loaded anew meanwhile")
             drawing = drawn.future.result()
             later = found.volume.values.size > _VOLUME_AT_ONCE
             if drawn.name:  # a film is begun anew, with its volumes
