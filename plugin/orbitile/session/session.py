@@ -428,9 +428,18 @@ class Session:
         -------
         str
             Name of the surface.
+
+        Raises
+        ------
+        OrbitileError
+            When the molecule is gone, or is another one by now.
         """
         if drawing is None:
             drawing = self.aside(lambda: self.host.drawing(surface_of(shown, found), shown.colours))
+        molecule = self.name_now(shown.molecule)  # a window takes commands meanwhile
+        if self.host.molecules().get(molecule) != shown.request.path:
+            raise OrbitileError(f"{molecule} was deleted or loaded anew meanwhile: nothing is shown")
+        shown = replace(shown, molecule=molecule)
         base = base or self._surface_name(shown.molecule, shown.request.field)
         frame = shown.request.frame
         if frame is not None:
