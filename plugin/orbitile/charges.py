@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .errors import FileError, OrbitileError
 from .files import read_bytes, user_path
 from .geometry import FARTHEST
-from .plain_files import PlainFile
+from .plain_files import PlainFile, text_of
 from .units import angstrom
 from .volume import Volume
 from .watch import watcher
@@ -105,7 +105,7 @@ def load_charges(path: str | Path) -> PointCharges:
     """
     path = user_path(path)
     with PlainFile(path) as plain:
-        lines = read_bytes(plain.path).decode().split("\n")
+        lines = text_of(read_bytes(plain.path)).split("\n")
     rows: list[list[float]] = []
     for number, line in enumerate(lines, 1):
         words = line.split()

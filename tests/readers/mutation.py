@@ -257,6 +257,7 @@ def _trexio(folder: Path, found: dict[str, Path]) -> None:
             trexio.write_ao_cartesian(file, 0)
             trexio.write_ao_num(file, 4)
             trexio.write_ao_shell(file, [0, 1, 1, 1])
+            trexio.write_mo_type(file, "RHF")
             trexio.write_mo_num(file, 4)
             trexio.write_mo_coefficient(file, np.eye(4))
             trexio.write_mo_occupation(file, [1.0, 0, 0, 0])
