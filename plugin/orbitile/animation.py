@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .errors import Cancelled, FileError, OrbitileError, RenderError
 from .evaluation import compute, default_isovalue, enclosing_lattice, extract_surface, surface_in_motion
 from .fields import as_drawn, resolve
-from .files import checked_target, written_atomically
+from .files import checked_target, user_path, written_atomically
 from .lattice import Lattice, spacing_of
 from .paths import align, interpolate
 from .renderer import checked_size, margins, render
@@ -463,7 +463,7 @@ def _checked_film(path: str | PathLike[str], size: tuple[int, int], background: 
     width, height = checked_size(size)
     suffix = Path(path).suffix.lower()
     if suffix == "":
-        folder = Path(path).expanduser()
+        folder = user_path(path)
         if folder.exists():
             raise FileError(f"{path}: is there already; give a new folder for the pictures")
         if not folder.resolve().parent.is_dir():
