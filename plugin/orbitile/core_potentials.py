@@ -33,6 +33,9 @@ those of the Stuttgart/Cologne and Karlsruhe (def2) sets, then of Los Alamos (P.
 _HEAVY = 36
 """Atomic number beyond which elements usually have a core potential where any has."""
 
+_CHARGES = (0.0, 1.0, -1.0, 2.0, -2.0)
+"""Total charges in e that a molecule is thought to have, the likeliest first, where the file states none."""
+
 _MOST_COMBINATIONS = 20_000
 
 
@@ -121,7 +124,7 @@ def settled_charges(
         best = min(kept, key=lambda one: abs(excess(one)))
     if not _fits(excess(best), wanted, charge, best):
         real = np.where(first == 0, 0.0, full)
-        for shift in (0.0,) if charge is not None else (0.0, 1.0, -1.0):
+        for shift in (0.0,) if charge is not None else _CHARGES:
             cores = inferred_cores(real.astype(np.int64), excess(real) - shift)
             if cores is not None:
                 said = f"its charge of {charge:+g}" if charge is not None else f"a total charge of {shift:+g}"

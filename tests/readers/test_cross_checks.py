@@ -137,6 +137,10 @@ def test_which_cores_fit():
     assert inferred_cores(numbers, 3) is None
     charges, remarks = settled_charges(numbers, [numbers.astype(float)], float(numbers.sum() - 88))
     assert (charges.tolist(), len(remarks)) == ([25, 1, 19, 17], 1)
+    chloroaurate = np.array([79, 17, 17])
+    charges, remarks = settled_charges(chloroaurate, [chloroaurate.astype(float)], 54.0)
+    assert charges.tolist() == [19, 17, 17]
+    assert "a total charge of -1" in remarks[0]
     anion = np.array([9, 1])  # a fluoride beside the functions of a hydrogen: the neutral alternative is no reason
     charges, remarks = settled_charges(anion, [np.array([9.0, 0.0])], 10.0)
     assert (charges.tolist(), remarks) == ([9, 0], ())
