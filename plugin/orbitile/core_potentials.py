@@ -83,6 +83,15 @@ def inferred_cores(numbers: NDArray[np.int64], missing: float) -> Reals | None:
     return np.array([core_of.get(z, 0) for z in numbers.tolist()], float)
 
 
+def named_ghosts(numbers: NDArray[np.int64], charges: Reals) -> tuple[str, ...]:
+    """A remark on atoms that are named as an element but have no charge."""
+    ghosts = [f"{SYMBOLS[numbers[n]]}{n + 1}" for n in np.flatnonzero((numbers > 0) & (charges == 0)).tolist()]
+    if not ghosts:
+        return ()
+    named = ", ".join(ghosts[:6]) + (" ..." if len(ghosts) > 6 else "")
+    return (f"{named} without nuclear charge: taken for ghost atoms, which carry functions only",)
+
+
 def settled_charges(
     numbers: NDArray[np.int64],
     candidates: Sequence[Reals],
