@@ -136,7 +136,8 @@ def settled_charges(
         for shift in (0.0,) if charge is not None else _CHARGES:
             cores = inferred_cores(real.astype(np.int64), excess(real) - shift)
             if cores is not None:
-                said = f"its charge of {charge:+g}" if charge is not None else f"a total charge of {shift:+g}"
+                total = f"{wanted + shift:+g}" if wanted + shift else "0"
+                said = f"its charge of {total}" if charge is not None else f"a total charge of {total}"
                 return real - cores, (
                     f"core potentials on {_listed(numbers, cores)} are assumed: the electrons of the orbitals are "
                     f"{cores.sum():g} fewer than those of all-electron atoms with {said}",

@@ -274,6 +274,9 @@ WATER = "h2o.molden.input"
         (WATER, [(r"Occup= *2\.0+", "Occup= 1.3")], "alone has an occupation"),
         (WATER, [(r"Occup= *2\.0+", "Occup= 2.06")], "outside 0 to 2"),
         ("be_cisd_321g_psi4_singlet.molden", [(r"Occup= *1\.9\d*", "Occup= 1.0")], "out of the order of occupations"),
+        ("lih_cation_uhf.wfn", [(r"(MO +2 .*OCC NO = +)1\.0+", r"\g<1>0.00000001")], "alone has an occupation"),
+        # an energy by which alpha and beta orbitals of a wfn file are told apart
+        ("o2_uhf.wfn", [(r"^(MO +7 .*ENERGY = +)-", r"\1 ")], "alpha electrons fewer"),
         # a nuclear charge
         (WATER, [(r"^(O +1 +)8", r"\g<1>3")], "as its electrons ask for"),
         ("water_sto3g_hf_g03.fchk", [(r"^ +8\.00000000E\+00", "  7.00000000E+00")], "as its electrons ask for"),

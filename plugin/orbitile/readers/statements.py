@@ -138,6 +138,9 @@ def _check_array(name: str, n: int, text: bytes) -> None:
     """Refuse an array that has more or fewer values than its heading says: a value or a heading is damaged."""
     # words are parted by white space of ASCII here, and by more than that in qc-iodata, to whom one is then two
     found = len(text.split())
+    if found != n and (heading := re.search(rb"\n(?=\S)", text)):  # of a type that is not known here
+        text = text[: heading.start()]
+        found = len(text.split())
     if found != n or not text.isascii():
         raise FileError(
             f"{name}: expected {n} numbers, got {found}{'' if text.isascii() else ' with letters between them'}; "
