@@ -4,6 +4,7 @@ import shutil
 import time
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,6 +70,16 @@ def browser(tmp_path, monkeypatch):
     one.set_quality("coarse")
     yield one
     one.close()
+
+
+def test_what_is_odd_about_a_file_is_said_when_it_is_opened(browser, tmp_path):
+    orbitals = Path(BENZENE).read_text().split(" Sym=")
+    cut = tmp_path / "cut.molden"
+    cut.write_text(" Sym=".join(orbitals[:11]))
+    browser.open(cut)
+    wait(browser, lambda: browser.molecule == "cut")
+    assert "charge of +22" in browser.window.said[-1]
+    assert any("charge of +22" in event["text"] for event in browser.events if event["event"] == "message")
 
 
 def wait(browser, condition, seconds=60):
