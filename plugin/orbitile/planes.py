@@ -37,6 +37,8 @@ _AMPLE, _HARDLY = 2.0, 0.02
 """The colours span this many times the largest value of the weaker sign at most, unless that is hardly there: smaller
 than this share of the span."""
 
+_RARE_GASES = (2, 10, 18, 36, 54, 86)
+
 _IN_PLANE = 0.4
 """Atoms nearer to the plane than this, in bohr, are named in black, those farther away in grey."""
 
@@ -187,7 +189,8 @@ def _valence(wavefunction: Wavefunction, plane: Plane) -> NDArray[np.bool_]:
     offsets = [plane.spacing * np.arange(n) for n in plane.shape]
     normal = np.cross(plane.right, plane.up)
     for number, position in zip(wavefunction.atomic_numbers, wavefunction.positions - plane.origin, strict=True):
-        radius = _PEAK * ATOMIC_RADII[min(int(number), len(ATOMIC_RADII) - 1)] * angstrom
+        z = int(number) - (number in _RARE_GASES)  # radii of rare gases are not those of bonded atoms
+        radius = _PEAK * ATOMIC_RADII[min(z, len(ATOMIC_RADII) - 1)] * angstrom
         up, right = ((some - position @ axis) ** 2 for some, axis in zip(offsets, (plane.up, plane.right), strict=True))
         squared = up[:, None] + right + (position @ normal) ** 2
         near |= squared < max(_NEAR, 2 * radius) ** 2
@@ -374,7 +377,8 @@ def _figure(one: Slice, wavefunction: Wavefunction, limit: float | None, size: t
     axes.set_xlabel("Å")
     axes.set_ylabel("Å")
     axes.set_title(one.quantity.replace("$", r"\$"))
-    figure.supxlabel(_stated(inside, one.unit), fontsize=8)
+    empty = float(np.abs(one.values).max()) <= _NOISE
+    figure.supxlabel("0 everywhere on this plane" if empty else _stated(inside, one.unit), fontsize=8)
     beyond = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
     extend = beyond[bool(one.values.min() < low), bool(one.values.max() > high)]
     marks = ticks(low, high, 9)

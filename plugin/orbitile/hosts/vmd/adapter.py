@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OrbitileError
+from ...spelling import plain
 from ...surface import Colouring, Surface
 from ...units import angstrom
 from ...volume import Volume
@@ -230,7 +231,7 @@ class VMDHost:
         x, y, z = (tuple(edge) for edge in edges.tolist())
         self._vmd.molecule.add_volumetric(
             number,
-            volume.quantity,
+            plain(volume.quantity),
             lattice.shape,
             volume.values.ravel(order="F").astype(np.float64).tolist(),
             origin=tuple((lattice.origin / angstrom).tolist()),
