@@ -29,6 +29,9 @@ FORMATS = (".png", ".svg", ".pdf")
 _SHARE = 0.95
 """Share of the points of a slice whose values the colours span by default: fields have peaks."""
 
+_MOSTLY = 0.75
+"""Share of the points in the valence region that the colours span for the sake of the weaker sign at least."""
+
 _PEAK, _NEAR = 0.7, 3.0
 """Fields have peaks within this share of the radius of an atom, which would hide all else in a range of colours; and
 beyond this distance from all nuclei, in bohr, there is little of most."""
@@ -204,8 +207,8 @@ def colour_range(
     """Lowest and highest value of the colours: symmetric about 0 where there are negative ones.
 
     By default they span the values in the valence region, so that peaks at nuclei are cut off and bonds are seen: all
-    of them where there is one sign, else 95 % of the magnitudes, but not more than makes the weaker sign visible. The
-    highest value is a round number.
+    of them where there is one sign, else 95 % of the magnitudes, but not more than makes the weaker sign visible, nor
+    so little that more than a quarter is beyond. The highest value is a round number.
 
     Raises
     ------
@@ -217,11 +220,13 @@ def colour_range(
             raise OrbitileError(f"range of colours: expected a positive number, got {limit}")
         return (-limit, limit) if values.min() < 0 else (0.0, limit)
     chosen = values if valence is None or not valence.any() else values[valence]
+    magnitudes = np.abs(chosen)
     signs = values.min() < 0 < values.max()
-    most = float(np.quantile(np.abs(chosen), _SHARE if signs or valence is None else 1.0))
+    most = float(np.quantile(magnitudes, _SHARE if signs or valence is None else 1.0))
     weaker = min(float(chosen.max()), -float(chosen.min()))
-    if weaker > _HARDLY * most:
-        most = min(most, _AMPLE * weaker)  # or the weaker sign would be pale: potentials are positive at nuclei
+    if weaker > _HARDLY * most and (valence is None or valence.any()):
+        usual = 0.0 if valence is None else float(np.quantile(magnitudes, _MOSTLY))
+        most = min(most, max(_AMPLE * weaker, usual))  # potentials are positive at nuclei, and weak elsewhere
     if most == 0:
         most = float(np.abs(values).max())
     high = rounded_up(most) if most > _NOISE else 1.0

@@ -29,7 +29,7 @@ from ..protocol import Colour
 
 _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
 
-_SCALES = {"signed": "RWB", "sequential": "WBlk", "interaction": "BGR"}
+_SCALES = {"signed": "RWB", "sequential": "WBlk", "negative": "BlkW", "interaction": "BGR"}
 """What comes closest to `orbitile.colouring.MAPS` among the colour scales of VMD."""
 
 
