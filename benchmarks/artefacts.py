@@ -104,7 +104,7 @@ def draw(surfaces: dict[str, ob.Surface], wavefunction: ob.Wavefunction, path: P
     picture = Image.new("RGB", (640 * len(panels), 690), "white")
     for n, panel in enumerate(panels):
         picture.paste(panel, (640 * n, 0))
-    picture.save(path, optimize=True)
+    picture.resize((1080, 388), Image.Resampling.LANCZOS).save(path, optimize=True)
 
 
 if __name__ == "__main__":

@@ -476,7 +476,7 @@ def _render(options: argparse.Namespace) -> None:
         size=size,
         background=options.background,
         opacity=options.opacity,
-        legend=options.legend or surfaces[0].colouring is not None,
+        legend=options.legend or any(surface.colouring is not None for surface in surfaces),
         scale=options.scale,
         orthographic=options.orthographic,
         camera=camera,

@@ -23,6 +23,7 @@ MAPS: dict[str, tuple[RGB, ...]] = {
     for name, colours in {
         "signed": "b2182b d6604d f4a582 fddbc7 f7f7f7 d1e5f0 92c5de 4393c3 2166ac",
         "sequential": "ffffff eef8c0 c7e9b4 7fcdbb 41b6c4 1d91c0 225ea8 253494",
+        "negative": "bd0026 e31a1c fc4e2a fd8d3c feb24c fed976 ffeda0 ffffff",
         "interaction": "1f3fb8 2c6fd0 33a3c4 3dbb94 55bf55 a6c93a e8b92e e0702c bb1a26",
     }.items()
 }
@@ -31,7 +32,9 @@ MAPS: dict[str, tuple[RGB, ...]] = {
 signed
     Red, white, blue (ColorBrewer's RdBu): red where a potential is negative. Its middle is zero.
 sequential
-    White, yellow, green, blue (ColorBrewer's YlGnBu): for values of one sign.
+    White, yellow, green, blue (ColorBrewer's YlGnBu): for positive values.
+negative
+    Red, orange, yellow, white (ColorBrewer's YlOrRd): for negative values, as of the potential of an anion.
 interaction
     Blue, green, red: attraction, van der Waals contact and repulsion, as sign(lambda2) rho is shown since E. R. Johnson
     et al., J. Am. Chem. Soc. 2010, 132, 6498.
@@ -93,7 +96,7 @@ def coloured(
         low = -high
     elif len(values):
         low, high = _round_ends(float(values.min()), float(values.max()))
-        colour_map = colour_map or "sequential"
+        colour_map = colour_map or ("negative" if high <= 0 else "sequential")
     return replace(
         surface, colouring=Colouring(values, low, high, resolved.quantity, resolved.unit, colour_map or "signed")
     )
@@ -113,7 +116,7 @@ def rounded_up(value: float) -> float:
 def _round_ends(low: float, high: float) -> tuple[float, float]:
     """A range of one sign, widened to multiples of a round number."""
     span = high - low if high - low > 1e-6 * max(abs(low), abs(high)) else max(abs(high), abs(low), 1e-30)
-    step = 10.0 ** np.floor(np.log10(span)) / 2
+    step = 10.0 ** np.floor(np.log10(span)) / 5
     first, last = np.floor(low / step + 1e-6), np.ceil(high / step - 1e-6)
     return float(f"{first * step:.12g}"), float(f"{max(last, first + 1) * step:.12g}")
 

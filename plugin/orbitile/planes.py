@@ -29,6 +29,9 @@ FORMATS = (".png", ".svg", ".pdf")
 _SHARE = 0.95
 """Share of the points of a slice whose values the colours span by default: fields have peaks."""
 
+_MOSTLY = 0.75
+"""Share of the points in the valence region that the colours span for the sake of the weaker sign at least."""
+
 _PEAK, _NEAR = 0.7, 3.0
 """Fields have peaks within this share of the radius of an atom, which would hide all else in a range of colours; and
 beyond this distance from all nuclei, in bohr, there is little of most."""
@@ -36,6 +39,8 @@ beyond this distance from all nuclei, in bohr, there is little of most."""
 _AMPLE, _HARDLY = 2.0, 0.02
 """The colours span this many times the largest value of the weaker sign at most, unless that is hardly there: smaller
 than this share of the span."""
+
+_RARE_GASES = (2, 10, 18, 36, 54, 86)
 
 _IN_PLANE = 0.4
 """Atoms nearer to the plane than this, in bohr, are named in black, those farther away in grey."""
@@ -187,7 +192,8 @@ def _valence(wavefunction: Wavefunction, plane: Plane) -> NDArray[np.bool_]:
     offsets = [plane.spacing * np.arange(n) for n in plane.shape]
     normal = np.cross(plane.right, plane.up)
     for number, position in zip(wavefunction.atomic_numbers, wavefunction.positions - plane.origin, strict=True):
-        radius = _PEAK * ATOMIC_RADII[min(int(number), len(ATOMIC_RADII) - 1)] * angstrom
+        z = int(number) - (number in _RARE_GASES)  # radii of rare gases are not those of bonded atoms
+        radius = _PEAK * ATOMIC_RADII[min(z, len(ATOMIC_RADII) - 1)] * angstrom
         up, right = ((some - position @ axis) ** 2 for some, axis in zip(offsets, (plane.up, plane.right), strict=True))
         squared = up[:, None] + right + (position @ normal) ** 2
         near |= squared < max(_NEAR, 2 * radius) ** 2
@@ -201,8 +207,8 @@ def colour_range(
     """Lowest and highest value of the colours: symmetric about 0 where there are negative ones.
 
     By default they span the values in the valence region, so that peaks at nuclei are cut off and bonds are seen: all
-    of them where there is one sign, else 95 % of the magnitudes, but not more than makes the weaker sign visible. The
-    highest value is a round number.
+    of them where there is one sign, else 95 % of the magnitudes, but not more than makes the weaker sign visible, nor
+    so little that more than a quarter is beyond. The highest value is a round number.
 
     Raises
     ------
@@ -214,11 +220,13 @@ def colour_range(
             raise OrbitileError(f"range of colours: expected a positive number, got {limit}")
         return (-limit, limit) if values.min() < 0 else (0.0, limit)
     chosen = values if valence is None or not valence.any() else values[valence]
+    magnitudes = np.abs(chosen)
     signs = values.min() < 0 < values.max()
-    most = float(np.quantile(np.abs(chosen), _SHARE if signs or valence is None else 1.0))
+    most = float(np.quantile(magnitudes, _SHARE if signs or valence is None else 1.0))
     weaker = min(float(chosen.max()), -float(chosen.min()))
-    if weaker > _HARDLY * most:
-        most = min(most, _AMPLE * weaker)  # or the weaker sign would be pale: potentials are positive at nuclei
+    if weaker > _HARDLY * most and (valence is None or valence.any()):
+        usual = 0.0 if valence is None else float(np.quantile(magnitudes, _MOSTLY))
+        most = min(most, max(_AMPLE * weaker, usual))  # potentials are positive at nuclei, and weak elsewhere
     if most == 0:
         most = float(np.abs(values).max())
     high = rounded_up(most) if most > _NOISE else 1.0
@@ -374,7 +382,8 @@ def _figure(one: Slice, wavefunction: Wavefunction, limit: float | None, size: t
     axes.set_xlabel("Å")
     axes.set_ylabel("Å")
     axes.set_title(one.quantity.replace("$", r"\$"))
-    figure.supxlabel(_stated(inside, one.unit), fontsize=8)
+    empty = float(np.abs(one.values).max()) <= _NOISE
+    figure.supxlabel("0 everywhere on this plane" if empty else _stated(inside, one.unit), fontsize=8)
     beyond = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
     extend = beyond[bool(one.values.min() < low), bool(one.values.max() > high)]
     marks = ticks(low, high, 9)

@@ -127,7 +127,7 @@ def make():
         it.materials[name] = opacity
 
     def set_scale(method):
-        if method not in ("RWB", "BGR", "WBlk"):
+        if method not in ("RWB", "BGR", "WBlk", "BlkW"):
             raise ValueError(method)
         it.scale = method
 

@@ -274,7 +274,7 @@ proc color {what args} {
     switch -- [concat $what [lindex $args 0]] {
         "scale method" {
             arity $args 2
-            if {[lindex $args 1] ni {RWB BGR WBlk}} { refuse "color scale method $args" }
+            if {[lindex $args 1] ni {RWB BGR WBlk BlkW}} { refuse "color scale method $args" }
             set ::vmd(scale) [lindex $args 1]
         }
         "Display Background" { arity $args 2; return }

@@ -9,7 +9,7 @@ from PIL import Image
 
 from orbitile import render
 from orbitile.cli import main
-from orbitile.colouring import MAPS, colours_along, colours_of, rounded_up, tick_labels, ticks
+from orbitile.colouring import MAPS, _round_ends, colours_along, colours_of, rounded_up, tick_labels, ticks
 from orbitile.errors import RenderError
 from orbitile.lattice import Lattice
 from orbitile.renderer import PALETTES, _legend, round_lattice, round_spacing
@@ -41,8 +41,8 @@ def mapped(colour_map="signed", limit=2.0, values=None) -> Surface:
     """A ball coloured by x."""
     one = ball()
     shown = one.vertices[:, 0] if values is None else values
-    low = 0.0 if colour_map == "sequential" else -limit
-    colouring = Colouring(shown.astype(np.float32), low, limit, "potential", "hartree/e", colour_map)
+    low, high = {"sequential": (0.0, limit), "negative": (-limit, 0.0)}.get(colour_map, (-limit, limit))
+    colouring = Colouring(shown.astype(np.float32), low, high, "potential", "hartree/e", colour_map)
     return dataclasses.replace(one, colouring=colouring)
 
 
@@ -211,6 +211,17 @@ def test_ticks_are_round():
         assert len(set(tick_labels(marks))) == len(marks)
     assert tick_labels(np.array([-0.06, 0, 0.06])) == ["−0.06", "0", "0.06"]
     assert [rounded_up(x) for x in (0.057, 0.96, 1.0, 13.0, 0.0)] == [0.06, 1.0, 1.0, 15.0, 1.0]
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.2547, -0.1441), (0.5499, 0.7941), (3.0, 3.0), (0.101, 0.102)])
+def test_a_range_of_one_sign_has_round_ends(low, high):
+    first, last = _round_ends(low, high)
+    assert first <= low + 1e-9
+    assert last >= high - 1e-9
+    assert last > first
+    assert (first < 0) == (low < 0)
+    assert last - first < 1.5 * (high - low) or high == low
+    assert len(f"{abs(first):g}".replace(".", "").strip("0")) <= 4
 
 
 def test_values_beyond_the_scale_make_its_end_a_point():

@@ -135,7 +135,7 @@ def test_everything_is_framed(size):
 
 @pytest.mark.parametrize(
     ("numbers", "positions"),
-    [([26], [[100.0, -50, 3]]), ([7, 7], [[0, 0, 0], [0, 0, 2.07]]), ([0, 1], [[0, 0, 9], [0, 0, 0]])],
+    [([26], [[100.0, -50, 3]]), ([7, 7], [[0, 0, 0], [0, 0, 2.07]]), ([0, 1], [[0, 0, 4], [0, 0, 0]])],
     ids=["single atom", "linear", "with a ghost"],
 )
 def test_small_molecules(numbers, positions):
@@ -385,7 +385,9 @@ def test_bonds():
     assert scene.find_bonds(np.array([8, 1, 1]), np.array(water)).tolist() == [[0, 1], [0, 2]]
     assert len(scene.find_bonds(np.array([2, 2]), np.array([[0, 0, 0], [0, 0, 5.0]]))) == 0
     assert len(scene.find_bonds(np.array([2]), np.zeros((1, 3)))) == 0
-    assert len(scene.Molecule.of(molecule([0, 0], [[0, 0, 0], [0, 0, 1]])).centres) == 0
+    ghost = scene.Molecule.of(molecule([0, 6, 8], [[0, 0, 0], [0, 0, 2], [0, 0, 4.2]]))
+    assert ghost.radii[0] < ghost.radii[1:].min()
+    assert ghost.bonds.tolist() == [[1, 2]]
 
 
 PICTURE = """

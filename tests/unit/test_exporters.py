@@ -373,3 +373,13 @@ def test_modules_are_complete():
         assert module.DESCRIPTION
         assert module.KIND in ("volume", "mesh")
         assert all(pattern.startswith("*.") and pattern == pattern.lower() for pattern in module.PATTERNS)
+
+
+@pytest.mark.parametrize("suffix", [".cube", ".dx", ".mrc", ".ply", ".obj"])
+def test_greek_letters_are_spelled(tmp_path, suffix):
+    lattice = Lattice.box(np.full(3, -1.0), np.full(3, 1.0), 0.5)
+    distance = np.linalg.norm(lattice.points(), axis=1).reshape(lattice.shape)
+    volume = Volume(1 - distance, lattice, "sign(λ₂)ρ", "e bohr^-3")
+    path = tmp_path / f"volume{suffix}"
+    save(volume if suffix in (".cube", ".dx", ".mrc") else isosurface(volume, 0.5), path)
+    assert b"sign(lambda2)rho" in path.read_bytes()

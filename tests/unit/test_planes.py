@@ -1,5 +1,7 @@
 """Slices: where their points are, what they show, and the files they become."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -142,3 +144,91 @@ def test_a_plane_has_one_field(benzene, tmp_path, capsys):
     assert main(arguments) == 2
     assert "leave out --color-by" in capsys.readouterr().err
     assert not output.exists()
+
+
+def figure_of(one, wavefunction):
+    from orbitile.planes import _figure
+
+    return _figure(one, wavefunction, None, (800, 600))
+
+
+def test_bonds_of_a_density_are_seen(benzene):
+    """Peaks at nuclei are cut off; the density between two carbon atoms is neither pale nor beyond the colours."""
+    for margin in (1.0, 9.0):
+        one = slice_field(
+            benzene, "density", plane_through(benzene, [0, 1, 2], spacing=0.2, margin=margin), device="cpu"
+        )
+        low, high = colour_range(one.values, None, one.valence)
+        middle = benzene.positions[[0, 1]].mean(axis=0)
+        bond = ob.evaluate(benzene, "density", middle[None], device="cpu")[0]
+        assert low == 0
+        assert 0.25 * high < bond < 0.85 * high
+        assert one.values.max() > 10 * high
+
+
+@pytest.mark.parametrize("height", [2.4, 2.8, 3.2])
+def test_both_signs_of_a_potential_are_seen(benzene, height):
+    """Above the ring it is negative, with some that is positive beside it."""
+    plane = plane_through(benzene, [0, 3, 1], spacing=0.3, margin=5.0)
+    above = dataclasses.replace(plane, origin=plane.origin + height * np.cross(plane.right, plane.up))
+    one = slice_field(benzene, "esp", above, device="cpu")
+    low, high = colour_range(one.values, None, one.valence)
+    assert low == -high
+    assert 0.5 * high < -one.values.min() < 1.5 * high
+
+
+def test_the_picture_says_what_its_contours_and_colours_are(benzene):
+    plane = plane_through(benzene, [0, 1, 2], spacing=0.4)
+    figure = figure_of(slice_field(benzene, "density", plane, device="cpu"), benzene)
+    stated = figure._supxlabel.get_text()
+    assert stated.startswith("contours at ")
+    assert stated.endswith(" e bohr$^{-3}$")
+    levels = [float(part) for part in stated[12:].removesuffix(" e bohr$^{-3}$").split(",")]
+    assert all(f"{level:e}"[0] in "125" for level in levels)
+    bar = figure.axes[1]
+    assert bar.get_ylabel() == "e bohr$^{-3}$"
+    assert "^-" not in stated + bar.get_ylabel()
+    drawn = figure.axes[0].collections[0].levels
+    assert np.array_equal(drawn, levels)
+
+    above = dataclasses.replace(plane, origin=plane.origin + np.cross(plane.right, plane.up))
+    signed = figure_of(slice_field(benzene, "homo", above, device="cpu"), benzene)._supxlabel.get_text()
+    assert signed.startswith("contours at ±")
+    assert signed.endswith(" bohr$^{-3/2}$; negative ones dashed")
+
+
+def test_an_orbital_on_its_nodal_plane_is_nothing(benzene):
+    one = slice_field(benzene, "homo", plane_through(benzene, [0, 1, 2], spacing=0.4), device="cpu")
+    assert 0 <= np.abs(one.values).max() < 1e-7
+    figure = figure_of(one, benzene)
+    assert figure._supxlabel.get_text() == "0 everywhere on this plane"
+    assert abs(figure.axes[0].images[0].get_clim()[1]) == 1.0
+
+
+def test_nci_keeps_to_its_convention(benzene):
+    """Attraction is blue, repulsion red, the range fixed: on surfaces, planes and slices."""
+    from orbitile.colouring import coloured, colours_of
+
+    surface = ob.compute_surface(benzene, "density", 0.03, device="cpu")
+    on_surface = coloured(surface, benzene, "nci", device="cpu").colouring
+    plane = plane_through(benzene, [0, 1, 2], spacing=0.4)
+    on_plane = as_surface(slice_field(benzene, "nci", plane, device="cpu")).colouring
+    for colouring in (on_surface, on_plane):
+        assert (colouring.low, colouring.high, colouring.colour_map) == (-0.04, 0.04, "interaction")
+        assert colouring.quantity == "sign(λ₂)ρ"
+        colours = colours_of(colouring)
+        attraction, repulsion = colours[colouring.values < -0.02], colours[colouring.values > 0.02]
+        assert np.all(attraction[:, 2] > attraction[:, 0] + 0.3)
+        assert np.all(repulsion[:, 0] > repulsion[:, 2] + 0.3)
+        assert len(attraction)
+        assert len(repulsion)
+
+
+def test_values_of_one_sign_have_no_white_in_their_middle(benzene):
+    from orbitile.colouring import coloured
+
+    surface = ob.compute_surface(benzene, "density", 0.001, device="cpu")
+    colouring = coloured(surface, benzene, "ionisation", device="cpu").colouring
+    assert colouring.colour_map == "sequential"
+    assert 0 < colouring.low <= colouring.values.min() < colouring.values.max() <= colouring.high
+    assert coloured(surface, benzene, "esp", device="cpu").colouring.colour_map == "signed"

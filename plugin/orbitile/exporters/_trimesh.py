@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..colouring import colours_of
+from ..spelling import plain
 from ..surface import Colouring, Surface
 from ..units import angstrom
 
@@ -56,7 +57,7 @@ def comments(surface: Surface) -> list[str]:
     lines.append(f"{surface.quantity or 'surface'} at isovalue +/-{surface.isovalue:g} {surface.unit}")
     if surface.colouring is not None:
         lines.append(f"colours: {_range(surface.colouring)}")
-    return [" ".join(line.split()).encode("ascii", errors="replace").decode()[:200] for line in lines]
+    return [" ".join(plain(line).split()).encode("ascii", errors="replace").decode()[:200] for line in lines]
 
 
 def _range(colouring: Colouring) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import write_numbers
+from ..spelling import plain
 from ..volume import Volume, VolumeHeader
 from ..wavefunction import Wavefunction
 
@@ -54,7 +55,7 @@ def write_slabs(
         atoms = np.column_stack(
             [wavefunction.atomic_numbers, np.asarray(wavefunction.core_charges), wavefunction.positions]
         )
-    title = " ".join(f"{header.quantity or 'volume'}{f' [{header.unit}]' if header.unit else ''}".split())
+    title = " ".join(f"{plain(header.quantity) or 'volume'}{f' [{header.unit}]' if header.unit else ''}".split())
     with path.open("wb") as stream:
         lines = [title[:200], "written by Orbitile; lengths in bohr", _row(len(atoms), lattice.origin)]
         lines += [_row(n, axis) for n, axis in zip(lattice.shape, lattice.axes, strict=True)]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..errors import FileError
 from ..lattice import Lattice
+from ..spelling import plain
 from ..units import angstrom
 from ..volume import Volume, VolumeHeader
 from ..wavefunction import Wavefunction
@@ -153,7 +154,7 @@ def _header(
     record["machst"] = [0x44, 0x44, 0, 0] if sys.byteorder == "little" else [0x11, 0x11, 0, 0]
     record["nlabl"] = len(labels)
     for n, label in enumerate(labels):
-        record["label"][n] = "".join(c if c.isascii() and c.isprintable() else "?" for c in label)[:80].encode()
+        record["label"][n] = "".join(c if c.isascii() and c.isprintable() else "?" for c in plain(label))[:80].encode()
     if skew and np.any(origin):
         extra = struct.pack("=i9f3f", 1, 1, 0, 0, 0, 1, 0, 0, 0, 1, *origin)  # LSKFLG, SKWMAT, SKWTRN
         extra = extra.ljust(100, b"\0")

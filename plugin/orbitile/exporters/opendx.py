@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import write_numbers
+from ..spelling import plain
 from ..units import angstrom
 from ..volume import Volume, VolumeHeader
 from ..wavefunction import Wavefunction
@@ -45,7 +46,7 @@ def write_slabs(
     """Write a volume whose values come slab by slab along the first axis."""
     lattice = header.lattice
     counts = " ".join(str(n) for n in lattice.shape)
-    name = " ".join(header.quantity.replace('"', "'").split())[:200] or "volume"
+    name = " ".join(plain(header.quantity).replace('"', "'").split())[:200] or "volume"
     rows = [("origin", lattice.origin), *(("delta", axis) for axis in lattice.axes)]
     head = [
         "# written by Orbitile; lengths in Angstrom",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError, RenderError
+from ..spelling import in_words
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -384,20 +384,6 @@ def _pieces(text: str) -> list[tuple[str, int]]:
         pieces += [(raised, 1)] if raised else [(high.translate(_PLAIN), 1)] if high else [(low.translate(_PLAIN), -1)]
         start = match.end()
     return [(piece, level) for piece, level in [*pieces, (text[start:], 0)] if piece]
-
-
-def in_words(text: str) -> str:
-    """Text with names in place of Greek letters and ∇: sign(lambda₂) rho."""
-    return "".join("del " if character == "∇" else _greek(character) for character in text)
-
-
-def _greek(character: str) -> str:
-    """Name of a Greek letter ("alpha"); any other character as it is."""
-    name = unicodedata.name(character, "")
-    if not name.startswith("GREEK "):
-        return character
-    letter = name.split()[-1].replace("LAMDA", "LAMBDA")  # as Unicode spells it
-    return letter.capitalize() if "CAPITAL" in name else letter.lower()
 
 
 def _measure(text: str, height: int) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OrbitileError
+from ...spelling import plain
 from ...surface import Colouring, Surface
 from ...units import angstrom
 from ...volume import Volume
@@ -28,7 +29,7 @@ from ..protocol import Colour
 
 _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
 
-_SCALES = {"signed": "RWB", "sequential": "WBlk", "interaction": "BGR"}
+_SCALES = {"signed": "RWB", "sequential": "WBlk", "negative": "BlkW", "interaction": "BGR"}
 """What comes closest to `orbitile.colouring.MAPS` among the colour scales of VMD."""
 
 
@@ -230,7 +231,7 @@ class VMDHost:
         x, y, z = (tuple(edge) for edge in edges.tolist())
         self._vmd.molecule.add_volumetric(
             number,
-            volume.quantity,
+            plain(volume.quantity),
             lattice.shape,
             volume.values.ravel(order="F").astype(np.float64).tolist(),
             origin=tuple((lattice.origin / angstrom).tolist()),

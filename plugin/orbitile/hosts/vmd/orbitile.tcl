@@ -509,13 +509,14 @@ proc orbitile::represent {molid look} {
         mol addrep $molid
     }
     set material [material_of [dict get $look transparency]]
+    set scale_methods {signed RWB sequential WBlk negative BlkW interaction BGR}
     set rep 0
     foreach phase $phases {
         mol modstyle $rep $molid Isosurface [expr {$phase * [dict get $look isovalue]}] 0 0 0 1 1
         mol modmaterial $rep $molid $material
         if {[dict exists $look scale]} {
             set scale [dict get $look scale]
-            color scale method [dict get {signed RWB sequential WBlk interaction BGR} [dict get $scale colour_map]]
+            color scale method [dict get $scale_methods [dict get $scale colour_map]]
             mol modcolor $rep $molid Volume 1
             mol scaleminmax $molid $rep [dict get $scale low] [dict get $scale high]
         } else {
