@@ -6,12 +6,14 @@ import pytest
 import orbitile as ob
 from orbitile import watch
 from orbitile.errors import Cancelled
+from orbitile.evaluation import computed_slabs
 from taichi_kernels import orbital_lattice
 from taichi_kernels.pace import Pace
 from tests.conftest import random_wavefunction
 
 FIELDS = ["mo:1", "density", "laplacian", "elf", "esp"]
 SKEWED = np.array([[0.6, 0.1, 0], [-0.3, 0.5, 0.1], [0.1, 0, 0.5]])
+UPRIGHT = np.diag([0.6, 0.5, 0.5])
 SHEARED = np.array([[0.6, 0, 0], [-0.3, 0.5, 0], [0, 0, 0.5]])
 SHAPE = (21, 19, 23)
 
@@ -32,7 +34,7 @@ def in_small_pieces(request, monkeypatch):
         monkeypatch.setattr(orbital_lattice, "_MANY_ROWS", 1)
 
 
-def lattice_with(axes=np.diag([0.6, 0.5, 0.5])):
+def lattice_with(axes=UPRIGHT):
     return ob.Lattice(-(np.array(SHAPE) - 1) / 2 @ axes, axes, SHAPE)
 
 
@@ -137,7 +139,7 @@ def test_surfaces_and_slabs(device):
     assert len(told) > 1
     assert told[-1] == 1.0
     values = ob.compute(wavefunction, "density", lattice, device=device).values
-    slabs = ob.computed_slabs(wavefunction, "density", lattice, device=device, progress=told.append)
+    slabs = computed_slabs(wavefunction, "density", lattice, device=device, progress=told.append)
     assert np.array_equal(np.concatenate([slab.copy() for slab in slabs]), values)
     asked: list[int] = []
     with pytest.raises(Cancelled):
