@@ -149,7 +149,7 @@ def test_surfaces_and_slabs(device):
             0.02,
             lattice,
             device=device,
-            cancelled=lambda: bool(asked.append(1)) or len(asked) > 3,
+            cancelled=lambda: bool(asked.append(1)) or len(asked) > 2,
         )
 
 
