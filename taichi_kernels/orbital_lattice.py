@@ -220,11 +220,13 @@ def orbital_on_lattice(
                 space.integers("needed", (2,)),
                 kept,
             )
-            if longest_column <= capacity and longest_brick <= brick_capacity:
+            # of lists that were not made now, nothing is known
+            too_short = lists and longest_column > capacity, columns != _NONE and longest_brick > brick_capacity
+            if not any(too_short):
                 return
             grown = [
-                max(have, int(1.25 * n) + 1)
-                for have, n in zip(space.capacity, (longest_column, longest_brick), strict=True)
+                max(have, int(1.25 * n) + 1) if short else have
+                for have, n, short in zip(space.capacity, (longest_column, longest_brick), too_short, strict=True)
             ]
             space.capacity = grown[0], grown[1]
             primitives = _NONE

@@ -53,7 +53,7 @@ class Pace:
             launch(first, last)
             size = float(ends[last - 1]) - done
             if last < n or size > self.work / _FASTER:  # smaller ones are quick for sure, and waiting for them is not
-                if runtime.running() != "cpu":  # which is through when a kernel returns
+                if runtime.running() in ("cuda", "vulkan"):  # a CPU is through when a kernel returns
                     runtime.synchronise()
                 self._learn(size, time.perf_counter() - begin)
             done, first = done + size, last

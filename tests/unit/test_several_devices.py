@@ -163,6 +163,10 @@ def test_cancelling_and_errors_leave_the_processes_in_order(benzene, tmp_path):
     with pytest.raises(Cancelled):
         ob.compute_to_file(benzene, "homo", lattice, path, device=TWO, cancelled=lambda: True)
     assert os.listdir(tmp_path) == []
+    asked: list[int] = []
+    with pytest.raises(Cancelled):  # while its only slab is computed
+        ob.compute(benzene, "nci", lattice, device=TWO, cancelled=lambda: bool(asked.append(1)) or len(asked) > 1)
+    assert len(asked) == 2
     with pytest.raises(FieldError, match="homoo"):
         ob.compute(benzene, "homoo", lattice, device=TWO)
     found = ob.compute(benzene, "lumo", lattice, device=TWO)

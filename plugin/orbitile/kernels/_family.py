@@ -16,6 +16,9 @@ from . import Points, PreparedOrbital, Slabs
 if TYPE_CHECKING:
     from taichi_kernels.direct import Shells
 
+_TOGETHER = 64
+"""Points that stay together: a CPU takes some at once, and what one of them needs, all get."""
+
 _MOST_LISTED = 1 << 31
 """Entries of the lists of atoms: kernels count in 32 bits."""
 
@@ -83,13 +86,13 @@ def at_points(radial: str, orbital: PreparedOrbital, device: str) -> Points:
         )
 
         def some(first: int, last: int) -> None:
-            values[first:last] = direct_at_points(
-                shells, orbital.coefficients, orbital.reach, radial, points[first:last], orbital.precision, device
+            here = slice(first * _TOGETHER, last * _TOGETHER)
+            values[here] = direct_at_points(
+                shells, orbital.coefficients, orbital.reach, radial, points[here], orbital.precision, device
             )
 
-        pace_of_points(radial, orbital.precision, device).run(
-            np.full(len(points), float(len(shells.atom_basis))), some, watcher()
-        )
+        work = np.full(-(-len(points) // _TOGETHER), float(_TOGETHER * len(shells.atom_basis)))
+        pace_of_points(radial, orbital.precision, device).run(work, some, watcher())
         return values
 
     return evaluate

@@ -1,0 +1,164 @@
+"""Work in pieces: the same values, asked and told between them, and nothing left of what was withdrawn."""
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile import watch
+from orbitile.errors import Cancelled
+from orbitile.evaluation import computed_slabs
+from taichi_kernels import orbital_lattice
+from taichi_kernels.pace import Pace
+from tests.conftest import random_wavefunction
+
+FIELDS = ["mo:1", "density", "laplacian", "elf", "esp"]
+SKEWED = np.array([[0.6, 0.1, 0], [-0.3, 0.5, 0.1], [0.1, 0, 0.5]])
+UPRIGHT = np.diag([0.6, 0.5, 0.5])
+SHEARED = np.array([[0.6, 0, 0], [-0.3, 0.5, 0], [0, 0, 0.5]])
+SHAPE = (21, 19, 23)
+
+
+@pytest.fixture(params=["few rows", "many rows"])
+def in_small_pieces(request, monkeypatch):
+    """A twelfth of the work is a piece, however quick it is; and all of it is told."""
+    run = Pace.run
+
+    def in_twelve(self, work, launch, checkpoint):
+        self.work = float(np.sum(work)) / 12
+        run(self, work, launch, checkpoint)
+
+    monkeypatch.setattr(Pace, "run", in_twelve)
+    monkeypatch.setattr(Pace, "_learn", lambda *_: None)
+    monkeypatch.setattr(watch, "_INTERVAL", -1.0)
+    if request.param == "many rows":  # as densities of large molecules have
+        monkeypatch.setattr(orbital_lattice, "_MANY_ROWS", 1)
+
+
+def lattice_with(axes=UPRIGHT):
+    return ob.Lattice(-(np.array(SHAPE) - 1) / 2 @ axes, axes, SHAPE)
+
+
+def molecule():
+    return random_wavefunction(3, momenta=(0, 1, 2), n_atoms=2, n_primitives=2)
+
+
+@pytest.mark.usefixtures("in_small_pieces")
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_single_slab_is_asked_about_told_of_and_left(device, field):
+    wavefunction, lattice = molecule(), lattice_with()
+    expected = ob.compute(wavefunction, field, lattice, device=device).values
+    asked, told = [], []
+    kept = ob.compute(
+        wavefunction, field, lattice, device=device, progress=told.append, cancelled=lambda: bool(asked.append(1))
+    )
+    assert np.array_equal(kept.values, expected)
+    assert len(asked) >= 3
+    assert len(told) >= 3
+    assert np.all(np.diff(told) > 0)
+    assert told[-1] == 1.0
+    for last in np.unique(np.linspace(1, len(asked) - 1, 4, dtype=int)).tolist():
+        again: list[int] = []
+
+        def cancelled(again: list[int] = again, last: int = last) -> bool:
+            again.append(1)
+            return len(again) > last
+
+        with pytest.raises(Cancelled):
+            ob.compute(wavefunction, field, lattice, device=device, cancelled=cancelled)
+        assert len(again) == last + 1
+        assert np.array_equal(ob.compute(wavefunction, field, lattice, device=device).values, expected)
+
+
+@pytest.mark.usefixtures("in_small_pieces")
+@pytest.mark.parametrize("axes", [SHEARED, SHEARED[[2, 0, 1]], SKEWED], ids=["sheared", "turned", "skewed"])
+@pytest.mark.parametrize("field", ["mo:2", "density"])
+def test_lattices_of_other_shapes(device, field, axes):
+    wavefunction, lattice = molecule(), lattice_with(axes)
+    expected = ob.compute(wavefunction, field, lattice, device=device).values
+    found = ob.compute(wavefunction, field, lattice, device=device, progress=lambda share: None)
+    assert np.array_equal(found.values, expected)
+
+
+@pytest.mark.usefixtures("in_small_pieces")
+def test_lists_that_grow_from_piece_to_piece(monkeypatch):
+    """Room for two entries is too little everywhere: what was listed before is listed again where it has to be."""
+    wavefunction, lattice = random_wavefunction(5, n_atoms=6), lattice_with()
+    expected = [ob.compute(wavefunction, field, lattice, device="cpu").values for field in ("mo:1", "density")]
+    for space in [space for _, space in orbital_lattice._workspaces.values()]:
+        space.capacity = (2, 2)
+    for field, values in zip(("mo:1", "density"), expected, strict=True):
+        found = ob.compute(wavefunction, field, lattice, device="cpu", progress=lambda share: None)
+        assert np.array_equal(found.values, values)
+
+
+@pytest.mark.usefixtures("in_small_pieces")
+def test_orbitals_that_are_computed_together(device):
+    wavefunction, lattice = random_wavefunction(7, n_orbitals=4), lattice_with()
+    names = [f"mo:{n}" for n in range(1, 5)]
+    expected = [volume.values for volume in ob.compute_many(wavefunction, names, lattice, device=device)]
+    told: list[float] = []
+    found = ob.compute_many(wavefunction, names, lattice, device=device, progress=told.append)
+    for volume, values in zip(found, expected, strict=True):
+        assert np.array_equal(volume.values, values)
+    assert len(told) > 1
+    assert told[-1] == 1.0
+    asked: list[int] = []
+    withdrawn = ob.compute_many(
+        wavefunction, names, lattice, device=device, cancelled=lambda: bool(asked.append(1)) or len(asked) > 2
+    )
+    with pytest.raises(Cancelled):
+        next(withdrawn)
+
+
+@pytest.mark.usefixtures("in_small_pieces")
+@pytest.mark.parametrize("field", FIELDS)
+def test_at_points(device, field):
+    wavefunction = molecule()
+    points = np.random.default_rng(1).uniform(-6, 6, (3000, 3))
+    expected = ob.evaluate(wavefunction, field, points, device=device)
+    asked: list[int] = []
+    found = ob.evaluate(wavefunction, field, points, device=device, cancelled=lambda: bool(asked.append(1)))
+    assert np.array_equal(found, expected)
+    assert len(asked) > 3
+    n = len(asked) // 2
+    asked.clear()
+    with pytest.raises(Cancelled):
+        ob.evaluate(
+            wavefunction, field, points, device=device, cancelled=lambda: bool(asked.append(1)) or len(asked) > n
+        )
+    assert np.array_equal(ob.evaluate(wavefunction, field, points, device=device), expected)
+
+
+@pytest.mark.usefixtures("in_small_pieces")
+def test_surfaces_and_slabs(device):
+    wavefunction, lattice = molecule(), lattice_with()
+    surface = ob.compute_surface(wavefunction, "density", 0.02, lattice, device=device)
+    told: list[float] = []
+    again = ob.compute_surface(wavefunction, "density", 0.02, lattice, device=device, progress=told.append)
+    assert np.array_equal(again.vertices, surface.vertices)
+    assert len(told) > 1
+    assert told[-1] == 1.0
+    values = ob.compute(wavefunction, "density", lattice, device=device).values
+    slabs = computed_slabs(wavefunction, "density", lattice, device=device, progress=told.append)
+    assert np.array_equal(np.concatenate([slab.copy() for slab in slabs]), values)
+    asked: list[int] = []
+    with pytest.raises(Cancelled):
+        ob.compute_surface(
+            wavefunction,
+            "density",
+            0.02,
+            lattice,
+            device=device,
+            cancelled=lambda: bool(asked.append(1)) or len(asked) > 2,
+        )
+
+
+def test_products_are_withdrawn_too_and_made_anew():
+    """Nothing is kept of a list of products that was not finished."""
+    wavefunction, lattice = molecule(), lattice_with()
+    asked: list[int] = []
+    with pytest.raises(Cancelled):
+        ob.compute(wavefunction, "density", lattice, device="cpu", cancelled=lambda: bool(asked.append(1)) or True)
+    assert not any(key[0] == "density" for key in wavefunction.cache)
+    found = ob.compute(wavefunction, "density", lattice, device="cpu").values
+    assert np.array_equal(found, ob.compute(molecule(), "density", lattice, device="cpu").values)
