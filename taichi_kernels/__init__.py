@@ -1,8 +1,12 @@
 """Kernels of Orbitile in Taichi: they know arrays, not wavefunctions. Importing this package does not import Taichi."""
 
+import atexit
 import os
+import shutil
+import stat
 import tempfile
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 # read when Taichi is imported, which the modules of this package do
@@ -24,15 +28,47 @@ def _can_write(folder: Path) -> bool:
         return False
 
 
-def _ensure_cache() -> None:
-    """Where there is no home to keep compiled kernels in, as in batch jobs and containers, use the temporary folder.
+def is_ours(folder: Path, others: int = stat.S_IWOTH) -> bool:
+    """Whether a folder is this user's own, or not there yet.
 
-    Taichi ends the whole process otherwise.
+    What is in a cache of kernels is run. A folder in which somebody else can put files is therefore none: a link, one
+    that another user owns, or one of which the mode has a bit of `others`.
+    """
+    try:
+        found = os.lstat(folder)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & others
+
+
+def _is_usable(folder: Path) -> bool:
+    followed = Path(os.path.realpath(folder))  # a cache may well be a link to a larger disk
+    return _can_write(followed) and all(is_ours(one) for one in (followed, followed / "taichi", followed / "orbitile"))
+
+
+def _temporary_cache() -> Path:
+    """A folder of this user's alone in the temporary folder: always the same one, unless somebody else made it."""
+    folder = Path(tempfile.gettempdir()) / f"orbitile-{os.getuid()}"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    if is_ours(folder, stat.S_IRWXG | stat.S_IRWXO) and _can_write(folder):
+        return folder
+    made = tempfile.mkdtemp(prefix="orbitile-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)
+
+
+def _ensure_cache() -> None:
+    """Where there is no folder of one's own to keep compiled kernels in, as in batch jobs, use the temporary folder.
+
+    Taichi ends the whole process where it cannot write, and runs what others have left where they can.
     """
     wanted, home = os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
     folder = Path(wanted) if wanted else Path(home) / ".cache" if home else None
-    if os.name == "posix" and (folder is None or not _can_write(folder)):
-        os.environ["XDG_CACHE_HOME"] = str(Path(tempfile.gettempdir()) / f"orbitile-{os.getuid()}")
+    if os.name == "posix" and (folder is None or not _is_usable(folder)):
+        os.environ["XDG_CACHE_HOME"] = str(_temporary_cache())
 
 
 _ensure_cache()

@@ -34,6 +34,7 @@ import taichi as ti
 from . import runtime
 from .cells import CELL, Cells, sorted_into_cells, split_position
 from .gaussian import DTYPES
+from .pace import Checkpoint, Pace
 
 LANES = 16
 """Points that a CPU takes at once."""
@@ -46,6 +47,9 @@ _BLOCK = {"cpu": 16, "cuda": 128, "vulkan": 128}
 _WRITTEN_OUT = 6
 _HIGHEST = 16
 """Degree of a product of two functions with angular momentum 8."""
+
+_FAR = -1
+"""Stands for the multipoles where others have a degree."""
 
 _STEP = 0.1
 _TABLE_END = {"single": 26.0, "double": 44.0}
@@ -114,6 +118,7 @@ def potential_in_cells(
     multipoles: Multipoles,
     precision: str,
     device: str,
+    checkpoint: Checkpoint | None = None,
 ) -> np.ndarray:
     """Potential of Gaussian charge distributions at points.
 
@@ -132,6 +137,9 @@ def potential_in_cells(
         double: all in double precision.
     device : str
         The device of the current session.
+    checkpoint
+        Called some thirty times a second with the share that is done, between pieces of the work; what it raises ends
+        it. Without one all is done at once.
 
     Returns
     -------
@@ -150,8 +158,31 @@ def potential_in_cells(
     near = np.zeros(len(multipoles.moments), bool)
     for one in distributions:
         near |= one.ranges[:, 1] > one.ranges[:, 0]
-    first, listed = _lists(rows, near)
-    for one in distributions if len(listed) else ():
+
+    def in_pieces(
+        kernel: object, kind: int, numbers: tuple[int, ...], lists: tuple, size: np.ndarray, arrays: tuple, n: int
+    ) -> None:
+        """Launch a kernel for all slots; `size` says how much work a row of the lists is, `n` how many came before."""
+        first, listed = lists
+        ends = np.concatenate([[0], np.cumsum(size[listed])])
+        places, of_place, values = (
+            (cells.of_slots(), (whole, rest), out) if kind > _WRITTEN_OUT else (cell, there, target)
+        )
+        kept = [runtime.sent(array, device) for array in (first, listed, *arrays)]
+
+        def launch(begin: int, end: int) -> None:
+            here = slice(begin, end)
+            points = [array[here] for array in of_place]
+            runtime.launch(kernel, end - begin, *numbers, places[here], *kept[:2], *points, *kept[2:], values[here])
+
+        _pace(precision, device, kind).run(
+            (np.diff(ends[first]) + 1)[places],
+            launch,
+            None if checkpoint is None else lambda share: checkpoint((n + share) / (len(distributions) + 1)),
+        )
+
+    lists = _lists(rows, near)
+    for n, one in enumerate(distributions if len(lists[1]) else ()):
         centre_whole, centre_rest = split_position(one.centre)
         arrays = (
             one.ranges,
@@ -160,42 +191,30 @@ def potential_in_cells(
             np.ascontiguousarray(one.hermite, real),
             _boys_table(precision, one.degree),
         )
-        if one.degree <= _WRITTEN_OUT:
+        written_out = one.degree <= _WRITTEN_OUT
+        if written_out:
             kernel = _written_out(precision, device, sums is np.float64, one.degree)
-            runtime.launch(kernel, len(cell), cell, first, listed, *there, *arrays, target)
         else:
-            kernel = _with_loops(precision, sums is np.float64)
-            runtime.launch(
-                kernel,
-                len(out),
-                one.degree,
-                cells.of_slots(),
-                first,
-                listed,
-                whole,
-                rest,
-                *arrays,
-                _recurrence(one.degree),
-                out,
-            )
-    first, listed = _lists(rows, np.any(multipoles.moments != 0, axis=1))
-    if len(listed):
+            kernel, arrays = _with_loops(precision, sums is np.float64), (*arrays, _recurrence(one.degree))
+        size = one.ranges[:, 1] - one.ranges[:, 0]
+        in_pieces(kernel, one.degree, () if written_out else (one.degree,), lists, size, arrays, n)
+    far = np.any(multipoles.moments != 0, axis=1)
+    lists = _lists(rows, far)
+    if len(lists[1]):
         site_whole, site_rest = split_position(multipoles.site)
-        kernel = _far(precision, device, sums is np.float64)
-        runtime.launch(
-            kernel,
-            len(cell),
-            multipoles.order,
-            cell,
-            first,
-            listed,
-            *there,
+        arrays = (
             site_whole,
             np.ascontiguousarray(site_rest, real),
             np.ascontiguousarray(multipoles.moments, real),
-            target,
         )
+        kernel = _far(precision, device, sums is np.float64)
+        in_pieces(kernel, _FAR, (multipoles.order,), lists, far.astype(np.int64), arrays, len(distributions))
     return cells.by_point(out).astype(np.float64, copy=False)
+
+
+@lru_cache
+def _pace(precision: str, device: str, kind: int) -> Pace:
+    return Pace(1 << 15)
 
 
 def _in_lanes(array: np.ndarray, lanes: int) -> np.ndarray:

@@ -6,6 +6,7 @@ sums up those. Coordinates are given as whole cells and remainders, see `cells`.
 
 from functools import lru_cache
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import taichi as ti
@@ -13,6 +14,7 @@ import taichi as ti
 from . import runtime
 from .cells import CELL, sorted_into_cells, split_position
 from .gaussian import DTYPES, exponential
+from .pace import Checkpoint, Pace
 
 _EDGE = 2.0
 """Edge of the cells that points are sorted into, in bohr; doubled until there are several points a cell."""
@@ -55,6 +57,7 @@ def gaussians_at_points(
     reach: np.ndarray,
     precision: str,
     device: str,
+    checkpoint: Checkpoint | None = None,
 ) -> np.ndarray:
     """Evaluate a sum of Gaussians times polynomials at points.
 
@@ -69,6 +72,9 @@ def gaussians_at_points(
         Distance in bohr beyond which a Gaussian is left out.
     precision, device
         Of the sums; and the device of the current session.
+    checkpoint
+        Called some thirty times a second with the share that is done, between pieces of the work; what it raises ends
+        it. Without one all is done at once.
 
     Returns
     -------
@@ -88,10 +94,22 @@ def gaussians_at_points(
     integer[:, :3], integer[:, 3], integer[:, 4] = whole_centre, degree, first_term[:-1]
     origin = points.mean(axis=0)
     low, high, position = ((array - origin).astype(np.float32) for array in (cells.low, cells.high, centre))
-    radius = (reach + _ROUNDING).astype(np.float32)
+    position = runtime.sent(position, device, 3)
+    radius = runtime.sent((reach + _ROUNDING).astype(np.float32), device)
     count = np.zeros(len(cells), np.int32)
-    runtime.launch(kernels.count, len(cells), len(exponent), low, high, position, radius, count)
-    coefficients = np.ascontiguousarray(terms, real)
+    looks = np.full(len(cells), float(len(exponent)))
+
+    def look(first: int, last: int) -> None:
+        some = slice(first, last)
+        runtime.launch(kernels.count, last - first, len(exponent), low[some], high[some], position, radius, count[some])
+
+    asked = None if checkpoint is None else lambda share: checkpoint(0.0)
+    _pace(precision, device, "lists").run(looks, look, asked)
+    sums = [
+        runtime.sent(gaussian, device, 8),
+        runtime.sent(integer, device, 8),
+        runtime.sent(np.ascontiguousarray(terms, real), device),
+    ]
     result = np.zeros(len(cells.placed), real)
     ends = np.cumsum(count, dtype=np.int64)
     begin = 0
@@ -100,26 +118,56 @@ def gaussians_at_points(
         end = max(begin + 1, int(np.searchsorted(ends, taken + _ENTRIES, side="right")))
         first = np.concatenate([[0], ends[begin:end] - taken]).astype(np.int32)
         listed = np.zeros(max(int(first[-1]), 1), np.int32)
-        boxes = low[begin:end].copy(), high[begin:end].copy()
-        runtime.launch(kernels.fill, end - begin, len(exponent), *boxes, position, radius, first, listed)
-        some = slice(int(cells.first_slot[begin]), int(cells.first_slot[end]))
-        part = np.zeros(some.stop - some.start, real)
-        runtime.launch(
-            kernels.evaluate,
-            len(part),
-            np.ascontiguousarray(whole[some]),
-            np.ascontiguousarray(remainder[some], real),
-            sorted_cell[some] - np.int32(begin),
-            first,
-            listed,
-            gaussian,
-            integer,
-            coefficients,
-            part,
-        )
-        result[some] = part
+
+        def fill(one: int, other: int, begin: int = begin, first: np.ndarray = first, listed: Any = listed) -> None:
+            some = slice(begin + one, begin + other)
+            part = slice(int(first[one]), max(int(first[other]), int(first[one]) + 1))
+            runtime.launch(
+                kernels.fill,
+                other - one,
+                len(exponent),
+                low[some],
+                high[some],
+                position,
+                radius,
+                first[one : other + 1] - first[one],
+                listed[part],
+            )
+
+        _pace(precision, device, "lists").run(looks[begin:end], fill, asked)
+        slots = slice(int(cells.first_slot[begin]), int(cells.first_slot[end]))
+        of_slots = sorted_cell[slots] - np.int32(begin)
+        lists = runtime.sent(first, device), runtime.sent(listed, device)
+
+        def evaluate(
+            one: int, other: int, slots: slice = slots, of_slots: np.ndarray = of_slots, lists: tuple = lists
+        ) -> None:
+            some = slice(slots.start + one, slots.start + other)
+            runtime.launch(
+                kernels.evaluate,
+                other - one,
+                whole[some],
+                np.ascontiguousarray(remainder[some], real),
+                of_slots[one:other],
+                *lists,
+                *sums,
+                result[some],
+            )
+
+        before, share = (begin / len(cells), (end - begin) / len(cells))
+        told = None if checkpoint is None else _mapped(checkpoint, before, share)
+        _pace(precision, device, "sums").run(np.diff(first)[of_slots] + 1.0, evaluate, told)
         begin = end
     return cells.by_point(result)
+
+
+def _mapped(checkpoint: Checkpoint, before: float, length: float) -> Checkpoint:
+    return lambda share: checkpoint(before + length * share)
+
+
+@lru_cache
+def _pace(precision: str, device: str, step: str) -> Pace:
+    return Pace(1 << 18)
 
 
 @lru_cache

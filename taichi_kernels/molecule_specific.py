@@ -30,7 +30,7 @@ import numpy as np
 import taichi as ti
 from taichi.lang import impl
 
-from . import runtime
+from . import is_ours, runtime
 from .device_arrays import DeviceArrays
 from .direct import LANES, Place, Shells
 from .gaussian import DTYPES, REALS
@@ -214,9 +214,12 @@ _processes: dict[Path, "subprocess.Popen[bytes]"] = {}
 
 def _written(text: str) -> Path:
     known = f"{ti.__version__}\n{impl.current_cfg().offline_cache_file_path}\n{text}"
-    file = cache_folder() / f"{hashlib.sha256(known.encode()).hexdigest()[:32]}.py"
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
+    folder = cache_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if os.name == "posix" and not all(is_ours(one) for one in (folder, folder.parent)):
+        raise PermissionError(f"{folder} belongs to another user, or others can write to it")
+    file = folder / f"{hashlib.sha256(known.encode()).hexdigest()[:32]}.py"
+    if not file.exists() or file.read_text(encoding="utf-8") != text:  # Taichi compiles what stands in the file
         part = file.with_suffix(f".{os.getpid()}")
         part.write_text(text, encoding="utf-8")
         part.replace(file)

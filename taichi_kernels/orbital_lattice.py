@@ -27,6 +27,7 @@ scalar. That is why tables are arrays of vectors, and why screening looks at 16 
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import taichi as ti
@@ -34,6 +35,7 @@ import taichi as ti
 from . import orbital_lattice_gpu, runtime
 from .gaussian import DTYPES, REALS, exponential
 from .layout import BRICK, BX, BY, BZ, Layout
+from .pace import Checkpoint
 from .workspace import Workspace
 
 _GROUP = {"cpu": 16, "cuda": 1, "vulkan": 1}
@@ -44,6 +46,9 @@ _WIDE = 2
 
 _GPU_PARTS = {False: (128, 8), True: (1024, 16)}
 """Parts of the plane and column lists on a GPU, and how many make a part of a brick list; with few rows, with many."""
+
+_CHUNK = {False: 64, True: 1}
+"""Planes of bricks that a thread of a CPU takes at once, with few rows and with many, of which each is long."""
 
 # Shares of the tolerance that the three steps of the screening may lose, and the share below which one row may go.
 _SHARES = ((0.1, 1e-3), (0.2, 1e-2), (0.7, 1e-1))
@@ -62,6 +67,7 @@ def orbital_on_lattice(
     device: str,
     out: "np.ndarray | ti.Ndarray",
     shear: float = 0.0,
+    checkpoint: Checkpoint | None = None,
 ) -> None:
     """Evaluate a sum of Gaussians times polynomials on (a slab of) a lattice.
 
@@ -94,6 +100,9 @@ def orbital_on_lattice(
     shear
         By how much a step along the first axis also moves along y, in bohr. Then there are tables along y for each
         plane: 8 values for each table, each 8 points and each plane.
+    checkpoint
+        Called some twenty times a second with the share that is done, between pieces of the work; what it raises ends
+        it. Without one all is done at once.
     """
     if start % BX:
         raise ValueError(f"start of a slab: expected a multiple of {BX}, got {start}")
@@ -112,16 +121,7 @@ def orbital_on_lattice(
 
     many = len(plan.rows).bit_length() > _MANY_ROWS
     if device != "cpu" and not many and not shear:
-        space = _workspace(precision, "on a GPU")
-        basis = plan.first_table, plan.first_table_x, plan.products
-        for one, (part, share) in enumerate(
-            zip(np.atleast_2d(terms), np.broadcast_to(tolerance, n_sums).tolist(), strict=True)
-        ):
-            first = one * shape[0]
-            n_words = orbital_lattice_gpu.evaluate(
-                space, *basis, primitives, part, spacing, shape, share, precision, device, out, first
-            )
-            space.latest = plan, n_words, 0
+        _on_gpu(plan, primitives, terms, spacing, shape, tolerance, precision, device, out, checkpoint)
         return
     space = _workspace(precision, "many rows" if many else "few rows")
     result = "double" if out.dtype in (np.float64, ti.f64) else "single"
@@ -135,7 +135,7 @@ def orbital_on_lattice(
     offset = np.empty((len(shift), 2), real)
     offset[:, 0] = np.rint(shift / step[1])
     offset[:, 1] = shift - np.rint(shift / step[1]) * step[1]
-    layers, planes = (bricks_x, bricks_x * BX) if shear else (1, 1)
+    layers, sheets = (bricks_x, bricks_x * BX) if shear else (1, 1)
 
     most, together = _GPU_PARTS[many]
     parts = 1 if device == "cpu" else min(most, -(-n_rows // 4))
@@ -157,67 +157,166 @@ def orbital_on_lattice(
         negligible = 1e-3 * limits[0] / len(exponent)
         limits[0] *= 1 - 1e-3  # its share of what the planes may lose
     longest = -(-n_rows // parts)
-    kept = out
+    inputs = (
+        space.upload("rows", plan.rows, np.int32, 4),
+        space.upload("primitives", primitives, real, 8),
+        space.upload("first_table", plan.first_table, np.int32),
+        space.upload("first_table_x", plan.first_table_x, np.int32),
+        space.upload("tables_x", plan.tables_x, np.int32, 2),
+        space.upload("terms", terms, real),
+        space.upload("weight", weight, real),
+        space.upload("offset", offset, real, 2),
+    )
+    kept: Any = out
     if device == "cpu":  # an index along one axis becomes a store of vectors
         kept = out.reshape(-1) if isinstance(out, np.ndarray) else runtime.view(out)
-    while True:
-        capacity, brick_capacity = space.capacity
-        capacity, brick_capacity = min(capacity, longest), min(brick_capacity, longest * shared)
-        if n_bricks * brick_parts * brick_capacity >= 1 << 31:
-            raise runtime.DeviceUnavailable(
-                f"the lists for {n_bricks} bricks of the lattice would be too long: compute takes it in slabs, where "
-                "compute_on_device cannot"
+
+    def launch(primitives: Range = _NONE, lists: bool = False, columns: Range = _NONE, bricks: Range = _NONE) -> None:
+        """Make tables of some primitives, the first lists, those of the bricks of some columns, and sums of bricks."""
+        while True:
+            capacity, brick_capacity = min(space.capacity[0], longest), min(space.capacity[1], longest * shared)
+            if n_bricks * brick_parts * brick_capacity >= 1 << 31:
+                raise runtime.DeviceUnavailable(
+                    f"the lists for {n_bricks} bricks of the lattice would be too long: compute takes it in slabs, "
+                    "where compute_on_device cannot"
+                )
+            longest_column, longest_brick = kernel(
+                len(exponent),
+                n_rows,
+                n_tables,
+                n_tables_x,
+                n_terms,
+                n_sums,
+                *shape,
+                *spacing,
+                parts,
+                shared,
+                longest,
+                capacity,
+                brick_capacity,
+                *limits,
+                negligible,
+                *primitives,
+                lists,
+                *columns,
+                *bricks,
+                _CHUNK[many],
+                *inputs,
+                space.vectors("x", (n_sums * bricks_x * n_tables_x,), BX),
+                space.vectors("y", (sheets * bricks_y * n_tables,), BY),
+                space.vectors("z", (bricks_z * n_tables,), BZ),
+                space.reals("largest_x", (bricks_x * n_tables_x,)),
+                space.vectors("largest_y", (groups_y * layers * n_tables,), group),
+                space.vectors("largest_z", (groups_z * n_tables,), group),
+                space.reals("top_y", (layers * n_tables,)),
+                space.reals("top_z", (n_tables,)),
+                space.integers("plane_count", (bricks_x * parts,)),
+                space.integers("plane_rows", (bricks_x * parts * longest,)),
+                space.integers("column_count", (n_columns * parts,)),
+                space.integers("column_rows", (n_columns * parts * capacity,)),
+                space.reals("column_size", (n_columns * parts * capacity,)),
+                space.integers("brick_count", (n_bricks * brick_parts,)),
+                space.integers("brick_rows", (n_bricks * brick_parts * brick_capacity,)),
+                space.integers("needed", (2,)),
+                kept,
             )
-        longest_column, longest_brick = kernel(
-            len(exponent),
-            n_rows,
-            n_tables,
-            n_tables_x,
-            n_terms,
-            n_sums,
-            *shape,
-            *spacing,
-            parts,
-            shared,
-            longest,
-            capacity,
-            brick_capacity,
-            *limits,
-            negligible,
-            space.upload("rows", plan.rows, np.int32, 4),
-            space.upload("primitives", primitives, real, 8),
-            space.upload("first_table", plan.first_table, np.int32),
-            space.upload("first_table_x", plan.first_table_x, np.int32),
-            space.upload("tables_x", plan.tables_x, np.int32, 2),
-            space.upload("terms", terms, real),
-            space.upload("weight", weight, real),
-            space.vectors("x", (n_sums * bricks_x * n_tables_x,), BX),
-            space.upload("offset", offset, real, 2),
-            space.vectors("y", (planes * bricks_y * n_tables,), BY),
-            space.vectors("z", (bricks_z * n_tables,), BZ),
-            space.reals("largest_x", (bricks_x * n_tables_x,)),
-            space.vectors("largest_y", (groups_y * layers * n_tables,), group),
-            space.vectors("largest_z", (groups_z * n_tables,), group),
-            space.reals("top_y", (layers * n_tables,)),
-            space.reals("top_z", (n_tables,)),
-            space.integers("plane_count", (bricks_x * parts,)),
-            space.integers("plane_rows", (bricks_x * parts * longest,)),
-            space.integers("column_count", (n_columns * parts,)),
-            space.integers("column_rows", (n_columns * parts * capacity,)),
-            space.reals("column_size", (n_columns * parts * capacity,)),
-            space.integers("brick_count", (n_bricks * brick_parts,)),
-            space.integers("brick_rows", (n_bricks * brick_parts * brick_capacity,)),
-            space.integers("needed", (2,)),
-            kept,
+            if longest_column <= capacity and longest_brick <= brick_capacity:
+                return
+            grown = [
+                max(have, int(1.25 * n) + 1)
+                for have, n in zip(space.capacity, (longest_column, longest_brick), strict=True)
+            ]
+            space.capacity = grown[0], grown[1]
+            primitives = _NONE
+            if bricks == _NONE:  # lists of bricks that were made before have other places now
+                columns = 0, columns[1]
+
+    space.latest = None  # until all lists are those of this call
+    everything = 0, len(exponent)
+    if checkpoint is None or not many:
+
+        def planes(first: int, last: int) -> None:
+            columns = first * bricks_y, last * bricks_y
+            bricks = columns[0] * bricks_z, columns[1] * bricks_z
+            launch(_NONE if first else everything, first == 0, columns, bricks)
+
+        most = np.full(bricks_x, float(bricks_y * bricks_z * n_rows * n_sums))
+        space.paces["planes"].run(most, planes, checkpoint)
+    else:
+
+        def asked(share: float) -> None:
+            checkpoint(0.0)
+
+        counts = np.diff(plan.first_table_x) * n_sums * bricks_x + np.diff(plan.first_table) * (
+            sheets * bricks_y + bricks_z
         )
-        if longest_column <= capacity and longest_brick <= brick_capacity:
-            break
-        grown = [
-            max(have, int(1.25 * n) + 1)
-            for have, n in zip(space.capacity, (longest_column, longest_brick), strict=True)
-        ]
-        space.capacity = grown[0], grown[1]
-    space.latest = plan, n_bricks * brick_parts, brick_capacity
+        space.paces["tables"].run(counts, lambda first, last: launch((first, last)), asked)
+        launch(lists=True)
+        asked(0.0)
+        rows_of = runtime.to_numpy(space.integers("column_count", (n_columns * parts,)))[: n_columns * parts]
+        pairs = rows_of.reshape(n_columns, parts).sum(axis=1) * groups_z + 1.0
+        space.paces["lists"].run(pairs, lambda first, last: launch(columns=(first, last)), asked)
+        n_lists = n_bricks * brick_parts
+        rows_of = runtime.to_numpy(space.integers("brick_count", (n_lists,)))[:n_lists]
+        pairs = (rows_of.reshape(n_bricks, brick_parts).sum(axis=1) + 1.0) * n_sums
+        space.paces["sums"].run(pairs, lambda first, last: launch(bricks=(first, last)), checkpoint)
+    capacity = min(space.capacity[1], longest * shared)
+    space.latest = plan, n_bricks * brick_parts, capacity
+
+
+def _on_gpu(
+    plan: Layout,
+    primitives: np.ndarray,
+    terms: np.ndarray,
+    spacing: tuple[float, float, float],
+    shape: tuple[int, int, int],
+    tolerance: "float | np.ndarray",
+    precision: str,
+    device: str,
+    out: "ti.Ndarray",
+    checkpoint: Checkpoint | None,
+) -> None:
+    """Not too many Gaussians on a GPU: in pieces of whole planes of bricks, each with tables and masks of its own."""
+    space = _workspace(precision, "on a GPU")
+    basis = plan.first_table, plan.first_table_x, plan.products
+    sums = np.atleast_2d(terms)
+    tolerances = np.broadcast_to(tolerance, len(sums)).tolist()
+    nx, *plane = shape
+    layers = -(-nx // BX)
+
+    def launch(first: int, last: int) -> None:
+        while first < last:  # a piece may begin in one sum and end in another
+            one, layer = divmod(first, layers)
+            until = min(last - one * layers, layers)
+            here = primitives
+            if layer:
+                here = primitives.copy()
+                here[:, 4] -= layer * BX
+            part = min(until * BX, nx) - layer * BX, plane[0], plane[1]
+            n_words = orbital_lattice_gpu.evaluate(
+                space,
+                *basis,
+                here,
+                sums[one],
+                spacing,
+                part,
+                tolerances[one],
+                precision,
+                device,
+                out,
+                one * nx + layer * BX,
+            )
+            space.latest = plan, n_words, 0
+            first = one * layers + until
+
+    bricks = -(-plane[0] // BY) * -(-plane[1] // BZ)
+    space.paces["planes"].run(np.full(len(sums) * layers, float(bricks * len(plan.products))), launch, checkpoint)
+
+
+Range = tuple[int, int]
+"""The first, and the one behind the last."""
+
+_NONE: Range = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -336,6 +435,14 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
         brick_budget: real,
         brick_limit: real,
         negligible: real,
+        from_primitive: ti.i32,
+        to_primitive: ti.i32,
+        lists: ti.i32,
+        from_column: ti.i32,
+        to_column: ti.i32,
+        from_brick: ti.i32,
+        to_brick: ti.i32,
+        chunk: ti.i32,
         rows: Rows,
         primitive: Primitives,
         first_table: I1,  # (primitives + 1)
@@ -343,8 +450,8 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
         table: Pairs,  # (tables along x) first term, number of terms
         terms: R1,  # (sums, terms) polynomial coefficients
         weight: R1,  # (sums) smallest tolerance over that of the sum
-        x: X,  # (sums, bricks_x, tables) of 8: what a brick needs lies together
         offset: Offsets,  # (planes) if sheared: whole and broken steps along y by which a plane is shifted
+        x: X,  # (sums, bricks_x, tables) of 8: what a brick needs lies together
         y: X,  # (planes if sheared, bricks_y, tables) of 8
         z: Z,  # (bricks_z, tables) of 16
         largest_x: R1,  # (bricks_x, tables)
@@ -362,17 +469,20 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
         needed: I1,  # (2) longest part of a column list and of a brick list
         out: Result,  # (sums * nx, ny, nz)
     ) -> vector(2, ti.i32):
-        """All steps as one kernel, its loops one after the other: launching costs more than most of them."""
+        """All steps as one kernel, its loops one after the other: launching costs more than most of them.
+
+        Each step does what it is asked for, which may be nothing: tables of some primitives, the lists of planes and
+        columns (or none), the lists of the bricks of some columns, the sums of some bricks.
+        """
         bricks_x, bricks_y, bricks_z = (nx + BX - 1) // BX, (ny + BY - 1) // BY, (nz + BZ - 1) // BZ
         groups_y, groups_z = (bricks_y + at_once - 1) // at_once, (bricks_z + at_once - 1) // at_once
         brick_parts = parts // shared
-        n_columns = bricks_x * bricks_y
-        n_bricks = n_columns * bricks_z
         tables_y = (bricks_x if ti.static(sheared) else 1) * n_tables
+        n_chosen = to_primitive - from_primitive
 
         # tables along x, with the polynomials, and their largest magnitudes
-        for task in range(n_primitives * bricks_x):
-            p = task // bricks_x
+        for task in range(n_chosen * bricks_x):
+            p = from_primitive + task // bricks_x
             b = task % bricks_x
             here = primitive[p]
             distance = V8(0.0)
@@ -393,9 +503,9 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                 largest_x[b * n_tables_x + t] = largest
 
         # along y and z
-        for task in range((bricks_x if ti.static(sheared) else 1) * n_primitives * bricks_y):
-            layer = task // (n_primitives * bricks_y) if ti.static(sheared) else 0
-            p = task // bricks_y - layer * n_primitives
+        for task in range((bricks_x if ti.static(sheared) else 1) * n_chosen * bricks_y):
+            layer = task // (n_chosen * bricks_y) if ti.static(sheared) else 0
+            p = from_primitive + task // bricks_y - layer * n_chosen
             b = task % bricks_y
             here = primitive[p]
             planes = 1
@@ -430,8 +540,8 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                             )
                     largest_y[b // at_once * tables_y + layer * n_tables + t][b % at_once] = largest
                     factor *= distance
-        for task in range(n_primitives * bricks_z):
-            p = task // bricks_z
+        for task in range(n_chosen * bricks_z):
+            p = from_primitive + task // bricks_z
             b = task % bricks_z
             here = primitive[p]
             distance = V16(0.0)
@@ -443,12 +553,12 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                 z[b * n_tables + t] = factor
                 largest_z[b // at_once * n_tables + t][b % at_once] = ti.abs(factor).max()
                 factor *= distance
-        for t in range((bricks_x if ti.static(sheared) else 1) * n_tables):
+        for t in range(lists * (bricks_x if ti.static(sheared) else 1) * n_tables):
             largest = ti.cast(0.0, real)
             for b in range(bricks_y):
                 largest = ti.max(largest, largest_y[b // at_once * tables_y + t][b % at_once])
             top_y[t] = largest
-        for t in range(n_tables):
+        for t in range(lists * n_tables):
             largest = ti.cast(0.0, real)
             for b in range(bricks_z):
                 largest = ti.max(largest, largest_z[b // at_once * n_tables + t][b % at_once])
@@ -456,7 +566,7 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
 
         # rows of each plane of bricks
         ti.loop_config(block_dim=few)
-        for task in range(bricks_x * parts):
+        for task in range(lists * bricks_x * parts):
             bx = task // parts
             layer = bx * n_tables if ti.static(sheared) else 0
             n = 0
@@ -477,9 +587,10 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
 
         # of each column
         for i in range(2):
-            needed[i] = 0
+            if (i == 0 and lists != 0) or (i == 1 and to_column > from_column):
+                needed[i] = 0
         ti.loop_config(block_dim=few)
-        for task in range(bricks_x * groups_y * parts):
+        for task in range(lists * bricks_x * groups_y * parts):
             group = task % groups_y
             part = (task // groups_y) % parts
             bx = task // (groups_y * parts)
@@ -512,10 +623,10 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
 
         # of each brick
         ti.loop_config(block_dim=2 * few)
-        for task in range(n_columns * groups_z * brick_parts):
+        for task in range((to_column - from_column) * groups_z * brick_parts):
             group = task % groups_z
             part = (task // groups_z) % brick_parts
-            column = task // (groups_z * brick_parts)
+            column = from_column + task // (groups_z * brick_parts)
             first = group * at_once
             lost = G(0.0)
             n = GI(0)
@@ -540,19 +651,23 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                         ti.atomic_max(needed[1], n[s])
 
         if ti.static(on_cpu):
-            # a task is a brick, its inner tile of 8 x 16 points stays in registers
-            ti.loop_config(block_dim=8)
-            for brick in range(n_bricks):
-                bz = brick % bricks_z
-                by = (brick // bricks_z) % bricks_y
-                bx = brick // (bricks_z * bricks_y)
-                j0 = by * BY
-                k0 = bz * BZ
-                whole = j0 + BY <= ny and k0 + BZ <= nz
-                planes = ti.min(BX, nx - bx * BX)
-                for plane in range((n_sums if ti.static(several) else 1) * planes):
-                    o = plane // planes if ti.static(several) else 0
-                    s = plane - o * planes
+            # an item is a plane of 8 x 16 points of a brick, which stay in registers; a task is some items
+            items = (n_sums if ti.static(several) else 1) * BX
+            n_items = (to_brick - from_brick) * items
+            ti.loop_config(block_dim=1)
+            for task in range((n_items + chunk - 1) // chunk):
+                for item in range(task * chunk, ti.min((task + 1) * chunk, n_items)):
+                    brick = from_brick + item // items
+                    bz = brick % bricks_z
+                    by = (brick // bricks_z) % bricks_y
+                    bx = brick // (bricks_z * bricks_y)
+                    o = item % items // BX if ti.static(several) else 0
+                    s = item % BX
+                    if bx * BX + s >= nx:
+                        continue
+                    j0 = by * BY
+                    k0 = bz * BZ
+                    whole = j0 + BY <= ny and k0 + BZ <= nz
                     i = o * nx + bx * BX + s
                     at_y = ((bx * BX + s if ti.static(sheared) else 0) * bricks_y + by) * n_tables
                     c0 = V16(0.0)
@@ -591,10 +706,11 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
                                     out[(i * ny + j0 + m) * nz + k0 + k] = ti.cast(copy[k], kept)
         else:
             # a thread evaluates some neighbouring columns of 16 points of a brick
+            bricks = to_brick - from_brick
             ti.loop_config(block_dim=64)
-            for thread in range((n_sums if ti.static(several) else 1) * n_bricks * (64 // wide)):
-                o = thread // (64 // wide * n_bricks) if ti.static(several) else 0
-                brick = thread // (64 // wide) - o * n_bricks
+            for thread in range((n_sums if ti.static(several) else 1) * bricks * (64 // wide)):
+                o = thread // (64 // wide * bricks) if ti.static(several) else 0
+                brick = from_brick + thread // (64 // wide) - o * bricks
                 lane = thread % (64 // wide)
                 s, m = lane // (8 // wide), lane % (8 // wide)
                 bz = brick % bricks_z

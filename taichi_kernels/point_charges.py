@@ -27,6 +27,7 @@ import taichi as ti
 from . import runtime
 from .cells import CELL, split_position
 from .gaussian import DTYPES
+from .pace import Pace
 
 _LANES = 8
 """Charges that a CPU takes at once."""
@@ -113,6 +114,12 @@ def send_charges(
         )
         parts = min(_PARTS, -(-n // _CHARGES_A_PART))
     return ChargesOnDevice(n, parts, arrays, precision, device, runtime.generation())
+
+
+@lru_cache
+def pace_of_charges(precision: str, device: str) -> Pace:
+    """How many points times charges make a piece for `potential_of_charges`."""
+    return Pace(1 << 22)
 
 
 def potential_of_charges(points: np.ndarray, charges: ChargesOnDevice) -> np.ndarray:

@@ -575,6 +575,21 @@ def _lost(kind: type) -> type:
     return type(f"Lost{kind.__name__}", (kind,), {"__del__": lambda self: None, "to_numpy": gone, "from_numpy": gone})
 
 
+def sent(array: "np.ndarray", device: str, lanes: int = 0) -> Any:
+    """An array for kernels that are launched several times: on a CPU itself, otherwise a copy on the device.
+
+    With lanes, its last axis becomes a vector that is an element of the copy.
+    """
+    if device == "cpu":
+        return array
+    import taichi as ti
+
+    number = {"int32": ti.i32, "float32": ti.f32, "float64": ti.f64}[array.dtype.name]
+    there = array_of(ti.types.vector(lanes, number) if lanes else number, array.shape[:-1] if lanes else array.shape)
+    send(there, np.ascontiguousarray(array))
+    return there
+
+
 def launch(kernel: Callable[..., object], *arguments: object) -> None:
     """Call a kernel that takes NumPy arrays, and wait for it.
 

@@ -1,10 +1,13 @@
 """What the lattice kernels keep from call to call."""
 
+from collections import defaultdict
+
 import taichi as ti
 
 from . import runtime
 from .device_arrays import DeviceArrays
 from .gaussian import DTYPES
+from .pace import Pace
 
 
 class Workspace(DeviceArrays):
@@ -14,6 +17,8 @@ class Workspace(DeviceArrays):
         super().__init__()
         self._real = DTYPES[precision]
         self._launches: dict[object, runtime.Launch] = {}
+        self.paces: defaultdict[str, Pace] = defaultdict(lambda: Pace(1 << 18))
+        """How much of each step makes a piece: rows, products or tables times bricks."""
         self.capacity = (32, 32)
         """Entries that lists have room for, grown when one is too short."""
         self.latest: tuple[object, int, int] | None = None

@@ -25,7 +25,7 @@ from .files import checked_target, written_atomically
 from .lattice import Lattice, spacing_of
 from .paths import align, interpolate
 from .renderer import checked_size, margins, render
-from .renderer.image import write_png
+from .renderer.image import Patches, write_png
 from .renderer.scene import Camera, Margins, default_camera
 from .surface import IsovalueError, Surface
 from .tracking import Tracking
@@ -50,7 +50,7 @@ _BEYOND = 0.5
 _FIRST_PASS = 0.25
 """Share of the work that is done before the first picture: reading all frames, and finding the room that they take."""
 
-_LEGEND = ("quantity", "+", "−")
+_LEGEND = (Patches("quantity", (((0.0, 0.0, 0.0), "+"),)),)
 """Stands for the legend, whose height depends on the number of rows."""
 
 
@@ -226,7 +226,7 @@ def animate(
     cancelled
         Asked at each picture, also while the room for all of them is found; when it says True nothing is left behind.
     drawing
-        Further arguments of `render`: colors, opacity, scale.
+        Further arguments of `render`: colors, opacity, scale, orthographic.
 
     Returns
     -------
@@ -260,6 +260,7 @@ def animate(
         angle=lambda share: float(turn * share + rock * np.sin(2 * np.pi * share)),
         aspect=size[0] / size[1],
         free=margins(size, _LEGEND if legend else (), bool(drawing.get("scale"))),
+        orthographic=bool(drawing.get("scale") or drawing.get("orthographic")),
         device=device,
         progress=lambda share: tell(_FIRST_PASS * share),
         cancelled=cancelled,
@@ -332,8 +333,8 @@ class _Room:
         As for `animate`; the step is the spacing of the lattice.
     angle
         By which the molecule is turned, in degrees, after a share of the film.
-    aspect, free
-        Width over height of the pictures, and what stays free at their edges.
+    aspect, free, orthographic
+        Width over height of the pictures, what stays free at their edges, and whether they lack perspective.
 
     Raises
     ------
@@ -350,6 +351,7 @@ class _Room:
         angle: Callable[[float], float] = lambda share: 0.0,
         aspect: float = 4 / 3,
         free: Margins = (0.04, 0.04, 0.04, 0.04),
+        orthographic: bool = False,
         device: str | None = None,
         progress: Callable[[float], None] = lambda share: None,
         cancelled: Callable[[], bool] | None = None,
@@ -362,7 +364,7 @@ class _Room:
         for n, shot in enumerate(shots()):
             _ask(cancelled)
             if before is None:
-                self._camera = default_camera(shot.wavefunction.positions)
+                self._camera = replace(default_camera(shot.wavefunction.positions), orthographic=orthographic)
                 seen = _Seen([self._camera.turned(y=turn) for turn in turns], aspect, free)
             if before is None or not shot.looks_like(before):
                 middle = self._middle(shot)
@@ -381,7 +383,7 @@ class _Room:
         if problem is not None and n_surfaces == 0:
             raise problem
         self._box = box
-        self._centre, self._from_centre = seen.eye()
+        self._centre, self._from_centre, self._height = seen.eye()
 
     def _middle(self, shot: Shot) -> Floats:
         middle: Floats = shot.wavefunction.positions.mean(axis=0)
@@ -395,7 +397,8 @@ class _Room:
     def camera(self, shot: Shot, share: float) -> Camera:
         """Camera of a picture after a share of the film, at one distance from the middle about which it is turned."""
         turned = self._camera.turned(y=self._angle(share))
-        return replace(turned, eye=self._centre + self._middle(shot) + turned.rotation.T @ self._from_centre)
+        eye = self._centre + self._middle(shot) + turned.rotation.T @ self._from_centre
+        return replace(turned, eye=eye, height=self._height)
 
 
 class _Seen:
@@ -419,13 +422,13 @@ class _Seen:
         self._box = _united(self._box, centres)
         self._reaches = np.maximum(self._reaches, [view.reach(centres, radius, *self._picture) for view in self._views])
 
-    def eye(self) -> tuple[Floats, Floats]:
-        """The middle about which the views turn, and from there, along the axes of each camera, its eye."""
+    def eye(self) -> tuple[Floats, Floats, float | None]:
+        """The middle about which the views turn; from there, along the axes of each camera, its eye; its height."""
         centre: Floats = self._box.mean(axis=0)
         from_centre = self._reaches - [view.reach(centre[None], 0.0, *self._picture) for view in self._views]
         held = self._views[0].held(from_centre.max(axis=0), *self._picture)
         assert held.eye is not None  # it was just given one
-        return centre, held.rotation @ held.eye
+        return centre, held.rotation @ held.eye, held.height
 
 
 _NO_BOX = np.array([np.full(3, np.inf), np.full(3, -np.inf)])

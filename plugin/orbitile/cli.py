@@ -2,7 +2,7 @@
 
 Lengths on the command line are in Angstrom, energies in electronvolt, isovalues in atomic units. Results go to standard
 output, notes and progress to standard error. Exit status: 0 done, 2 for a request that cannot be met (one line says
-why), 1 for a defect of the program, 130 when interrupted.
+why), 1 for a defect of the program, 130 when interrupted, 143 and 129 when ended by SIGTERM and SIGHUP.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import __version__
 from .errors import Cancelled, FileError, OrbitileError
+from .memory import require_memory
+from .processes import Terminated, ended_in_order
 
 if TYPE_CHECKING:
     from .fields import Field
@@ -31,6 +33,7 @@ _EPILOG = """\
 examples:
   orbitile info benzene.molden
   orbitile render benzene.molden homo -o homo.png
+  orbitile render benzene.molden homo lumo --legend --scale -o frontier.png
   orbitile render job.fchk lumo+1:beta --isovalue 0.02 --quality fine --background transparent
   orbitile volume job.molden mo:17 -o mo17.cube --spacing 0.1
   orbitile volume job.molden mo:1-10 -o mo%02d.cube
@@ -38,13 +41,25 @@ examples:
 """
 
 
+_MOST_PICTURES = 100_000
+"""Of a film: an hour and more at 25 a second."""
+
+_LARGEST_PICTURE = 16384
+"""Pixels along an edge: what graphics drivers draw at most, and a metre and more in print."""
+
+_BYTES_A_PIXEL = 16
+"""What a picture takes while it is drawn: four bytes, in as many places."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status."""
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(_with_negative_values(sys.argv[1:] if arguments is None else list(arguments)))
     try:
-        options.run(options)
-        sys.stdout.flush()
+        with ended_in_order():
+            _refuse_to_overwrite(options)
+            options.run(options)
+            sys.stdout.flush()
     except OrbitileError as error:
         if options.debug:
             raise
@@ -55,9 +70,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print("orbitile: out of memory; choose a larger --spacing or a smaller --margin", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("orbitile: interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as error:
+        status = error.status if isinstance(error, Terminated) else 130
+        with suppress(OSError):  # the terminal may have gone, which is what SIGHUP says
+            print(f"orbitile: interrupted{f' by {error}' if str(error) else ''}", file=sys.stderr)
+        return status
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -67,6 +84,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"orbitile: defect: {type(error).__name__}: {error} (--debug shows where)", file=sys.stderr)
         return 1
     return 0
+
+
+def _with_negative_values(arguments: list[str]) -> list[str]:
+    """The arguments, with values such as -60,15,0 and -1e-3 tied to their options: argparse takes them for options."""
+    tied: list[str] = []
+    for argument in arguments:
+        if re.match(r"-[.\d]", argument) and tied and re.fullmatch(r"--[a-z][a-z-]*", tied[-1]):
+            tied[-1] += f"={argument}"
+        else:
+            tied.append(argument)
+    return tied
+
+
+def _refuse_to_overwrite(options: argparse.Namespace) -> None:
+    """No command writes to a file that it reads, be it the molecule, a frame, or what a field refers to."""
+    if not getattr(options, "output", None):
+        return
+    from .files import refuse_inputs
+
+    named = vars(options)
+    inputs = [named[name] for name in ("file", "trajectory", "geometries", "topology") if named.get(name)]
+    inputs += named.get("files") or []
+    fields = [named.get("field"), named.get("color_by"), *(named.get("fields") or [])]
+    inputs += [field.partition(":")[2] for field in fields if field]
+    refuse_inputs(options.output, filter(None, inputs))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -102,27 +144,34 @@ def _parser() -> argparse.ArgumentParser:
     info.add_argument("--json", action="store_true", help="everything, for programs")
     info.add_argument("--all", action="store_true", help="all orbitals, not only those near the HOMO")
 
-    sampling = argparse.ArgumentParser(add_help=False)
-    sampling.add_argument(
-        "field",
-        metavar="FIELD",
-        nargs="?",
-        default="homo",
-        help="homo, lumo+1, mo:17:beta, density, spin, elf, esp, ... (default: homo; `orbitile fields` lists them); "
-        "volume also takes lists and ranges of orbitals: homo,lumo, homo-2..lumo, mo:1-10",
+    which = "homo, lumo+1, mo:17:beta, density, spin, elf, esp, ... (default: homo; `orbitile fields` lists them); "
+    several = "lists and ranges of orbitals: homo,lumo, homo-2..lumo, mo:1-10"
+    one_field, many_fields = argparse.ArgumentParser(add_help=False), argparse.ArgumentParser(add_help=False)
+    one_field.add_argument(
+        "field", metavar="FIELD", nargs="?", default="homo", help=f"{which}volume also takes {several}"
     )
-    group = sampling.add_argument_group("sampling")
-    group.add_argument(
+    one_field.add_argument(
         "--isovalue",
         type=float,
         metavar="V",
         help="in atomic units (default: a customary one, for an orbital such that the surface encloses 90 %% of it)",
     )
+    many_fields.add_argument("fields", metavar="FIELD", nargs="*", help=f"{which}one or more, among them {several}")
+    many_fields.add_argument(
+        "--isovalue",
+        metavar="V[,V...]",
+        help="in atomic units, one for all fields or one for each (default: a customary one, for an orbital such that "
+        "the surface encloses 90 %% of it)",
+    )
+
+    sampling = argparse.ArgumentParser(add_help=False)
+    group = sampling.add_argument_group("sampling")
     group.add_argument(
         "--quality",
         choices=("coarse", "medium", "fine"),
         default="medium",
-        help="spacing 0.25, 0.15 or 0.075 Angstrom (default: medium)",
+        help="spacing 0.25, 0.15 or 0.075 Angstrom (default: medium); for a picture, medium and fine are finer where "
+        "its pixels would show the facets of a surface",
     )
     step = group.add_mutually_exclusive_group()
     step.add_argument("--spacing", type=float, metavar="H", help="spacing in Angstrom, in place of --quality")
@@ -146,13 +195,13 @@ def _parser() -> argparse.ArgumentParser:
         help="of an orbital: auto, separable, direct, ... (default: auto; `orbitile fields` lists them)",
     )
 
-    render = command("render", _render, "draw a field and the molecule", file, sampling)
+    render = command("render", _render, "draw fields and the molecule", file, many_fields, sampling)
     render.add_argument(
         "-o", "--output", metavar="PNG", help="picture to write (default: FILE-FIELD.png in the current folder)"
     )
     _add_picture_options(render)
 
-    volume = command("volume", _volume, "write a field on a lattice", file, sampling)
+    volume = command("volume", _volume, "write a field on a lattice", file, one_field, sampling)
     volume.add_argument(
         "-o",
         "--output",
@@ -161,7 +210,7 @@ def _parser() -> argparse.ArgumentParser:
         help="file to write: .cube, .dx, .mrc, .npz; for several orbitals (homo-2..lumo, mo:1-10) a name with %%d",
     )
 
-    mesh = command("mesh", _mesh, "write the isosurface of a field", file, sampling)
+    mesh = command("mesh", _mesh, "write the isosurface of a field", file, one_field, sampling)
     mesh.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write: .ply, .obj, .glb")
     _add_colouring_options(mesh)
 
@@ -290,13 +339,17 @@ def _add_picture_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--background", default="white", metavar="COLOUR", help="a colour, or transparent (default: white)"
     )
-    group.add_argument("--colors", metavar="POS,NEG", help="colours of the two phases, such as '#2166ac,#b2182b'")
+    group.add_argument(
+        "--colors",
+        metavar="POS,NEG[,...]",
+        help="colours of the two phases, such as '#2166ac,#b2182b'; two more for each further field",
+    )
     _add_colouring_options(group)
     group.add_argument(
         "--plane", metavar="I,J,K", help="in place of the surface, a plane through these atoms, coloured by the field"
     )
     group.add_argument(
-        "--opacity", type=float, help="of the surface, 0 to 1 (default: 0.65; 1 with --color-by, 0.85 with --plane)"
+        "--opacity", type=float, help="of the surfaces, 0 to 1 (default: 0.65; 1 with --color-by and --plane)"
     )
     group.add_argument(
         "--turn",
@@ -304,8 +357,9 @@ def _add_picture_options(parser: argparse.ArgumentParser) -> None:
         help="degrees to turn the molecule about the horizontal axis, the vertical one and the line of sight, from the "
         "view along its shortest extent",
     )
-    group.add_argument("--legend", action="store_true", help="name of the orbital and isovalue in the picture")
-    group.add_argument("--scale", action="store_true", help="a scale bar")
+    group.add_argument("--legend", action="store_true", help="names of the fields and isovalues in the picture")
+    group.add_argument("--scale", action="store_true", help="a scale bar; the picture is orthographic then")
+    group.add_argument("--orthographic", action="store_true", help="without perspective")
 
 
 def _add_colouring_options(group: Any) -> None:
@@ -316,7 +370,20 @@ def _add_colouring_options(group: Any) -> None:
 
 
 def _wavefunction(options: argparse.Namespace) -> Wavefunction:
-    """What the file holds, or a frame of it."""
+    """What the file holds, or a frame of it; what is odd about it is told."""
+    wavefunction = _loaded(options)
+    _tell_notes(options, wavefunction)
+    return wavefunction
+
+
+def _tell_notes(options: argparse.Namespace, wavefunction: Wavefunction) -> None:
+    from .notes import notes
+
+    for note in () if options.quiet else notes(wavefunction):
+        _tell(f"{wavefunction.source.rpartition('/')[2]}: note: {note}")
+
+
+def _loaded(options: argparse.Namespace) -> Wavefunction:
     from .readers import load, load_trajectory
 
     if options.frame is None:
@@ -331,7 +398,7 @@ def _wavefunction(options: argparse.Namespace) -> Wavefunction:
 def _info(options: argparse.Namespace) -> None:
     from .information import as_dictionary, as_text
 
-    wavefunction = _wavefunction(options)
+    wavefunction = _loaded(options)
     if options.json:
         print(json.dumps(as_dictionary(wavefunction), indent=1))
     else:
@@ -388,28 +455,85 @@ def _render(options: argparse.Namespace) -> None:
     size = _size(options.size)
     stem = re.sub(r"[*?\[\]]", "", Path(options.file).name.split(".")[0]).rstrip("-_") or "frame"
     stem += "" if options.frame is None else f"-{options.frame}"
-    output = options.output or f"{stem}-{options.field.replace(':', '-')}.png"
+    names = options.fields or ["homo"]
+    output = options.output or f"{stem}-{re.sub('[:/]', '-', '-'.join(names))}.png"
     wavefunction = _wavefunction(options)
     choices: dict[str, Any] = {} if options.colors is None else {"colors": _colors(options.colors)}
+    camera = None
     if options.turn is not None:
         from .renderer.scene import Camera
 
-        choices["camera"] = Camera.facing(wavefunction.positions).turned(*_turn(options.turn))
-    surface = _surface(options, wavefunction) if options.plane is None else _flat(options, wavefunction)
-    usual = 0.65 if surface.colouring is None else 1.0 if options.plane is None else 0.85
-    opacity = usual if options.opacity is None else options.opacity
+        camera = Camera.facing(wavefunction.positions).turned(*_turn(options.turn))
+    requests = _requests(options, wavefunction, names)
+    if options.plane is None:
+        surfaces = _drawn_surfaces(requests, wavefunction, size, camera)
+    else:
+        surfaces = [_flat(requests[0], wavefunction)]
     render(
-        surface,
+        surfaces,
         wavefunction,
         output,
         size=size,
         background=options.background,
-        opacity=opacity,
-        legend=options.legend or surface.colouring is not None,
+        opacity=options.opacity,
+        legend=options.legend or surfaces[0].colouring is not None,
         scale=options.scale,
+        orthographic=options.orthographic,
+        camera=camera,
         **choices,
     )
     print(output)
+
+
+def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: list[str]) -> list[argparse.Namespace]:
+    """The options for each field of a picture alone: lists of orbitals taken apart, each with its isovalue."""
+    from .fields.orbital import orbital_list, orbital_range
+
+    fields: list[str] = []
+    for name in names:
+        several = orbital_list(wavefunction, name) is not None
+        for one in name.split(",") if several else [name]:
+            orbitals = (several and orbital_range(wavefunction, one.strip().lower())) or []
+            fields += [orbital.name for orbital in orbitals] if len(orbitals) > 1 else [one.strip()]
+    if len(fields) > 1 and (options.color_by is not None or options.plane is not None):
+        given = "--color-by" if options.plane is None else "--plane"
+        raise OrbitileError(f"{given}: expected one FIELD to colour, got {len(fields)}: {', '.join(fields)}")
+    try:
+        isovalues = [None] if options.isovalue is None else [float(part) for part in options.isovalue.split(",")]
+    except ValueError:
+        isovalues = []
+    if len(isovalues) not in (1, len(fields)):
+        raise OrbitileError(
+            f"--isovalue: expected a number, or one for each of {len(fields)} fields with commas between, got "
+            f"{options.isovalue!r}"
+        )
+    isovalues *= len(fields) if len(isovalues) == 1 else 1
+    requests = [
+        argparse.Namespace(**{**vars(options), "field": field, "isovalue": isovalue})
+        for field, isovalue in zip(fields, isovalues, strict=True)
+    ]
+    return requests if options.plane is not None else [_as_drawn(request) for request in requests]
+
+
+def _drawn_surfaces(
+    requests: list[argparse.Namespace], wavefunction: Wavefunction, size: tuple[int, int], camera: Any
+) -> list[Surface]:
+    """Surfaces of a picture, on lattices on which they look round in it unless a spacing is asked for."""
+    from .fields.electrostatic_potential import ElectrostaticPotential
+    from .renderer import round_lattice, round_spacing
+
+    sampled = [(one, _sampling(one, wavefunction)) for one in requests]
+    surfaces = [_isosurface(one, wavefunction, *sampling) for one, sampling in sampled]
+    options = requests[0]
+    if options.spacing is None and options.points is None and options.quality != "coarse":
+        spacing = round_spacing(surfaces, wavefunction, size=size, camera=camera)
+        for n, (one, (field, lattice, isovalue)) in enumerate(sampled):
+            finer = round_lattice(lattice, spacing)
+            if finer is not lattice and not isinstance(field, ElectrostaticPotential):  # which is costly, and smooth
+                surfaces[n] = _isosurface(one, wavefunction, field, finer, isovalue)
+    for surface, (one, (field, lattice, _)) in zip(surfaces, sampled, strict=True):
+        _tell_if_cut(one, wavefunction, surface, field, lattice)
+    return [_coloured(one, wavefunction, surface) for one, surface in zip(requests, surfaces, strict=True)]
 
 
 def _volume(options: argparse.Namespace) -> None:
@@ -478,7 +602,7 @@ def _volumes(options: argparse.Namespace, wavefunction: Wavefunction, orbitals: 
 
 def _numbered(pattern: str, number: int) -> str:
     """A file name with a number in place of %d, or %03d for one with leading zeros."""
-    return re.sub(r"%(0?\d*)d", lambda match: format(number, f"{match[1]}d"), pattern)
+    return re.sub(r"%(0?\d?)d", lambda match: format(number, f"{match[1]}d"), pattern)
 
 
 def _mesh(options: argparse.Namespace) -> None:
@@ -510,11 +634,38 @@ def _slice(options: argparse.Namespace) -> None:
 
 def _surface(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
     """The isosurface that the options ask for, coloured if they say so."""
+    options = _as_drawn(options)
+    field, lattice, isovalue = _sampling(options, wavefunction)
+    surface = _isosurface(options, wavefunction, field, lattice, isovalue)
+    _tell_if_cut(options, wavefunction, surface, field, lattice)
+    return _coloured(options, wavefunction, surface)
+
+
+def _as_drawn(options: argparse.Namespace) -> argparse.Namespace:
+    """The options for the surface that is drawn where FIELD has none of its own."""
+    from .fields import as_drawn
+
+    field, color_by = as_drawn(options.field, options.color_by or "")
+    return argparse.Namespace(**{**vars(options), "field": field, "color_by": color_by or None})
+
+
+def _tell_if_cut(
+    options: argparse.Namespace, wavefunction: Wavefunction, surface: Surface, field: Field, lattice: Lattice
+) -> None:
+    from .evaluation import is_cut
+    from .surface import CUT
+
+    if is_cut(surface, wavefunction, field, lattice, device=options.device):
+        _tell(f"{CUT}; a larger --margin shows more")
+
+
+def _isosurface(
+    options: argparse.Namespace, wavefunction: Wavefunction, field: Field, lattice: Lattice, isovalue: float
+) -> Surface:
     from .evaluation import compute_surface
 
-    field, lattice, isovalue = _sampling(options, wavefunction)
     with _progress(options, field.quantity) as progress:
-        surface = compute_surface(
+        return compute_surface(
             wavefunction,
             field,
             isovalue,
@@ -523,6 +674,10 @@ def _surface(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface
             precision=options.precision,
             progress=progress,
         )
+
+
+def _coloured(options: argparse.Namespace, wavefunction: Wavefunction, surface: Surface) -> Surface:
+    """The surface in the colours of a second field, if the options say so; its extrema are printed."""
     if options.color_by is None:
         return surface
     from .colouring import as_text, coloured, extrema
@@ -595,14 +750,16 @@ def _tell(line: str) -> None:
 def _series(options: argparse.Namespace) -> None:
     from .files import written_atomically
     from .readers import load_trajectory, natural_order
-    from .series import SeriesWriter
+    from .series import SeriesWriter, require_series
 
     files = sorted(options.files, key=natural_order)
+    require_series(options.output)
     trajectory = load_trajectory(files[0] if len(files) == 1 else files)
     with written_atomically(options.output) as part:
         part.unlink()  # a writer continues what is there, and an empty file is no series
         with SeriesWriter(part) as writer, _progress(options, "frames") as progress:
             for index, wavefunction in trajectory.frames(_tell):
+                _tell_notes(options, wavefunction)
                 writer.append(wavefunction, index)
                 if progress is not None:
                     progress((index + 1) / len(trajectory))
@@ -706,10 +863,13 @@ def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     from .readers import load_trajectory
     from .tracking import track
 
-    if options.pictures < 1:
-        raise OrbitileError(f"--pictures: expected 1 or more, got {options.pictures}")
+    if not 1 <= options.pictures <= _MOST_PICTURES:
+        raise OrbitileError(f"--pictures: expected 1 to {_MOST_PICTURES}, got {options.pictures}")
     isovalues = [] if options.isovalue is None else _isovalues(options.isovalue, options.pictures)
     trajectory = load_trajectory(options.trajectory)
+    for _, first in trajectory.frames():
+        _tell_notes(options, first)
+        break
     if len(trajectory) > 1:
         if len(isovalues) > 1:
             raise OrbitileError("--isovalue: expected one for a trajectory, got a range")
@@ -804,24 +964,28 @@ def _bench(options: argparse.Namespace) -> None:
 
 def _size(text: str) -> tuple[int, int]:
     width, _, height = text.lower().partition("x")
-    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
+    if not all(re.fullmatch(r"[0-9]{1,9}", part) and int(part) for part in (width, height)):
         raise OrbitileError(f"--size: expected WxH in pixels such as 1600x1200, got {text!r}")
+    if max(int(width), int(height)) > _LARGEST_PICTURE:
+        raise OrbitileError(f"--size: expected {_LARGEST_PICTURE} pixels along each edge at most, got {text}")
+    require_memory(_BYTES_A_PIXEL * int(width) * int(height), f"--size {text}: the picture", "choose a smaller one")
     return int(width), int(height)
 
 
-def _colors(text: str) -> tuple[str, str]:
+def _colors(text: str) -> list[tuple[str, str]]:
     parts = [part.strip() for part in text.split(",")]
-    if len(parts) != 2:
+    if len(parts) % 2:
         raise OrbitileError(
-            f"--colors: expected two colours with a comma between, such as '#2166ac,#b2182b', got {text!r}"
+            f"--colors: expected two colours with a comma between, such as '#2166ac,#b2182b', for each field, got "
+            f"{text!r}"
         )
-    return parts[0], parts[1]
+    return list(zip(parts[::2], parts[1::2], strict=True))
 
 
 def _atoms(option: str, text: str) -> list[int]:
     """Atoms, counted from 0, as a user counts them from 1."""
     parts = [part.strip() for part in text.split(",")]
-    if len(parts) < 3 or not all(part.isdigit() for part in parts):
+    if len(parts) < 3 or not all(re.fullmatch(r"[0-9]{1,9}", part) for part in parts):
         raise OrbitileError(f"{option}: expected three atoms or more with commas between, such as 1,2,3, got {text!r}")
     return [int(part) - 1 for part in parts]
 
@@ -831,7 +995,7 @@ def _turn(text: str) -> list[float]:
         angles = [float(part) for part in text.split(",")]
     except ValueError:
         angles = []
-    if len(angles) != 3:
+    if len(angles) != 3 or not all(abs(angle) < 1e6 for angle in angles):
         raise OrbitileError(
             f"--turn: expected three angles in degrees with commas between, such as -60,15,0, got {text!r}"
         )

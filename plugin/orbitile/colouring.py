@@ -16,8 +16,26 @@ from .surface import Colouring, Surface
 if TYPE_CHECKING:
     from .wavefunction import Wavefunction
 
-SCALE = ((0.698, 0.094, 0.169), (0.957, 0.647, 0.51), (0.969, 0.969, 0.969), (0.573, 0.773, 0.871), (0.129, 0.4, 0.675))
-"""From the lower end of the range to the upper one: ColorBrewer's RdBu, red where a potential is negative."""
+RGB = tuple[float, float, float]
+
+MAPS: dict[str, tuple[RGB, ...]] = {
+    name: tuple((int(c[0:2], 16) / 255, int(c[2:4], 16) / 255, int(c[4:6], 16) / 255) for c in colours.split())
+    for name, colours in {
+        "signed": "b2182b d6604d f4a582 fddbc7 f7f7f7 d1e5f0 92c5de 4393c3 2166ac",
+        "sequential": "ffffff eef8c0 c7e9b4 7fcdbb 41b6c4 1d91c0 225ea8 253494",
+        "interaction": "1f3fb8 2c6fd0 33a3c4 3dbb94 55bf55 a6c93a e8b92e e0702c bb1a26",
+    }.items()
+}
+"""Colour maps by name: equally spaced colours from the lower end of a range to the upper one, linear in between.
+
+signed
+    Red, white, blue (ColorBrewer's RdBu): red where a potential is negative. Its middle is zero.
+sequential
+    White, yellow, green, blue (ColorBrewer's YlGnBu): for values of one sign.
+interaction
+    Blue, green, red: attraction, van der Waals contact and repulsion, as sign(lambda2) rho is shown since E. R. Johnson
+    et al., J. Am. Chem. Soc. 2010, 132, 6498.
+"""
 
 _APART = 1.6
 """Distance in bohr within which only one extremum of a kind is listed."""
@@ -42,8 +60,8 @@ def coloured(
     wavefunction, field, device, precision
         As for `orbitile.evaluate`.
     limit
-        The colours span -limit to +limit; by default the largest magnitude on the surface, rounded up to two digits.
-        Where the field has one sign, they span the values by default.
+        The colours span -limit to +limit; by default what is customary for the field, else the largest magnitude on
+        the surface, rounded up to a round number. Where the field has one sign, they span the values by default.
     cancelled
         Asked now and then; when it says True the computation stops.
 
@@ -63,25 +81,85 @@ def coloured(
     values = evaluate(
         wavefunction, resolved, surface.vertices, device=device, precision=precision, cancelled=cancelled
     ).astype(np.float32)
+    customary = getattr(resolved, "colour_range", None)
+    colour_map = getattr(resolved, "colour_map", None)
     low, high = float(values.min(initial=0)), float(values.max(initial=0))
+    if limit is None and customary is not None:
+        limit = float(customary)
     if limit is not None:
         low, high = -limit, limit
     elif low < 0 < high:
-        most = max(-low, high)
-        digit = 10.0 ** (np.floor(np.log10(most)) - 1)
-        high = float(np.ceil(most / digit - 1e-9) * digit)
+        high = rounded_up(max(-low, high))
         low = -high
     elif len(values):
-        low, high = float(values.min()), float(values.max())
-    return replace(surface, colouring=Colouring(values, low, high, resolved.quantity, resolved.unit))
+        low, high = _round_ends(float(values.min()), float(values.max()))
+        colour_map = colour_map or "sequential"
+    return replace(
+        surface, colouring=Colouring(values, low, high, resolved.quantity, resolved.unit, colour_map or "signed")
+    )
+
+
+_ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+
+
+def rounded_up(value: float) -> float:
+    """The next round number: 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6 or 8 times a power of ten; 1 for 0."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(f"{power * next(step for step in _ROUND if step * power >= value * (1 - 1e-6)):.3g}")
+
+
+def _round_ends(low: float, high: float) -> tuple[float, float]:
+    """A range of one sign, widened to multiples of a round number."""
+    span = high - low if high - low > 1e-6 * max(abs(low), abs(high)) else max(abs(high), abs(low), 1e-30)
+    step = 10.0 ** np.floor(np.log10(span)) / 2
+    first, last = np.floor(low / step + 1e-6), np.ceil(high / step - 1e-6)
+    return float(f"{first * step:.12g}"), float(f"{max(last, first + 1) * step:.12g}")
+
+
+def ticks(low: float, high: float, most: int = 5) -> NDArray[np.float64]:
+    """Round numbers at equal steps within a range, `most` at most: both its ends among them where that is possible."""
+    power = 10.0 ** np.floor(np.log10(high - low) - 2)
+    slack = 1e-6 * (high - low)
+    usual, at_ends = [], []
+    for m, n in ((m, n) for n in range(4) for m in (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)):
+        step = m * power * 10**n
+        first, last = np.ceil(low / step - 1e-6), np.floor(high / step + 1e-6)
+        if 1 < last - first + 1 <= most:
+            marks: NDArray[np.float64] = np.arange(first, last + 1) * step
+            if m in (1.0, 2.0, 2.5, 5.0):
+                usual.append(marks)
+            if abs(marks[0] - low) < slack and abs(marks[-1] - high) < slack:
+                at_ends.append(marks)
+    return next(iter(at_ends + usual), np.array([low, high]))
+
+
+def tick_labels(values: NDArray[np.float64]) -> list[str]:
+    """Numbers with as many digits as tell them apart, and proper minus signs; powers of ten where they are tiny."""
+    most = float(np.abs(values).max(initial=0))
+    if most and not 1e-4 <= most < 1e5:
+        texts = [f"{value:.3g}" for value in values]
+    else:
+        digits = next(
+            n for n in range(12) if np.allclose(np.round(values, n), values, rtol=0, atol=1e-6 * most + 1e-12)
+        )
+        texts = [f"{value:.{digits}f}" if value else "0" for value in values]
+    return [text.replace("-", "−") for text in texts]
 
 
 def colours_of(colouring: Colouring) -> NDArray[np.float32]:
     """Red, green and blue of each value, shape (n, 3), from 0 to 1."""
     span = max(colouring.high - colouring.low, 1e-30)
-    place = np.clip((colouring.values - colouring.low) / span, 0, 1) * (len(SCALE) - 1)
-    at = np.arange(len(SCALE))
-    channels = [np.interp(place, at, [colour[channel] for colour in SCALE]) for channel in range(3)]
+    return colours_along(colouring.colour_map, (colouring.values - colouring.low) / span)
+
+
+def colours_along(colour_map: str, shares: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Red, green and blue at shares of the range of a map (see `MAPS`) from 0 to 1, shape (n, 3)."""
+    anchors = MAPS[colour_map]
+    place = np.clip(shares, 0, 1) * (len(anchors) - 1)
+    at = np.arange(len(anchors))
+    channels = [np.interp(place, at, [colour[channel] for colour in anchors]) for channel in range(3)]
     return np.stack(channels, axis=1).astype(np.float32)
 
 

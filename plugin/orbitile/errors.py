@@ -4,13 +4,24 @@ Every message says what was asked, what was found, and what to do about it, so t
 it as it is. Anything that reaches a user and is not an `OrbitileError` is a defect.
 """
 
+_LONGEST = 1000
+"""Characters of a message; what is beyond it was quoted from a damaged file."""
+
 
 class OrbitileError(Exception):
     """Base of all errors that Orbitile raises on purpose."""
 
+    def __init__(self, message: object = "") -> None:
+        text = str(message)
+        super().__init__(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 200]} ... {text[-150:]}")
+
 
 class FileError(OrbitileError):
     """A file cannot be read or written: missing, truncated, of an unknown format, or inconsistent."""
+
+
+class FileChanged(FileError):
+    """A file no longer holds what it held when it was loaded."""
 
 
 class ConventionError(FileError):

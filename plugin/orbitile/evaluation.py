@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,17 +10,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .charges import PointCharges
-from .errors import Cancelled, DeviceError, FieldError, LatticeError, OrbitileError
+from .errors import DeviceError, FieldError, LatticeError, OrbitileError
 from .fields import Field, resolve
+from .fields.electrostatic_potential import ElectrostaticPotential
 from .fields.orbital import Orbital, together
 from .kernels import AUTO, checked_name
 from .lattice import Lattice, spacing_for, spacing_of
 from .memory import available_memory
 from .several_devices import prepared, several
-from .slabs import MOST_POINTS, TILE_POINTS, slabs_of
-from .surface import Surface, enclosing_isovalue, isosurface, isosurface_in_session, positive_isovalue
+from .slabs import MOST_POINTS, at_tiles, slabs_of
+from .surface import (
+    IsovalueError,
+    Surface,
+    enclosing_isovalue,
+    isosurface,
+    isosurface_in_session,
+    on_faces,
+    positive_isovalue,
+)
 from .units import angstrom
 from .volume import Volume
+from .watch import Cancel, Progress, Watch, checkpoint, stage, tell, watched
 from .wavefunction import Wavefunction
 
 _RESERVE = 256 << 20
@@ -35,7 +45,11 @@ _TOGETHER = 1 << 25
 _FAINT = 2e-3
 """Isovalue of the box in which a default isovalue is looked for, in atomic units."""
 
-Progress = Callable[[float], None]
+_FAINTEST = {"single": 1e-6, "double": 1e-12}
+"""Isovalues below which a surface would show errors of that precision, in atomic units."""
+
+_THIN_POINTS = 1 << 20
+"""Points of a lattice that is finer than its quality says, at most."""
 
 
 def compute(
@@ -47,7 +61,7 @@ def compute(
     precision: str = "single",
     kernel: str = "auto",
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
+    cancelled: Cancel | None = None,
 ) -> Volume:
     """Evaluate a field on a lattice.
 
@@ -91,20 +105,21 @@ def compute(
     Cancelled
         When `cancelled` said so.
     """
-    resolved = with_kernel(field_of(wavefunction, field), kernel)
     dtype = _dtype(precision)
-    require_memory(lattice, np.dtype(dtype).itemsize)
-    if devices := _several(device, resolved):
-        with prepared(devices, wavefunction, field, lattice, precision) as task:
-            values = task.whole(progress or _silent, cancelled or _never)
-        return Volume(values, lattice, resolved.quantity, resolved.unit)
-    with device_session(device, precision) as name:
-        slabs = slabs_of(resolved, lattice, precision, name)
-        values = np.empty(lattice.shape, dtype)
-        for start, stop in slabs.cuts:
-            slabs.fill(start, stop, values[start:stop], cancelled or _never)
-            if progress is not None:
-                progress(stop / lattice.shape[0])
+    with watched(progress, cancelled):
+        resolved = with_kernel(field_of(wavefunction, field), kernel)
+        require_memory(lattice, np.dtype(dtype).itemsize)
+        if devices := _several(device, resolved):
+            with prepared(devices, wavefunction, field, lattice, precision) as task:
+                values = task.whole()
+            return Volume(values, lattice, resolved.quantity, resolved.unit)
+        with device_session(device, precision) as name:
+            slabs = slabs_of(resolved, lattice, precision, name)
+            values = np.empty(lattice.shape, dtype)
+            for start, stop in slabs.cuts:
+                with stage(start / lattice.shape[0], stop / lattice.shape[0]):
+                    slabs.fill(start, stop, values[start:stop])
+                tell(stop / lattice.shape[0])
     return Volume(values, lattice, resolved.quantity, resolved.unit)
 
 
@@ -116,7 +131,7 @@ def computed_slabs(
     device: str | None = None,
     precision: str = "single",
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
+    cancelled: Cancel | None = None,
 ) -> Generator[NDArray[np.floating], None, None]:
     """Evaluate a field on a lattice that need not fit in memory: the values of `compute`, slab by slab.
 
@@ -130,20 +145,24 @@ def computed_slabs(
     ndarray of float32 or float64, shape (planes, ny, nz)
         The next planes along the first axis, in order. It is written over when the next slab is asked for.
     """
-    resolved = field_of(wavefunction, field)
+    watch = Watch(progress, cancelled)
+    with watch.stage():
+        resolved = field_of(wavefunction, field)
     dtype = _dtype(precision)
     if devices := _several(device, resolved):
         with prepared(devices, wavefunction, field, lattice, precision) as task:
-            yield from task.slabs(progress or _silent, cancelled or _never)
+            yield from task.slabs(watch)
         return
     with device_session(device, precision) as name:
-        slabs = slabs_of(resolved, lattice, precision, name)
+        with watch.stage():
+            slabs = slabs_of(resolved, lattice, precision, name)
         held = np.empty((max(stop - start for start, stop in slabs.cuts), *lattice.shape[1:]), dtype)
         for start, stop in slabs.cuts:
-            slabs.fill(start, stop, held[: stop - start], cancelled or _never)
+            with watch.stage(start / lattice.shape[0], stop / lattice.shape[0]):
+                slabs.fill(start, stop, held[: stop - start])
             yield held[: stop - start]
-            if progress is not None:
-                progress(stop / lattice.shape[0])
+            with watch.stage():
+                tell(stop / lattice.shape[0])
 
 
 def compute_many(
@@ -154,7 +173,7 @@ def compute_many(
     device: str | None = None,
     precision: str = "single",
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
+    cancelled: Cancel | None = None,
 ) -> Iterator[Volume]:
     """Evaluate several fields on one lattice, one after the other as they are asked for.
 
@@ -181,9 +200,11 @@ def compute_many(
     FieldError, LatticeError, DeviceError, Cancelled
         As for `compute`; for an unknown field before anything is computed.
     """
-    resolved = [field_of(wavefunction, field) for field in fields]
+    watch = Watch(progress, cancelled)
+    with watch.stage():
+        resolved = [field_of(wavefunction, field) for field in fields]
     dtype: np.dtype[np.floating] = np.dtype(_dtype(precision))
-    return _computed(wavefunction, resolved, lattice, device, precision, dtype, progress, cancelled)
+    return _computed(wavefunction, resolved, lattice, device, precision, dtype, watch)
 
 
 def _computed(
@@ -193,26 +214,28 @@ def _computed(
     device: str | None,
     precision: str,
     dtype: np.dtype[np.floating],
-    progress: Progress | None,
-    cancelled: Callable[[], bool] | None,
+    watch: Watch,
 ) -> Iterator[Volume]:
     done = 0
     while done < len(fields):
         group = _group(fields[done:], lattice)
-        if (cancelled or _never)():
-            raise Cancelled("cancelled")
         alone = len(group) < 2 or _several(device, group[0])
-        values = None if alone else _together(group, lattice, device, precision, dtype)
+        values = None
+        if not alone:
+            with watch.stage(done / len(fields), (done + len(group)) / len(fields)):
+                checkpoint()
+                values = _together(group, lattice, device, precision, dtype)
         if values is None:
-            field = fields[done]
-            yield compute(wavefunction, field, lattice, device=device, precision=precision, cancelled=cancelled)
+            with watch.stage(done / len(fields), (done + 1) / len(fields)):
+                volume = compute(wavefunction, fields[done], lattice, device=device, precision=precision)
+            yield volume
             done += 1
         else:
             for one, field in zip(values, group, strict=True):
                 yield Volume(one, lattice, field.quantity, field.unit)
             done += len(group)
-        if progress is not None:
-            progress(done / len(fields))
+        with watch.stage():
+            tell(done / len(fields))
 
 
 def _group(fields: list[Field], lattice: Lattice) -> list[Orbital]:
@@ -307,7 +330,7 @@ def compute_surface(
     device: str | None = None,
     precision: str = "single",
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
+    cancelled: Cancel | None = None,
 ) -> Surface:
     """Isosurface of a field, without its values on a lattice.
 
@@ -339,29 +362,33 @@ def compute_surface(
     OrbitileError
         As `compute` does.
     """
-    resolved = field_of(wavefunction, field)
     _dtype(precision)
-    isovalue = positive_isovalue(isovalue, resolved.quantity)
-    if lattice is None:
-        lattice = enclosing_lattice(wavefunction, resolved, isovalue)
-    with device_session(device, precision) as name:
-        evaluate = None
-        if name != "cpu" and _fits_kernel(lattice):
-            evaluate = resolved.on_slabs(lattice, precision, name)
-        if evaluate is not None:
-            from taichi_kernels import runtime
+    with watched(progress, cancelled):
+        resolved = field_of(wavefunction, field)
+        isovalue = positive_isovalue(isovalue, resolved.quantity)
+        if isovalue < _FAINTEST[precision]:
+            other = ", or double precision" if isovalue >= _FAINTEST["double"] else ""
+            raise IsovalueError(
+                f"isovalue of {resolved.quantity}: values below {_FAINTEST[precision]:g} are errors of {precision} "
+                f"precision, got {isovalue:g}; choose a larger one{other}"
+            )
+        if lattice is None:
+            lattice = enclosing_lattice(wavefunction, resolved, isovalue)
+        with device_session(device, precision) as name:
+            evaluate = None
+            if name != "cpu" and _fits_kernel(lattice):
+                evaluate = resolved.on_slabs(lattice, precision, name)
+            if evaluate is not None:
+                from taichi_kernels import runtime
 
-            if cancelled is not None and cancelled():
-                raise Cancelled("cancelled")
-            values = runtime.allocate(lattice.shape, precision)
-            evaluate(0, lattice.shape[0], values)
-            if progress is not None:
-                progress(1.0)
-            return isosurface_in_session(values, lattice, isovalue, resolved.quantity, resolved.unit, name)
-        volume = compute(
-            wavefunction, resolved, lattice, device=device, precision=precision, progress=progress, cancelled=cancelled
-        )
-    return isosurface(volume, isovalue)
+                checkpoint()
+                values = runtime.allocate(lattice.shape, precision)
+                evaluate(0, lattice.shape[0], values)
+                tell(1.0)
+                return isosurface_in_session(values, lattice, isovalue, resolved.quantity, resolved.unit, name)
+            volume = compute(wavefunction, resolved, lattice, device=device, precision=precision)
+        checkpoint(1.0)
+        return isosurface(volume, isovalue)
 
 
 def extract_surface(volume: Volume, isovalue: float, *, device: str | None = None) -> Surface:
@@ -449,7 +476,7 @@ def evaluate(
     device: str | None = None,
     precision: str = "single",
     kernel: str = "auto",
-    cancelled: Callable[[], bool] | None = None,
+    cancelled: Cancel | None = None,
 ) -> NDArray[np.floating]:
     """Evaluate a field at points.
 
@@ -474,16 +501,13 @@ def evaluate(
     Cancelled
         When `cancelled` said so.
     """
-    resolved = with_kernel(field_of(wavefunction, field), kernel)
     dtype = _dtype(precision)
     where = checked_points(points)
     values = np.empty(len(where), dtype)
-    with device_session(device, precision) as name:
-        at = resolved.at_points(precision, name)
-        for first in range(0, len(where), TILE_POINTS):
-            if cancelled is not None and cancelled():
-                raise Cancelled("cancelled")
-            values[first : first + TILE_POINTS] = at(where[first : first + TILE_POINTS])
+    with watched(cancelled=cancelled):
+        resolved = with_kernel(field_of(wavefunction, field), kernel)
+        with device_session(device, precision) as name:
+            at_tiles(resolved.at_points(precision, name), where, values)
     return values
 
 
@@ -544,6 +568,9 @@ def enclosing_lattice(
 ) -> Lattice:
     """A lattice that holds the whole isosurface of a field: outside it the field is smaller than the isovalue, proven.
 
+    For the electrostatic potential, which falls too slowly for a bound, it is an estimate, and reaches 30 bohr at most;
+    `is_cut` tells whether the surface is whole.
+
     Parameters
     ----------
     wavefunction, field
@@ -555,11 +582,12 @@ def enclosing_lattice(
     points
         Number of points along the longest edge, in place of a spacing.
     quality
-        Where neither is given: `coarse`, `medium` or `fine`, 0.25, 0.15 or 0.075 Angstrom.
+        Where neither is given: `coarse`, `medium` or `fine`, 0.25, 0.15 or 0.075 Angstrom. Fields of thin surfaces (the
+        reduced density gradient) take half of that as long as these are a million points at most.
     """
     resolved = field_of(wavefunction, field)
-    if not (np.isfinite(isovalue) and isovalue > 0):
-        raise LatticeError(f"isovalue: expected a positive number, got {isovalue}")
+    if not (np.isfinite(isovalue) and isovalue >= _FAINTEST["double"]):
+        raise LatticeError(f"isovalue: expected a positive number of {_FAINTEST['double']:g} or more, got {isovalue}")
     low, high = resolved.enclosing_box(isovalue)
     # atoms stay inside, and one more point on each side closes the surface
     low, high = (
@@ -567,9 +595,37 @@ def enclosing_lattice(
         np.maximum(high, wavefunction.positions.max(axis=0)),
     )
     if points is not None:
+        if points < 4:
+            raise LatticeError(f"points along the longest edge: expected 4 or more, got {points}")
         spacing = spacing_for(low, high, points - 2)
     step = spacing_of(quality) if spacing is None else spacing
+    if spacing is None and getattr(resolved, "is_thin", False):
+        step = min(step, max(step / 2, float(np.prod(high - low) / _THIN_POINTS) ** (1 / 3)))
     return Lattice.box(low - step, high + step, step)
+
+
+def is_cut(
+    surface: Surface, wavefunction: Wavefunction, field: str | Field, lattice: Lattice, *, device: str | None = None
+) -> bool:
+    """Whether an isosurface goes on beyond the lattice that it was extracted from.
+
+    Parameters
+    ----------
+    surface
+        From `compute_surface`.
+    wavefunction, field, lattice, device
+        With which it was computed.
+    """
+    if on_faces(surface, lattice):
+        return True
+    resolved = field_of(wavefunction, field)
+    if not isinstance(resolved, ElectrostaticPotential):
+        return False
+    # the outer sheet about an ion, which is round, may lie outside as a whole
+    ends = np.array([[0.0, 0, 0], np.array(lattice.shape) - 1.0])
+    corners = np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+    values = evaluate(wavefunction, resolved, lattice.origin + corners @ lattice.axes, device=device)
+    return bool(np.any(np.abs(values) >= surface.isovalue))
 
 
 def fits(wavefunction: Wavefunction, field: str | Field, isovalue: float, lattice: Lattice) -> bool:
@@ -679,14 +735,6 @@ def _several(device: str | None, field: Field) -> tuple[str, ...]:
             f"kernel {field.kernel}: several devices at once compute with auto only; name one device, such as cuda"
         )
     return devices
-
-
-def _silent(share: float) -> None:
-    pass
-
-
-def _never() -> bool:
-    return False
 
 
 def _dtype(precision: str) -> type[np.float32 | np.float64]:

@@ -94,6 +94,30 @@ def concatenated(expansions: list[GaussianExpansion]) -> GaussianExpansion:
     )
 
 
+def merged(expansions: list[GaussianExpansion]) -> GaussianExpansion:
+    """The sum of several sums, in which those Gaussians are one that share centre, exponent and degree.
+
+    In a difference their terms cancel here, in double precision, and not when it is evaluated.
+    """
+    whole = concatenated(expansions)
+    keys = np.column_stack([whole.centre / _SAME, np.log(whole.exponent) / _SAME, whole.degree])
+    rows = np.ascontiguousarray(np.rint(keys).astype(np.int64)).view([("", np.int64)] * keys.shape[1]).reshape(-1)
+    _, first, group = np.unique(rows, return_index=True, return_inverse=True)
+    place = np.argsort(np.argsort(first))[group.reshape(-1)]  # in the order in which they appear
+    first = np.sort(first)
+    degree = whole.degree[first]
+    first_term = starts(term_counts(degree))
+    counts = np.diff(whole.first_term)
+    target = np.arange(len(whole.terms)) + np.repeat(first_term[place] - whole.first_term[:-1], counts)
+    terms = np.zeros(int(first_term[-1]))
+    np.add.at(terms, target, whole.terms)
+    return GaussianExpansion(whole.centre[first], whole.exponent[first], degree, first_term, terms)
+
+
+_SAME = 1e-11
+"""Centres in bohr, and logarithms of exponents, that are closer differ by rounding only."""
+
+
 def derivative(expansion: GaussianExpansion, axis: int) -> GaussianExpansion:
     r"""Partial derivative along x, y or z (axis 0, 1, 2), of one degree more.
 

@@ -6,8 +6,9 @@ import os
 import re
 import secrets
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from glob import glob
 from os import PathLike, fspath
 from pathlib import Path
 from typing import BinaryIO
@@ -56,6 +57,34 @@ def written_atomically(path: str | PathLike[str]) -> Iterator[Path]:
             temporary.unlink()
 
 
+def read_settings(path: Path) -> str:
+    """Text of a start-up file of another program, empty where there is none; its bytes come back by `replace_settings`.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be read.
+    """
+    try:
+        return path.read_bytes().decode("utf-8", errors="surrogateescape") if path.exists() else ""
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def replace_settings(path: Path, text: str) -> None:
+    """Replace a start-up file of another program, whole or not at all; its permissions stay.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be written. It is then as it was.
+    """
+    with written_atomically(path) as temporary:
+        temporary.write_bytes(text.encode("utf-8", errors="surrogateescape"))
+        if path.exists():
+            temporary.chmod(path.stat().st_mode)
+
+
 def checked_target(path: str | PathLike[str]) -> Path:
     """The file that writing to a path would make or replace, symbolic links followed.
 
@@ -77,6 +106,32 @@ def checked_target(path: str | PathLike[str]) -> Path:
     except (OSError, RuntimeError, TypeError, ValueError) as error:  # a loop of links, no home, a NUL in the name
         raise FileError(f"{path!r}: not the name of a file to write ({error})") from error
     return target
+
+
+def refuse_inputs(path: str | PathLike[str], inputs: Iterable[str | PathLike[str]]) -> None:
+    """Refuse to write to a file that is read: it may be the only one of its kind, and what is written is less.
+
+    Parameters
+    ----------
+    path
+        The file that is to be written.
+    inputs
+        Files that are read, or patterns of their names. Those that are not there are passed over.
+
+    Raises
+    ------
+    FileError
+        When one of them is that file, under whatever name.
+    """
+    target = checked_target(path)
+    for wanted in inputs:
+        for name in glob(fspath(wanted)) or [fspath(wanted)]:
+            try:
+                same = target.exists() and Path(name).expanduser().samefile(target)
+            except (OSError, ValueError, RuntimeError):  # no file of that name
+                continue
+            if same:
+                raise FileError(f"{path}: is what is read here, and writing would replace it; choose another name")
 
 
 def read_bytes(path: Path) -> bytes:

@@ -10,6 +10,7 @@ import numpy as np
 from .conventions import ANGULAR_MOMENTUM_LETTERS
 from .elements import SYMBOLS
 from .fields.orbital import frontier_order
+from .notes import notes
 from .units import angstrom, electronvolt
 from .wavefunction import Orbitals, Spin, Wavefunction
 
@@ -88,6 +89,7 @@ def as_dictionary(wavefunction: Wavefunction) -> dict[str, Any]:
         "multiplicity": wavefunction.multiplicity,
         "electrons": wavefunction.n_electrons,
         "kind": wavefunction.kind,
+        "notes": list(notes(wavefunction)),
         "effective_core_potentials": core_potential_note(wavefunction),
         "basis": {
             "functions": wavefunction.n_basis,
@@ -121,17 +123,23 @@ def as_dictionary(wavefunction: Wavefunction) -> dict[str, Any]:
 def as_text(wavefunction: Wavefunction, everything: bool = False) -> str:
     """A page for people: header and table of orbitals, those near the frontier unless `everything` is wanted."""
     charge = round(wavefunction.charge, 3) + 0.0
+    multiplicity = "not stated" if wavefunction.multiplicity is None else wavefunction.multiplicity
+    some = len(wavefunction.alpha) < wavefunction.n_basis
+    in_file = f", {len(wavefunction.alpha)} for {wavefunction.n_basis} functions" if some else ""
+    ghosts = int(wavefunction.is_ghost.sum())
+    atoms = f"{wavefunction.n_atoms - ghosts} atoms" + (f" and {ghosts} ghost{'s' * (ghosts > 1)}" if ghosts else "")
     lines = [
         f"file      {wavefunction.source} ({wavefunction.program})",
         *([f"title     {wavefunction.title}"] if wavefunction.title else []),
         *([f"method    {wavefunction.method}"] if wavefunction.method else []),
-        f"molecule  {formula(wavefunction) or 'no atoms but ghosts'}, {wavefunction.n_atoms} atoms, "
-        f"charge {charge:+g}, multiplicity {wavefunction.multiplicity}",
-        f"electrons {round(wavefunction.n_electrons, 4):g}, {wavefunction.kind} orbitals",
+        f"molecule  {formula(wavefunction) or 'no atoms but ghosts'}, {atoms}, "
+        f"charge {charge:+g}, multiplicity {multiplicity}",
+        f"electrons {round(wavefunction.n_electrons, 4):g}, {wavefunction.kind} orbitals{in_file}",
         f"basis     {basis_summary(wavefunction)}",
     ]
     if note := core_potential_note(wavefunction):
         lines.append(f"core      effective core potentials on {note}")
+    lines += [f"note      {note}" for note in notes(wavefunction)]
     sets = _sets(wavefunction)
     with_symmetry = any(any(those.irreps or ()) for _, _, those in sets)
     header = f"{'orbital':>8}  {'energy / eV':>12}  {'occupation':>10}"

@@ -15,6 +15,9 @@ from .units import angstrom
 if TYPE_CHECKING:
     from .wavefunction import Wavefunction
 
+_FARTHEST, _CLOSEST = 1e12, 1e-12
+"""Bounds in bohr on coordinates and steps, beyond which squares and volumes run out of the range of numbers."""
+
 QUALITIES = {"coarse": 0.25 * angstrom, "medium": 0.15 * angstrom, "fine": 0.075 * angstrom}
 """Named spacings in bohr: coarse 0.25, medium 0.15, fine 0.075 Angstrom."""
 
@@ -86,8 +89,12 @@ class Lattice:
         if min(nx, ny, nz) < 1:
             raise LatticeError(f"shape of a lattice: expected 1 or more points along each axis, got {self.shape}")
         set_(self, "shape", (nx, ny, nz))
-        lengths = np.linalg.norm(self.axes, axis=1)
-        if not np.all(lengths > 0) or abs(np.linalg.det(self.axes / lengths[:, None])) < 1e-6:
+        with np.errstate(over="ignore", invalid="ignore"):
+            lengths = np.linalg.norm(self.axes, axis=1)
+            corner = np.abs(self.origin) + np.abs(self.axes).T @ np.array(self.shape, np.float64)
+        if not corner.max() < _FARTHEST:
+            raise LatticeError(f"lattice: expected points within {_FARTHEST:g} bohr, got one at {corner.max():g}")
+        if not np.all(lengths > _CLOSEST) or abs(np.linalg.det(self.axes / lengths[:, None])) < 1e-6:
             raise LatticeError(f"axes of a lattice: expected three independent vectors, got {self.axes.tolist()}")
 
     @classmethod

@@ -1,17 +1,116 @@
 """How much memory there is, so that a request that cannot be met is refused before anything is allocated."""
 
-from pathlib import Path
+from __future__ import annotations
 
-_CONTROL_GROUPS = (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-)
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from .errors import OrbitileError
+
+_PROCESS = Path("/proc/self")
+
+_FILES = {
+    "cgroup2": (("memory.max", "memory.high"), "memory.current", "inactive_file"),
+    "cgroup": (("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file"),
+}
+"""Of both versions of control groups: files with a limit, with what is used, and the part of that which is given back
+when it is needed (pages of files that nobody has read lately)."""
 
 
 def available_memory() -> int | None:
     """Bytes that this process can still have, as far as the system tells; None where it does not."""
-    found = [n for n in (_system_memory(), *(_control_group(*files) for files in _CONTROL_GROUPS)) if n is not None]
+    found = [n for n in (_system_memory(), _address_space(), *control_groups()) if n is not None]
     return min(found) if found else None
+
+
+def require_memory(n_bytes: int, what: str, advice: str) -> None:
+    """Refuse what would not fit in memory.
+
+    Raises
+    ------
+    OrbitileError
+        Says what needs how much, what there is, and what to do.
+    """
+    available = available_memory()
+    if available is not None and n_bytes > available:
+        raise OrbitileError(
+            f"{what} needs {n_bytes / 1e9:.1f} GB of memory, {available / 1e9:.1f} GB are available; {advice}"
+        )
+
+
+def control_groups(process: Path = _PROCESS) -> Iterator[int]:
+    """Room in bytes below each limit of the control groups of a process: its own and all around them.
+
+    A container, a batch system or a service sets them, often on a group far above that of the process.
+
+    Parameters
+    ----------
+    process
+        Folder of the process in /proc.
+    """
+    for kind, folder in _folders(process):
+        limits, usage, given_back = _FILES[kind]
+        used = _number(folder / usage)
+        if used is None:
+            continue
+        used -= min(_statistic(folder / "memory.stat", given_back), used)
+        for limit in limits:
+            most = _number(folder / limit)
+            if most is not None:
+                yield max(most - used, 0)
+
+
+def _folders(process: Path) -> Iterator[tuple[str, Path]]:
+    """Folders of the control groups that count memory, from the innermost outwards, each with its version."""
+    try:
+        members = [line.split(":", 2) for line in (process / "cgroup").read_text(encoding="utf-8").splitlines()]
+        mounts = (process / "mountinfo").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):  # not Linux
+        return
+    group = {"cgroup2" if number == "0" else "cgroup": path for number, names, path in members
+             if number == "0" or "memory" in names.split(",")}  # fmt: skip
+    for mount in mounts:
+        place, _, system = mount.partition(" - ")
+        kind, _, options = system.split(" ", 2)
+        if kind not in group or (kind == "cgroup" and "memory" not in options.rpartition(" ")[2].split(",")):
+            continue
+        root, top = (PurePosixPath(part) for part in place.split(" ")[3:5])
+        path = PurePosixPath(group[kind])
+        inside = path.relative_to(root) if path.is_relative_to(root) else PurePosixPath()
+        for folder in (top / inside, *(top / inside).parents):
+            if folder.is_relative_to(top):
+                yield kind, Path(folder)
+
+
+def _number(file: Path) -> int | None:
+    try:
+        return int(file.read_text(encoding="ascii"))
+    except (OSError, ValueError):  # no such limit, or "max"
+        return None
+
+
+def _statistic(file: Path, name: str) -> int:
+    try:
+        for line in file.read_text(encoding="ascii").splitlines():
+            if line.startswith(f"{name} "):
+                return int(line.split()[1])
+    except (OSError, ValueError):
+        pass  # it is only told to count more exactly
+    return 0
+
+
+def _address_space() -> int | None:
+    """What `ulimit -v` leaves."""
+    try:
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit == resource.RLIM_INFINITY:
+            return None
+        pages = int((_PROCESS / "statm").read_text(encoding="ascii").split()[0])
+        return max(limit - pages * resource.getpagesize(), 0)
+    except (ImportError, OSError, ValueError):  # not Linux
+        return None
 
 
 def _system_memory() -> int | None:
@@ -26,11 +125,4 @@ def _system_memory() -> int | None:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _control_group(limit: str, usage: str) -> int | None:
-    try:
-        return max(0, int(Path(limit).read_text(encoding="ascii")) - int(Path(usage).read_text(encoding="ascii")))
-    except (OSError, ValueError):  # no such controller, or "max"
         return None

@@ -32,6 +32,8 @@ from math import factorial, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from .watch import checkpoint
+
 Reals = NDArray[np.float64]
 Orders = tuple[tuple[int, int, int], ...]
 
@@ -128,6 +130,7 @@ class FarField:
         far = np.zeros((len(low), n_sites), np.int32)
         step = max(1, (1 << 20) // n_sites)
         for first in range(0, len(low) if tolerance > 0 else 0, step):
+            checkpoint()
             some = slice(first, first + step)
             outside = np.maximum(np.maximum(low[some, None] - self.sites, self.sites - high[some, None]), 0.0)
             distance = np.sqrt(np.einsum("bsd,bsd->bs", outside, outside))
@@ -217,6 +220,7 @@ def _add_moments(moments: Reals, one: Class, sites: Reals, edges: NDArray[np.int
     raising = [_raised(order, powers).T for powers in one.orders]
     scaled = one.hermite * (0.5 * np.sqrt(np.pi / one.exponent))[:, None]
     for site, centre in enumerate(sites):
+        checkpoint()
         first, last = edges[site * rows], edges[site * rows + rows - 1]
         regular = _regular(one.centre[first:last] - centre, order)
         for level in np.flatnonzero(np.diff(edges[site * rows : (site + 1) * rows])):
@@ -284,6 +288,7 @@ def _add_bounds(bounds: Reals, one: Class, offset: Reals, key: NDArray[np.intp],
     levels = bounds.shape[1]
     site, level = key // (levels + 1), key % (levels + 1)
     for first in range(0, len(offset), _ROWS):
+        checkpoint()
         some = slice(first, first + _ROWS)
         error = _errors(one, offset, order, some)
         begins = np.flatnonzero(np.diff(key[some], prepend=-1))
@@ -297,6 +302,7 @@ def _radii(one: Class, offset: Reals, order: int, limit: float) -> Reals:
     """Distance from the site from which on the error of each distribution is below a limit, shape (n,)."""
     radius = np.empty(len(offset))
     for first in range(0, len(offset), _ROWS):
+        checkpoint()
         some = slice(first, first + _ROWS)
         above = _errors(one, offset, order, some) > limit
         last = above.shape[1] - np.argmax(above[:, ::-1], axis=1)  # the first distance after all that are too near

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .alignment import aligned, aligned_positions, centre, part_of_rotation, placed, positions_between, rotation_onto
-from .errors import Cancelled, FileError, OrbitileError
+from .errors import Cancelled, FileChanged, FileError, OrbitileError
 from .overlap import inverse_root, own_overlap
 from .tracking import DEGENERACY, FrameMatch, Reference, followed, mismatch, step_to
 from .trajectory import Trajectory
@@ -184,6 +184,8 @@ class FollowedFrames:
                 at = self._reached + 1
                 try:
                     step = step_to(self._reference, at, self._trajectory[at], self._degeneracy)
+                except FileChanged:  # no frame is damaged: it is another trajectory by now
+                    raise
                 except OrbitileError as error:
                     self._trajectory.problems[at] = str(error)
                     if at == len(self) - 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .colouring import SCALE
-from .elements import SYMBOLS
+from .colouring import MAPS, rounded_up, tick_labels, ticks
+from .elements import ATOMIC_RADII, SYMBOLS
 from .errors import FileError, OrbitileError
 from .files import written_atomically
 from .surface import Colouring, Surface
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".svg", ".pdf")
 
 _SHARE = 0.95
-"""Share of the points of a slice whose values the colours span by default: at the nuclei fields have peaks."""
+"""Share of the points of a slice whose values the colours span by default: fields have peaks."""
+
+_PEAK, _NEAR = 0.7, 3.0
+"""Fields have peaks within this share of the radius of an atom, which would hide all else in a range of colours; and
+beyond this distance from all nuclei, in bohr, there is little of most."""
 
 _AMPLE, _HARDLY = 2.0, 0.02
 """The colours span this many times the largest value of the weaker sign at most, unless that is hardly there: smaller
@@ -34,6 +39,9 @@ than this share of the span."""
 
 _IN_PLANE = 0.4
 """Atoms nearer to the plane than this, in bohr, are named in black, those farther away in grey."""
+
+_NOISE = 1e-7
+"""Values smaller than this are rounding, as of an orbital on its nodal plane: nothing is to be seen there."""
 
 _MOST_POINTS = 4_000_000
 _DPI = 160
@@ -78,12 +86,21 @@ class Slice:
     values : ndarray of float32 or float64, shape `plane.shape`
     quantity, unit : str
         For people.
+    valence : ndarray of bool, shape `plane.shape`, or None
+        Points that are near to a nucleus, but outside the core of the atom: those whose values the colours span.
+    colour_map : str
+        Name of one of `orbitile.colouring.MAPS` that is customary for the field, or nothing.
+    colour_range : float or None
+        Largest magnitude of the colours that is customary for the field.
     """
 
     plane: Plane
     values: NDArray[np.floating]
     quantity: str
     unit: str
+    valence: NDArray[np.bool_] | None = None
+    colour_map: str = ""
+    colour_range: float | None = None
 
 
 def plane_through(
@@ -153,13 +170,39 @@ def slice_field(
     values = evaluate(
         wavefunction, resolved, plane.points, device=device, precision=precision, cancelled=cancelled
     ).reshape(plane.shape)
-    return Slice(plane, values, resolved.quantity, resolved.unit)
+    return Slice(
+        plane,
+        values,
+        resolved.quantity,
+        resolved.unit,
+        _valence(wavefunction, plane),
+        getattr(resolved, "colour_map", None) or "",
+        getattr(resolved, "colour_range", None),
+    )
 
 
-def colour_range(values: NDArray[np.floating], limit: float | None) -> tuple[float, float]:
+def _valence(wavefunction: Wavefunction, plane: Plane) -> NDArray[np.bool_]:
+    """Points of a plane within 3 bohr of a nucleus, but of none within 0.7 of the radius of the atom."""
+    near, core = np.zeros(plane.shape, bool), np.zeros(plane.shape, bool)
+    offsets = [plane.spacing * np.arange(n) for n in plane.shape]
+    normal = np.cross(plane.right, plane.up)
+    for number, position in zip(wavefunction.atomic_numbers, wavefunction.positions - plane.origin, strict=True):
+        radius = _PEAK * ATOMIC_RADII[min(int(number), len(ATOMIC_RADII) - 1)] * angstrom
+        up, right = ((some - position @ axis) ** 2 for some, axis in zip(offsets, (plane.up, plane.right), strict=True))
+        squared = up[:, None] + right + (position @ normal) ** 2
+        near |= squared < max(_NEAR, 2 * radius) ** 2
+        core |= squared < radius**2
+    return near & ~core
+
+
+def colour_range(
+    values: NDArray[np.floating], limit: float | None, valence: NDArray[np.bool_] | None = None
+) -> tuple[float, float]:
     """Lowest and highest value of the colours: symmetric about 0 where there are negative ones.
 
-    By default they span 95 % of the magnitudes, and not more than makes the weaker of the two signs visible.
+    By default they span the values in the valence region, so that peaks at nuclei are cut off and bonds are seen: all
+    of them where there is one sign, else 95 % of the magnitudes, but not more than makes the weaker sign visible. The
+    highest value is a round number.
 
     Raises
     ------
@@ -170,15 +213,24 @@ def colour_range(values: NDArray[np.floating], limit: float | None) -> tuple[flo
         if not (np.isfinite(limit) and limit > 0):
             raise OrbitileError(f"range of colours: expected a positive number, got {limit}")
         return (-limit, limit) if values.min() < 0 else (0.0, limit)
-    most = float(np.quantile(np.abs(values), _SHARE))
-    weaker = min(float(values.max()), -float(values.min()))
+    chosen = values if valence is None or not valence.any() else values[valence]
+    signs = values.min() < 0 < values.max()
+    most = float(np.quantile(np.abs(chosen), _SHARE if signs or valence is None else 1.0))
+    weaker = min(float(chosen.max()), -float(chosen.min()))
     if weaker > _HARDLY * most:
         most = min(most, _AMPLE * weaker)  # or the weaker sign would be pale: potentials are positive at nuclei
     if most == 0:
-        most = float(np.abs(values).max()) or 1.0
-    digit = 10.0 ** (np.floor(np.log10(most)) - 1)
-    high = float(np.ceil(most / digit - 1e-9) * digit)
+        most = float(np.abs(values).max())
+    high = rounded_up(most) if most > _NOISE else 1.0
     return (-high, high) if values.min() < 0 else (0.0, high)
+
+
+def _colours(one: Slice, limit: float | None) -> tuple[float, float, str]:
+    """Lowest and highest value of the colours of a slice, and the name of their map."""
+    low, high = colour_range(one.values, one.colour_range if limit is None else limit, one.valence)
+    if one.colour_map not in ("", "sequential"):
+        low = -high  # the middle of the map is zero
+    return low, high, one.colour_map or ("signed" if low < 0 else "sequential")
 
 
 def as_surface(one: Slice, limit: float | None = None) -> Surface:
@@ -197,7 +249,9 @@ def as_surface(one: Slice, limit: float | None = None) -> Surface:
             np.stack([corner, corner + columns + 1, corner + columns], axis=1),
         ]
     )
-    low, high = colour_range(one.values, limit)
+    low, high, colour_map = _colours(one, limit)
+    if limit is not None and low == 0:
+        low, colour_map = -limit, one.colour_map or "signed"
     n = rows * columns
     values = one.values.reshape(-1).astype(np.float32)
     return Surface(
@@ -206,12 +260,14 @@ def as_surface(one: Slice, limit: float | None = None) -> Surface:
         normals=np.tile(np.cross(one.plane.right, one.plane.up), (n, 1)).astype(np.float32),
         phases=np.ones(n, np.int8),
         isovalue=0.0,
-        colouring=Colouring(values, low if low < 0 else -high, high, one.quantity, one.unit),
+        colouring=Colouring(values, low, high, one.quantity, one.unit, colour_map),
     )
 
 
-def contour_levels(low: float, high: float) -> NDArray[np.float64]:
-    """Levels 1, 2, 5, 10, ... of both signs, over two decades below the highest value."""
+def contour_levels(low: float, high: float, *, even: bool = False) -> NDArray[np.float64]:
+    """Levels 1, 2, 5, 10, ... of both signs, over two decades below the highest value; or at equal steps."""
+    if even:
+        return ticks(low, high, 11)
     top = np.floor(np.log10(high))
     steps = np.array([m * 10.0**e for e in range(int(top) - 2, int(top) + 1) for m in (1, 2, 5)])
     steps = steps[(steps > high / 101) & (steps < high * (1 + 1e-9))]
@@ -277,9 +333,8 @@ def _figure(one: Slice, wavefunction: Wavefunction, limit: float | None, size: t
     figures: Any = importlib.import_module("matplotlib.figure")  # no pyplot: no window, no state
 
     plane = one.plane
-    low, high = colour_range(one.values, limit)
-    scale = SCALE if low < 0 else SCALE[len(SCALE) // 2 :]
-    shades = colors.LinearSegmentedColormap.from_list("orbitile", scale)
+    low, high, colour_map = _colours(one, limit)
+    shades = colors.LinearSegmentedColormap.from_list("orbitile", MAPS[colour_map], N=512)
     extent = [
         0.0,
         (plane.shape[1] - 1) * plane.spacing / angstrom,
@@ -291,15 +346,16 @@ def _figure(one: Slice, wavefunction: Wavefunction, limit: float | None, size: t
     image = axes.imshow(
         one.values, origin="lower", extent=extent, vmin=low, vmax=high, cmap=shades, interpolation="bilinear"
     )
-    levels = contour_levels(low, high)
+    levels = contour_levels(low, high, even=not one.unit)  # what has no unit varies from 0 to about 1
     inside = levels[(levels > one.values.min()) & (levels < one.values.max())]
     if len(inside):
+        dark = colour_map == "sequential"
         axes.contour(
             one.values,
             levels=inside,
             extent=extent,
             origin="lower",
-            colors="#303030",
+            colors=["white" if dark and level > 0.6 * high else "#303030" for level in inside],
             linewidths=0.6,
             linestyles=["dashed" if level < 0 else "solid" for level in inside],
         )
@@ -317,8 +373,29 @@ def _figure(one: Slice, wavefunction: Wavefunction, limit: float | None, size: t
         )
     axes.set_xlabel("Å")
     axes.set_ylabel("Å")
-    axes.set_title(one.quantity)
+    axes.set_title(one.quantity.replace("$", r"\$"))
+    figure.supxlabel(_stated(inside, one.unit), fontsize=8)
     beyond = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
     extend = beyond[bool(one.values.min() < low), bool(one.values.max() > high)]
-    figure.colorbar(image, ax=axes, label=one.unit, extend=extend, shrink=0.9)
+    marks = ticks(low, high, 9)
+    bar = figure.colorbar(image, ax=axes, label=_formatted(one.unit), extend=extend, shrink=0.9, ticks=marks)
+    bar.ax.set_yticklabels(tick_labels(marks))
     return figure
+
+
+def _formatted(unit: str) -> str:
+    """A unit with its powers raised, as matplotlib writes them."""
+    return re.sub(r"\^([-+]?[0-9/]+)", r"$^{\1}$", unit)
+
+
+def _stated(levels: NDArray[np.float64], unit: str) -> str:
+    """At which values there are contours, for people."""
+    if not len(levels):
+        return "no contours"
+    positive, negative = levels[levels > 0], levels[levels < 0]
+    if len(positive) and np.array_equal(positive, -negative[::-1]):
+        stated = [*(["0"] if np.any(levels == 0) else []), *(f"±{level:g}" for level in positive)]
+    else:
+        stated = [f"{level:g}".replace("-", "−") for level in levels]
+    dashed = "; negative ones dashed" if len(negative) else ""
+    return f"contours at {', '.join(stated)} {_formatted(unit)}".rstrip() + dashed

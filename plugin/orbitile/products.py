@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from .expansion import GaussianExpansion, concatenated, derivative, largest_magnitudes, starts, term_counts
 from .packing import MergedPrimitives, merged_primitives, polynomial_powers
+from .watch import checkpoint
 from .wavefunction import Wavefunction
 
 Reals = NDArray[np.float64]
@@ -110,6 +111,7 @@ def _products(primitives: GaussianExpansion, factors: list[tuple[Reals, Reals]],
     bounds: list[Reals] = []
     first = 0
     while first < len(primitives):
+        checkpoint()
         rows = np.cumsum(counts[first:])
         stop = first + max(1, int(np.searchsorted(rows, _ROWS // int(primitives.first_term[-1]), side="right")))
         here = slice(int(primitives.first_term[first]), int(primitives.first_term[stop]))
@@ -153,6 +155,7 @@ def _block(
             of_class = np.flatnonzero((primitives.degree[p] == a) & (primitives.degree[q] == b))
             step = max(1, _PAIRS // ((int(a) + 1) ** 3 * (int(b) + 1) ** 3))
             for begin in range(0, len(of_class), step):
+                checkpoint()
                 some = of_class[begin : begin + step]
                 rows = primitives.first_term[p[some]][:, None] - offset + np.arange(counts_of(int(a)))
                 columns = primitives.first_term[q[some]][:, None] + np.arange(counts_of(int(b)))

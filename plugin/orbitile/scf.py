@@ -16,6 +16,7 @@ from .check import checked
 from .conventions import angular_normalization, cartesian_powers, component_names
 from .elements import SYMBOLS
 from .errors import Cancelled, FileError, OrbitileError
+from .files import refuse_inputs
 from .geometry import Geometries, Geometry
 from .level_of_theory import Calculation, functional, library, mean_field, molecule_of
 from .overlap import inverse_root
@@ -80,6 +81,7 @@ def compute_series(
     calculation = calculation or Calculation()
     geometries = load_geometries(source, topology)
     functional(calculation)  # refused before a file is touched
+    refuse_inputs(path, [source] if topology is None else [source, topology])
     target = Path(path).expanduser()
     before = _last_frame(target, geometries, calculation) if target.exists() else None
     with SeriesWriter(target, settings=str(calculation)) as writer:

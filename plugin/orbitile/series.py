@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
@@ -47,6 +47,8 @@ import numpy as np
 from .check import checked
 from .errors import FileError, OrbitileError
 from .files import checked_target
+from .geometry import check_atoms
+from .plain_files import PlainFile
 from .wavefunction import Orbitals, Shell, Wavefunction
 
 MAGIC = b"Orbitile series 1\n"
@@ -56,6 +58,22 @@ _PIECE = 4 << 20
 """Bytes set aside beyond what a frame needs; given back when the file is closed."""
 
 _SPINS = ("alpha", "beta")
+
+_FEW_BYTES = 8 << 20
+"""Coefficients up to here are all looked at when it is told whether two series are the same."""
+
+
+def require_series(path: str | PathLike[str]) -> None:
+    """Refuse to replace a file that is there and is no series file: it may be somebody's only wavefunction.
+
+    Raises
+    ------
+    FileError
+        When there is such a file.
+    """
+    target = checked_target(path)
+    if target.exists() and target.stat().st_size and not _library(target.name).is_hdf5(target):
+        raise FileError(f"{path}: is there already and is no series file; choose another name, such as path.h5")
 
 
 class SeriesWriter:
@@ -272,13 +290,14 @@ class SeriesFrames:
     def __init__(self, path: Path) -> None:
         h5py = _library(path.name)
         self._path = path
+        self._plain = PlainFile(path)
         with _translated(path):
-            with path.open("rb") as stream:
+            with self._plain.path.open("rb") as stream:
                 head = stream.read(_USER_BLOCK + 48)
             if not head.startswith(MAGIC):
                 raise FileError(f"expected a series file, which begins with {MAGIC.decode().strip()!r}")
-            self._growing = _is_open(head[_USER_BLOCK:], path.stat().st_size)
-            self._file = h5py.File(path, "r", libver="latest", swmr=self._growing, locking=False)
+            self._growing = _is_open(head[_USER_BLOCK:], self._plain.path.stat().st_size)
+            self._file = h5py.File(self._plain.path, "r", libver="latest", swmr=self._growing, locking=False)
             file = self._file
             self.settings = str(file.attrs["settings"])
             ends = np.cumsum(file["basis/n_primitives"][()])
@@ -313,7 +332,31 @@ class SeriesFrames:
             data = self._file["positions"]
             if data.shape[0] < n:
                 data.refresh()
-            return data[:n]
+            positions = data[:n]
+            check_atoms(self._fixed["atomic_numbers"], positions)
+            return positions
+
+    def feed(self, take: Callable[[bytes], None], n_frames: int) -> None:
+        """Hand over what tells the first frames from others: all numbers but coefficients.
+
+        Those too where they are few, otherwise those of the first and of the last frame: they go with the energies.
+        """
+        with _translated(self._path):
+            for name in ("title", "program", "method", "settings", "natural"):
+                take(f"{name}={self._file.attrs[name]};".encode())
+            names = ["atomic_numbers", "core_charges", *(f"basis/{name}" for name in sorted(self._file["basis"]))]
+            for name in names:
+                take(self._file[name][()].tobytes())
+            parts = ("occupations", "energies", "n_orbitals", "coefficients")
+            names = [f"{spin}/{part}" for spin in _SPINS if spin in self._file for part in parts]
+            for name in ("positions", "number", *names):
+                data = self._file[name]
+                if data.shape[0] < n_frames:
+                    data.refresh()
+                n_bytes = n_frames * data.dtype.itemsize * int(np.prod(data.shape[1:]))
+                whole = n_bytes <= _FEW_BYTES or not name.endswith("coefficients")
+                for part in (slice(n_frames),) if whole else (slice(1), slice(n_frames - 1, n_frames)):
+                    take(data[part].tobytes())
 
     def number(self, index: int) -> int:
         """Number of a frame in what the series was made from, from 0."""
@@ -344,6 +387,7 @@ class SeriesFrames:
     def close(self) -> None:
         """Close the file; frames cannot be read any more."""
         self._file.close()
+        self._plain.close()
 
 
 def _is_open(superblock: bytes, size: int) -> bool:

@@ -28,11 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .child_process import AnsweringProcess, ProcessError, parent
-from .errors import Cancelled, DeviceError, OrbitileError
+from .errors import DeviceError, OrbitileError
 from .fields import Field, resolve
 from .lattice import Lattice
 from .processes import environment, interpreter
-from .slabs import Cancel, Cuts, Slabs, slabs_of
+from .slabs import Cuts, Slabs, slabs_of
+from .watch import Cancel, Watch, checkpoint, tell, watched
 from .wavefunction import Wavefunction
 
 _ALL = "all"
@@ -111,25 +112,26 @@ class Task:
     def _ahead(self) -> int:
         return min(_SLOTS * len(self.pool.workers), len(self.cuts))
 
-    def whole(self, progress: Callable[[float], None], cancelled: Cancel) -> NDArray[np.floating]:
+    def whole(self) -> NDArray[np.floating]:
         """All values, in shared memory to which each process writes its slabs."""
         values = self.pool.share(self.shape, self.dtype)
         plane = values[0].nbytes
-        with closing(self.pool.fill(self.cuts, lambda n: self.cuts[n][0] * plane, self._ahead, cancelled)) as done:
+        with closing(self.pool.fill(self.cuts, lambda n: self.cuts[n][0] * plane, self._ahead, Watch())) as done:
             for n in done:
-                progress(self.cuts[n][1] / self.shape[0])
+                tell(self.cuts[n][1] / self.shape[0])
         return values
 
-    def slabs(self, progress: Callable[[float], None], cancelled: Cancel) -> Iterator[NDArray[np.floating]]:
+    def slabs(self, watch: Watch) -> Iterator[NDArray[np.floating]]:
         """The slabs in order, each in memory until the next is asked for; others are computed meanwhile."""
         longest = max(stop - start for start, stop in self.cuts)
         slots = self._ahead
         held = self.pool.share((slots, longest, *self.shape[1:]), self.dtype)
-        with closing(self.pool.fill(self.cuts, lambda n: n % slots * held[0].nbytes, slots, cancelled)) as done:
+        with closing(self.pool.fill(self.cuts, lambda n: n % slots * held[0].nbytes, slots, watch)) as done:
             for n in done:
                 start, stop = self.cuts[n]
                 yield held[n % slots, : stop - start]
-                progress(stop / self.shape[0])
+                with watch.stage():
+                    tell(stop / self.shape[0])
 
 
 @contextmanager
@@ -216,7 +218,8 @@ class Pool:
 
     def share(self, shape: tuple[int, ...], dtype: np.dtype[np.floating]) -> NDArray[np.floating]:
         """An array that the processes can write to."""
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        n_values = int(np.prod(shape, dtype=np.int64))
+        size = n_values * dtype.itemsize
         handle = os.memfd_create("orbitile")
         try:
             os.ftruncate(handle, size)
@@ -224,12 +227,10 @@ class Pool:
             self._each(lambda worker: worker.ask("share", os.getpid(), handle, size))
         finally:
             os.close(handle)
-        values: NDArray[np.floating] = np.frombuffer(memory, dtype).reshape(shape)
+        values: NDArray[np.floating] = np.frombuffer(memory, dtype, n_values).reshape(shape)
         return values
 
-    def fill(
-        self, cuts: Cuts, place: Callable[[int], int], ahead: int, cancelled: Cancel
-    ) -> Generator[int, None, None]:
+    def fill(self, cuts: Cuts, place: Callable[[int], int], ahead: int, watch: Watch) -> Generator[int, None, None]:
         """Compute slabs, `ahead` of them at most beyond the one that was yielded last; yields their numbers in order.
 
         `place` tells the byte of the shared memory at which the values of a slab begin.
@@ -252,12 +253,12 @@ class Pool:
         try:
             for n in range(len(cuts)):
                 if len(pending) == ahead:
-                    yield self._first(pending, cancelled)
-                if cancelled():
-                    raise Cancelled("cancelled")
+                    yield self._first(pending, watch)
+                with watch.stage():
+                    checkpoint()
                 pending.append(executor.submit(one, n))
             while pending:
-                yield self._first(pending, cancelled)
+                yield self._first(pending, watch)
         finally:
             self._stop.set()
             executor.shutdown(wait=False, cancel_futures=True)
@@ -282,19 +283,19 @@ class Pool:
                 self._settled(answer)
         return [answer.result() for answer in answers]
 
-    def _first(self, pending: deque[Future[int]], cancelled: Cancel) -> int:
-        self._settled(pending[0], cancelled)
+    def _first(self, pending: deque[Future[int]], watch: Watch) -> int:
+        self._settled(pending[0], watch)
         return pending.popleft().result()
 
-    def _settled(self, future: Future[Any], cancelled: Cancel = lambda: False) -> Future[Any]:
+    def _settled(self, future: Future[Any], watch: Watch | None = None) -> None:
         """Wait for a future; processes that do not go on are ended, since nobody else would notice."""
         while not wait([future], timeout=_EVERY).done:
-            if cancelled():
-                raise Cancelled("cancelled")
+            if watch is not None:
+                with watch.stage():
+                    checkpoint()
             for worker in self.workers:
                 if worker.stands_still():
                     worker.child.give_up()
-        return future
 
 
 _lock = threading.RLock()
@@ -434,8 +435,8 @@ class _Server:
         shape = (stop - start, *self.shape[1:])
         size = int(np.prod(shape, dtype=np.int64))
         values = np.frombuffer(self.memory, self.dtype, size, offset).reshape(shape)
-        with runtime.session(None, self.precision):
-            self.slabs.fill(start, stop, values, self.cancelled)
+        with watched(cancelled=self.cancelled), runtime.session(None, self.precision):
+            self.slabs.fill(start, stop, values)
 
     def release(self) -> None:
         self.memory = self.slabs = None

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import Cancelled, LatticeError
+from .errors import LatticeError
 from .fields import Field, PointEvaluator, SlabEvaluator
 from .lattice import Lattice
+from .watch import checkpoint, stage
 
 SLAB_POINTS = 1 << 23
-"""Points computed between two looks at `cancelled`: about 50 ms on two CPU cores, and 32 MiB on a device."""
+"""Points of a slab: 32 MiB on a device."""
 
 TILE_POINTS = 1 << 17
 """Points handed to the direct kernel at once."""
@@ -31,8 +32,6 @@ _PLANES = 8
 Cuts = tuple[tuple[int, int], ...]
 """First plane and the one behind the last of each slab, in order."""
 
-Cancel = Callable[[], bool]
-
 
 @dataclass(frozen=True, eq=False)
 class Slabs:
@@ -43,12 +42,12 @@ class Slabs:
     cuts : tuple of (int, int)
         The slabs.
     fill : callable
-        `fill(start, stop, out, cancelled)` writes the values of one slab to an array of shape (stop - start, ny, nz);
-        raises `Cancelled` when `cancelled()` says so.
+        `fill(start, stop, out)` writes the values of one slab to an array of shape (stop - start, ny, nz); raises
+        `Cancelled` where they are no longer wanted.
     """
 
     cuts: Cuts
-    fill: Callable[[int, int, NDArray[np.floating], Cancel], None]
+    fill: Callable[[int, int, NDArray[np.floating]], None]
 
 
 def slabs_of(field: Field, lattice: Lattice, precision: str, device: str) -> Slabs:
@@ -74,10 +73,10 @@ def _separable(evaluate: SlabEvaluator, lattice: Lattice, precision: str, device
             "let its first axis be the longest"
         )
 
-    def fill(start: int, stop: int, out: NDArray[np.floating], cancelled: Cancel) -> None:
+    def fill(start: int, stop: int, out: NDArray[np.floating]) -> None:
         from taichi_kernels import runtime
 
-        _ask(cancelled)
+        checkpoint()
         if device == "cpu":
             evaluate(start, stop, out)
         else:
@@ -92,11 +91,8 @@ def _separable(evaluate: SlabEvaluator, lattice: Lattice, precision: str, device
 def _direct(at: PointEvaluator, lattice: Lattice) -> Slabs:
     planes, *edges = lattice.shape
 
-    def fill(start: int, stop: int, out: NDArray[np.floating], cancelled: Cancel) -> None:
-        points, flat = lattice.points(start, stop), out.reshape(-1)
-        for first in range(0, len(points), TILE_POINTS):
-            _ask(cancelled)
-            flat[first : first + TILE_POINTS] = at(points[first : first + TILE_POINTS])
+    def fill(start: int, stop: int, out: NDArray[np.floating]) -> None:
+        at_tiles(at, lattice.points(start, stop), out.reshape(-1))
 
     return Slabs(_cuts(planes, max(1, TILE_POINTS // (edges[0] * edges[1]))), fill)
 
@@ -105,6 +101,10 @@ def _cuts(planes: int, step: int) -> Cuts:
     return tuple((start, min(start + step, planes)) for start in range(0, planes, step))
 
 
-def _ask(cancelled: Cancel) -> None:
-    if cancelled():
-        raise Cancelled("cancelled")
+def at_tiles(at: PointEvaluator, points: NDArray[np.float64], out: NDArray[np.floating]) -> None:
+    """Values at points, a tile of them at a time."""
+    for first in range(0, len(points), TILE_POINTS):
+        checkpoint()
+        last = min(first + TILE_POINTS, len(points))
+        with stage(first / len(points), last / len(points)):
+            out[first:last] = at(points[first:last])

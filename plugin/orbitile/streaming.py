@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import FileError
-from .evaluation import Progress, computed_slabs, field_of
+from .evaluation import computed_slabs, field_of
 from .exporters import exporter_for
-from .files import checked_target, written_atomically
+from .files import checked_target, refuse_inputs, written_atomically
 from .volume import VolumeHeader
+from .watch import Cancel, Progress
 
 if TYPE_CHECKING:
     from .fields import Field
@@ -36,7 +37,7 @@ def compute_to_file(
     device: str | None = None,
     precision: str = "single",
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
+    cancelled: Cancel | None = None,
 ) -> None:
     """Evaluate a field on a lattice and write it to a file slab by slab, without holding it.
 
@@ -56,12 +57,13 @@ def compute_to_file(
     Raises
     ------
     FileError
-        When the format cannot hold the lattice, the disk has no room for the file, or it cannot be written. Nothing
-        is left behind then.
+        When the format cannot hold the lattice, the disk has no room for the file, it cannot be written, or it is the
+        one that the wavefunction was read from. Nothing is left behind then.
     FieldError, LatticeError, DeviceError, Cancelled
         As for `compute`.
     """
     module = exporter_for(path, "volume", format=format)
+    refuse_inputs(path, [wavefunction.source])
     resolved = field_of(wavefunction, field)
     dtype: np.dtype[np.floating] = np.dtype(np.float64 if precision == "double" else np.float32)
     header = VolumeHeader(lattice, dtype, resolved.quantity, resolved.unit)

@@ -31,6 +31,8 @@ class Colouring:
         Values that get the first and the last colour.
     quantity, unit : str
         For people.
+    colour_map : str
+        Name of one of `orbitile.colouring.MAPS`.
     """
 
     values: NDArray[np.float32]
@@ -38,6 +40,7 @@ class Colouring:
     high: float
     quantity: str = ""
     unit: str = ""
+    colour_map: str = "signed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +242,28 @@ def lobe(surface: Surface, phase: int) -> Surface:
         unit=surface.unit,
         colouring=None if whole is None else replace(whole, values=whole.values[kept]),
     )
+
+
+def on_faces(surface: Surface, lattice: Lattice) -> bool:
+    """Whether a surface ends at the faces of the lattice that it was extracted from, and is open there."""
+    indices = (surface.vertices - lattice.origin) @ np.linalg.inv(lattice.axes)
+    last = np.array(lattice.shape) - 1
+    return bool(np.any((indices < _ON_FACE) | (indices > last - _ON_FACE)))
+
+
+_ON_FACE = 1e-3
+"""Distance from a face of the lattice, in steps of it, within which a vertex lies on it: they are in float32."""
+
+
+def reaches_faces(volume: Volume, isovalue: float) -> bool:
+    """Whether a field is no smaller than an isovalue somewhere on the faces of its lattice: the surface goes on."""
+    values = volume.values
+    faces = (values[0], values[-1], values[:, 0], values[:, -1], values[:, :, 0], values[:, :, -1])
+    return any(float(np.abs(face).max()) >= isovalue for face in faces)
+
+
+CUT = "the surface is cut at the faces of the box: it goes on beyond"
+"""What a user is told where it does."""
 
 
 def enclosing_isovalue(volume: Volume, share: float = 0.9) -> float:

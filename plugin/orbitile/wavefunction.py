@@ -12,20 +12,40 @@ from numpy.typing import ArrayLike, NDArray
 
 from .conventions import n_components
 from .errors import OrbitileError
+from .geometry import check_atoms
 
 Spin = Literal["alpha", "beta"]
 Kind = Literal["restricted", "unrestricted", "restricted open-shell", "natural", "unrestricted natural"]
 
 
-def _frozen(array: ArrayLike, dtype: type, shape: tuple[int | None, ...], what: str) -> NDArray:  # type: ignore[type-arg]
-    """The one gate through which arrays enter: dtype, shape, contiguity; the result cannot be written to."""
+EXPONENTS = (1e-10, 1e20)
+"""Range of the exponents of Gaussian functions in bohr^-2; published basis sets keep well within it."""
+
+DEEPEST = 1e6
+"""Largest energy of an orbital in hartree; the 1s orbital of the heaviest element has some thousands."""
+
+
+def _frozen(
+    array: ArrayLike,
+    dtype: type,
+    shape: tuple[int | None, ...],
+    what: str,
+    unknown: bool = False,
+) -> NDArray:  # type: ignore[type-arg]
+    """The one gate through which arrays enter: dtype, shape, contiguity, finite; the result cannot be written to.
+
+    Where values may be `unknown`, NaN stands for them.
+    """
     try:
-        result: NDArray = np.array(array, dtype=dtype, order="C")  # type: ignore[type-arg]
-    except (TypeError, ValueError) as error:
+        with np.errstate(invalid="raise"):
+            result: NDArray = np.array(array, dtype=dtype, order="C")  # type: ignore[type-arg]
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise OrbitileError(f"{what}: expected numbers, got {type(array).__name__} ({error})") from error
     wanted = tuple("any" if n is None else n for n in shape)
     if result.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, result.shape, strict=True)):
         raise OrbitileError(f"{what}: expected shape {wanted}, got {result.shape}")
+    if not np.all(np.isfinite(result) | (np.isnan(result) if unknown else False)):
+        raise OrbitileError(f"{what}: expected finite numbers, got NaN or infinity")
     result.setflags(write=False)
     return result
 
@@ -69,10 +89,10 @@ class Shell:
         set_(self, "coefficients", _frozen(self.coefficients, np.float64, (n,), "contraction coefficients"))
         if self.angular_momentum < 0:
             raise OrbitileError(f"angular momentum of a shell: expected 0 or more, got {self.angular_momentum}")
-        if n == 0 or not np.all(np.isfinite(self.exponents)) or np.any(self.exponents <= 0):
-            raise OrbitileError(f"shell exponents: expected positive numbers, got {self.exponents.tolist()}")
-        if not np.all(np.isfinite(self.coefficients)):
-            raise OrbitileError(f"contraction coefficients: expected numbers, got {self.coefficients.tolist()}")
+        least, most = EXPONENTS
+        if n == 0 or not (least <= self.exponents.min() and self.exponents.max() <= most):
+            got = ", ".join(f"{exponent:g}" for exponent in self.exponents[:8]) or "none"
+            raise OrbitileError(f"shell exponents: expected positive numbers from {least:g} to {most:g}, got {got}")
 
     @property
     def n_functions(self) -> int:
@@ -107,14 +127,14 @@ class Orbitals:
         n = self.coefficients.shape[1]
         set_(self, "occupations", _frozen(self.occupations, np.float64, (n,), "orbital occupations"))
         energies = self.energies if len(self.energies) else np.full(n, np.nan)
-        set_(self, "energies", _frozen(energies, np.float64, (n,), "orbital energies"))
+        set_(self, "energies", _frozen(energies, np.float64, (n,), "orbital energies", unknown=True))
+        if np.any(np.abs(self.energies) > DEEPEST):
+            worst = self.energies[int(np.nanargmax(np.abs(self.energies)))]
+            raise OrbitileError(f"orbital energies: expected numbers up to {DEEPEST:g} hartree, got {worst:g}")
         irreps = tuple(str(label) for label in self.irreps) or ("",) * n
         set_(self, "irreps", irreps)
         if len(irreps) != n:
             raise OrbitileError(f"orbital symmetry labels: expected {n}, got {len(irreps)}")
-        for what, values in (("coefficients", self.coefficients), ("occupations", self.occupations)):
-            if not np.all(np.isfinite(values)):
-                raise OrbitileError(f"orbital {what}: expected finite numbers, got NaN or infinity")
 
     def __len__(self) -> int:
         return int(self.coefficients.shape[1])
@@ -157,8 +177,43 @@ class Excitation:
             ("amplitudes", np.float64),
         ):
             object.__setattr__(self, name, _frozen(getattr(self, name), dtype, (n,), f"{name} of an excitation"))
-        if not np.all(np.isfinite(self.amplitudes)) or not np.isfinite(self.energy):
-            raise OrbitileError("amplitudes and energy of an excitation: expected finite numbers")
+        if not np.isfinite(self.energy):
+            raise OrbitileError(f"energy of an excitation: expected a finite number, got {self.energy}")
+
+
+def are_natural(occupations: NDArray[np.float64]) -> bool:
+    """Whether occupations are those of natural orbitals, or smeared: fractions that add up to whole electrons.
+
+    Two of them at least: one alone is a damaged number, and tells nothing of the method.
+    """
+    fractional = np.abs(occupations - np.round(occupations)) > 1e-5
+    return int(fractional.sum()) > 1
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a file says of the whole molecule beside its orbitals; None where it is silent.
+
+    Attributes
+    ----------
+    charge : float or None
+        Total charge in e.
+    multiplicity : int or None
+        Spin multiplicity 2S + 1.
+    alpha, beta : float or None
+        Electrons of each spin, those in effective core potentials left out.
+    n_orbitals : int or None
+        Orbitals of each spin: basis functions less those that depend on others.
+    """
+
+    charge: float | None = None
+    multiplicity: int | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    n_orbitals: int | None = None
+
+
+_NOTHING_STATED = Stated()
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +223,7 @@ class Wavefunction:
     Attributes
     ----------
     atomic_numbers : ndarray of int, shape (n_atoms,)
-        Element of each atom; 0 for a ghost (basis functions without a nucleus).
+        Element of each atom; 0 for a ghost (basis functions without a nucleus), as is every atom without a charge.
     positions : ndarray, shape (n_atoms, 3)
         Nuclear positions in bohr.
     core_charges : ndarray, shape (n_atoms,)
@@ -189,6 +244,10 @@ class Wavefunction:
         Excited states, in the order of the file.
     title, source, program : str
         Title in the file; path of the file; program and dialect as far as known, with repairs that were made.
+    stated : Stated
+        Charge, multiplicity and electrons as the file states them.
+    remarks : tuple of str
+        What the reader had to assume or found odd, a sentence each; `orbitile.notes.notes` has these and its own.
     """
 
     atomic_numbers: NDArray[np.int64]
@@ -206,6 +265,8 @@ class Wavefunction:
     density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
     spin_density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
     excitations: tuple[Excitation, ...] = ()
+    stated: Stated = _NOTHING_STATED
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -219,11 +280,14 @@ class Wavefunction:
         set_(self, "geometries", _frozen(path, np.float64, (None, n, 3), "geometries"))
         charges = self.core_charges if len(self.core_charges) else self.atomic_numbers
         set_(self, "core_charges", _frozen(charges, np.float64, (n,), "core charges"))
+        elements = np.where(self.core_charges == 0, 0, self.atomic_numbers)
+        set_(self, "atomic_numbers", _frozen(elements, np.int64, (n,), "atomic numbers"))
         set_(self, "shells", tuple(self.shells))
         if n == 0 or not self.shells:
             raise OrbitileError(f"a wavefunction needs atoms and a basis set, got {n} atoms, {len(self.shells)} shells")
-        if not np.all(np.isfinite(self.positions)) or not np.all(np.isfinite(self.core_charges)):
-            raise OrbitileError("atom positions and charges: expected finite numbers, got NaN or infinity")
+        check_atoms(self.atomic_numbers, self.geometries)
+        if not len(self.alpha):
+            raise OrbitileError("a wavefunction needs orbitals, got none")
         for shell in self.shells:
             if not 0 <= shell.atom < n:
                 raise OrbitileError(f"shell on atom {shell.atom + 1}: expected an atom from 1 to {n}")
@@ -276,6 +340,12 @@ class Wavefunction:
         return float(self.core_charges.sum()) - self.n_electrons
 
     @property
+    def is_ghost(self) -> NDArray[np.bool_]:
+        """Which atoms are ghosts: basis functions without a nucleus."""
+        ghosts: NDArray[np.bool_] = self.atomic_numbers == 0
+        return ghosts
+
+    @property
     def n_unpaired(self) -> float:
         """Alpha less beta electrons; of restricted orbitals the singly occupied ones, 0 for natural orbitals."""
         if self.beta is not None:
@@ -285,8 +355,14 @@ class Wavefunction:
         return float(np.sum(np.abs(self.alpha.occupations - 1) < 1e-6))
 
     @property
-    def multiplicity(self) -> int:
-        """Spin multiplicity 2S + 1, from the orbital occupations."""
+    def multiplicity(self) -> int | None:
+        """Spin multiplicity 2S + 1, from the occupations.
+
+        Those of natural orbitals shared by both spins do not tell a triplet from a singlet: theirs is what the file
+        states, None where it states nothing.
+        """
+        if self.natural and self.beta is None:
+            return self.stated.multiplicity
         return round(self.n_unpaired) + 1
 
     @property

@@ -25,7 +25,7 @@ def _three(value, kind):
 class _Module:
     def __init__(self):
         self.all, self.next, self.top = {}, 0, -1
-        self.materials, self.scale = {"Opaque": 1.0}, "RGB"
+        self.materials, self.scale = {"Opaque": 1.0, "Transparent": 0.3}, "RGB"
 
     def of(self, molid):
         if not isinstance(molid, int) or molid not in self.all:
@@ -127,7 +127,7 @@ def make():
         it.materials[name] = opacity
 
     def set_scale(method):
-        if method != "RWB":
+        if method not in ("RWB", "BGR", "WBlk"):
             raise ValueError(method)
         it.scale = method
 

@@ -139,6 +139,7 @@ proc mol {verb args} {
         }
         modstyle { style_is [lrange $args 2 end]; modify $args style [lrange $args 2 end] }
         modcolor { colour_is [lrange $args 2 end]; modify $args color [lrange $args 2 end] }
+        modselect { modify $args selection [lrange $args 2 end] }
         modmaterial { arity $args 3; material_there [lindex $args 2]; modify $args material [lindex $args 2] }
         scaleminmax {
             arity $args 2 4
@@ -270,11 +271,14 @@ proc colorinfo {what id} {
 
 proc color {what args} {
     switch -- [concat $what [lindex $args 0]] {
-        "scale method" { arity $args 2; if {[lindex $args 1] ne "RWB"} { refuse "color scale method $args" } }
+        "scale method" {
+            arity $args 2
+            if {[lindex $args 1] ni {RWB BGR WBlk}} { refuse "color scale method $args" }
+            set ::vmd(scale) [lindex $args 1]
+        }
         "Display Background" { arity $args 2; return }
         default { refuse "color $what $args" }
     }
-    set ::vmd(scale) RWB
 }
 
 proc axes {what where} { if {"$what $where" ne "location off"} { refuse "axes $what $where" } }

@@ -372,6 +372,27 @@ def test_marks_belong_to_a_version_of_taichi_and_a_cache(tmp_path, monkeypatch):
         assert runtime.renew()
 
 
+def test_source_that_somebody_else_has_put_there_is_not_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    wavefunction = random_wavefunction(35, momenta=(0,), n_atoms=1)
+
+    def prepare() -> None:
+        field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
+        with runtime.session("cpu") as name:
+            field.on_slabs(LATTICES["orthogonal"], "single", name)
+        molecule_specific.wait()
+
+    prepare()
+    (file,) = molecule_specific.cache_folder().glob("*.py")
+    text = file.read_text()
+    file.write_text("raise SystemExit('not ours')")
+    prepare()
+    assert file.read_text() == text
+    molecule_specific.cache_folder().chmod(0o777)
+    with pytest.raises(ob.OrbitileError, match="others can write to it"):
+        prepare()
+
+
 def test_a_cache_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
     file = tmp_path / "file"
     file.write_text("")

@@ -374,6 +374,14 @@ def test_electrons_of_effective_core_potentials():
     assert "charge and multiplicity" in w.program
 
 
+def test_core_potentials_that_the_parser_does_not_know():
+    """Without them the electrons would be filled up to those of bare nuclei, and another orbital be the HOMO."""
+    w = convert(helium(atomnos=np.array([30]), homos=[0], charge=0, mult=1))
+    assert (w.core_charges.tolist(), w.n_electrons, w.charge) == ([2], 2, 0)
+    assert "core potentials on Zn (28 electrons) are assumed" in w.remarks[0]
+    np.testing.assert_array_equal(w.alpha.occupations, [2, 0, 0, 0])
+
+
 def test_natural_orbitals():
     data = helium(nocoeffs=np.eye(4), nooccnos=np.array([1.9, 0.06, 0.03, 0.01]))
     del data.mocoeffs

@@ -229,7 +229,7 @@ def test_order_at_equal_depth_does_not_matter():
 def test_both_walls_of_a_lobe_are_drawn():
     """`opacity` is that of a lobe: its front and its back together."""
     ball = sphere((0, 0, 0))
-    mesh = scene.make_scene([ball], None, BLUE, RED, 0.75).meshes[0]
+    mesh = scene.make_scene([ball], None, [(BLUE, RED)], [0.75]).meshes[0]
     assert mesh.colours[0, 3] == pytest.approx(0.5)
     pixels = front(mesh)
     np.testing.assert_allclose(pixels[24, 32, :3], 255 * (0.75 * np.array(BLUE) + 0.25), atol=1.5)

@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from importlib.resources import files
 from pathlib import Path
 
@@ -122,8 +124,8 @@ def test_mesh():
         (["render", BENZENE, "homo", "--plane", "1,2,3", "--kernel", "direct"], "leave out --kernel"),
         (["volume", BENZENE, "-o", "homo.ply"], "ply"),
         (["mesh", BENZENE, "-o", "homo.cube"], "cube"),
-        (["animate", BENZENE, "--pictures", "0", "-o", "a.gif"], "--pictures: expected 1 or more, got 0"),
-        (["animate", BENZENE, "--isovalue", "0.1..0.01", "--pictures", "-3", "-o", "a.gif"], "1 or more, got -3"),
+        (["animate", BENZENE, "--pictures", "0", "-o", "a.gif"], "--pictures: expected 1 to 100000, got 0"),
+        (["animate", BENZENE, "--isovalue", "0.1..0.01", "--pictures", "-3", "-o", "a.gif"], "1 to 100000, got -3"),
         (["animate", BENZENE, "--size", "0x0", "-o", "a.gif"], "--size: expected WxH"),
         (["info", str(SAMPLES / "cubegen_ch4_6points.cube")], "volume"),
         (["info", str(SAMPLES / "water.xyz")], "not recognised"),
@@ -202,3 +204,130 @@ def test_public_names_are_what_they_say_whatever_is_imported_first():
     program = "import orbitile.renderer.scene, orbitile.evaluation, orbitile as ob\n"
     program += "assert all(callable(getattr(ob, n)) for n in ob.__all__ if n != '__version__')"
     assert run("-c", program).returncode == 0
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["series", "in.molden", "-o", "in.molden"],
+        ["series", "in.molden", "-o", "./link.h5"],
+        ["series", "in.molden", "-o", "other.molden"],
+        ["series", "*.molden", "-o", "other.molden"],
+        ["scf", "in.xyz", "-o", "in.xyz"],
+        ["scf", "in.xyz", "--topology", "top.h5", "-o", "top.h5"],
+        ["render", "in.png", "homo", "-o", "in.png"],
+        ["render", "in.molden", "density", "--color-by", "difference:in.png", "-o", "in.png"],
+        ["volume", "in.cube", "homo", "-o", "in.cube"],
+        ["volume", "in.molden", "difference:in.cube", "-o", "in.cube"],
+        ["mesh", "in.glb", "homo", "-o", "in.glb"],
+        ["slice", "in.png", "-o", "in.png"],
+        ["correlate", "in.png", "-o", "in.png"],
+        ["animate", "in.gif", "-o", "in.gif"],
+    ],
+)
+def test_no_command_replaces_what_it_reads(capsys, tmp_path, command):
+    """Readers go by contents, so that a wavefunction may have any name."""
+    data = Path(BENZENE).read_bytes()
+    for name in ("in.molden", "other.molden", "in.png", "in.cube", "in.glb", "in.gif"):
+        Path(name).write_bytes(data)
+    Path("in.xyz").write_text("1\n\nHe 0 0 0\n")
+    Path("top.h5").write_text("not a topology")
+    Path("link.h5").symlink_to("in.molden")
+    before = contents(tmp_path)
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert re.search("is what is read here|is no series file", error)
+    assert contents(tmp_path) == before
+
+
+def test_a_series_file_is_replaced_by_another(capsys):
+    for _ in range(2):
+        assert main(["series", BENZENE, "-o", "path.h5"]) == 0
+    assert capsys.readouterr().out == "path.h5: 1 frames\n" * 2
+    assert "is what is read here" in refused_beside(capsys, "series", "path.h5", "-o", "path.h5")
+
+
+def refused_beside(capsys, *arguments: str) -> str:
+    """As `refused`, in a folder with files, which stay as they are."""
+    before = contents(Path())
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert contents(Path()) == before
+    return captured.err
+
+
+def test_the_library_does_not_replace_what_it_has_read_either():
+    Path("job.cube").write_bytes(Path(BENZENE).read_bytes())
+    wavefunction = ob.load("job.cube")
+    lattice = ob.Lattice.around(wavefunction, 1.0, 1.0)
+    volume = ob.compute(wavefunction, "homo", lattice)
+    with pytest.raises(ob.OrbitileError, match="is what is read here"):
+        ob.save(volume, Path("../") / Path.cwd().name / "job.cube", wavefunction=wavefunction)
+    with pytest.raises(ob.OrbitileError, match="is what is read here"):
+        ob.compute_to_file(wavefunction, "homo", lattice, "job.cube")
+    assert Path("job.cube").read_bytes() == Path(BENZENE).read_bytes()
+
+
+@pytest.mark.parametrize("turn", ["-1,0,0", "-90,15.5,-3", "-.5,0,0", "10,-20,30"])
+def test_angles_may_begin_with_a_minus_sign(turn):
+    arguments = ["render", BENZENE, "homo", "--quality", "coarse", "--size", "60x60", "--turn", turn, "-o", "x.png"]
+    assert main(arguments) == 0
+
+
+def test_numbers_with_exponents_may_be_negative(capsys):
+    assert "expected a positive number" in refused(capsys, "render", BENZENE, "homo", "--isovalue", "-1e-3")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["slice", BENZENE, "--size", "65536x65536", "-o", "s.png"], "--size: expected 16384 pixels"),
+        (["render", BENZENE, "--size", "99999999999x1", "-o", "s.png"], "--size: expected WxH"),
+        (["render", BENZENE, "--size", "10²x10", "-o", "s.png"], "--size: expected WxH"),
+        (["animate", BENZENE, "homo", "--pictures", "1000000000", "-o", "film"], "--pictures: expected 1 to 100000"),
+        (
+            ["mesh", BENZENE, "homo", "--isovalue", "1e-300", "-o", "m.ply"],
+            "a positive number of 1e-12",
+        ),
+        (["mesh", BENZENE, "homo", "--isovalue", "1e-9", "-o", "m.ply"], "errors of single precision"),
+        (
+            ["volume", BENZENE, "homo", "--isovalue", "1e-300", "-o", "m.mrc"],
+            "a positive number of 1e-12",
+        ),
+        (["mesh", BENZENE, "homo", "--points", "-5", "-o", "m.ply"], "expected 4 or more, got -5"),
+        (["volume", BENZENE, "homo,lumo", "-o", "mo%9999999999d.cube"], "put %d where the number"),
+        (["render", BENZENE, "--turn", "1e308,0,nan", "-o", "s.png"], "--turn: expected three angles"),
+        (["slice", BENZENE, "--atoms", "1,2,³", "-o", "s.png"], "--atoms: expected three atoms"),
+        (["slice", BENZENE, "--atoms", f"1,2,{'9' * 5000}", "-o", "s.png"], "--atoms: expected three atoms"),
+    ],
+)
+def test_what_would_take_all_memory_or_is_no_number_is_refused(capsys, arguments, said):
+    assert said in refused(capsys, *arguments)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="these signals exist on POSIX systems")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["volume", BENZENE, "homo", "--spacing", "0.05", "-o", "d.cube"],
+        ["animate", BENZENE, "homo", "--pictures", "300", "--size", "60x60", "--isovalue", "0.1..0.01", "-o", "film"],
+    ],
+)
+def test_a_command_that_is_ended_leaves_nothing_behind(tmp_path, command, number):
+    with subprocess.Popen([sys.executable, "-m", "orbitile.cli", *command], stderr=subprocess.PIPE, text=True) as one:
+        while not os.listdir("."):
+            assert one.poll() is None, one.stderr.read() if one.stderr else ""
+            time.sleep(0.01)
+        one.send_signal(number)
+        said = one.stderr.read() if one.stderr else ""
+    assert one.returncode == 128 + number
+    assert said.startswith("orbitile: interrupted")
+    assert said.count("\n") == 1
+    assert os.listdir(".") == []

@@ -158,7 +158,7 @@ def test_lattices_beyond_32_bits(device):
         slabs = slabs_of(resolve(wavefunction, "mo:1"), lattice, "single", name)
         start, stop = slabs.cuts[-3]
         values = np.empty((stop - start, *shape[1:]), np.float32)
-        slabs.fill(start, stop, values, lambda: False)
+        slabs.fill(start, stop, values)
     expected = orbital(wavefunction, 0, lattice.points(start, stop)).reshape(values.shape)
     assert np.abs(expected).max() > 0.05
     assert np.abs(values - expected).max() < 2e-6 * np.abs(expected).max()

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import FileError
-from ..files import checked_target, written_atomically
+from ..files import checked_target, refuse_inputs, written_atomically
 from ..surface import Surface
 from ..volume import Volume
 
@@ -60,8 +60,8 @@ def save(
     Raises
     ------
     FileError
-        When no format goes by that suffix or name, the format cannot hold what it is given, or the file cannot be
-        written. An existing file is then left as it was.
+        When no format goes by that suffix or name, the format cannot hold what it is given, the file cannot be written,
+        or it is the one that the wavefunction was read from. An existing file is then left as it was.
     """
     if not isinstance(what, (Volume, Surface)):
         raise FileError(f"save: expected a Volume or a Surface, got {type(what).__name__}")
@@ -74,6 +74,8 @@ def save(
             raise FileError(f"{name}: the volume has {bad} values that are NaN or infinite, which no reader accepts")
     elif not len(what.vertices) or not len(what.faces):
         raise FileError(f"{name}: the surface is empty; choose another isovalue")
+    if wavefunction is not None:
+        refuse_inputs(path, [wavefunction.source])
     with written_atomically(path) as temporary:
         module.write(what, temporary, wavefunction)
 

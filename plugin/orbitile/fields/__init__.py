@@ -1,11 +1,12 @@
 """Fields: what can be shown of a wavefunction, one module a family, found by name.
 
 A module offers `NAMES` (pairs of a name as a user writes it, and what it is) and `resolve(wavefunction, name)`, which
-returns a `Field`, or None for a name that is not of its family.
+returns a `Field`, or None for a name that is not of its family. It may offer `DRAWN_ON`, see `as_drawn`.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
@@ -67,6 +68,44 @@ def field_modules() -> dict[str, ModuleType]:
 def field_names() -> list[tuple[str, str]]:
     """Names of all fields as a user writes them, each with what it is."""
     return [pair for module in field_modules().values() for pair in module.NAMES]
+
+
+def as_drawn(field: str, color_by: str = "") -> tuple[str, str]:
+    """The field whose surface is drawn when a field is asked for, and the one that colours it.
+
+    That is the field itself, unless it has no isosurface of its own: `nci` colours that of `rdg`.
+
+    Parameters
+    ----------
+    field : str
+        Name of the field.
+    color_by : str
+        Name of the field that is to colour the surface; empty for none.
+    """
+    for module in field_modules().values():
+        wanted = field.strip().lower()
+        drawn_on: str | None = getattr(module, "DRAWN_ON", {}).get(wanted)
+        if drawn_on is not None:
+            return drawn_on, color_by or wanted
+    return field, color_by
+
+
+def files_in(name: str) -> tuple[str, ...]:
+    """Files that the name of a field refers to, as in `difference:cation.molden`; none for most fields."""
+    family, _, rest = name.partition(":")
+    referring = {pattern.partition(":")[0] for pattern, _ in field_names() if "FILE" in pattern}
+    if family.strip().lower() not in referring or not rest.strip():
+        return ()
+    files = [rest] if os.path.isfile(os.path.expanduser(rest.strip())) else rest.split(",")
+    return tuple(file.strip() for file in files if file.strip())
+
+
+def with_absolute_files(name: str) -> str:
+    """The same field by a name that means the same in every folder."""
+    files = files_in(name)
+    if not files:
+        return name
+    return f"{name.partition(':')[0]}:{','.join(os.path.abspath(os.path.expanduser(file)) for file in files)}"
 
 
 def resolve(wavefunction: Wavefunction, name: str) -> Field:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FieldError
-from ..expansion import GaussianExpansion, concatenated
+from ..expansion import GaussianExpansion, merged
 from ..products import density_products
 from ..sampling import SumField
 from ..wavefunction import Wavefunction
@@ -141,6 +141,6 @@ def _difference(wavefunction: Wavefunction, text: str) -> SumField:
     if not files:
         raise FieldError("field 'difference': expected the other file behind a colon: difference:cation.molden")
     others = [load(file) for file in files]
-    expansion = concatenated([density_of(wavefunction), *(density_of(other).scaled(-1.0) for other in others)])
+    expansion = merged([density_of(wavefunction), *(density_of(other).scaled(-1.0) for other in others)])
     quantity = f"density less that of {', '.join(str(other.source) for other in others)}"
-    return SumField((expansion,), quantity, _DENSITY, 0.003, expansion, wavefunction.positions)
+    return SumField((expansion,), quantity, _DENSITY, 0.003, expansion, wavefunction.positions, is_difference=True)

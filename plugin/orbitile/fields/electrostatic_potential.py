@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..charges import PointCharges, load_charges
+from ..expansion import integrals
 from ..hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
 from ..lattice import Lattice
 from ..multipoles import Class, FarField, far_field
+from ..watch import checkpoint, watcher
 from ..wavefunction import Wavefunction
 from . import PointEvaluator, SlabEvaluator
 from .density import density_of
@@ -40,7 +42,10 @@ _NUCLEUS = 1e10
 """Exponent of the Gaussian, in bohr^-2, that stands for a nucleus: a point charge from 1e-4 bohr on, and finite."""
 
 _MARGIN = 8.0
-"""The potential of an ion falls too slowly to be enclosed: shown within this distance of the atoms, in bohr."""
+"""The potential of a neutral molecule is shown within this distance of the atoms, in bohr, at least."""
+
+_FARTHEST = 30.0
+"""Distance in bohr from the centre of charge to which the potential of an ion is followed: what lies farther is cut."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +77,14 @@ class ElectrostaticPotential:
     far_field: bool = True
 
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Corners of a box about the atoms, with a margin: no promise for potentials that reach farther."""
+        """Corners of a box about the atoms and what charge, dipole and quadrupole tell of the isosurface beyond.
+
+        It is no proof, and ends where the surface is too far away: `orbitile.evaluation.is_cut` tells.
+        """
         positions = self.wavefunction.positions
-        return positions.min(axis=0) - _MARGIN, positions.max(axis=0) + _MARGIN
+        centre, radius = _reach(self.wavefunction, isovalue)
+        low, high = positions.min(axis=0) - _MARGIN, positions.max(axis=0) + _MARGIN
+        return np.minimum(low, centre - radius), np.maximum(high, centre + radius)
 
     def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
         """There is no separable form: points will do."""
@@ -100,15 +110,55 @@ class ElectrostaticPotential:
         def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
             if len(points) == 0:
                 return np.zeros(0, dtype)
+            checkpoint()
             cells = cells_of(points, device)
+            checkpoint()
             rows = field.rows(cells.low, cells.high, left_out)
-            values = potential_in_cells(points, cells, rows, near, far, working, device)
+            values = potential_in_cells(points, cells, rows, near, far, working, device, watcher())
             if self.charges is not None:
+                checkpoint()
                 values += self.charges.potential_in_session(points, device, working)
             result: NDArray[np.floating] = values.astype(dtype)
             return result
 
         return evaluate
+
+
+def _reach(wavefunction: Wavefunction, isovalue: float) -> tuple[NDArray[np.float64], float]:
+    r"""Centre of charge and the distance from it (bohr) where the potential has fallen to an isovalue; 0 if too far.
+
+    Of the multipoles about it, :math:`|q| / R + |d| / R^2 + |\Theta| / R^3` with the largest eigenvalue of
+    :math:`\Theta = \tfrac12 (3 Q - \mathrm{tr}\, Q)` is no less than the potential of the first three; it falls
+    with the distance.
+    """
+    key = ("esp", "moments")
+    if key not in wavefunction.cache:
+        charges, positions = wavefunction.core_charges, wavefunction.positions
+        electrons, first, second = integrals(density_of(wavefunction))
+        charge, dipole = charges.sum() - electrons, charges @ positions - first
+        quadrupole = np.einsum("n,ni,nj->ij", charges, positions, positions) - second
+        centre = dipole / charge if abs(charge) > _CHARGED else positions.mean(axis=0)
+        shift = np.outer(centre, dipole)
+        quadrupole = quadrupole - shift - shift.T + charge * np.outer(centre, centre)
+        theta = np.linalg.eigvalsh(1.5 * quadrupole - 0.5 * np.trace(quadrupole) * np.eye(3))
+        dipole = dipole - charge * centre
+        wavefunction.cache[key] = centre, (abs(charge), np.linalg.norm(dipole), np.abs(theta).max())
+    centre, (monopole, dipole, quadrupole) = wavefunction.cache[key]
+
+    def bound(r: float) -> float:
+        return float(monopole / r + dipole / r**2 + quadrupole / r**3)
+
+    low, high = 1e-3, _FARTHEST
+    if bound(high) > isovalue:
+        return centre, 0.0
+    while high - low > 0.02:
+        middle = (low + high) / 2
+        low, high = (middle, high) if bound(middle) > isovalue else (low, middle)
+    return centre, high
+
+
+_CHARGED = 0.5
+"""Charge in e from which its centre is that of the potential."""
 
 
 def _far_field(wavefunction: Wavefunction, tolerance: float) -> FarField:
@@ -121,6 +171,7 @@ def _far_field(wavefunction: Wavefunction, tolerance: float) -> FarField:
         classes: list[Class] = []
         bounds: list[NDArray[np.float64]] = []
         for degree in np.unique(density.degree).tolist():
+            checkpoint()
             some = density.chosen(density.degree == degree)
             scale = -2 * np.pi / some.exponent
             orders = powers_of(degree)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import FieldError
-from ..expansion import concatenated
+from ..expansion import merged
 from ..sampling import SumField
 from ..wavefunction import Wavefunction
 from .density import density_of
@@ -74,5 +74,7 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
         if not (same and np.abs(other.positions - wavefunction.positions).max() < _MOVED):
             raise FieldError(f"field {name!r}: the atoms of {file} are not those of {wavefunction.source}")
         calculations[round(step)] = other
-    total = concatenated([density_of(calculations[step]).scaled(weight) for step, weight in weights.items()])
-    return SumField((total,), _QUANTITIES[family], "e bohr^-3", 0.003, total, wavefunction.positions)
+    total = merged([density_of(calculations[step]).scaled(weight) for step, weight in weights.items()])
+    return SumField(
+        (total,), _QUANTITIES[family], "e bohr^-3", 0.003, total, wavefunction.positions, is_difference=True
+    )

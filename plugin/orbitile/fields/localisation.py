@@ -1,25 +1,34 @@
 r"""What is made of the density and its derivatives to show bonds, lone pairs and weak interactions.
 
-With the density :math:`\rho`, its gradient and :math:`\tau = \frac12\sum_i n_i|\nabla\psi_i|^2`, for a closed shell
-(Becke and Edgecombe, J. Chem. Phys. 1990, 92, 5397; Savin et al., Angew. Chem. Int. Ed. 1992, 31, 187; Schmider and
-Becke, J. Mol. Struct. THEOCHEM 2000, 527, 51; Johnson et al., J. Am. Chem. Soc. 2010, 132, 6498; Politzer et al.,
-J. Mol. Model. 2010, 16, 1731):
+With the densities :math:`\rho_\sigma` of the spins, their gradients and
+:math:`\tau = \frac12\sum_i n_i|\nabla\psi_i|^2` (Becke and Edgecombe, J. Chem. Phys. 1990, 92, 5397; for open shells
+Kohout and Savin, Int. J. Quantum Chem. 1996, 60, 875; Schmider and Becke, J. Mol. Struct. THEOCHEM 2000, 527, 51;
+Johnson et al., J. Am. Chem. Soc. 2010, 132, 6498; Politzer et al., J. Mol. Model. 2010, 16, 1731):
 
-.. math::  ELF = \frac{1}{1 + (D/D_0)^2},\quad D = \tau - \frac{|\nabla\rho|^2}{8\rho},\quad
-           D_0 = \tfrac{3}{10}(3\pi^2)^{2/3}\rho^{5/3}
+.. math::  ELF = \frac{1}{1 + (D/D_0)^2},\quad
+           D = \tau - \sum_\sigma \frac{|\nabla\rho_\sigma|^2}{8\rho_\sigma},\quad
+           D_0 = \tfrac{3}{10}(6\pi^2)^{2/3} \sum_\sigma \rho_\sigma^{5/3}
 .. math::  LOL = \frac{D_0/\tau}{1 + D_0/\tau},\quad  s = \frac{|\nabla\rho|}{2(3\pi^2)^{1/3}\rho^{4/3}},\quad
            \bar I = \frac{\sum_i n_i |\epsilon_i| \psi_i^2}{\rho}
+
+Where all electrons are paired, both spins have half the density, and one sum stands for them.
+
+These ratios do not die out with the density: far from a molecule they tell about the tails of the basis set. Each
+therefore means something down to a density that is stated here. Below it ELF, LOL and the ionisation energy fade to 0
+over a decade of the density, and so smoothly that their isosurfaces end along a contour of the density, on any lattice.
+The reduced gradient is not less than a function of the density that reaches 0.5 where the density is 0.05 and 0.0005:
+its isosurface at 0.5 ends on these contours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FieldError
-from ..expansion import GaussianExpansion
 from ..products import density_products
 from ..sampling import SumField
 from ..wavefunction import Wavefunction
@@ -27,48 +36,100 @@ from .density import density_of, occupied
 from .derivatives import gradient_of, hessian_of, kinetic_of, norm
 
 NAMES = (
-    ("elf", "electron localisation function, 0 to 1"),
-    ("lol", "localised orbital locator, 0 to 1"),
-    ("rdg", "reduced density gradient, where the density is below 0.05"),
-    ("nci", "density times the sign of the second eigenvalue of its Hessian"),
-    ("ionisation", "average local ionisation energy"),
+    ("elf", "electron localisation function, 0 to 1, where the density is above 0.001"),
+    ("lol", "localised orbital locator, 0 to 1, where the density is above 0.001"),
+    ("rdg", "reduced density gradient, where the density is below 0.05 and above 0.0005"),
+    ("nci", "density times the sign of the second eigenvalue of its Hessian, drawn as colours of rdg"),
+    ("ionisation", "average local ionisation energy, where the density is above 0.0001"),
 )
+
+DRAWN_ON = {"nci": "rdg"}
+"""Fields that jump, and so have no isosurface of their own: the field whose surface they colour."""
 
 Reals = NDArray[np.floating]
 Combine = Callable[..., Reals]
 
-_FERMI = 0.3 * (3 * np.pi**2) ** (2 / 3)
+_FERMI = 0.3 * (6 * np.pi**2) ** (2 / 3)
+"""Of the kinetic energy density of uniform electrons of one spin."""
+_PAIRED = 2 ** (-2 / 3)
+"""What two spins of half the density each have of it, in terms of the whole density."""
 _GRADIENT = 2 * (3 * np.pi**2) ** (1 / 3)
-_VACUUM = 1e-5
-"""Density in e bohr^-3 below which there is nothing to localise: ELF and LOL are 0 there."""
-_WEAK = 0.05
-"""Density above which bonds are no weak interactions."""
+
+_LOCALISED = 1e-3
+"""Density in e bohr^-3 above which ELF and LOL are shown as they are: that of the surface of a molecule."""
+_IONISED = 1e-4
+"""The same for the ionisation energy, whose values on surfaces of the density down to 0.0004 are of interest."""
+_DECADE = 10.0
+"""Factor in the density over which they fade to 0."""
+
+_WEAK, _WEAKER = (0.04, 0.05), (1e-3, 5e-4)
+"""Densities at which the least reduced gradient is 0 and 0.5: above are bonds, below is vacuum. It goes with the
+logarithm of the density."""
+_SURFACE = 0.5
+"""Reduced gradient of the usual isosurface."""
 _MOST = 2.0
 """Reduced gradients are cut off here: they grow without limit away from the molecule."""
-_EDGE = 1e-3
-"""Density at the faces of the lattice on which these fields are shown."""
+
+_LEAST = {"float32": 1e-7, "float64": 1e-13}
+"""Density of a spin below which its own digits are lost in what screening leaves out."""
+
+_ATTRACTION = 0.04
+"""Density at the ends of the colours of `nci`: attraction blue, repulsion red, as in the literature."""
 
 
-def electron_localisation(density: Reals, x: Reals, y: Reals, z: Reals, kinetic: Reals) -> Reals:
-    """ELF from density, gradient and kinetic energy density."""
-    rho = np.maximum(density, _VACUUM)
-    excess = np.maximum(kinetic - (x * x + y * y + z * z) / (8 * rho), 0)
-    ratio = excess / (_FERMI * rho ** (5 / 3))
-    return np.where(density > _VACUUM, 1 / (1 + ratio * ratio), 0).astype(density.dtype)
+def faded(values: Reals, density: Reals, least: float) -> Reals:
+    """Values where the density is above `least`, 0 where it is below a tenth of that, smooth between."""
+    place = np.log(np.maximum(density, least / _DECADE) * (_DECADE / least)) / np.log(_DECADE)
+    place = np.minimum(place, 1)
+    result: Reals = (values * place * place * (3 - 2 * place)).astype(density.dtype, copy=False)
+    return result
 
 
-def localised_orbital_locator(density: Reals, kinetic: Reals) -> Reals:
-    """LOL from density and kinetic energy density."""
-    rho = np.maximum(density, _VACUUM)
-    fermi = _FERMI * rho ** (5 / 3)
-    return np.where(density > _VACUUM, fermi / (fermi + np.maximum(kinetic, 0)), 0).astype(density.dtype)
+def density_at(share: float, least: float) -> float:
+    """Density at which a share of the values is left, of `faded`."""
+    # the root of 3 x^2 - 2 x^3 = share between 0 and 1
+    place = 0.5 - np.sin(np.arcsin(1 - 2 * min(max(share, 0.0), 1.0)) / 3)
+    return float(least * _DECADE ** (place - 1))
+
+
+def electron_localisation(*values: Reals, paired: bool) -> Reals:
+    """ELF from density and gradient of each spin, or of both where they are paired; the kinetic energy density last."""
+    *spins, kinetic = values
+    total, fermi = _total(spins[::4], paired)
+    excess = kinetic
+    for density, x, y, z in zip(*[iter(spins)] * 4, strict=True):
+        excess = excess - (x * x + y * y + z * z) / (8 * np.maximum(density, _LEAST[density.dtype.name]))
+    ratio = np.maximum(excess, 0) / fermi
+    return faded(1 / (1 + ratio * ratio), total, _LOCALISED)
+
+
+def localised_orbital_locator(*values: Reals, paired: bool) -> Reals:
+    """LOL from the density of each spin, or of both where they are paired; the kinetic energy density last."""
+    *spins, kinetic = values
+    total, fermi = _total(spins, paired)
+    return faded(fermi / (fermi + np.maximum(kinetic, 0)), total, _LOCALISED)
+
+
+def _total(densities: list[Reals], paired: bool) -> tuple[Reals, Reals]:
+    """Density and kinetic energy density of uniform electrons, from the densities of the spins or of both."""
+    total = densities[0] if len(densities) == 1 else densities[0] + densities[1]
+    least = _LOCALISED / _DECADE
+    if paired:
+        return total, _FERMI * _PAIRED * np.maximum(total, least) ** (5 / 3)
+    fermi = _FERMI * sum(np.maximum(one, 0) ** (5 / 3) for one in densities)
+    return total, np.maximum(fermi, _FERMI * _PAIRED * least ** (5 / 3))
 
 
 def reduced_gradient(density: Reals, x: Reals, y: Reals, z: Reals) -> Reals:
-    """Reduced density gradient, cut off where it is large and where the density is."""
-    rho = np.maximum(density, 1e-12)
+    """Reduced density gradient, cut off where it is large, and large in bonds and in vacuum."""
+    rho = np.maximum(density, _WEAKER[1] * 0.01)
     s = norm(x, y, z) / (_GRADIENT * rho ** (4 / 3))
-    return np.where(density < _WEAK, np.minimum(s, _MOST), _MOST).astype(density.dtype)
+    place = np.log(rho)
+    for none, half in (_WEAK, _WEAKER):
+        slope = _SURFACE / np.log(half / none)
+        s = np.maximum(s, slope * place - slope * np.log(none))
+    result: Reals = np.minimum(s, _MOST).astype(density.dtype, copy=False)
+    return result
 
 
 def signed_density(density: Reals, xx: Reals, yy: Reals, zz: Reals, xy: Reals, xz: Reals, yz: Reals) -> Reals:
@@ -84,7 +145,34 @@ def signed_density(density: Reals, xx: Reals, yy: Reals, zz: Reals, xy: Reals, x
 
 def ionisation_energy(weighted: Reals, density: Reals) -> Reals:
     """Average local ionisation energy, 0 where there is no density."""
-    return np.where(density > _VACUUM, weighted / np.maximum(density, _VACUUM), 0).astype(density.dtype)
+    return faded(weighted / np.maximum(density, _IONISED / _DECADE), density, _IONISED)
+
+
+def unpaired(wavefunction: Wavefunction) -> tuple[str, ...]:
+    """The spins whose densities differ: alpha and beta, or alpha alone; none where all electrons are paired.
+
+    Natural orbitals of both spins do not tell them apart: then none, too.
+    """
+    beta = wavefunction.beta
+    if beta is not None and not wavefunction.density_matrix.size:
+        alpha = wavefunction.alpha
+        if np.array_equal(alpha.occupations, beta.occupations) and np.array_equal(
+            alpha.coefficients[:, alpha.occupations > 0], beta.coefficients[:, beta.occupations > 0]
+        ):
+            return ()
+    try:
+        if len(occupied(wavefunction, "spin")[1]) == 0:
+            return ()
+    except FieldError:
+        return ()
+    found = []
+    for spin in ("alpha", "beta"):
+        try:
+            occupied(wavefunction, spin)
+        except FieldError:  # it has no electrons
+            continue
+        found.append(spin)
+    return tuple(found)
 
 
 def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
@@ -95,32 +183,79 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
     FieldError
         For `ionisation`, when the file gives no orbital energies.
     """
-    wanted = name.lower()
+    wanted, atoms = name.lower(), wavefunction.positions
     if wanted not in dict(NAMES):
         return None
     density = density_of(wavefunction)
+    if wanted in ("elf", "lol"):
+        spins = unpaired(wavefunction)
+        densities = [density_of(wavefunction, spin) for spin in spins] or [density]
+        kinetic = kinetic_of(wavefunction)
 
-    def field(
-        parts: tuple[GaussianExpansion, ...], quantity: str, unit: str, isovalue: float, combine: Combine
-    ) -> SumField:
-        return SumField(parts, quantity, unit, isovalue, density, wavefunction.positions, _EDGE, combine)
+        def visible(isovalue: float) -> float:  # neither exceeds 1
+            return density_at(isovalue, _LOCALISED)
 
-    if wanted == "elf":
-        parts = (density, *gradient_of(wavefunction), kinetic_of(wavefunction))
-        return field(parts, "electron localisation function", "", 0.8, electron_localisation)
-    if wanted == "lol":
-        return field(
-            (density, kinetic_of(wavefunction)), "localised orbital locator", "", 0.55, localised_orbital_locator
-        )
+        if wanted == "lol":
+            parts = (*densities, kinetic)
+            combine = partial(localised_orbital_locator, paired=not spins)
+            return SumField(parts, "localised orbital locator", "", 0.55, density, atoms, visible, combine)
+        parts = ()
+        for spin, one in zip(spins or ("total",), densities, strict=True):
+            parts += (one, *gradient_of(wavefunction, spin))
+        combine = partial(electron_localisation, paired=not spins)
+        return SumField((*parts, kinetic), "electron localisation function", "", 0.8, density, atoms, visible, combine)
     if wanted == "rdg":
-        return field((density, *gradient_of(wavefunction)), "reduced density gradient", "", 0.5, reduced_gradient)
+        parts = (density, *gradient_of(wavefunction))
+        none, half = _WEAKER
+
+        def above_vacuum(isovalue: float) -> float:
+            return float(none * (half / none) ** (min(isovalue, _MOST) / _SURFACE))
+
+        return SumField(
+            parts,
+            "reduced density gradient",
+            "",
+            _SURFACE,
+            density,
+            atoms,
+            above_vacuum,
+            reduced_gradient,
+            is_thin=True,
+        )
     if wanted == "nci":
-        return field((density, *hessian_of(wavefunction)), "sign(lambda2) rho", "e bohr^-3", 0.02, signed_density)
-    coefficients, weights = occupied(wavefunction, "total")
-    energies = np.concatenate(
-        [set_.energies[np.abs(set_.occupations) > 1e-10] for set_ in (wavefunction.alpha, wavefunction.beta) if set_]
+        return SumField(
+            (density, *hessian_of(wavefunction)),
+            "sign(λ₂)ρ",
+            "e bohr^-3",
+            0.02,
+            density,
+            atoms,
+            combine=signed_density,
+            colour_range=_ATTRACTION,
+            colour_map="interaction",
+        )
+    # of the orbitals that have energies, also where the density is that of a correlated method
+    sets = [set_ for set_ in (wavefunction.alpha, wavefunction.beta) if set_]
+    coefficients = np.hstack([set_.coefficients[:, np.abs(set_.occupations) > 1e-10] for set_ in sets])
+    weights, energies = (
+        np.concatenate([getattr(set_, name)[np.abs(set_.occupations) > 1e-10] for set_ in sets])
+        for name in ("occupations", "energies")
     )
     if wavefunction.natural or not np.all(np.isfinite(energies)) or not np.any(energies):
         raise FieldError("field 'ionisation': it needs orbital energies, and this file gives none")
     weighted = density_products(wavefunction, coefficients, weights * np.abs(energies))
-    return field((weighted, density), "average local ionisation energy", "hartree", 0.5, ionisation_energy)
+    if wavefunction.density_matrix.size:
+        density = density_products(wavefunction, coefficients, weights)
+    # Where the faded ratio is c, the weighted density is c rho over the share that is left, which somewhere is least.
+    left = np.linspace(0.01, 1, 200)
+    least = min(density_at(float(share), _IONISED) / float(share) for share in left)
+    return SumField(
+        (weighted, density),
+        "average local ionisation energy",
+        "hartree",
+        0.5,
+        weighted,
+        atoms,
+        lambda isovalue: isovalue * least,
+        ionisation_energy,
+    )

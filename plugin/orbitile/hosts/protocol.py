@@ -47,6 +47,10 @@ class Host(Protocol):
         """Molecules that have a wavefunction, in the order of loading, with the source that was to be remembered."""
         ...
 
+    def renamed(self) -> dict[str, str]:
+        """Molecules that the user has given other names since this was asked last: new names by those they had."""
+        ...
+
     def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Atomic numbers and positions, shape (n_frames, n_atoms, 3) in bohr, of an object that came from anywhere.
 

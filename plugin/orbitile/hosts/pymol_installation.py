@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..errors import OrbitileError
+from ..files import read_settings, replace_settings
 
 STUB = "orbitile_plugin.py"
 
@@ -20,7 +21,7 @@ _TEXT = """\
 import os
 import sys
 
-{settings}for _folder in {folders!r}:
+{settings}for _folder in {folders!a}:
     if _folder not in sys.path:
         sys.path.append(_folder)  # at the end: what PyMOL's own Python has goes first
 
@@ -37,8 +38,8 @@ def __init_plugin__(app=None):
 _REGISTRATION = """\
 # The user's start-up folder; added by `orbitile install pymol`. PyMOL writes this file anew when a preference changes.
 import pymol.plugins
-if {folder!r} not in pymol.plugins.get_startup_path():
-    pymol.plugins.set_startup_path([{folder!r}] + pymol.plugins.get_startup_path(True), False)
+if {folder!a} not in pymol.plugins.get_startup_path():
+    pymol.plugins.set_startup_path([{folder!a}] + pymol.plugins.get_startup_path(True), False)
 """
 
 
@@ -65,23 +66,23 @@ def install(python: str | None = None) -> list[str]:
     settings, notes = "", []
     if python is not None:
         _require_taichi(python)
-        settings = f'os.environ.setdefault("ORBITILE_PYTHON", {python!r})\n'
+        settings = f'os.environ.setdefault("ORBITILE_PYTHON", {python!a})\n'
         notes.append(f"the worker process will run with {python}")
     package = Path(__file__).parents[1]
     kernels = next((root for root in package.parents[:2] if (root / "taichi_kernels").is_dir()), package.parent)
     folders = list(dict.fromkeys([str(package.parent), str(kernels)]))
     path = startup_folder() / STUB
+    preferences = Path.home() / ".pymolpluginsrc.py"
+    present = read_settings(preferences)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(_TEXT.format(version=__version__, settings=settings, folders=folders), encoding="utf-8")
-        preferences = Path.home() / ".pymolpluginsrc.py"
-        present = preferences.read_text(encoding="utf-8") if preferences.exists() else ""
-        if repr(str(path.parent)) not in present:  # PyMOL looks into the folder only when it is named there
-            registration = _REGISTRATION.format(folder=str(path.parent))
-            preferences.write_text(f"{present}\n{registration}".lstrip("\n"), encoding="utf-8")
-            notes.append(f"made PyMOL look into that folder, in {preferences}")
     except OSError as error:
         raise OrbitileError(f"{error.filename or path} cannot be written: {error.strerror}") from error
+    replace_settings(path, _TEXT.format(version=__version__, settings=settings, folders=folders))
+    if ascii(str(path.parent)) not in present:  # PyMOL looks into the folder only when it is named there
+        registration = _REGISTRATION.format(folder=str(path.parent))
+        replace_settings(preferences, f"{present}\n{registration}".lstrip("\n"))
+        notes.append(f"made PyMOL look into that folder, in {preferences}")
     return [f"wrote {path}", *notes, "start PyMOL again: Plugin > Orbitile, and commands that begin with orb_"]
 
 

@@ -27,14 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
-from ..errors import OrbitileError
+from ..errors import FileChanged, OrbitileError
 from ..fields.orbital import orbital_name
 from ..session.commands import COMMANDS, orb_cancel, place
 from ..session.declaration import Command, brief
 from ..session.orbitals import levels_of
 from ..session.session import Session
 from ..session.shown import Shown, object_name
-from ..session.source import Source, is_trajectory
+from ..session.source import Source, changes, files_of, is_trajectory
 from ..surface import Colouring, Surface
 from ..volume import Volume
 from ..wavefunction import Wavefunction
@@ -128,10 +128,15 @@ class ServedHost:
         self._sources[name] = wavefunction.source
         self.set_frame(name, geometry)
         self.there.add(name)
-        self._tell({"event": "molecule", "name": name, "file": str(file), "frame": geometry})
+        message = {"event": "molecule", "name": name, "file": str(file), "frame": geometry}
+        ghosts = int(wavefunction.is_ghost.sum())
+        self._tell({**message, "ghosts": ghosts} if ghosts else message)
 
     def molecules(self) -> dict[str, str]:
         return {name: source for name, source in self._sources.items() if name in self.there}
+
+    def renamed(self) -> dict[str, str]:
+        return {}  # what users call things at the other end is not told
 
     def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         raise OrbitileError("the viewer at the other end cannot hand over atoms; orbitile scf computes from a file")
@@ -184,6 +189,7 @@ class ServedHost:
         if colouring is not None:
             message["scale"] = {"low": colouring.low, "high": colouring.high}
             message["scale"] |= {"quantity": colouring.quantity, "unit": colouring.unit}
+            message["scale"]["colour_map"] = colouring.colour_map
             self._volumes.pop((name, frame), None)  # shades stand beside the volume: both are sent
         if drawing.shades is not None:
             message["shades"] = str(self._written(drawing.shades.quantity, drawing.shades))
@@ -408,30 +414,54 @@ def _state(session: Session) -> str:
 
 
 def _restore(session: Session, state: str = "") -> None:
-    """Show again what `_state` told, computed anew.
+    """Show again what `_state` told, computed anew, as far as its files hold what they held.
 
     Raises
     ------
     OrbitileError
-        When it is not what `_state` gave, or a file is gone.
+        When it is not what `_state` gave; nothing is shown then.
     """
     try:
         told = json.loads(state)
-        molecules = {
-            str(name): Source.read(source) if is_trajectory(source) else Source((str(source),))
-            for name, source in told["molecules"].items()
-        }
+        molecules = {str(name): _text_of_source(source) for name, source in told["molecules"].items()}
         shown = {str(name): Shown.from_message(message) for name, message in told["shown"].items()}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise OrbitileError(f"restore: expected what `state` gave, got {brief(state)}") from None
-    assert isinstance(session.host, ServedHost)  # `serve` made it
-    session.host.set_there(session.host.there - set(molecules) - set(shown))
-    for name, source in molecules.items():
-        place(session, name, source)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OrbitileError) as error:
+        why = f": {error}" if isinstance(error, OrbitileError) else ""
+        raise OrbitileError(f"restore: expected what `state` gave, got {brief(state)}{why}") from None
+    host = session.host
+    assert isinstance(host, ServedHost)  # `serve` made it
+    host.set_there(host.there - set(molecules) - set(shown))
+    for name, text in molecules.items():
+        try:
+            for problem in changes(text):
+                raise FileChanged(f"{problem} since this was saved")
+            place(session, name, Source.read(text) if is_trajectory(text) else Source(files_of(text)))
+        except OrbitileError as error:
+            host.say(f"{name} is not restored: {error}")
     for name, one in shown.items():
-        session.show(one, session.sampled(one.request), name)
+        if one.molecule not in host.there:
+            continue  # the user has been told of it
+        try:
+            session.show(one, session.sampled(one.request), name)
+        except OrbitileError as error:
+            host.say(f"{name} is not restored: {error}")
+            continue
         if one.request.frame is not None:
-            session.host.go_to(one.molecule, one.request.frame)
+            host.go_to(one.molecule, one.request.frame)
+
+
+def _text_of_source(source: Any) -> str:
+    """A source as text, which can be read.
+
+    Raises
+    ------
+    OrbitileError
+        When it is none.
+    """
+    if not isinstance(source, str) or not source:
+        raise OrbitileError(f"source of a molecule: expected text, got {brief(source)}")
+    files_of(source)
+    return source
 
 
 def _frame(session: Session, molecule: str = "", frame: str = "") -> None:

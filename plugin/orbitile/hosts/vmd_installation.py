@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from ..errors import OrbitileError
+from ..files import read_settings, replace_settings
 from ..session.commands import COMMANDS
 
 _BEGIN = "# Orbitile: written by `orbitile install vmd`, removed by `orbitile install vmd --uninstall`"
@@ -62,17 +63,14 @@ def uninstall() -> list[str]:
     """
     path = startup_file()
     others = _without_ours(path)
-    if not path.exists() or others == path.read_text(encoding="utf-8").splitlines():
+    if not path.exists() or others == read_settings(path).splitlines():
         return [f"nothing to remove: {path} says nothing of Orbitile"]
     _write(path, others)
     return [f"removed Orbitile from {path}"]
 
 
 def _without_ours(path: Path) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    except (OSError, UnicodeDecodeError) as error:
-        raise OrbitileError(f"{path} cannot be read: {error}") from error
+    lines = read_settings(path).splitlines()
     if _BEGIN not in lines:
         return lines
     if _END not in lines[lines.index(_BEGIN) :]:
@@ -83,18 +81,13 @@ def _without_ours(path: Path) -> list[str]:
 
 def _write(path: Path, lines: list[str]) -> None:
     """Replace the file at once, or remove it where nothing is left."""
+    if lines:
+        replace_settings(path, "\n".join(lines) + "\n")
+        return
     try:
-        if not lines:
-            path.unlink()
-            return
-        target = path.resolve()  # it may be a link
-        written = target.with_name(f"{target.name}.orbitile")
-        written.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        if target.exists():
-            written.chmod(target.stat().st_mode)
-        written.replace(target)
+        path.unlink()
     except OSError as error:
-        raise OrbitileError(f"{path} cannot be written: {error.strerror}") from error
+        raise OrbitileError(f"{path} cannot be removed: {error.strerror}") from error
 
 
 def _word(text: str) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import LatticeError
 from ..lattice import Lattice
+from ..watch import watcher
 from . import Points, PreparedOrbital, Slabs
 
 if TYPE_CHECKING:
@@ -72,13 +73,22 @@ def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice, device: st
 
 def at_points(radial: str, orbital: PreparedOrbital, device: str) -> Points:
     """Evaluator for points, with a radial function."""
-    from taichi_kernels.direct import direct_at_points
+    from taichi_kernels.direct import direct_at_points, pace_of_points
 
     shells = shells_of(orbital)
 
     def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
-        values: NDArray[np.floating] = direct_at_points(
-            shells, orbital.coefficients, orbital.reach, radial, points, orbital.precision, device
+        values: NDArray[np.floating] = np.empty(
+            len(points), np.float32 if orbital.precision == "single" else np.float64
+        )
+
+        def some(first: int, last: int) -> None:
+            values[first:last] = direct_at_points(
+                shells, orbital.coefficients, orbital.reach, radial, points[first:last], orbital.precision, device
+            )
+
+        pace_of_points(radial, orbital.precision, device).run(
+            np.full(len(points), float(len(shells.atom_basis))), some, watcher()
         )
         return values
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from os import PathLike, fspath
@@ -21,6 +22,7 @@ from types import ModuleType
 from ..check import checked
 from ..errors import FileError, OrbitileError
 from ..geometry import Geometries
+from ..plain_files import PlainFile, beginning, name_within
 from ..trajectory import Trajectory
 from ..volume import Volume
 from ..wavefunction import Wavefunction
@@ -49,7 +51,14 @@ def load(path: str | PathLike[str]) -> Wavefunction:
         When its orbitals are not orthonormal in any convention that we know; such a file is never drawn.
     """
     file = _checked_path(path)
-    return checked(_wavefunction_reader(file).read(file))
+    with PlainFile(file) as plain:
+        try:
+            wavefunction = checked(_wavefunction_reader(plain.path).read(plain.path))
+        except FileError:
+            raise
+        except OrbitileError as error:  # the model refuses what the reader took for a wavefunction
+            raise FileError(f"{file.name}: {error}") from error
+    return wavefunction if plain.path == file else replace(wavefunction, source=str(file))
 
 
 def load_volumes(path: str | PathLike[str]) -> tuple[Volume, ...]:
@@ -64,7 +73,8 @@ def load_volumes(path: str | PathLike[str]) -> tuple[Volume, ...]:
     module = _by_name(file, "read_volumes")
     if module is None:
         raise FileError(f"{file.name}: not a volume by its name. Known: {_known('read_volumes')}")
-    volumes: tuple[Volume, ...] = module.read_volumes(file)
+    with PlainFile(file) as plain:
+        volumes: tuple[Volume, ...] = module.read_volumes(plain.path)
     return volumes
 
 
@@ -115,7 +125,7 @@ def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]],
             return Trajectory(FileFrames(files), kept)
         source = files[0]
     text = fspath(source)
-    if any(letter in text for letter in "*?[") and not Path(text).expanduser().exists():
+    if any(letter in text for letter in "*?[") and not _exists(text):
         return load_trajectory(_matching(text), kept=kept)
     file = _checked_path(text)
     module = _trajectory_reader(file)
@@ -150,10 +160,20 @@ def natural_order(path: str | PathLike[str]) -> list[tuple[int, int | str]]:
     return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", fspath(path)) if part]
 
 
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).expanduser().exists()
+    except (OSError, RuntimeError, ValueError):  # a name too long, ~name of nobody here, a NUL character
+        return False
+
+
 def _matching(pattern: str) -> list[str]:
     from glob import glob
 
-    found = sorted(glob(str(Path(pattern).expanduser())), key=natural_order)
+    try:
+        found = sorted(glob(str(Path(pattern).expanduser())), key=natural_order)
+    except RuntimeError:  # ~name of nobody here
+        found = []
     if not found:
         raise FileError(f"{pattern}: no such file, and none matches this as a pattern")
     return found
@@ -163,22 +183,17 @@ def _trajectory_reader(file: Path) -> ModuleType | None:
     """The module that reads many frames of such a file, or None where one frame is all that it can hold."""
     if not file.is_file():
         return None
-    head = _head(file).decode("utf-8", errors="replace")
+    head = beginning(file).decode("utf-8", errors="replace")
     offering = [module for module in reader_modules().values() if hasattr(module, "read_trajectory")]
     recognising = (module for module in offering if module.recognises(head))
     return next(recognising, None)
 
 
-def _head(file: Path) -> bytes:
-    try:
-        with file.open("rb") as stream:
-            return stream.read(4096)
-    except OSError as error:
-        raise FileError(f"{file}: cannot be read ({error.strerror})") from error
-
-
 def _checked_path(path: str | PathLike[str]) -> Path:
-    file = Path(fspath(path)).expanduser()
+    try:
+        file = Path(fspath(path)).expanduser()
+    except RuntimeError as error:  # ~name of nobody here
+        raise FileError(f"{path}: no such file: {str(error).rstrip('.')}") from error
     try:
         if file.is_dir() and not any(
             file.match(p) for m in reader_modules().values() for p in getattr(m, "FOLDERS", ())
@@ -209,7 +224,7 @@ def _neighbour(file: Path) -> str:
 def _wavefunction_reader(file: Path) -> ModuleType:
     modules = [module for module in reader_modules().values() if hasattr(module, "read")]
     if file.is_file():
-        start = _head(file)
+        start = beginning(file)
         head = start.decode("utf-8", errors="replace")
         for module in modules:
             if hasattr(module, "recognises") and module.recognises(head):
@@ -236,7 +251,7 @@ def _wavefunction_reader(file: Path) -> ModuleType:
 
 
 def _by_name(file: Path, offers: str) -> ModuleType | None:
-    name = Path(file.name.lower())
+    name = Path(name_within(file).lower())
     for module in reader_modules().values():
         if hasattr(module, offers) and any(name.match(pattern) for pattern in module.PATTERNS):
             return module

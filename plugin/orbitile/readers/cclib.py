@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import re
+import signal
 import tempfile
 import threading
 import warnings
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MethodType
+from types import MethodType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,10 +33,13 @@ from ..conventions import (
     cartesian_powers,
     component_names,
 )
+from ..core_potentials import settled_charges
 from ..errors import ConventionError, FileError, OrbitileError
 from ..files import complete_lines, excerpt
+from ..isolation import OutOfTime, isolated
 from ..overlap import shell_overlap
-from ..wavefunction import Excitation, Orbitals, Shell, Wavefunction
+from ..plain_files import PlainFile, text_of
+from ..wavefunction import Excitation, Orbitals, Shell, Stated, Wavefunction
 
 DESCRIPTION = "logs of Gaussian, ORCA, GAMESS, NWChem, Psi4, Q-Chem and Molpro with basis set and coefficients"
 PATTERNS = ("*.log", "*.out", "*.output")
@@ -237,6 +241,7 @@ class LogFrames:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._file = PlainFile(path, any_encoding=True)
         self._scanned = 0
         self._header = 0
         self._step = _Step(0, 0)
@@ -256,7 +261,7 @@ class LogFrames:
 
     def _scan(self) -> None:
         """Find the steps in what was added to the file since the last time."""
-        for line in complete_lines(self._path, self._scanned):
+        for line in complete_lines(self._file.path, self._scanned):
             text = line.lstrip()
             if text.startswith(_GEOMETRY):
                 self._step, self._calculations = _Step(self._step.start, self._scanned), 0
@@ -273,7 +278,7 @@ class LogFrames:
     def read(self, index: int) -> Wavefunction:
         """Read and check one frame."""
         if not self._steps:
-            return checked(read(self._path))
+            return replace(checked(read(self._file.path)), source=str(self._path))
         step = self._steps[index]
         try:
             return self._read(index, step.start, step.end)
@@ -283,13 +288,13 @@ class LogFrames:
             raise
 
     def _read(self, index: int, start: int, end: int) -> Wavefunction:
-        text = excerpt(self._path, 0, self._header)
+        text = excerpt(self._file.path, 0, self._header)
         if start > self._header:
             text += b"\n\n"  # the parser may look one line beyond a table, and must not miss the heading of the step
-        text += excerpt(self._path, max(start, self._header), end)
+        text += excerpt(self._file.path, max(start, self._header), end)
         with tempfile.TemporaryDirectory() as folder:
-            alone = Path(folder, f"{self._path.stem}, frame {index + 1}{self._path.suffix}")
-            alone.write_bytes(text)
+            alone = Path(folder, f"{self._path.stem[:100]}, frame {index + 1}{self._path.suffix[:20]}")
+            alone.write_text(text_of(text), encoding="utf-8", newline="\n")
             wavefunction = checked(_converted(*_parsed(alone, part=True), alone))
         return replace(wavefunction, source=f"{self._path}, frame {index + 1}", geometries=wavefunction.positions[None])
 
@@ -305,39 +310,81 @@ class _Step:
 
 def _parsed(path: Path, *, part: bool = False) -> tuple[Any, Program]:
     """What cclib finds in a log, or in part of one, where it may stumble over what is missing below the orbitals."""
+    attributes, program = isolated(
+        attributes_of, str(path), part, name=path.name, library="cclib", size=path.stat().st_size
+    )
+    if part:
+        attributes["metadata"].pop("success", None)  # what it says of the log is not said of its part
+    return SimpleNamespace(**attributes), PROGRAMS[program]
+
+
+def attributes_of(name: str, part: bool) -> tuple[dict[str, Any], str]:
+    """Attributes of cclib's data of a log, or of part of one, and the name of the program in cclib.
+
+    A damaged number may send its parsers into loops of millions of turns, so they run in a process of their own.
+    """
     from importlib.metadata import version
 
     from cclib.io.ccio import ccopen
 
+    path = Path(name)
     with path.open("rb") as stream:
         if b"\0" in stream.read(4096):
             raise FileError(f"{path.name}: a binary file, expected the log of a quantum-chemistry program")
-    program = None
+    program = ""
     with _silence():
         parser = None
         try:
             parser = ccopen(str(path.resolve()), loglevel=logging.CRITICAL + 1, quiet=True)
-            program = PROGRAMS.get(type(parser).__name__)
-            if program is not None:
+            program = type(parser).__name__
+            if program in PROGRAMS:
                 parser.extract = MethodType(_extract_part if part else _extract, parser)
-                data = parser.parse()
+                with _progressing(parser.inputfile):
+                    data = parser.parse()
+        except (OutOfTime, OrbitileError):
+            raise
         except Exception as error:  # its parsers raise whatever comes
-            name = "damaged log" if program is None else f"{program.name} log"
+            what = f"{PROGRAMS[program].name} log" if program in PROGRAMS else "damaged log"
             detail = f"{type(error).__name__}: {error}".rstrip(": ").split("\n")[0]
             raise FileError(
-                f"{path.name}: {name} that cclib {version('cclib')} cannot read: cut off, or of a version of the "
+                f"{path.name}: {what} that cclib {version('cclib')} cannot read: cut off, or of a version of the "
                 f"program that it does not know ({detail}). A Molden file of the same calculation would do"
             ) from error
         finally:
             if parser is not None:
                 parser.inputfile.close()
-    if program is None:
+    if program not in PROGRAMS:
         known = ", ".join(p.name for p in PROGRAMS.values())
-        found = "not a log of any program known to cclib" if parser is None else f"a log of {type(parser).__name__}"
+        found = "not a log of any program known to cclib" if parser is None else f"a log of {program}"
         raise FileError(f"{path.name}: {found}, expected one of {known}")
-    if part:
-        data.metadata.pop("success", None)  # what it says of the log is not said of its part
-    return data, program
+    return vars(data), program
+
+
+_STUCK = 0.5
+"""Processor time in seconds in which a parser has to come to another line of the log."""
+
+
+@contextmanager
+def _progressing(stream: Any) -> Iterator[None]:
+    """Stop a parser that does not go on in a log; one that has come to its end may take its time."""
+    last = -1
+
+    def look(*_: object) -> None:
+        nonlocal last
+        if stream.pos == last and stream.file_pointer < len(stream.files):
+            raise FileError(
+                f"{Path(str(stream.filenames[0])).name}: damaged near byte {stream.pos}, beyond which cclib does not "
+                "get: a number there asks for more than a log can hold"
+            )
+        last = stream.pos
+
+    before = signal.signal(signal.SIGPROF, look)
+    signal.setitimer(signal.ITIMER_PROF, _STUCK, _STUCK)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _extract(parser: Any, stream: Any, line: str) -> None:
@@ -404,6 +451,7 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
     columns, natural = _columns(data, program, path)
     numbers = np.asarray(data.atomnos, np.int64)
     core = numbers - np.asarray(getattr(data, "coreelectrons", np.zeros(len(numbers))), float)
+    core, assumed = _settled(data, numbers, core)
     geometries = _bohr(np.asarray(data.atomcoords, float))
     kept = [_complete(block) for block in columns]
     if not all(chosen.any() for chosen in kept):
@@ -440,7 +488,29 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
         geometries=geometries,
         method="/".join(part for part in (method, str(metadata.get("basis_set", ""))) if part),
         excitations=_excitations(data, kept) if not natural else (),
+        stated=_stated(data),
+        remarks=assumed,
     )
+
+
+def _stated(data: Any) -> Stated:
+    """Charge and multiplicity, where the parser found them."""
+    charge, multiplicity = getattr(data, "charge", None), getattr(data, "mult", None)
+    return Stated(None if charge is None else float(charge), None if multiplicity is None else int(multiplicity))
+
+
+def _settled(data: Any, numbers: NDArray[np.int64], core: NDArray[np.float64]) -> tuple[Any, tuple[str, ...]]:
+    """Core charges, also of a log whose core potentials the parser does not know, and a remark if so.
+
+    The electrons are then fewer than charge and nuclei ask for, and the HOMO is where the log says.
+    """
+    homos, charge = list(getattr(data, "homos", ())), getattr(data, "charge", None)
+    if charge is None or not homos or np.any(core != numbers):
+        return core, ()
+    electrons = float(homos[0] + 1 + homos[-1] + 1)
+    if float(core.sum()) - float(charge) - electrons < 1.5:
+        return core, ()
+    return settled_charges(np.maximum(numbers, 0), [core], electrons, float(charge))
 
 
 _WAVENUMBER = 4.556335252912e-6  # hartree per cm^-1, CODATA 2018
@@ -481,11 +551,13 @@ def _missing(data: Any, program: Program, path: Path, what: str, remedy: str) ->
     return FileError(f"{path.name}: this {program.name} log prints no {what}{end}; run it again with {remedy}")
 
 
+_BOHR, _ELECTRONVOLT = 1.8897261245, 27.21138505
+"""Bohr per Angstrom and electronvolt per hartree as cclib has them, so that its conversions are undone to the digit."""
+
+
 def _bohr(angstrom: NDArray[np.float64]) -> NDArray[np.float64]:
     """The lengths that cclib had converted, as the program printed them."""
-    from cclib.parser.utils import convertor
-
-    return angstrom * float(convertor(1.0, "Angstrom", "bohr"))
+    return angstrom * _BOHR
 
 
 # Basis set --------------------------------------------------------------------------------------------------------
@@ -527,9 +599,11 @@ def _self_overlap(exponents: NDArray[np.float64], coefficients: NDArray[np.float
 
 def _nwchem_basis(path: Path, data: Any) -> list[list[tuple[str, list[tuple[float, float]]]]]:
     """The basis set of an NWChem log with pure functions, which cclib passes over."""
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = text_of(path.read_bytes())
     start = text.rfind('Basis "ao basis" -> "')
-    tags = re.findall(r"^\s*\d+ (\S+)\s+\d+\.\d{4}(?:\s+-?\d+\.\d+){3}\s*$", text, re.MULTILINE)[-len(data.atomnos) :]
+    tags = re.findall(r"^[ \t]*\d+ (\S+)[ \t]+\d+\.\d{4}(?:[ \t]+-?\d+\.\d+){3}[ \t]*$", text, re.MULTILINE)[
+        -len(data.atomnos) :
+    ]
     if start < 0 or len(tags) != len(data.atomnos):
         return []
     blocks: dict[str, list[tuple[str, list[tuple[float, float]]]]] = {}
@@ -544,7 +618,7 @@ def _nwchem_basis(path: Path, data: Any) -> list[list[tuple[str, list[tuple[floa
                 numbers.append(int(entry[1]))
                 current.append((entry[2], []))
             current[-1][1].append((float(entry[3]), float(entry[4])))
-        elif line.strip() and not re.match(r"\s*(-+\s*)+$|\s*Exponent\s+Coefficients", line):
+        elif line.strip() and not re.match(r"[-\s]+$|\s*Exponent\s+Coefficients", line):
             break
     return [blocks[tag] for tag in tags] if set(tags) <= set(blocks) else []
 
@@ -576,13 +650,11 @@ def _complete(block: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _energies(data: Any, spin: int, n: int) -> NDArray[np.float64]:
     """Energies in hartree as the log printed them; NaN for those that it does not print."""
-    from cclib.parser.utils import convertor
-
     energies = np.full(n, np.nan)
     printed = getattr(data, "moenergies", ())
     if spin < len(printed):
         values = np.array([np.nan if e is None else e for e in printed[spin]], float)[:n]
-        energies[: len(values)] = values / float(convertor(1.0, "hartree", "eV"))
+        energies[: len(values)] = values / _ELECTRONVOLT
     return energies
 
 

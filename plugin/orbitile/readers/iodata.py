@@ -8,6 +8,7 @@ while a file is read.
 from __future__ import annotations
 
 import re
+import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
@@ -19,9 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..conventions import ANGULAR_MOMENTUM_LETTERS, component_names
+from ..core_potentials import settled_charges
+from ..elements import SYMBOLS
 from ..errors import ConventionError, FileError, OrbitileError
 from ..overlap import orbital_norms
-from ..wavefunction import Orbitals, Shell, Wavefunction
+from ..wavefunction import Orbitals, Shell, Wavefunction, are_natural
+from .statements import Statements, statements
 
 DESCRIPTION = "Molden, formatted checkpoint, Molekel, wfn, wfx and mwfn files"
 FORMATS = {
@@ -70,7 +74,11 @@ def read(path: Path) -> Wavefunction:
     with warnings.catch_warnings(record=True) as caught, _fast_normalisation_test():
         warnings.simplefilter("always")
         try:
-            data = load_one(str(path), fmt=format_name)
+            found = statements(format_name, path.read_bytes())
+            with _plain(path, found.copy) as file:
+                data = load_one(str(file), fmt=format_name)
+        except FileError as error:
+            raise FileError(f"{path.name}: damaged {format_name} file ({error})") from error
         except (LoadError, FileFormatError) as error:
             raise _translated(error, path, format_name) from error
         except (
@@ -85,9 +93,21 @@ def read(path: Path) -> Wavefunction:
             raise FileError(f"{path.name}: damaged {format_name} file ({type(error).__name__}: {error})") from error
     repairs = [_repair(str(w.message)) for w in caught if issubclass(w.category, LoadWarning)]
     try:
-        return _wavefunction(data, path, format_name, [repair for repair in repairs if repair])
+        return _wavefunction(data, found, path, format_name, [repair for repair in repairs if repair])
     except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
         raise FileError(f"{path.name}: damaged {format_name} file ({type(error).__name__}: {error})") from error
+
+
+@contextmanager
+def _plain(path: Path, copy: bytes | None) -> Iterator[Path]:
+    """The file, or the copy that stands for it."""
+    if copy is None:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="orbitile-") as folder:
+        file = Path(folder, path.name)
+        file.write_bytes(copy)
+        yield file
 
 
 def _format_of(head: str, name: str) -> str | None:
@@ -121,7 +141,7 @@ def _repair(message: str) -> str:
     return start.replace("Corrected for", "corrected for").strip() if start.startswith("Corrected") else ""
 
 
-def _wavefunction(data: Any, path: Path, format_name: str, repairs: list[str]) -> Wavefunction:
+def _wavefunction(data: Any, found: Statements, path: Path, format_name: str, repairs: list[str]) -> Wavefunction:
     for name, what in (("atcoords", "atoms"), ("obasis", "basis set"), ("mo", "orbitals")):
         if getattr(data, name, None) is None:
             raise FileError(f"{path.name}: this {format_name} file holds no {what}, so there are no orbitals to show")
@@ -135,7 +155,10 @@ def _wavefunction(data: Any, path: Path, format_name: str, repairs: list[str]) -
     occupations = np.zeros(coefficients.shape[1]) if mo.occs is None else mo.occs
     energies = np.empty(0) if mo.energies is None else mo.energies
     labels = () if mo.irreps is None else tuple("" if str(label) == "??" else str(label) for label in mo.irreps)
-    natural = bool(np.any(np.abs(occupations - np.round(occupations)) > 1e-5))
+    numbers = data.atnums if found.numbers is None else found.numbers
+    charges, remarks = settled_charges(
+        numbers, found.charges or (data.atcorenums,), float(occupations.sum()), found.whole.charge
+    )
     if mo.kind == "restricted":
         alpha, beta = Orbitals(coefficients, occupations, energies, labels), None
     else:
@@ -149,13 +172,13 @@ def _wavefunction(data: Any, path: Path, format_name: str, repairs: list[str]) -
             for part in (slice(0, mo.norba), slice(mo.norba, None))
         )
     return Wavefunction(
-        atomic_numbers=data.atnums,
+        atomic_numbers=numbers,
         positions=data.atcoords,
-        core_charges=data.atcorenums,
+        core_charges=charges,
         shells=shells,
         alpha=alpha,
         beta=beta,
-        natural=natural,
+        natural=are_natural(occupations),
         title=(data.title or "").strip(),
         source=str(path),
         program="; ".join([format_name, *repairs]),
@@ -163,6 +186,38 @@ def _wavefunction(data: Any, path: Path, format_name: str, repairs: list[str]) -
         spin_density_matrix=_post_scf(data, "post_scf_spin_ao", order, signs),
         geometries=_geometries(path) if format_name == "fchk" else np.empty(0),
         method="/".join(part.upper() for part in (data.lot, data.obasis_name) if part),
+        stated=found.whole,
+        remarks=(*_named_ghosts(data.atnums, numbers, charges), *remarks, *_other_density(data)),
+    )
+
+
+def _named_ghosts(
+    elements: NDArray[np.int64], numbers: NDArray[np.int64], charges: NDArray[np.float64]
+) -> tuple[str, ...]:
+    """A remark on atoms that are named as an element but have no charge."""
+    ghosts = [f"{SYMBOLS[elements[n]]}{n + 1}" for n in np.flatnonzero((numbers > 0) & (charges == 0)).tolist()]
+    if not ghosts:
+        return ()
+    named = ", ".join(ghosts[:6]) + (" ..." if len(ghosts) > 6 else "")
+    return (f"{named} without nuclear charge: taken for ghost atoms, which carry functions only",)
+
+
+_DENSITY_TOLERANCE = 1e-4
+"""Largest deviation of an element of a density matrix from that of the orbitals, in units of its largest element."""
+
+
+def _other_density(data: Any) -> tuple[str, ...]:
+    """A remark where a checkpoint file has a density matrix that its orbitals do not give when filled from below."""
+    matrix, mo = (data.one_rdms or {}).get("scf"), data.mo
+    if matrix is None or mo.occs is None:
+        return ()
+    occupied = mo.occs > 0
+    deviation = np.abs((mo.coeffs[:, occupied] * mo.occs[occupied]) @ mo.coeffs[:, occupied].T - matrix).max()
+    if deviation <= _DENSITY_TOLERANCE * np.abs(matrix).max():
+        return ()
+    return (
+        "the lowest orbitals, filled with its electrons, do not give the density matrix of the file: others are "
+        "occupied, or in part, or one of the two is damaged",
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..check import checked
 from ..files import complete_lines, excerpt
+from ..plain_files import PlainFile, text_of
 from ..wavefunction import Wavefunction
 from . import iodata
 
@@ -37,6 +38,7 @@ class MoldenFrames:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._file = PlainFile(path, any_encoding=True)
         self._starts: list[int] = []
         self._scanned = 0
         self._has_atoms = False
@@ -54,7 +56,7 @@ class MoldenFrames:
 
     def _scan(self) -> None:
         """Find the frames in what was added to the file since the last time."""
-        for line in complete_lines(self._path, self._scanned):
+        for line in complete_lines(self._file.path, self._scanned):
             if b"[" in line:
                 self._heading(line.strip().lower())
             self._scanned += len(line)
@@ -68,11 +70,11 @@ class MoldenFrames:
 
     def read(self, index: int) -> Wavefunction:
         """Read and check one frame."""
-        text = excerpt(self._path, *self._starts[index : index + 2])
+        text = excerpt(self._file.path, *self._starts[index : index + 2])
         if not text.lstrip().lower().startswith(_HEADER):
             text = b"[Molden Format]\n" + text
         with tempfile.TemporaryDirectory() as folder:
-            alone = Path(folder, f"{self._path.stem}, frame {index + 1}.molden")
-            alone.write_bytes(text)
+            alone = Path(folder, f"{self._path.stem[:100]}, frame {index + 1}.molden")
+            alone.write_text(text_of(text), encoding="utf-8", newline="\n")
             wavefunction = checked(iodata.read(alone))
         return replace(wavefunction, source=f"{self._path}, frame {index + 1}")

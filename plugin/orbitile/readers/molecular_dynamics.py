@@ -5,18 +5,26 @@ These files hold coordinates only; a topology (PDB, GRO, PSF, prmtop ...) names 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..errors import FileError, OrbitileError
 from ..geometry import Geometry
+from ..isolation import isolated
+from ..plain_files import PlainFile
 from ..units import angstrom
 
 DESCRIPTION = "geometries in DCD, XTC, TRR and NetCDF trajectories, with a topology; PDB files"
 PATTERNS = ("*.dcd", "*.xtc", "*.trr", "*.nc", "*.pdb", "*.gro")
 BINARY = True
+
+_UNCOUNTED = ".gro"
 
 _NANOMETRE = 10 * angstrom
 
@@ -34,31 +42,27 @@ def read_geometries(path: Path, topology: Path | None = None) -> DynamicsGeometr
     FileError
         When MDTraj is missing or cannot read the files, or an atom has no element.
     """
-    try:
-        import mdtraj
-    except ImportError as error:
-        raise FileError(f"{path.name}: needs the package mdtraj: pip install 'orbitile[dynamics]'") from error
     if topology is None and path.suffix.lower() not in (".pdb", ".gro"):
         raise FileError(f"{path.name}: names no elements; give a topology, such as --topology molecule.pdb")
-    return DynamicsGeometries(mdtraj, path, topology or path)
+    return DynamicsGeometries(path, topology or path)
 
 
 class DynamicsGeometries:
-    """`Geometries` of a trajectory that MDTraj reads; one frame is in memory at a time."""
+    """`Geometries` of a trajectory that MDTraj reads; one frame is in memory at a time.
 
-    def __init__(self, mdtraj: Any, path: Path, topology: Path) -> None:
-        self._mdtraj, self._path = mdtraj, path
-        try:
-            self._topology = mdtraj.load_topology(str(topology))
-            with mdtraj.open(str(path)) as file:
-                self._n_frames = len(file)
-        except Exception as error:  # its readers raise whatever comes
-            raise self._damaged(error) from error
-        elements = [atom.element for atom in self._topology.atoms]
-        unknown = [n for n, element in enumerate(elements) if element is None or element.number == 0]
+    MDTraj crashes on some damaged files, so it is called in a process of its own.
+    """
+
+    def __init__(self, path: Path, topology: Path) -> None:
+        self._path = path
+        self._file, self._topology = PlainFile(path), PlainFile(topology)
+        numbers: list[int]
+        self._n_frames: int
+        numbers, self._n_frames = self._asked(contents_of)
+        unknown = [n for n, number in enumerate(numbers) if number < 1]
         if unknown:
             raise FileError(f"{topology.name}: atom {unknown[0] + 1} has no element; use a PDB file that states it")
-        self._numbers = np.array([element.number for element in elements])
+        self._numbers = np.array(numbers, np.int64)
 
     @property
     def name(self) -> str:
@@ -70,12 +74,70 @@ class DynamicsGeometries:
 
     def read(self, index: int) -> Geometry:
         """Read one frame."""
+        positions = self._asked(positions_of, index)
         try:
-            frame = self._mdtraj.load_frame(str(self._path), index, top=self._topology)
-        except Exception as error:
-            raise self._damaged(error) from error
-        return Geometry(self._numbers, frame.xyz[0].astype(np.float64) * _NANOMETRE)
+            return Geometry(self._numbers, positions * _NANOMETRE)
+        except OrbitileError as error:
+            raise FileError(f"{self._path.name}, frame {index + 1}: {error}") from error
 
-    def _damaged(self, error: Exception) -> FileError:
-        detail = f"{type(error).__name__}: {error}".split("\n")[0][:200]
-        return FileError(f"{self._path.name}: MDTraj cannot read it with this topology ({detail})")
+    def _asked(self, function: Callable[..., Any], *arguments: int) -> Any:
+        try:
+            size = sum(file.path.stat().st_size for file in (self._file, self._topology))
+        except OSError as error:
+            raise FileError(f"{self._path}: cannot be read ({error.strerror})") from error
+        return isolated(
+            function,
+            str(self._file.path),
+            str(self._topology.path),
+            *arguments,
+            name=self._path.name,
+            library="MDTraj",
+            size=size,
+        )
+
+
+def contents_of(path: str, topology: str) -> tuple[list[int], int]:
+    """Atomic numbers, 0 where there is no element, and the number of frames."""
+    if find_spec("mdtraj") is None:
+        raise FileError(f"{Path(path).name}: needs the package mdtraj: pip install 'orbitile[dynamics]'")
+    elements = [atom.element for atom in _topology(topology, Path(topology).stat().st_mtime_ns).atoms]
+    return [0 if element is None else int(element.number) for element in elements], _n_frames(path)
+
+
+def _n_frames(path: str) -> int:
+    import mdtraj
+
+    if path.lower().endswith(_UNCOUNTED):
+        return len(_whole(path, Path(path).stat().st_mtime_ns))
+    with mdtraj.open(path) as file:
+        return len(file)
+
+
+def positions_of(path: str, topology: str, index: int) -> NDArray[np.float64]:
+    """Positions of the atoms in a frame, shape (n_atoms, 3), in nanometres."""
+    import mdtraj
+
+    if path.lower().endswith(_UNCOUNTED):
+        found = _whole(path, Path(path).stat().st_mtime_ns)[index : index + 1]
+    else:
+        found = mdtraj.load_frame(path, index, top=_topology(topology, Path(topology).stat().st_mtime_ns)).xyz
+    if not len(found):
+        raise FileError(f"{Path(path).name}: frame {index + 1} is missing: cut off, or damaged before it")
+    positions: NDArray[np.float64] = found[0].astype(np.float64)
+    return positions
+
+
+@lru_cache(maxsize=1)
+def _whole(path: str, time: int) -> Any:
+    """Positions of all frames of a file of which MDTraj neither counts nor finds them."""
+    import mdtraj
+
+    return mdtraj.load(path).xyz
+
+
+@lru_cache(maxsize=1)
+def _topology(path: str, time: int) -> Any:
+    """A topology, read once for all frames as long as the file is the same."""
+    import mdtraj
+
+    return mdtraj.load_topology(path)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..errors import FileError, OrbitileError
 from ..files import check_room
 from ..lattice import Lattice
+from ..plain_files import check_expansion
 from ..volume import Volume
 
 DESCRIPTION = "Orbitile volumes (NumPy archives)"
@@ -87,8 +88,8 @@ def _array(archive: zipfile.ZipFile, key: str, name: str) -> NDArray[Any]:
         n_values = 1
         for n in shape:
             n_values *= int(n)
-        room = min(archive.getinfo(member).file_size, 1100 * Path(str(archive.filename)).stat().st_size)
-        check_room(name, n_values, room, max(dtype.itemsize, 1), f"numbers in {key!r}")
+        check_room(name, n_values, archive.getinfo(member).file_size, max(dtype.itemsize, 1), f"numbers in {key!r}")
+        check_expansion(name, Path(str(archive.filename)).stat().st_size, n_values * dtype.itemsize)
     with archive.open(member) as stream:
         array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
     return array

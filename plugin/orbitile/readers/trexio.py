@@ -6,9 +6,6 @@ real solid harmonic in Racah's normalisation in the order 0, +1, -1, +2, -2, ...
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +19,24 @@ from ..conventions import (
     pure_from_cartesian,
     radial_normalization,
 )
+from ..core_potentials import settled_charges
 from ..elements import SYMBOLS
 from ..errors import FileError
-from ..wavefunction import Orbitals, Shell, Wavefunction
+from ..isolation import isolated
+from ..wavefunction import Orbitals, Shell, Stated, Wavefunction, are_natural
 
 DESCRIPTION = "TREXIO files"
 PATTERNS = ("*.trexio", "*.h5", "*.hdf5")
 FOLDERS = ("*.trexio",)
 BINARY = True
+
+_ENTRIES = """
+ao_cartesian ao_normalization ao_shell basis_coefficient basis_exponent basis_nucleus_index basis_prim_factor
+basis_r_power basis_shell_ang_mom basis_shell_factor basis_shell_index basis_type ecp_z_core electron_dn_num
+electron_num electron_up_num metadata_description mo_coefficient mo_coefficient_im mo_energy mo_occupation mo_spin
+mo_symmetry mo_type nucleus_charge nucleus_coord nucleus_label
+""".split()
+"""What is read, by its names in TREXIO."""
 
 
 def read(path: Path) -> Wavefunction:
@@ -40,60 +47,68 @@ def read(path: Path) -> Wavefunction:
     FileError
         When the library is not installed, or the file is damaged or lacks basis set or orbitals.
     """
+    contents = isolated(arrays_of, str(path), name=path.name, library="the library of TREXIO", size=_size(path))
     try:
-        import trexio
-    except ImportError as error:
-        raise FileError(f"{path.name}: TREXIO files need the package trexio: pip install 'orbitile[trexio]'") from error
-    try:
-        with _quiet(), trexio.File(str(path), "r", trexio.TREXIO_AUTO) as file:
-            return _wavefunction(trexio, file, path)
-    except trexio.Error as error:
-        raise FileError(f"{path.name}: damaged or incomplete TREXIO file ({error})") from error
-    except (ValueError, TypeError, LookupError, ArithmeticError, OSError, AttributeError) as error:
+        with np.errstate(all="ignore"):  # absurd numbers, which the wavefunction refuses
+            return _wavefunction(contents, path)
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
         raise FileError(f"{path.name}: damaged TREXIO file ({type(error).__name__}: {error})") from error
 
 
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """HDF5 prints its own traces of errors to file descriptor 2, before we can say in one line what is wrong."""
-    kept = os.dup(2)
-    sink = os.open(os.devnull, os.O_WRONLY)
+def arrays_of(path: str) -> dict[str, Any]:
+    """What of a TREXIO file is read, by name: arrays, numbers and text, as far as they are in it.
+
+    The library crashes on some damaged files, so it is called in a process of its own.
+    """
+    name = Path(path).name
     try:
-        os.dup2(sink, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(sink)
+        import trexio
+    except ImportError as error:
+        raise FileError(f"{name}: TREXIO files need the package trexio: pip install 'orbitile[trexio]'") from error
+    try:
+        with trexio.File(path, "r", trexio.TREXIO_AUTO) as file:
+            return {
+                entry: getattr(trexio, f"read_{entry}")(file)
+                for entry in _ENTRIES
+                if getattr(trexio, f"has_{entry}")(file)
+            }
+    except trexio.Error as error:
+        raise FileError(f"{name}: damaged or incomplete TREXIO file ({error})") from error
 
 
-def _wavefunction(trexio: Any, file: Any, path: Path) -> Wavefunction:
-    def optional(name: str) -> Any:
-        return getattr(trexio, f"read_{name}")(file) if getattr(trexio, f"has_{name}")(file) else None
+def _size(path: Path) -> int:
+    files = path.iterdir() if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files)
 
+
+def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     for name, what in (
         ("basis_type", "basis set"),
         ("mo_coefficient", "orbital coefficients"),
         ("nucleus_coord", "atoms"),
     ):
-        if not getattr(trexio, f"has_{name}")(file):
+        if name not in contents:
             raise FileError(f"{path.name}: this TREXIO file holds no {what}, so there are no orbitals to show")
-    kind = trexio.read_basis_type(file)
+    kind = contents["basis_type"]
     if kind.strip().lower() != "gaussian":
         raise FileError(f"{path.name}: expected a basis of type Gaussian, got {kind}")
-    if trexio.has_mo_coefficient_im(file):
+    if "mo_coefficient_im" in contents:
         raise FileError(f"{path.name}: complex orbitals are not supported")
-    powers_of_r = optional("basis_r_power")
+    powers_of_r = contents.get("basis_r_power")
     if powers_of_r is not None and np.any(np.asarray(powers_of_r)):
         raise FileError(f"{path.name}: basis functions with extra powers of r are not supported")
 
-    shells, order, scale = _shells(trexio, file, optional)
-    coefficients = np.asarray(trexio.read_mo_coefficient(file)).T[order] * scale[:, None]
+    shells, order, scale = _shells(contents)
+    coefficients = np.asarray(contents["mo_coefficient"]).T[order] * scale[:, None]
     n_orbitals = coefficients.shape[1]
-    occupations, energies, symmetry = optional("mo_occupation"), optional("mo_energy"), optional("mo_symmetry")
-    spins = np.zeros(n_orbitals, int) if (found := optional("mo_spin")) is None else np.asarray(found)
+    occupations, energies, symmetry = (
+        contents.get("mo_occupation"),
+        contents.get("mo_energy"),
+        contents.get("mo_symmetry"),
+    )
+    spins = np.zeros(n_orbitals, int) if (found := contents.get("mo_spin")) is None else np.asarray(found)
     if occupations is None:
-        occupations = _aufbau(optional("electron_up_num"), optional("electron_dn_num"), spins)
+        occupations = _aufbau(contents.get("electron_up_num"), contents.get("electron_dn_num"), spins)
     occupations = np.asarray(occupations, float)
 
     def part(chosen: NDArray[np.bool_]) -> Orbitals:
@@ -104,42 +119,52 @@ def _wavefunction(trexio: Any, file: Any, path: Path) -> Wavefunction:
             () if symmetry is None else tuple(np.asarray(symmetry)[chosen]),
         )
 
-    charges = np.asarray(trexio.read_nucleus_charge(file), float)
-    core = optional("ecp_z_core")
-    numbers = _atomic_numbers(charges + (0 if core is None else np.asarray(core)), optional("nucleus_label"))
+    charges = np.asarray(contents["nucleus_charge"], float)
+    core = contents.get("ecp_z_core")
+    cores = np.zeros(len(charges)) if core is None else np.asarray(core, float)
+    numbers = _atomic_numbers(charges + cores, contents.get("nucleus_label"))
+    up, down, in_all = (contents.get(f"electron{which}_num") for which in ("_up", "_dn", ""))
+    if up is not None and down is not None and in_all is not None and up + down != in_all:
+        raise FileError(
+            f"{path.name}: its electron counts contradict each other: {up} alpha and {down} beta electrons, but "
+            f"{in_all} in all"
+        )
+    charges, remarks = settled_charges(numbers, [charges, numbers - cores], float(occupations.sum()))
     return Wavefunction(
         atomic_numbers=numbers,
-        positions=np.asarray(trexio.read_nucleus_coord(file)),
+        positions=np.asarray(contents["nucleus_coord"]),
         core_charges=charges,
         shells=shells,
         alpha=part(spins == 0),
         beta=part(spins == 1) if np.any(spins == 1) else None,
-        natural=bool(np.any(np.abs(occupations - np.round(occupations)) > 1e-5)),
-        title=str(optional("metadata_description") or "").strip(),
+        natural=are_natural(occupations),
+        title=str(contents.get("metadata_description") or "").strip(),
         source=str(path),
         program="trexio",
-        method=str(optional("mo_type") or ""),
+        method=str(contents.get("mo_type") or ""),
+        stated=Stated(alpha=up, beta=down),
+        remarks=remarks,
     )
 
 
-def _shells(trexio: Any, file: Any, optional: Any) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:
+def _shells(contents: dict[str, Any]) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:
     """Shells, and what takes the coefficients of the file to ours: order of the rows, factor of each row."""
-    momenta = np.asarray(trexio.read_basis_shell_ang_mom(file))
-    atoms = np.asarray(trexio.read_basis_nucleus_index(file))
+    momenta = np.asarray(contents["basis_shell_ang_mom"])
+    atoms = np.asarray(contents["basis_nucleus_index"])
     exponents, contraction = (
-        np.asarray(trexio.read_basis_exponent(file)),
-        np.asarray(trexio.read_basis_coefficient(file)),
+        np.asarray(contents["basis_exponent"]),
+        np.asarray(contents["basis_coefficient"]),
     )
     for name in ("basis_prim_factor", "basis_shell_factor"):
-        factor = optional(name)
+        factor = contents.get(name)
         if factor is not None:
-            of = np.asarray(trexio.read_basis_shell_index(file))
+            of = np.asarray(contents["basis_shell_index"])
             contraction = contraction * (np.asarray(factor)[of] if name == "basis_shell_factor" else np.asarray(factor))
-    shell_of_primitive = np.asarray(trexio.read_basis_shell_index(file))
-    shell_of_function = np.asarray(trexio.read_ao_shell(file))
-    normalization = optional("ao_normalization")
+    shell_of_primitive = np.asarray(contents["basis_shell_index"])
+    shell_of_function = np.asarray(contents["ao_shell"])
+    normalization = contents.get("ao_normalization")
     normalization = np.ones(len(shell_of_function)) if normalization is None else np.asarray(normalization)
-    cartesian = bool(trexio.read_ao_cartesian(file))
+    cartesian = bool(contents["ao_cartesian"])
 
     shells: list[Shell] = []
     rows, factors = [], []

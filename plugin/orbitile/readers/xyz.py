@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..elements import SYMBOLS
-from ..errors import FileError
+from ..errors import FileError, OrbitileError
 from ..geometry import Geometry
+from ..plain_files import PlainFile
 from ..units import angstrom
 
 DESCRIPTION = "geometries in xyz and extended xyz files"
 PATTERNS = ("*.xyz", "*.extxyz")
+
+_DIGITS = 10
+"""Of a number of atoms or columns, at most."""
 
 _PROPERTIES = re.compile(r"""Properties\s*=\s*["']?([A-Za-z0-9_:]+)""")
 
@@ -40,22 +44,24 @@ class XyzGeometries:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._places: list[tuple[int, int]] = []
+        self._file = PlainFile(path)
+        self._places: list[tuple[int, int, int]] = []
         try:
-            with path.open("rb") as stream:
+            with self._file.path.open("rb") as stream:
                 number = 0
                 while line := stream.readline():
                     number += 1
                     if not line.strip():
                         continue
-                    if not line.strip().isdigit():
+                    if not line.strip().isdigit() or len(line.strip()) > _DIGITS:
                         shown = line.strip()[:40].decode(errors="replace")
                         raise FileError(f"{path.name}, line {number}: expected the number of atoms, got {shown!r}")
-                    self._places.append((stream.tell() - len(line), number))
+                    place, first = stream.tell() - len(line), number
                     for _ in range(int(line) + 1):
                         if not stream.readline():
                             break
                         number += 1
+                    self._places.append((place, first, number - first - 1))
         except OSError as error:
             raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
         if not self._places:
@@ -71,10 +77,15 @@ class XyzGeometries:
 
     def read(self, index: int) -> Geometry:
         """Read one frame."""
-        place, number = self._places[index]
-        with self._path.open("rb") as stream:
+        place, number, n_lines = self._places[index]
+        with self._file.path.open("rb") as stream:
             stream.seek(place)
             n_atoms = int(stream.readline())
+            if n_atoms > n_lines:
+                raise FileError(
+                    f"{self._path.name}, line {number}: promises {n_atoms} atoms, and {max(n_lines, 0)} lines follow; "
+                    "the file is truncated or damaged"
+                )
             comment = stream.readline().decode("utf-8", errors="replace")
             lines = [stream.readline().split() for _ in range(n_atoms)]
         species, first = _columns(comment, f"{self._path.name}, line {number + 1}")
@@ -91,8 +102,12 @@ class XyzGeometries:
                     f"{self._path.name}, line {number + 2 + atom}: expected an element and three coordinates, got "
                     f"{shown!r}"
                 ) from error
-        scaled: NDArray[np.float64] = positions * angstrom
-        return Geometry(numbers, scaled)
+        with np.errstate(over="ignore"):  # absurd lengths, which the geometry refuses
+            scaled: NDArray[np.float64] = positions * angstrom
+        try:
+            return Geometry(numbers, scaled)
+        except OrbitileError as error:
+            raise FileError(f"{self._path.name}, line {number}: {error}") from error
 
 
 def _columns(comment: str, where: str) -> tuple[int, int]:
@@ -104,7 +119,7 @@ def _columns(comment: str, where: str) -> tuple[int, int]:
     starts, column = {}, 0
     for name, width in zip(parts[::3], parts[2::3], strict=False):
         starts[name] = column
-        column += int(width) if width.isdigit() else 1
+        column += int(width) if width.isdigit() and len(width) <= _DIGITS else 1
     if "pos" not in starts or not {"species", "Z"} & set(starts):
         raise FileError(f"{where}: expected the properties species (or Z) and pos, got {found.group(1)!r}")
     return starts.get("species", starts.get("Z", 0)), starts["pos"]

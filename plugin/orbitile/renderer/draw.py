@@ -41,9 +41,20 @@ TILE = 1024
 FRAGMENTS = 1 << 22, 1 << 23
 """Fragments of a tile that are collected, to start with and at most; 16 bytes each."""
 
+DARKEST = 0.6
+"""Share of the light that a mesh of matte finish has left where it is seen edge-on. Colours on it stand for values."""
+
 _LIGHT = """
 #version 330 core
 uniform bool lit;
+uniform bool parallel;                 // an orthographic camera: all lines of sight are parallel
+
+vec3 sight(vec3 p) { return parallel ? vec3(0.0, 0.0, -1.0) : normalize(p); }
+
+float depth_of(mat4 projection, vec3 p) {
+    vec4 clip = projection * vec4(p, 1.0);
+    return 0.5 + 0.5 * clip.z / clip.w;
+}
 
 vec3 to_display(vec3 c) {
     c = clamp(c, 0.0, 1.0);
@@ -71,6 +82,7 @@ layout(location = 0) in vec3 centre;   // view space
 layout(location = 1) in float radius;
 layout(location = 2) in vec3 colour;   // linear light
 uniform mat4 projection;
+uniform bool parallel;
 out vec3 ray;
 flat out vec4 sphere;
 flat out vec3 albedo;
@@ -79,8 +91,8 @@ void main() {
     // A square through the centre, at right angles to the line of sight, just large enough to cover the outline.
     vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1) * 2.0 - 1.0;
     float distance2 = dot(centre, centre);
-    float size = radius * sqrt(distance2 / max(distance2 - radius * radius, 1e-6 * distance2));
-    vec3 towards = -normalize(centre);
+    float size = parallel ? radius : radius * sqrt(distance2 / max(distance2 - radius * radius, 1e-6 * distance2));
+    vec3 towards = parallel ? vec3(0.0, 0.0, 1.0) : -normalize(centre);
     vec3 right = normalize(cross(abs(towards.y) < 0.9 ? vec3(0, 1, 0) : vec3(1, 0, 0), towards));
     vec3 up = cross(towards, right);
     ray = centre + size * (corner.x * right + corner.y * up);
@@ -100,13 +112,14 @@ flat in vec3 albedo;
 out vec4 fragment;
 
 void main() {
-    vec3 d = normalize(ray);
-    float along = dot(d, sphere.xyz);
-    vec3 offset = sphere.xyz - along * d;      // from the ray to the centre: no cancellation far from the eye
+    vec3 d = sight(ray);
+    vec3 to_centre = sphere.xyz - ray;         // from a point nearby: no cancellation far from the eye
+    float along = dot(d, to_centre);
+    vec3 offset = to_centre - along * d;
     float depth2 = sphere.w * sphere.w - dot(offset, offset);
     if (depth2 < 0.0) discard;
-    vec3 p = (along - sqrt(depth2)) * d;
-    gl_FragDepth = 0.5 - 0.5 * (projection[2][2] * p.z + projection[3][2]) / p.z;
+    vec3 p = ray + (along - sqrt(depth2)) * d;
+    gl_FragDepth = depth_of(projection, p);
     vec3 n = (p - sphere.xyz) / sphere.w;
     vec3 c = albedo;
     if (lit) {
@@ -167,18 +180,18 @@ flat in vec3 albedo_end;
 out vec4 fragment;
 
 void main() {
-    vec3 d = normalize(ray);
+    vec3 d = sight(ray);
     vec3 across = d - dot(d, axis) * axis;     // the problem in the plane at right angles to the stick
-    vec3 b = base - dot(base, axis) * axis;
+    vec3 b = base - ray - dot(base - ray, axis) * axis;
     float a = dot(across, across);
     float along = dot(across, b) / max(a, 1e-12);
     vec3 offset = b - along * across;
     float depth2 = radius * radius - dot(offset, offset);
     if (depth2 < 0.0) discard;
-    vec3 p = (along - sqrt(depth2 / max(a, 1e-12))) * d;
+    vec3 p = ray + (along - sqrt(depth2 / max(a, 1e-12))) * d;
     float t = dot(p - base, axis);
     if (t < 0.0 || t > len) discard;           // the ends are inside balls, so no caps
-    gl_FragDepth = 0.5 - 0.5 * (projection[2][2] * p.z + projection[3][2]) / p.z;
+    gl_FragDepth = depth_of(projection, p);
     vec3 n = (p - base - t * axis) / radius;
     vec3 c = t < 0.5 * len ? albedo_start : albedo_end;
     if (lit) {
@@ -196,43 +209,55 @@ _MESH_VERTEX = """
 layout(location = 0) in vec3 position; // relative to the middle of the scene
 layout(location = 1) in vec3 normal;
 layout(location = 2) in vec4 colour;   // linear light where the scene is lit, else display values
+layout(location = 3) in float finish;  // 1 glass, 0.5 matte, 0 paper
 uniform mat4 view;
 uniform mat4 projection;
 invariant gl_Position;
 out vec3 p;
 out vec3 n;
 out vec4 paint;
+flat out float surface;
 
 void main() {
     vec4 seen = view * vec4(position, 1.0);
     p = seen.xyz;
     n = mat3(view) * normal;
     paint = colour;
+    surface = finish;
     gl_Position = projection * seen;
 }
 """
 
 _MESH_PAINT = (
     _LIGHT
+    + f"const float DARKEST = {DARKEST};\n"
     + """
 in vec3 p;
 in vec3 n;
 in vec4 paint;
+flat in float surface;
 
 // Colour with premultiplied alpha
 vec4 painted() {
     if (!lit) return vec4(paint.rgb * paint.a, paint.a);
-    vec3 v = normalize(-p);
+    vec3 v = -sight(p);
     vec3 normal = normalize(n);
     float facing = dot(normal, v);
     bool inside = facing < 0.0;
-    if (inside) normal = -normal;
     facing = abs(facing);
-    vec3 c = shade(paint.rgb, normal, v, inside ? 0.10 : 0.45);
-    if (inside) c *= 0.85;
-    // A glass wall is the denser the more it is seen edge-on: rims of lobes come out, their fronts stay clear.
-    float alpha = 1.0 - pow(1.0 - min(paint.a, 0.999), 1.0 / (0.28 + 0.72 * facing));
-    alpha = paint.a >= 1.0 ? 1.0 : alpha;
+    vec3 c;
+    float alpha = paint.a;
+    if (surface > 0.75) {
+        c = shade(paint.rgb, inside ? -normal : normal, v, inside ? 0.10 : 0.45);
+        if (inside) c *= 0.85;
+        // A glass wall is the denser the more it is seen edge-on: rims of lobes come out, their fronts stay clear.
+        float rim = 1.0 - pow(1.0 - min(paint.a, 0.999), 1.0 / (0.28 + 0.72 * facing));
+        alpha = paint.a >= 1.0 ? 1.0 : rim;
+    } else {
+        // All three channels of linear light by one factor: the lightness changes, and no hue (Oklab).
+        float away = surface < 0.25 ? 0.0 : 1.0 - facing;
+        c = mix(1.0, DARKEST, away * away) * paint.rgb;
+    }
     return vec4(to_display(c) * alpha, alpha);
 }
 """
@@ -681,20 +706,26 @@ class _Painter:
         return np.frombuffer(pixels, np.uint8).reshape(size[1], size[0], 4)
 
     def _project(self, window: tuple[int, int, int, int], size: tuple[int, int]) -> NDArray[np.float64]:
-        """Perspective projection of one window of the picture."""
-        slope = self._slope()
+        """Projection of one window of the picture."""
+        slope, parallel = self._slope(), self.camera.orthographic
         matrix = np.zeros((4, 4))
         for axis, scale in ((0, 1 / (slope * self.aspect)), (1, 1 / slope)):
             low, high = (2 * window[axis + end] / size[axis] - 1 for end in (0, 2))
             matrix[axis, axis] = scale * 2 / (high - low)
-            matrix[axis, 2] = (high + low) / (high - low)
+            matrix[axis, 3 if parallel else 2] = (high + low) / (high - low) * (-1 if parallel else 1)
         near, far = self.near, self.far
-        matrix[2, 2:] = (far + near) / (near - far), 2 * far * near / (near - far)
-        matrix[3, 2] = -1
+        if parallel:
+            matrix[2, 2:] = 2 / (near - far), (far + near) / (near - far)
+            matrix[3, 3] = 1
+        else:
+            matrix[2, 2:] = (far + near) / (near - far), 2 * far * near / (near - far)
+            matrix[3, 2] = -1
         return matrix
 
     def _slope(self) -> float:
-        """Half the height of the picture at unit distance from the eye."""
+        """Half the height of the picture: of an orthographic camera, or at unit distance from the eye."""
+        if self.camera.height is not None and self.camera.orthographic:
+            return self.camera.height / 2
         return float(np.tan(np.radians(self.camera.field_of_view) / 2))
 
     def _inks(self, display: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -722,11 +753,13 @@ class _Painter:
         colours[:, :3] = self._inks(colours[:, :3])
         starts = np.cumsum([0] + [len(mesh.vertices) for mesh in meshes])
         faces = np.concatenate([mesh.faces + start for mesh, start in zip(meshes, starts[:-1], strict=True)])
-        array = self._array([vertices, normals, colours])
+        finishes = np.concatenate([np.full((len(mesh.vertices), 1), mesh.finish) for mesh in meshes])
+        array = self._array([vertices, normals, colours, finishes])
         self._buffer(self.gl.GL_ELEMENT_ARRAY_BUFFER, np.zeros(0, np.uint32))
         seen = vertices @ self.view[:3, :3].T + self.view[:3, 3]
         depth = -seen[:, 2:]
-        screen = seen[:, :2] / np.maximum(depth, self.near) / (self._slope() * np.array([self.aspect, 1.0]))
+        across = 1.0 if self.camera.orthographic else np.maximum(depth, self.near)
+        screen = seen[:, :2] / across / (self._slope() * np.array([self.aspect, 1.0]))
         screen[depth[:, 0] < self.near] = np.nan  # behind the eye: it has no place on the screen
         a, b, c = (screen.T[:, faces[:, corner]] for corner in range(3))
         low, high = np.minimum(np.minimum(a, b), c), np.maximum(np.maximum(a, b), c)
@@ -790,7 +823,9 @@ class _Painter:
         gl = self.gl
         program, locations = _program(self.context, name)
         gl.glUseProgram(program)
-        for uniform, value in {"projection": self.projection, "lit": self.scene.lit, **uniforms}.items():
+        parallel = self.camera.orthographic
+        shared = {"projection": self.projection, "lit": self.scene.lit, "parallel": parallel, **uniforms}
+        for uniform, value in shared.items():
             location = locations.get(uniform, -1)
             if location < 0:
                 continue

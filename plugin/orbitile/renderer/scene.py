@@ -42,6 +42,13 @@ _CORDERO = """
 """.split()
 """Covalent radii from 1 to 96 in Angstrom: B. Cordero et al., Dalton Trans. 2008, 2832; C sp3, Mn to Co low spin."""
 
+GLASS, MATTE, PAPER = 1.0, 0.5, 0.0
+"""Finish of a mesh. Glass: light, shade, highlights, and rims that are denser. Matte: colours stand for values, so they
+darken a little towards the rim and in no other way (see `draw.DARKEST`). Paper: colours are as they are."""
+
+GHOST_RADIUS, GHOST_COLOUR = 0.14 * angstrom, (0.82, 0.86, 0.92)
+"""Radius in bohr and colour of a ghost atom, which has basis functions and no nucleus."""
+
 STICK_RADIUS = 0.11 * angstrom
 """Radius of a bond, in bohr."""
 
@@ -115,14 +122,14 @@ class Molecule:
 
     @classmethod
     def of(cls, wavefunction: Wavefunction) -> Molecule:
-        """Balls and sticks for the atoms of a wavefunction; ghosts are left out."""
-        real = wavefunction.atomic_numbers > 0
-        numbers, positions = wavefunction.atomic_numbers[real], wavefunction.positions[real]
+        """Balls and sticks for the atoms of a wavefunction; ghosts are small pale balls without sticks."""
+        numbers, positions = wavefunction.atomic_numbers, wavefunction.positions
+        real = np.flatnonzero(numbers > 0)
         return cls(
             centres=positions,
-            radii=np.array([ball_radius(z) for z in numbers]),
-            colours=np.array([element_colour(z) for z in numbers]).reshape(-1, 3),
-            bonds=find_bonds(numbers, positions),
+            radii=np.array([ball_radius(z) if z else GHOST_RADIUS for z in numbers]),
+            colours=np.array([element_colour(z) if z else GHOST_COLOUR for z in numbers]).reshape(-1, 3),
+            bonds=real[find_bonds(numbers[real], positions[real])],
         )
 
 
@@ -137,12 +144,15 @@ class Mesh:
     faces : ndarray of int, shape (m, 3)
     colours : ndarray, shape (n, 4)
         Red, green, blue and opacity.
+    finish : float
+        How light falls on it: `GLASS`, `MATTE` or `PAPER`.
     """
 
     vertices: NDArray[np.floating]
     faces: NDArray[np.integer]
     normals: NDArray[np.floating]
     colours: NDArray[np.floating]
+    finish: float = GLASS
 
     def __post_init__(self) -> None:
         n = len(self.vertices)
@@ -161,7 +171,8 @@ class Mesh:
         if surface.colouring is not None:
             alpha = np.full((len(surface.vertices), 1), opacity, np.float32)
             colours = np.hstack([colours_of(surface.colouring), alpha])
-            return cls(surface.vertices, surface.faces, surface.normals, colours)
+            finish = MATTE if surface.isovalue else PAPER
+            return cls(surface.vertices, surface.faces, surface.normals, colours, finish)
         palette = np.array([[*negative, opacity], [*positive, opacity]], dtype=np.float32)
         return cls(surface.vertices, surface.faces, surface.normals, palette[(surface.phases > 0).astype(np.intp)])
 
@@ -220,11 +231,17 @@ class Camera:
         Position of the viewer in bohr; None to move back until everything is in the picture.
     field_of_view : float
         Angle between the upper and the lower edge of the picture, in degrees: the larger, the stronger perspective.
+    orthographic : bool
+        Without perspective: equal lengths are equal in the picture, whatever their depth.
+    height : float or None
+        Of an orthographic camera with an eye: from the lower to the upper edge of the picture, in bohr.
     """
 
     rotation: Floats = field(default_factory=lambda: np.eye(3))
     eye: Floats | None = None
     field_of_view: float = 18.0
+    orthographic: bool = False
+    height: float | None = None
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -243,6 +260,10 @@ class Camera:
             raise RenderError(f"eye of a camera: expected a position of three numbers in bohr, got {self.eye!r}")
         if not 1 <= self.field_of_view <= 120:
             raise RenderError(f"field of view of a camera: expected 1 to 120 degrees, got {self.field_of_view!r}")
+        if self.orthographic and eye is not None and not (self.height and 0 < self.height < np.inf):
+            raise RenderError(
+                f"camera: orthographic with an eye, it needs the height of the picture in bohr, got {self.height!r}"
+            )
         set_(self, "rotation", rotation)
         set_(self, "eye", eye)
 
@@ -351,27 +372,49 @@ class Camera:
         What several sets of spheres reach together is the largest of each number, `numpy.maximum`; see `held`.
         """
         x, y, z = self.rotation @ centres.T
-        left, right, bottom, top = self._slopes(aspect, margins)
+        left, right, bottom, top = np.zeros(4) if self.orthographic else self._edges(aspect, margins)
         towards = ((x, z, right), (-x, z, left), (y, z, top), (-y, z, bottom))
         planes = [(across + depth * slope + radii * np.hypot(1, slope)).max() for across, depth, slope in towards]
         return np.array([*planes, (z + radii).max()])
 
     def held(self, reach: Floats, aspect: float, margins: Margins) -> Camera:
         """The camera moved to where what reaches so far is in the picture, and as large as it can be."""
-        left, right, bottom, top = self._slopes(aspect, margins)
+        left, right, bottom, top = self._edges(aspect, margins)
         needed = (reach[0] + reach[1]) / (left + right), (reach[2] + reach[3]) / (bottom + top)
-        distance = max(*needed, reach[4] + 1.0)  # in front of everything, also where the scene is a single point
+        front = reach[4] + 1.0  # before everything, also where the scene is a single point
+        extent = max(*needed, 1.0 if self.orthographic else front)  # the height, or the distance that makes it
         across = [
-            (reach[0] - distance * right - reach[1] + distance * left) / 2,
-            (reach[2] - distance * top - reach[3] + distance * bottom) / 2,
+            (reach[0] - extent * right - reach[1] + extent * left) / 2,
+            (reach[2] - extent * top - reach[3] + extent * bottom) / 2,
         ]
-        return replace(self, eye=self.rotation.T @ np.array([*across, distance]))
+        height = float(extent) if self.orthographic else None
+        depth = front if self.orthographic else extent
+        return replace(self, eye=self.rotation.T @ np.array([*across, depth]), height=height)
 
-    def _slopes(self, aspect: float, margins: Margins) -> Floats:
-        """Of the planes of view less the margins."""
-        slope = np.tan(np.radians(self.field_of_view) / 2)
-        slopes: Floats = slope * np.array([aspect, aspect, 1, 1]) * (1 - 2 * np.array(margins))
-        return slopes
+    def without_perspective(self, middle: Floats) -> Camera:
+        """The orthographic camera that shows what is at the depth of a point as large as this one does.
+
+        Raises
+        ------
+        RenderError
+            When the point is behind the eye.
+        """
+        if self.orthographic or self.eye is None:
+            return replace(self, orthographic=True)
+        depth = float((self.eye - middle) @ self.rotation[2])
+        if depth <= 0:
+            raise RenderError(
+                "orthographic picture (a scale bar makes it one): the middle of the scene is behind the camera; move "
+                "its eye"
+            )
+        height = float(2 * depth * np.tan(np.radians(self.field_of_view) / 2))
+        return replace(self, orthographic=True, height=height)
+
+    def _edges(self, aspect: float, margins: Margins) -> Floats:
+        """Of the planes of view less the margins: slopes, or for an orthographic camera shares of the height."""
+        half = 0.5 if self.orthographic else np.tan(np.radians(self.field_of_view) / 2)
+        edges: Floats = half * np.array([aspect, aspect, 1, 1]) * (1 - 2 * np.array(margins))
+        return edges
 
 
 def _closest(basis: Floats, preferred: Floats) -> Floats:
@@ -401,14 +444,17 @@ def default_camera(points: ArrayLike) -> Camera:
 def make_scene(
     surfaces: Sequence[Surface],
     wavefunction: Wavefunction | None,
-    positive: RGB,
-    negative: RGB,
-    opacity: float,
+    colours: Sequence[tuple[RGB, RGB]],
+    opacities: Sequence[float],
 ) -> Scene:
     """The scene of surfaces and, where there is one, the molecule of a wavefunction.
 
-    The opacity is that of a lobe, whose front and back are two walls: two layers of opacity w let through (1 - w)^2.
+    Each surface has a colour for its positive and its negative part, and an opacity. The latter is that of a lobe,
+    whose front and back are two walls: two layers of opacity w let through (1 - w)^2.
     """
-    wall = 1 - np.sqrt(1 - opacity)
-    meshes = tuple(Mesh.of(surface, positive, negative, wall) for surface in surfaces if len(surface.faces))
-    return Scene(Molecule() if wavefunction is None else Molecule.of(wavefunction), meshes if opacity > 0 else ())
+    meshes = tuple(
+        Mesh.of(surface, *pair, 1 - np.sqrt(1 - opacity))
+        for surface, pair, opacity in zip(surfaces, colours, opacities, strict=True)
+        if len(surface.faces) and opacity > 0
+    )
+    return Scene(Molecule() if wavefunction is None else Molecule.of(wavefunction), meshes)

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import Cancelled, OrbitileError
-from ..fields import resolve
+from ..fields import as_drawn, resolve
 from ..fields.orbital import orbital_name
-from ..surface import isosurface
+from ..notes import notes
+from ..surface import CUT, isosurface, reaches_faces
 from ..tracking import DOUBTFUL
 from ..wavefunction import Wavefunction
 from . import commands
@@ -325,13 +326,17 @@ class Browser:
         self.remember()
         self.wavefunction, self.molecule = None, name
         self.follow()
-        self.view.say(f"{name}: choose an orbital in the table; the arrow keys walk through them.")
+        what = f"{name}: choose an orbital in the table; the arrow keys walk through them."
+        odd = notes(self.session.wavefunction(name)) if name else ()
+        self.view.say("\n".join([*(f"{name}: {note}" for note in odd), what]))
         self.view.opened()
         self._later("ahead", 0)
 
     def follow(self) -> None:
         """Take up what has changed at the viewer's prompt: molecules come and go, surfaces change."""
+        self.session.follow()
         sources = self.session.host.molecules()
+        self.molecule = self.molecule if self.molecule in sources else self.session.renamed.get(self.molecule, "")
         chosen = self.molecule if self.molecule in sources else next(reversed(sources), "")
         if (chosen, sources.get(chosen, "")) != self._listed or (chosen and self.wavefunction is None):
             self.wavefunction = None
@@ -423,18 +428,15 @@ class Browser:
             self.ask(self.session.shown[current].request.field)
 
     def _request(self, field: str) -> Request:
-        path = self.session.host.molecules().get(self.molecule, "")
-        return Request(
-            path,
+        field, color_by = as_drawn(field, self.choices.color_by)
+        return self.session.request(
+            self.molecule,
             field,
-            self.choices.quality,
-            None if self.choices.automatic else self.choices.isovalue,
-            device=self.session.device,
-            color_by=self.choices.color_by,
+            quality=self.choices.quality,
+            isovalue=None if self.choices.automatic else self.choices.isovalue,
+            color_by=color_by,
             most_faces=_MOST_FACES,
-            frame=self.session.frame(self.molecule) if path else None,
-            room=self.session.room(self.molecule) if path else None,
-            box=self.session.samples.last_box(path, self.choices.quality),
+            box=self.session.samples.last_box(self.session.source(self.molecule), self.choices.quality),
         )
 
     def _do_ahead(self) -> None:
@@ -489,10 +491,13 @@ class Browser:
             self._drawn = _Drawn(shown, found, base, name, self._threads.submit(prepare))
 
     def _put(self, drawn: _Drawn) -> None:
-        shown, found = drawn.shown, drawn.found
+        found = drawn.found
+        shown = replace(drawn.shown, molecule=self.session.name_now(drawn.shown.molecule))
         try:
             if shown.molecule not in self.session.host.objects():
                 raise OrbitileError(f"{shown.molecule} was deleted meanwhile")
+            if self.session.source(shown.molecule) != shown.request.path:
+                raise OrbitileError(f"{shown.molecule} was loaded anew meanwhile")
             drawing = drawn.future.result()
             later = found.volume.values.size > _VOLUME_AT_ONCE
             if drawn.name:  # a film is begun anew, with its volumes
@@ -513,14 +518,15 @@ class Browser:
             took = f"{found.seconds * 1000:.0f} ms" if found.seconds < 1 else f"{found.seconds:.1f} s"
             points = " × ".join(str(n) for n in volume.values.shape)
             thin = "; drawn from fewer points" if found.step > 1 else ""
-            self.view.say(f"{volume.quantity}: {points} points in {took} on {found.device}{thin}")
+            cut = f"; {CUT}" if reaches_faces(volume, shown.isovalue) else ""
+            self.view.say(f"{volume.quantity}: {points} points in {took} on {found.device}{thin}{cut}")
         self._later("ahead", _QUIET)
 
     def _do_volume(self) -> None:
         if self._volume_due is not None:
             (base, found), self._volume_due = self._volume_due, None
-            if base in self.session.present():
-                shown = self.session.shown[base]
+            shown = self.session.shown.get(base)
+            if shown is not None and base in self.session.present() and shown.request == found.request:
                 self.session.host.put_volume(base, shown.molecule, found.volume, found.request.frame)
 
     # ---- choices

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from glob import glob
 from importlib.util import find_spec
@@ -11,11 +12,12 @@ from pathlib import Path
 from ..errors import OrbitileError
 from ..evaluation import one_device
 from ..exporters import exporter_for, save
-from ..fields import resolve
+from ..fields import as_drawn, resolve
 from ..information import as_text
 from ..lattice import QUALITIES
 from ..level_of_theory import Calculation
-from ..surface import isosurface
+from ..notes import notes
+from ..surface import CUT, isosurface, reaches_faces
 from ..wavefunction import Wavefunction
 from .calculation import RunningCalculation
 from .declaration import (
@@ -34,10 +36,9 @@ from .declaration import (
     one_of,
 )
 from .player import TICK
-from .request import Request
 from .session import Session
 from .shown import NEGATIVE, POSITIVE, Shown
-from .source import ShownTrajectory, Source
+from .source import OneFile, ShownTrajectory, Source
 
 _OBJECT = Argument("name", TEXT, "an object loaded by orb_load", otherwise="the only one", completes="molecules")
 _SURFACE = Argument("name", TEXT, "the surface", otherwise="the one shown last", completes="surfaces")
@@ -65,8 +66,8 @@ def orb_load(
     session: Session, filename: tuple[Path, ...], name: str, track: bool, align: bool, interpolate: int
 ) -> Answer:
     files = [path if glob(str(path)) and not path.exists() else path.resolve() for path in filename]
-    source = Source(tuple(str(path.absolute()) for path in files), track, align, interpolate)
-    wanted = session.host.legal_name(name or _name_of(files[0]))
+    source = session.aside(Source(tuple(str(path.absolute()) for path in files), track, align, interpolate).noted)
+    wanted = session.name_for(name or name_of(files[0]), source.files, given=bool(name))
     if session.host.has_window():
         session.aside(lambda: session.read(source))
     first, trajectory = place(session, wanted, source)
@@ -79,25 +80,38 @@ def orb_load(
 
 def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, ShownTrajectory | None]:
     """Have the host show a molecule; its wavefunction, of a trajectory the first, and the trajectory if it is one."""
+    source = source.noted()
     trajectory = session.wavefunctions.kept(source) or ShownTrajectory(source, session.wavefunctions.get)
-    text = source.files[0] if trajectory.is_one_file else str(source)
+    text = str(OneFile(source.files[0], source.contents[0])) if trajectory.is_one_file else str(source)
+    if trajectory.is_one_file:
+        wavefunction = session.wavefunctions.get(text)
+        shown, geometry = replace(wavefunction, source=text), wavefunction.geometry
+    else:
+        session.wavefunctions.keep(trajectory)
+        wavefunction = trajectory.first
+        shown, geometry = replace(wavefunction, geometries=trajectory.geometries, source=text), trajectory.at_first
     for base in session.present():  # of another molecule that had this name
         if session.shown[base].molecule == name and session.shown[base].request.path != text:
             session.remove(base)
-    if trajectory.is_one_file:
-        wavefunction = session.wavefunctions.get(source.files[0])
-        session.host.add_molecule(name, wavefunction, wavefunction.geometry)
-        return wavefunction, None
-    session.wavefunctions.keep(trajectory)
-    first = replace(trajectory.first, geometries=trajectory.geometries, source=text)
-    session.host.add_molecule(name, first, trajectory.at_first)
-    return first, trajectory
+    session.host.add_molecule(name, shown, geometry)
+    for note in notes(shown):
+        session.host.say(f"{name}: note: {note}")
+    return wavefunction, None if trajectory.is_one_file else trajectory
 
 
-def _name_of(file: Path) -> str:
-    """Name of an object, from that of a file or a pattern."""
-    plain = file.name.split(".")[0].strip("*?[]-_ ")
-    return plain or file.absolute().parent.name or "molecule"
+_ENDINGS = (".molden.input", ".gz", ".xz", ".bz2")
+"""Endings that another one stands before, or that stand before another one."""
+
+
+def name_of(file: Path) -> str:
+    """Name of an object, from that of a file or a pattern: without its ending, unless that is a number, and dots."""
+    plain = file.name
+    for ending in reversed(_ENDINGS):
+        plain = plain[: -len(ending)] if plain.lower().endswith(ending) else plain
+    stem, dot, suffix = plain.rpartition(".")
+    plain = stem if dot and not suffix.isdecimal() else plain
+    plain = re.sub(r"[.\s]+", "_", plain).strip("*?[]-_ ")
+    return plain or re.sub(r"[.\s]+", "_", file.absolute().parent.name) or "molecule"
 
 
 @command(
@@ -122,24 +136,16 @@ def _show_field(
     color_range: float | None = None,
 ) -> Answer:
     source = session.source(molecule)
+    drawn, coloured_by = as_drawn(field, color_by)
 
     def check() -> None:
         wavefunction = session.wavefunctions.get(source)
-        resolve(wavefunction, field)
-        if color_by:
-            resolve(wavefunction, color_by)
+        for name in filter(None, (field, drawn, coloured_by)):
+            resolve(wavefunction, name)
 
     session.aside(check)
-    request = Request(
-        source,
-        field,
-        quality,
-        isovalue,
-        device=session.device,
-        color_by=color_by,
-        color_range=color_range,
-        frame=session.frame(molecule),
-        room=session.room(molecule),
+    request = session.request(
+        molecule, drawn, quality=quality, isovalue=isovalue, color_by=coloured_by, color_range=color_range
     )
     found = session.sampled(request)
     if request.frame is not None and found.surface.colouring is not None and color_range is None:
@@ -149,7 +155,8 @@ def _show_field(
     if session.host.molecules().get(molecule) != source:  # a window that waits can be used
         raise OrbitileError(f"{molecule} was deleted, or loaded anew, while its {field} was computed")
     base = session.show(Shown(molecule, request, found.isovalue), found)
-    return Answer(base, f'"{base}", {found.volume.quantity}, isovalue {found.isovalue:.4g} {found.volume.unit}')
+    cut = f"; {CUT}" if reaches_faces(found.volume, found.isovalue) else ""
+    return Answer(base, f'"{base}", {found.volume.quantity}, isovalue {found.isovalue:.4g} {found.volume.unit}{cut}')
 
 
 @command(

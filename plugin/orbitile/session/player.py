@@ -137,7 +137,7 @@ class Player:
         assert frame is not None  # surfaces of single wavefunctions do not come here
         film = self._films.get(base)
         if film is None or _same(film.shown) != _same(shown):
-            self._forget(base)
+            self.forget(base)
             if base in self._session.host.objects():
                 self._session.host.remove(base)
             n_frames = self._session.n_frames(shown.molecule)
@@ -239,6 +239,20 @@ class Player:
             for film in self._films.values()
         )
 
+    def rename(self, old: str, new: str) -> None:
+        """Follow a molecule that was given another name."""
+        self._molecule = new if self._molecule == old else self._molecule
+        for film in self._films.values():
+            if film.shown.molecule == old:
+                film.shown = replace(film.shown, molecule=new)
+
+    def forget(self, base: str) -> None:
+        """Withdraw what is under way of a surface that is no longer shown."""
+        film = self._films.pop(base, None)
+        if film is not None:
+            for future in film.asked.values():
+                future.cancel()
+
     def close(self) -> None:
         """End the thread."""
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -250,7 +264,7 @@ class Player:
         present = set(self._session.present())
         for base in list(self._films):
             if base not in present:
-                self._forget(base)
+                self.forget(base)
                 continue
             film = self._films[base]
             self._look(base, film)
@@ -407,12 +421,6 @@ class Player:
         film.direction = 1
         self._session.host.go_to(film.shown.molecule, following)
         return True
-
-    def _forget(self, base: str) -> None:
-        film = self._films.pop(base, None)
-        if film is not None:
-            for future in film.asked.values():
-                future.cancel()
 
 
 def _same(shown: Shown) -> Shown:

@@ -61,7 +61,7 @@ class Request:
     Attributes
     ----------
     path : str
-        File with the wavefunction; of a trajectory its `Source` as text.
+        The wavefunction: a file, `OneFile` as text where it is to hold what it held; of a trajectory `Source` as text.
     field : str
         Name of the field.
     quality : str
@@ -82,6 +82,8 @@ class Request:
     frame : int or None
         Of a trajectory, from 0; None for the wavefunction of a file. All frames have the same isovalue: that which
         suits the first one, where none is given.
+    references : tuple of str
+        Files that the field and the second one refer to, each as `OneFile` as text.
     room : pair of (x, y, z) or None
         Corners of the box that holds the atoms in all frames, in bohr: one lattice is to serve all of them, if that
         does not make it much larger. Not compared.
@@ -101,6 +103,7 @@ class Request:
     color_range: float | None = None
     most_faces: int | None = None
     frame: int | None = None
+    references: tuple[str, ...] = ()
     room: Corners | None = dataclasses.field(default=None, compare=False)
     box: Box | None = dataclasses.field(default=None, compare=False)
 
@@ -199,7 +202,7 @@ def put_sample(sample: Sample, folder: str, number: int) -> dict[str, Any]:
         path = Path(folder) / f"{number}-colours"
         colouring.values.tofile(path)
         described["colours"] = (str(path), colouring.values.dtype.str, colouring.values.shape)
-        scale = (colouring.low, colouring.high, colouring.quantity, colouring.unit)
+        scale = (colouring.low, colouring.high, colouring.quantity, colouring.unit, colouring.colour_map)
     lattice = sample.volume.lattice
     return {
         "arrays": described,

@@ -9,19 +9,19 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import Cancelled, OrbitileError
-from ..fields import field_names, resolve
+from ..fields import field_names, files_in, resolve, with_absolute_files
 from ..fields.orbital import Orbital, orbital_name
 from ..surface import Surface
 from ..wavefunction import Wavefunction
 from .calculation import RunningCalculation
+from .declaration import brief
 from .player import MEMORY, TICK, Player
 from .request import Corners, Request, Sample, surface_within
-from .shown import SampleCache, Shown, object_name
-from .source import ShownTrajectory, Source, is_trajectory
+from .shown import SampleCache, Shown, numbered, object_name
+from .source import OneFile, ShownTrajectory, Source, changes, files_of, is_trajectory
 from .worker import Worker
 from .worker_process import WavefunctionCache, sample
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from ..hosts.protocol import Host
 
 _Result = TypeVar("_Result")
+
+_FOLLOW = 500
+"""Milliseconds between two looks at what the user has renamed or deleted, where the viewer has a loop."""
 
 
 class Session:
@@ -55,6 +58,8 @@ class Session:
         Keeps surfaces of trajectories in step with the frame that is shown.
     panel : object or None
         The window, once it was opened; its `cancel` withdraws what it asked for.
+    renamed : dict of str to str
+        Names that molecules were given by the user, by those that they had.
     """
 
     def __init__(self, host: Host) -> None:
@@ -64,7 +69,9 @@ class Session:
         self.samples = SampleCache()
         self.wavefunctions = WavefunctionCache()
         self.panel: Any = None
-        self.frames_memory = int(host.settings().get("frames_memory", MEMORY))
+        self.renamed: dict[str, str] = {}
+        kept = host.settings().get("frames_memory", MEMORY)
+        self.frames_memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
         self.calculation: RunningCalculation | None = None
         self.player = Player(self)
         self._worker: Worker | None = None
@@ -128,9 +135,9 @@ class Session:
 
     def read(self, source: Source) -> None:
         """Read what `orb_load` is going to ask for, so that it need not wait."""
-        trajectory = ShownTrajectory(source, self.wavefunctions.get)
+        trajectory = self.wavefunctions.kept(source) or ShownTrajectory(source, self.wavefunctions.get)
         if trajectory.is_one_file:
-            self.wavefunctions.get(source.files[0])
+            self.wavefunctions.get(str(OneFile(source.files[0], source.contents[0])))
         else:
             _ = trajectory.geometries, trajectory.first
             self.wavefunctions.keep(trajectory)
@@ -165,6 +172,24 @@ class Session:
 
     # ---- what there is
 
+    def follow(self) -> None:
+        """Take note of what the user has renamed or deleted: surfaces go with their molecule."""
+        for old, new in self.host.renamed().items():
+            self.renamed[old] = new
+            self.renamed.pop(new, None)
+            for base, shown in self.shown.items():
+                if shown.molecule == old:
+                    self.shown[base] = replace(shown, molecule=new)
+            self.player.rename(old, new)
+        if self.shown:
+            names = self.host.objects()
+            for base in [base for base, shown in self.shown.items() if shown.molecule not in names]:
+                self.remove(base)
+
+    def name_now(self, molecule: str) -> str:
+        """What a molecule is called, which may have been renamed."""
+        return molecule if molecule in self.host.objects() else self.renamed.get(molecule, molecule)
+
     def present(self) -> list[str]:
         """Surfaces that are shown and have not been deleted, the one shown last at the end."""
         names = self.host.objects()
@@ -178,6 +203,7 @@ class Session:
         OrbitileError
             When there is none.
         """
+        self.follow()
         shown = self.present()
         if not shown:
             raise OrbitileError("no orbital is shown: orb_mo shows one")
@@ -193,11 +219,14 @@ class Session:
         OrbitileError
             When there is none, or more than one to choose from.
         """
+        self.follow()
         known = list(self.host.molecules())
         if not known:
             raise OrbitileError("no molecule with orbitals is loaded: orb_load loads one")
         if not name and len(known) > 1:
             raise OrbitileError(f"which molecule? Loaded with orbitals: {', '.join(known)}")
+        if name not in known and self.host.legal_name(name) in known:
+            name = self.host.legal_name(name)  # the viewer could not call it what it was to be called
         if name and name not in known:
             raise OrbitileError(f"no molecule with orbitals is called {name!r}. Loaded: {', '.join(known)}")
         return name or known[0]
@@ -215,8 +244,39 @@ class Session:
             raise OrbitileError(f"{molecule} was not loaded by orb_load")
         return path
 
+    def name_for(self, wanted: str, files: tuple[str, ...], *, given: bool) -> str:
+        """Name for a molecule that is loaded.
+
+        A file that is loaded again takes the place of what it was loaded as. Another one of the same name is numbered,
+        unless its name is given by the user, who wants it in place of the molecule that has it.
+
+        Raises
+        ------
+        OrbitileError
+            When the given name belongs to something that did not come from a wavefunction.
+        """
+        self.follow()
+        taken, molecules = {name.lower() for name in self.host.objects()}, self.host.molecules()
+        for candidate in numbered(wanted):
+            name = self.host.legal_name(candidate)
+            if not name:
+                raise OrbitileError(f"name: {wanted!r} is none that an object can have")
+            if name.lower() not in taken:
+                return name
+            if name in molecules and (given or files_of(molecules[name])[0] == files[0]):
+                return name
+            if given:
+                raise OrbitileError(f"name: {name} is taken by another object; choose another name, or delete that")
+        raise AssertionError  # there are numbers enough
+
     def wavefunction(self, molecule: str) -> Wavefunction:
-        """The wavefunction of a molecule; of a trajectory the first one, after which orbitals are named."""
+        """The wavefunction of a molecule; of a trajectory the first one, after which orbitals are named.
+
+        Raises
+        ------
+        FileChanged
+            When its file has changed since it was loaded.
+        """
         return self.wavefunctions.get(self.source(molecule))
 
     def n_frames(self, molecule: str) -> int:
@@ -272,15 +332,19 @@ class Session:
         """Give the molecule the orbitals that were computed."""
         self.calculation, self._told = None, 0
         left_out = calculation.finish()
-        source = Source((str(calculation.target),))
-        trajectory = ShownTrajectory(source)
+        trajectory = ShownTrajectory(Source((str(calculation.target),)))
         if len(trajectory.path) < calculation.n_frames:
             raise OrbitileError(
                 f"{calculation.molecule}: {left_out}; frames and states would not correspond. The others are in "
                 f"{calculation.target}: orb_load shows them"
             )
+        if calculation.molecule not in self.host.objects():
+            raise OrbitileError(
+                f"{calculation.molecule} was renamed or deleted meanwhile; its orbitals are in {calculation.target}: "
+                "orb_load shows them"
+            )
         self.wavefunctions.keep(trajectory)
-        self.host.adopt(calculation.molecule, str(source))
+        self.host.adopt(calculation.molecule, str(trajectory.source))
         self.host.say(
             f"{calculation.molecule}: orbitals of {calculation.n_frames} frames are in {calculation.target}; "
             f'"orb_mo {calculation.molecule}, homo" shows one'
@@ -312,6 +376,32 @@ class Session:
 
     # ---- showing
 
+    def request(self, molecule: str, field: str, **more: Any) -> Request:
+        """What to ask for to see a field of a molecule as the viewer shows it now; keywords as for `Request`."""
+        field, color_by = with_absolute_files(field), with_absolute_files(more.pop("color_by", ""))
+        return Request(
+            self.source(molecule),
+            field,
+            color_by=color_by,
+            device=self.device,
+            frame=self.frame(molecule),
+            room=self.room(molecule),
+            references=_references(field, color_by),
+            **more,
+        )
+
+    def _surface_name(self, molecule: str, field: str) -> str:
+        """Name for the surface of a field: its own, if there is one, otherwise one that nothing else has."""
+        taken = {name.lower() for name in self.host.objects()}
+        for candidate in numbered(object_name(molecule, field)):
+            name = self.host.legal_name(candidate)
+            known = self.shown.get(name)
+            if known is not None and (known.molecule, known.request.field) == (molecule, field):
+                return name
+            if not {name.lower(), f"{name}_map".lower(), f"{name}_scale".lower()} & taken:
+                return name
+        raise AssertionError  # there are numbers enough
+
     def show(self, shown: Shown, found: Sample, base: str = "", drawing: Any = None, with_volume: bool = True) -> str:
         """Have the host show a surface and its volume.
 
@@ -335,7 +425,7 @@ class Session:
         """
         if drawing is None:
             drawing = self.aside(lambda: self.host.drawing(surface_of(shown, found), shown.colours))
-        base = base or self.host.legal_name(object_name(shown.molecule, shown.request.field))
+        base = base or self._surface_name(shown.molecule, shown.request.field)
         frame = shown.request.frame
         if frame is not None:
             if shown.isovalue != found.isovalue:  # the other frames are to have this one too
@@ -346,6 +436,7 @@ class Session:
         self.shown[base] = shown  # the last one is the one shown last
         if with_volume:
             self.host.put_volume(base, shown.molecule, found.volume, frame)
+        self.host.every(_FOLLOW, self.follow)
         return base
 
     def show_instead(self, base: str, shown: Shown, found: Sample, **keywords: Any) -> str:
@@ -359,6 +450,7 @@ class Session:
         """Take a surface and its volume away."""
         self.host.remove(base)
         self.shown.pop(base, None)
+        self.player.forget(base)
 
     def step(self, base: str, step: int) -> tuple[str, Sample]:
         """Show another orbital in place of the surface `base`, `step` further in the order of the file.
@@ -380,7 +472,8 @@ class Session:
             raise OrbitileError(f"{base} shows {shown.request.field}, which is no orbital: there is no next one")
         field = orbital_name(wavefunction, here.index + step, here.spin)
         resolve(wavefunction, field)
-        request = replace(shown.request, field=field)
+        references = _references(field, shown.request.color_by)
+        request = replace(shown.request, field=field, references=references)
         found = self.sampled(request)
         return self.show_instead(base, replace(shown, request=request, isovalue=found.isovalue), found), found
 
@@ -388,17 +481,33 @@ class Session:
 
     def saved(self) -> dict[str, Any]:
         """What is shown, in plain types, for a host that saves its own session."""
+        self.follow()
         return {base: self.shown[base].message() for base in self.present()}
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Take up what `saved` gave; it may be merged into what is there. Files that are gone are told of."""
-        restored = {base: Shown.from_message(message) for base, message in saved.items()}
+    def restore(self, saved: Any) -> None:
+        """Take up what `saved` gave; it may be merged into what is there.
+
+        The user is told of what is damaged or of another version, and of files that are gone or have changed: those
+        surfaces stay as they were saved.
+        """
+        restored = {}
+        for base, message in saved.items() if isinstance(saved, Mapping) else ():
+            try:
+                restored[base] = Shown.from_message(message)
+            except OrbitileError as error:
+                self.host.say(f"{brief(base)} is shown as saved, and cannot be changed: {error}")
+        there = self.host.objects()  # a host may have saved a surface without its molecule
+        restored = {base: shown for base, shown in restored.items() if {base, shown.molecule} <= there}
         self.shown.update(restored)
-        for source in sorted({shown.request.path for shown in restored.values()}):
-            for path in Source.read(source).missing() if is_trajectory(source) else [source]:
-                if Path(path).exists():
-                    continue
-                self.host.say(f"{path} is not there any more: its surfaces are shown as saved, and cannot be changed")
+        self.follow()
+        sources = {shown.request.path for shown in restored.values()}
+        for problem in sorted({problem for source in sources for problem in changes(source)}):
+            self.host.say(f"{problem}: its surfaces are shown as saved, and cannot be changed")
+
+
+def _references(*fields: str) -> tuple[str, ...]:
+    """Files that fields refer to, with what they hold now."""
+    return tuple(str(OneFile(file).noted()) for file in dict.fromkeys(sum(map(files_in, fields), ())))
 
 
 def surface_of(shown: Shown, found: Sample) -> Surface:

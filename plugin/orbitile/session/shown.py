@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import count
 from typing import Any
 
+from ..errors import OrbitileError
+from ..lattice import QUALITIES
+from .declaration import brief
 from .request import Box, Request, Sample, box_of
+from .source import is_trajectory
 
 POSITIVE, NEGATIVE = (0.129, 0.4, 0.675), (0.698, 0.094, 0.169)
 """Blue and red of ColorBrewer's RdBu, as in our pictures."""
@@ -43,26 +49,116 @@ class Shown:
         return asdict(self)
 
     @classmethod
-    def from_message(cls, message: dict[str, Any]) -> Shown:
-        """The inverse of `message`."""
-        positive, negative = (tuple(colour) for colour in message["colours"])
-        request = Request(**{name: _tuples(part) for name, part in message["request"].items()})
-        return cls(message["molecule"], request, message["isovalue"], (positive, negative), message["transparency"])
+    def from_message(cls, message: Any) -> Shown:
+        """The inverse of `message`.
+
+        Raises
+        ------
+        OrbitileError
+            When it is not what `message` gave: damaged, or of a version that says more.
+        """
+        parts = _checked("a surface", message, _SHOWN)
+        request = Request(**{**_checked("its request", parts["request"], _REQUEST), "box": None})
+        if (request.frame is None) == is_trajectory(request.path):
+            raise OrbitileError(
+                f"frame: expected one of a trajectory only, got {request.frame!r} of {request.path[:80]}"
+            )
+        return cls(**{**parts, "request": request})
 
 
 def _tuples(part: Any) -> Any:
     """Lists as the tuples that they were before they became JSON."""
-    return tuple(map(_tuples, part)) if isinstance(part, list) else part
+    return tuple(map(_tuples, part)) if isinstance(part, list | tuple) else part
+
+
+def _is_number(value: Any, least: float = -1e30, most: float = 1e30) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_positive(value: Any) -> bool:
+    return _is_number(value, least=1e-30)
+
+
+def _are_rows(value: Any, least: float = -1e30, most: float = 1e30) -> bool:
+    """Whether it is two rows of three numbers."""
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and all(isinstance(row, tuple) and len(row) == 3 for row in value)
+        and all(_is_number(one, least, most) for row in value for one in row)
+    )
+
+
+def _or_none(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or check(value)
+
+
+_SHOWN: dict[str, Callable[[Any], bool]] = {
+    "molecule": _is_text,
+    "request": lambda value: isinstance(value, Mapping),
+    "isovalue": _is_positive,
+    "colours": lambda value: _are_rows(value, 0.0, 1.0),
+    "transparency": lambda value: _is_number(value, 0.0, 1.0),
+}
+_REQUEST: dict[str, Callable[[Any], bool]] = {
+    "path": _is_text,
+    "field": _is_text,
+    "quality": lambda value: isinstance(value, str) and value in QUALITIES,
+    "isovalue": _or_none(_is_positive),
+    "share": lambda value: _is_number(value, 0.001, 0.9999),
+    "device": _is_text,
+    "precision": lambda value: value in ("single", "double"),
+    "color_by": lambda value: isinstance(value, str),
+    "color_range": _or_none(_is_positive),
+    "most_faces": _or_none(_is_count),
+    "frame": _or_none(_is_count),
+    "references": lambda value: isinstance(value, tuple) and all(map(_is_text, value)),
+    "room": _or_none(_are_rows),
+    "box": lambda value: True,  # a lattice that was used before need not be used again
+}
+"""What each part of a message has to be; those of a request that are left out have their defaults."""
+
+
+def _checked(what: str, message: Any, checks: dict[str, Callable[[Any], bool]]) -> dict[str, Any]:
+    """The parts of a message, each as it has to be."""
+    if not isinstance(message, Mapping):
+        raise OrbitileError(f"{what}: expected its parts by name, got {brief(message)}")
+    missing = {"path", "field", *_SHOWN} & set(checks) - set(message)
+    unknown = [name for name in message if name not in checks]
+    if missing or unknown:
+        problem = f"no {min(missing)}" if missing else f"{brief(unknown[0])}, which this version does not know"
+        raise OrbitileError(f"{what}: expected {', '.join(checks)}, got {problem}")
+    parts = {name: _tuples(part) for name, part in message.items()}
+    for name, part in parts.items():
+        if not checks[name](part):
+            raise OrbitileError(f"{what}: {name} cannot be {brief(part)}")
+    return parts
 
 
 def object_name(molecule: str, field: str) -> str:
-    """Name of the object that shows a field: letters, digits and underscores only."""
-    plain = field.lower().replace("+", "_p").replace("-", "_m").replace("mo:", "mo").replace("..", "_to_")
+    """Name of the object that shows a field: letters, digits and underscores only; of files without their folders."""
+    plain = re.sub(r"[^,:]*/", "", field).lower()
+    plain = plain.replace("+", "_p").replace("-", "_m").replace("mo:", "mo").replace("..", "_to_")
     return re.sub(r"[^A-Za-z0-9_]+", "_", f"{molecule}_{plain}")
 
 
+def numbered(name: str) -> Iterator[str]:
+    """The name itself, and others for the case that it is taken: job, job_2, job_3 and so on."""
+    yield name
+    for n in count(2):
+        yield f"{name}_{n}"
+
+
 class SampleCache:
-    """Samples most recently used, up to a number of bytes.
+    """Samples most recently used, up to a number of bytes, by what was asked for: sources say what their files hold.
 
     Parameters
     ----------
@@ -73,37 +169,46 @@ class SampleCache:
     def __init__(self, limit: int = 512 << 20) -> None:
         self.limit = limit
         self._held: OrderedDict[Request, Sample] = OrderedDict()
+        self._lock = threading.RLock()
 
     def get(self, request: Request, make: Callable[[Request], Sample]) -> Sample:
-        """The sample of a request, made if it is not there."""
-        if request not in self._held:
-            self.put(make(request))
-        self._held.move_to_end(request)
-        return self._held[request]
+        """The sample of a request, made if it is not there; nobody else waits meanwhile."""
+        with self._lock:
+            held = self._held.get(request)
+            if held is not None:
+                self._held.move_to_end(request)
+        if held is None:
+            held = make(request)
+            self.put(held)
+        return held
 
     def put(self, sample: Sample) -> None:
         """Keep a sample, and drop the oldest ones beyond the limit."""
-        self._held[sample.request] = sample
-        self._held.move_to_end(sample.request)
-        while len(self._held) > 1 and sum(held.n_bytes for held in self._held.values()) > self.limit:
-            self._held.popitem(last=False)
+        with self._lock:
+            self._held[sample.request] = sample
+            self._held.move_to_end(sample.request)
+            while len(self._held) > 1 and sum(held.n_bytes for held in self._held.values()) > self.limit:
+                self._held.popitem(last=False)
 
     def put_behind(self, sample: Sample) -> None:
         """Keep a sample that was computed ahead; the one that was asked for last stays the last to be dropped."""
-        newest = next(reversed(self._held), None)
-        self.put(sample)
-        if newest is not None and newest in self._held:
-            self._held.move_to_end(newest)
+        with self._lock:
+            newest = next(reversed(self._held), None)
+            self.put(sample)
+            if newest is not None and newest in self._held:
+                self._held.move_to_end(newest)
 
     def last_box(self, path: str, quality: str) -> Box | None:
         """Where the field of a file was sampled last at this quality: a lattice that serves the next one too."""
-        for request in reversed(self._held):
-            if request.path == path and request.quality == quality:
-                return box_of(self._held[request].volume.lattice)
+        with self._lock:
+            for request in reversed(self._held):
+                if request.path == path and request.quality == quality:
+                    return box_of(self._held[request].volume.lattice)
         return None
 
     def __contains__(self, request: Request) -> bool:
-        return request in self._held
+        with self._lock:
+            return request in self._held
 
     def __len__(self) -> int:
         return len(self._held)

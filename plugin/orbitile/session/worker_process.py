@@ -18,8 +18,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,9 +30,11 @@ from ..lattice import Lattice, spacing_of
 from ..readers import load
 from ..surface import Surface, isosurface
 from ..volume import Volume
+from ..watch import checkpoint, watched
 from ..wavefunction import Wavefunction
+from .content import require_unchanged
 from .request import Request, Sample, lattice_of, put_sample, shared_lattice, surface_within
-from .source import ShownTrajectory, Source, is_trajectory
+from .source import OneFile, ShownTrajectory, Source, is_trajectory
 
 _NICE = 5
 """How far this process steps back where processors are few: the window of the viewer is to be drawn first."""
@@ -41,47 +42,75 @@ _KEPT = 8
 """Wavefunctions kept in memory; of each trajectory four frames as read, as many followed."""
 
 
+K = TypeVar("K")
+V = TypeVar("V")
+
+
 class WavefunctionCache:
-    """Wavefunctions and trajectories by file, read again when the file has changed."""
+    """Wavefunctions and trajectories by their sources, which say what the files hold; used from several threads."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[tuple[str, int, int], Wavefunction] = OrderedDict()
+        self._held: OrderedDict[OneFile, Wavefunction] = OrderedDict()
         self._opened: OrderedDict[str, ShownTrajectory] = OrderedDict()
+        self._lock = threading.Lock()
 
     def trajectory(self, source: str) -> ShownTrajectory:
         """The trajectory that a source stands for; it stays open, with what was found out about it."""
-        if source not in self._opened:
-            self.keep(ShownTrajectory(Source.read(source)))
-        self._opened.move_to_end(source)
-        return self._opened[source]
+        found = _latest(self._opened, source, self._lock)
+        if found is None:
+            found = ShownTrajectory(Source.read(source))
+            _keep(self._opened, source, found, self._lock)
+        return found
 
     def kept(self, source: Source) -> ShownTrajectory | None:
-        """The trajectory that a source stands for where it is open and as long as the files are."""
-        found = self._opened.get(str(source))
-        return found if found is not None and found.is_current() else None
+        """The trajectory that a source stands for where it is open; what its files hold is part of the source."""
+        return _latest(self._opened, str(source), self._lock)
 
     def keep(self, trajectory: ShownTrajectory) -> None:
-        """Keep a trajectory that was opened, in place of an older one of the same source."""
-        self._opened[str(trajectory.source)] = trajectory
-        while len(self._opened) > _KEPT:
-            self._opened.popitem(last=False)
+        """Keep a trajectory that was opened."""
+        _keep(self._opened, str(trajectory.source), trajectory, self._lock)
 
-    def get(self, path: str, frame: int | None = None) -> Wavefunction:
-        """The wavefunction in a file, or a frame of a trajectory: the first that can be read, unless told otherwise."""
-        if is_trajectory(path):
-            trajectory = self.trajectory(path)
-            return trajectory.first if frame is None else trajectory.frame(frame)
-        try:
-            status = Path(path).stat()
-            key = (path, status.st_mtime_ns, status.st_size)
-        except (OSError, ValueError):
-            return load(path)  # which says what is wrong
-        if key not in self._held:
-            self._held[key] = load(path)
-            while len(self._held) > _KEPT:
-                self._held.popitem(last=False)
-        self._held.move_to_end(key)
-        return self._held[key]
+    def get(self, source: str, frame: int | None = None) -> Wavefunction:
+        """The wavefunction of a source, or a frame of a trajectory: the first that can be read, unless told otherwise.
+
+        Raises
+        ------
+        FileChanged
+            When the file does not hold any more what the source says.
+        OrbitileError
+            When it cannot be read.
+        """
+        if is_trajectory(source):
+            trajectory = self.trajectory(source)
+            if frame is not None:
+                return trajectory.frame(frame)
+            trajectory.require_unchanged(trajectory.at_first)
+            return trajectory.first
+        wanted = OneFile.read(source)
+        require_unchanged(wanted.path, wanted.content)
+        now = wanted.noted()
+        found = _latest(self._held, now, self._lock) if now.content else None
+        if found is None:
+            found = load(now.path)
+            require_unchanged(now.path, now.content)  # it may have been replaced while it was read
+            if now.content:
+                _keep(self._held, now, found, self._lock)
+        return found
+
+
+def _latest(known: OrderedDict[K, V], key: K, lock: threading.Lock) -> V | None:
+    with lock:
+        if key in known:
+            known.move_to_end(key)
+        return known.get(key)
+
+
+def _keep(known: OrderedDict[K, V], key: K, value: V, lock: threading.Lock) -> None:
+    with lock:
+        known[key] = value
+        known.move_to_end(key)
+        while len(known) > _KEPT:
+            known.popitem(last=False)
 
 
 def sample(
@@ -98,16 +127,28 @@ def sample(
     OrbitileError
         When it cannot be met, or is withdrawn.
     """
+    with watched(cancelled=cancelled):
+        return _sample(request, cache, progress, cancelled, extract)
+
+
+def _sample(
+    request: Request,
+    cache: WavefunctionCache,
+    progress: Any,
+    cancelled: Any,
+    extract: Callable[[Volume, float], Surface],
+) -> Sample:
     from taichi_kernels import runtime
 
     begin = time.perf_counter()
+    _require_references(request)
     isovalue, field, color_by = request.isovalue, request.field, request.color_by
     confidence = None
     trajectory = cache.trajectory(request.path) if is_trajectory(request.path) else None
     if trajectory is not None:
         wavefunction = trajectory.frame(request.frame or 0, progress, cancelled)
         if isovalue is None:
-            isovalue = trajectory.isovalue(field, request.share, request.device)
+            isovalue = trajectory.isovalue(field, request.share, request.device, request.references)
         field, color_by = trajectory.field(field), color_by and trajectory.field(color_by)
         confidence = trajectory.confidence(field, request.frame or 0)
     else:
@@ -124,8 +165,7 @@ def sample(
         progress=progress,
         cancelled=cancelled,
     )
-    if cancelled is not None and cancelled():
-        raise Cancelled("cancelled")
+    checkpoint()
     surface, step = surface_within(volume, isovalue, request.most_faces, extract)
     if color_by:
         surface = coloured(
@@ -137,8 +177,14 @@ def sample(
             precision=request.precision,
             cancelled=cancelled,
         )
+    _require_references(request)
     seconds = time.perf_counter() - begin
     return Sample(request, volume, surface, isovalue, runtime.running() or "", step, seconds, confidence)
+
+
+def _require_references(request: Request) -> None:
+    for reference in map(OneFile.read, request.references):
+        require_unchanged(reference.path, reference.content)
 
 
 def _lattice(
@@ -148,13 +194,13 @@ def _lattice(
     step, box = spacing_of(request.quality), request.box
     candidates = []
     if trajectory is not None and request.room is not None:
-        candidates.append(trajectory.lattice(field, isovalue, step, request.room))
+        candidates.append(trajectory.lattice(field, isovalue, step, request.room, request.references))
         if box is not None and math.isclose(box[1], step):
             candidates.append(lattice_of(box))
     for lattice in candidates:
         if fits(wavefunction, field, isovalue, lattice):
             return lattice
-    return shared_lattice(enclosing_lattice(wavefunction, field, isovalue, spacing=step), box)
+    return shared_lattice(enclosing_lattice(wavefunction, field, isovalue, quality=request.quality), box)
 
 
 Waiting = queue.SimpleQueue[tuple[int, dict[str, Any]] | None]

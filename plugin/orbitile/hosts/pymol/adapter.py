@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from pathlib import Path
@@ -10,23 +11,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pymol import commanding, editing
 
-from ...colouring import SCALE, colours_of
+from ...colouring import MAPS, colours_of
 from ...elements import SYMBOLS
 from ...errors import OrbitileError
 from ...lattice import Lattice
-from ...session.source import Source, is_trajectory
+from ...session.shown import numbered
+from ...session.source import files_of, is_trajectory
 from ...surface import Colouring, Surface, lobe
 from ...units import angstrom
 from ...volume import Volume
 from ...wavefunction import Wavefunction
-from ..atoms import xyz_of
+from ..atoms import GHOST, xyz_of
 from ..protocol import Colour
 
 _MARK = " orbitile:"
 """In the title of an object that was loaded from a wavefunction: before it stands the name of its file, which PyMOL
-shows beside that of the object, behind it the key of its source. A title stays with an object when it is renamed, and
-in a saved session; it has room for 255 characters."""
+shows beside that of the object, behind it the key of its source, a dot, and a mark of this object alone. A title stays
+with an object when it is renamed, and in a saved session; it has room for 255 characters."""
 
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
@@ -59,6 +62,7 @@ class PyMOLHost:
     def __init__(self, cmd: Any) -> None:
         self.cmd = cmd
         self.sources: dict[str, str] = {}
+        self._seen: dict[str, str] = {}
         self._timers: dict[Callable[[], None], Any] = {}
 
     def legal_name(self, name: str) -> str:
@@ -67,6 +71,10 @@ class PyMOLHost:
 
     def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
         cmd = self.cmd
+        self._delete(name)  # PyMOL would merge the atoms, and keep the states
+        if cmd.get_state() > max(cmd.count_frames(), 1):  # it stands at a state that the former object had
+            cmd.frame(1)
+            cmd.set("state", 1)
         cmd.load_raw(xyz_of(wavefunction), "xyz", name, 1, zoom=0)
         if len(wavefunction.geometries) > 1:
             if is_trajectory(wavefunction.source):  # its surfaces have states too, so the slider moves all of them
@@ -75,16 +83,47 @@ class PyMOLHost:
                 cmd.set("state", geometry + 1)
                 cmd.set("state", geometry + 1, name)
             cmd.rebond(name, geometry + 1)
+        title = self._marked(wavefunction.source)
         for state in {1, geometry + 1}:
-            cmd.set_title(name, state, self._marked(wavefunction.source))
+            cmd.set_title(name, state, title)
+        self._seen = self._marks()
         cmd.show_as("sticks spheres", name)
         for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
             cmd.set(setting, value, name)
+        if wavefunction.is_ghost.any():
+            ghosts = f"%{name} and elem {GHOST}"
+            cmd.unbond(ghosts, f"%{name}")
+            cmd.color("grey80", ghosts)
+            for setting, value in (("sphere_scale", 0.1), ("sphere_transparency", 0.4)):
+                cmd.set(setting, value, ghosts)
 
     def molecules(self) -> dict[str, str]:
-        titles = {name: self._title(name, 1) for name in self.cmd.get_names_of_type("object:molecule")}
-        keys = {name: title.partition(_MARK)[2] for name, title in titles.items()}
+        keys = {name: mark.partition(".")[0] for name, mark in self._marks().items()}
         return {name: self.sources[key] for name, key in keys.items() if key in self.sources}
+
+    def renamed(self) -> dict[str, str]:
+        before, self._seen = self._seen, self._marks()
+        new = {mark: name for name, mark in reversed(self._seen.items()) if before.get(name) != mark}
+        gone = {name: mark for name, mark in before.items() if self._seen.get(name) != mark}
+        for name, mark in gone.items():
+            self._move_group(name, new.get(mark))
+        return {name: new[mark] for name, mark in gone.items() if mark in new}
+
+    def _move_group(self, molecule: str, other: str | None) -> None:
+        """The group of a molecule goes with it: renamed, or dissolved."""
+        group = self.legal_name(f"{molecule}_orb")
+        if group not in self.cmd.get_names_of_type("object:group") or molecule in self.objects():
+            return
+        if other is None:
+            self.cmd.group(group, action="empty")
+            self._delete(group)
+        elif (wanted := self.legal_name(f"{other}_orb")) not in self.objects():
+            editing.set_name(group, wanted, _self=self.cmd)
+
+    def _marks(self) -> dict[str, str]:
+        """What the titles of molecules say behind `_MARK`."""
+        titles = {name: self._title(name, 1) for name in self.cmd.get_names_of_type("object:molecule")}
+        return {name: title.partition(_MARK)[2] for name, title in titles.items() if _MARK in title}
 
     def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if name not in self.cmd.get_names_of_type("object:molecule"):
@@ -101,6 +140,7 @@ class PyMOLHost:
 
     def adopt(self, name: str, source: str) -> None:
         self.cmd.set_title(name, 1, self._marked(source))
+        self._seen = self._marks()
 
     def frame(self, molecule: str) -> int | None:
         if molecule not in self.objects():
@@ -164,17 +204,18 @@ class PyMOLHost:
             if abs(float(self.cmd.get("cgo_transparency", name)) - transparency) > 1e-4:  # it draws all states anew
                 self.set_transparency(name, transparency)
             return
-        self.cmd.delete(name)
+        self._delete(name)
         if frame is not None:  # room for all: PyMOL copies the states that are there when it makes more
             self.cmd.load_cgo([], name, self._n_states(molecule, frame), zoom=0)
         self.cmd.load_cgo(drawing, name, self._state_of_orbitals(molecule) if frame is None else frame + 1, zoom=0)
         self.set_transparency(name, transparency)
         self._group(molecule, name)
         scale = f"{name}_scale"
-        self.cmd.delete(scale)
+        self._delete(scale)
         if colouring is not None:  # a ramp, which PyMOL can colour by too
-            values = np.linspace(colouring.low, colouring.high, len(SCALE)).tolist()
-            self.cmd.ramp_new(scale, "none", values, [list(colour) for colour in SCALE])
+            colours = [list(colour) for colour in MAPS[colouring.colour_map]]
+            values = np.linspace(colouring.low, colouring.high, len(colours)).tolist()
+            self.cmd.ramp_new(scale, "none", values, colours)
             self._group(molecule, scale)
 
     def set_transparency(self, name: str, transparency: float) -> None:
@@ -198,7 +239,7 @@ class PyMOLHost:
 
     def remove(self, name: str) -> None:
         for one in {name, f"{name}_map", f"{name}_scale"} & self.objects():
-            self.cmd.delete(one)
+            self._delete(one)
 
     def colour(self, name: str) -> Colour:
         index = self.cmd.get_color_index(name)
@@ -225,14 +266,21 @@ class PyMOLHost:
         pref_set(_SETTINGS, dict(settings))
 
     def _marked(self, source: str) -> str:
-        """Title of an object from a source, which is noted."""
-        key = hashlib.sha256(source.encode()).hexdigest()[:16]
-        self.sources[key] = source
-        file = Source.read(source).files[0] if is_trajectory(source) else source
-        return file.rpartition("/")[2][:100] + _MARK + key
+        """Title of an object from a source, which is noted; sources of objects that are gone are forgotten."""
+        known = {mark.partition(".")[0] for mark in self._marks().values()}
+        key = hashlib.sha256(source.encode(errors="surrogateescape")).hexdigest()[:16]
+        self.sources = {**{one: text for one, text in self.sources.items() if one in known}, key: source}
+        return f"{files_of(source)[0].rpartition('/')[2][:100]}{_MARK}{key}.{secrets.token_hex(4)}"
 
     def _title(self, name: str, state: int) -> str:
+        if self.cmd.get_coordset(name, state, copy=0) is None:  # PyMOL would complain that there is no such state
+            return ""
         return str(self.cmd.get_title(name, state) or "")
+
+    def _delete(self, name: str) -> None:
+        """Delete an object that is ours; PyMOL's command takes patterns, and tells us of what the user deletes."""
+        if name in self.objects():
+            commanding.delete(name, _self=self.cmd)
 
     def _state_of_orbitals(self, molecule: str) -> int:
         """State whose geometry the orbitals of a molecule belong to: the last one that is marked."""
@@ -246,7 +294,11 @@ class PyMOLHost:
         return max(int(self.cmd.count_states(molecule)) if molecule in self.objects() else 0, frame + 1)
 
     def _group(self, molecule: str, names: str) -> None:
-        self.cmd.group(self.legal_name(f"{molecule}_orb"), names)
+        groups, there = self.cmd.get_names_of_type("object:group"), {name.lower() for name in self.objects()}
+        for candidate in map(self.legal_name, numbered(f"{molecule}_orb")):
+            if candidate in groups or candidate.lower() not in there:
+                self.cmd.group(candidate, names)
+                return
 
 
 def _nothing(corner: NDArray[np.float64]) -> Volume:

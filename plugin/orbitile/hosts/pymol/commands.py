@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
-from pymol import CmdException
+from pymol import CmdException, commanding, editing
 from pymol import cmd as global_cmd
 
 from ...errors import OrbitileError
@@ -104,11 +105,44 @@ def register(cmd: Any = global_cmd) -> None:
                     argument.name,
                     ", " if position < 1 else "",
                 ]
+    _follow_objects(cmd)
     tasks = ((_save_session, "_session_save_tasks"), (_restore_session, "_session_restore_tasks"))
     for task, where in tasks:
         listed = getattr(cmd._pymol, where, None) or getattr(pymol, where)
         if task not in listed:
             listed.append(task)
+
+
+@wraps(commanding.delete)
+def _delete(name: Any, *, _self: Any = global_cmd) -> Any:
+    result = commanding.delete(name, _self=_self)
+    _follow(_self)
+    return result
+
+
+@wraps(editing.set_name)
+def _set_name(old_name: Any, new_name: Any, _self: Any = global_cmd) -> Any:
+    result = editing.set_name(old_name, new_name, _self=_self)
+    _follow(_self)
+    return result
+
+
+def _follow_objects(cmd: Any) -> None:
+    """Have surfaces go with their molecule at once when that is deleted or renamed, which PyMOL tells nobody.
+
+    Its two commands are followed by a look at what there is. A window also looks by itself; scripts have no loop.
+    """
+    for function in (_delete, _set_name):
+        setattr(global_cmd, function.__name__, function)
+        if cmd is not global_cmd:
+            vars(cmd).pop(function.__name__, None)  # it is taken from the global one when it is asked for
+        cmd.keyword[function.__name__][0] = function
+
+
+def _follow(cmd: Any) -> None:
+    session: Session | None = getattr(cmd._pymol, "_orbitile", None)
+    if session is not None and _host_of(session).cmd._pymol is cmd._pymol:
+        session.follow()
 
 
 def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
@@ -118,7 +152,9 @@ def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
 
 
 def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
-    session = state_of(_self)
-    _host_of(session).sources.update(saved.get("orbitile_sources", {}))
+    session, sources = state_of(_self), saved.get("orbitile_sources", {})
+    if isinstance(sources, dict):
+        texts = {key: text for key, text in sources.items() if isinstance(key, str) and isinstance(text, str)}
+        _host_of(session).sources.update(texts)
     session.restore(saved.get("orbitile", {}))
     return 1

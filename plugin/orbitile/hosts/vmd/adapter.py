@@ -22,11 +22,14 @@ from ...surface import Colouring, Surface
 from ...units import angstrom
 from ...volume import Volume
 from ...wavefunction import Wavefunction
-from ..atoms import xyz_of
+from ..atoms import GHOST, xyz_of
 from ..colour_volume import colour_volume
 from ..protocol import Colour
 
 _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
+
+_SCALES = {"signed": "RWB", "sequential": "WBlk", "interaction": "BGR"}
+"""What comes closest to `orbitile.colouring.MAPS` among the colour scales of VMD."""
 
 
 class Drawing(NamedTuple):
@@ -80,11 +83,25 @@ class VMDHost:
         molecule.rename(number, name)
         molecule.set_frame(number, geometry)
         molrep.modrep(number, 0, style="CPK 1.0 0.3 20.0 20.0")
+        if wavefunction.is_ghost.any():  # small clear balls without bonds
+            molrep.modrep(number, 0, selection=f"not name {GHOST}")
+            molrep.addrep(number)
+            molrep.modrep(
+                number,
+                1,
+                style="CPK 0.5 0.0 20.0 20.0",
+                color="ColorID 6",
+                selection=f"name {GHOST}",
+                material="Transparent",
+            )
         self._numbers[name], self._sources[name] = number, wavefunction.source
 
     def molecules(self) -> dict[str, str]:
         there = self.objects()
         return {name: source for name, source in self._sources.items() if name in there}
+
+    def renamed(self) -> dict[str, str]:
+        return {}  # objects are known by their numbers, whatever the user calls them
 
     def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         raise OrbitileError("atoms cannot be taken over from VMD; save them as xyz, and orbitile scf computes orbitals")
@@ -235,7 +252,7 @@ class VMDHost:
             colour = f"ColorID {self._nearest(drawing.colours[phase < 0])}" if drawing.shades is None else "Volume 1"
             molrep.modrep(number, index, style=style, color=colour, selection="all", material=material)
             if drawing.shades is not None and colouring is not None:
-                self._vmd.color.set_scale(method="RWB")
+                self._vmd.color.set_scale(method=_SCALES[colouring.colour_map])
                 molrep.set_scaleminmax(number, index, colouring.low, colouring.high)
 
     def _material(self, transparency: float) -> str:

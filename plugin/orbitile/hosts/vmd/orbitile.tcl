@@ -227,10 +227,23 @@ proc orbitile::on_molecule {message} {
     file delete $file
     mol rename $molid $name
     mol modstyle 0 $molid CPK 1.0 0.3 20.0 20.0
+    if {[dict exists $message ghosts]} {
+        pale_ghosts $molid
+    }
     molinfo $molid set frame [dict get $message frame]
     set molecules($name) $molid
     set sources($name) [list $file]
     follow_frames $name
+}
+
+# Ghost atoms, which have the name X, as small clear balls without bonds.
+proc orbitile::pale_ghosts {molid} {
+    mol modselect 0 $molid not name X
+    mol addrep $molid
+    mol modstyle 1 $molid CPK 0.5 0.0 20.0 20.0
+    mol modcolor 1 $molid ColorID 6
+    mol modselect 1 $molid name X
+    mol modmaterial 1 $molid Transparent
 }
 
 # VMD writes the frame of each molecule into vmd_frame whenever it changes.
@@ -485,7 +498,7 @@ proc orbitile::represent {molid look} {
         mol modmaterial $rep $molid $material
         if {[dict exists $look scale]} {
             set scale [dict get $look scale]
-            color scale method RWB
+            color scale method [dict get {signed RWB sequential WBlk interaction BGR} [dict get $scale colour_map]]
             mol modcolor $rep $molid Volume 1
             mol scaleminmax $molid $rep [dict get $scale low] [dict get $scale high]
         } else {

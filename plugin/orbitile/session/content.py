@@ -1,0 +1,121 @@
+"""What files hold, as short text: two files share it only where they hold the same, whatever names and times they have.
+
+A file is read for it once, and again when its status says that it may have been written since. A file that was written
+less than two seconds before it was read may be written again without a trace in its status, so that one is always read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections import OrderedDict
+from pathlib import Path
+
+from ..errors import FileChanged, OrbitileError
+from ..series import MAGIC, SeriesFrames
+
+_SETTLED = 2 * 10**9
+"""Nanoseconds; the coarsest times of common file systems are those of FAT, two seconds."""
+_KEPT = 4096
+_PIECE = 1 << 20
+
+_Status = tuple[tuple[int, ...], ...]
+_known: OrderedDict[tuple[str, int | None], tuple[_Status, str]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def content_of(path: str, like: str = "") -> str:
+    """What a file or a folder holds now.
+
+    Parameters
+    ----------
+    path
+        The file.
+    like
+        An earlier content of a file that may have grown: as much of it as there was then is looked at.
+
+    Returns
+    -------
+    str
+        How much was looked at (bytes, of a series file frames) and a digest of it; empty where it cannot be read.
+    """
+    extent = int(like.partition("-")[0]) if like else None
+    try:
+        files = _files(path)
+        status = _status(files)
+        begin = time.time_ns()
+        with _lock:
+            known = _known.get((path, extent))
+        if known is not None and known[0] == status:
+            return known[1]
+        content = _read(path, files, extent)
+    except (OSError, ValueError, OrbitileError):  # whoever loads it is told what is wrong
+        return ""
+    if all(begin - max(one[-2:]) > _SETTLED for one in status):
+        with _lock:
+            _known[path, extent] = status, content
+            while len(_known) > _KEPT:
+                _known.popitem(last=False)
+    return content
+
+
+def require_unchanged(path: str, content: str, *, grown: bool = False) -> None:
+    """Refuse a file that no longer holds what it held; an empty content stands for any.
+
+    Parameters
+    ----------
+    path, content
+        The file, and what `content_of` gave for it.
+    grown
+        Whether it may hold more by now.
+
+    Raises
+    ------
+    FileChanged
+        When it holds something else, or cannot be read any more.
+    """
+    if content and content_of(path, content if grown else "") != content:
+        what = "has changed" if os.path.exists(path) else "is not there any more, or has changed"
+        raise FileChanged(f"{path}: {what} since it was loaded; load it again to show what it holds now")
+
+
+def _files(path: str) -> list[str]:
+    """The file itself, or all files of a folder."""
+    plain = os.path.expanduser(path)
+    if os.path.isfile(plain):
+        return [plain]
+    found = sorted(str(one) for one in Path(plain).rglob("*") if one.is_file())
+    if not found:
+        raise OSError(f"{path}: no file")
+    return found
+
+
+def _status(files: list[str]) -> _Status:
+    every = map(os.stat, files)
+    return tuple((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for one in every)
+
+
+def _read(path: str, files: list[str], extent: int | None) -> str:
+    digest = hashlib.sha256()
+    if len(files) == 1:
+        with open(files[0], "rb") as stream:
+            head = stream.read(len(MAGIC))
+        if head == MAGIC:  # grows in other places than at its end
+            series = SeriesFrames(Path(files[0]))
+            try:
+                extent = min(len(series), len(series) if extent is None else extent)
+                series.feed(digest.update, extent)
+            finally:
+                series.close()
+            return f"{extent}-{digest.hexdigest()[:40]}"
+    looked_at = 0
+    for file in files:
+        if len(files) > 1 or file != os.path.expanduser(path):
+            digest.update(f"{os.path.relpath(file, os.path.expanduser(path))}\0".encode(errors="surrogateescape"))
+        with open(file, "rb") as stream:
+            while piece := stream.read(_PIECE if extent is None else min(_PIECE, extent - looked_at)):
+                digest.update(piece)
+                looked_at += len(piece)
+    return f"{looked_at}-{digest.hexdigest()[:40]}"

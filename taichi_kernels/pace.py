@@ -1,0 +1,66 @@
+"""Work in pieces, between which somebody may look at how far it is, or end it."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from . import runtime
+
+Checkpoint = Callable[[float], None]
+"""Called between two pieces with the share that is done; ends the work by raising."""
+
+PIECE = 0.03
+"""Seconds that a piece should take: nobody waits for 0.1 s, and launching it is below 1 %."""
+
+_FASTER = 4.0
+"""Times by which the next piece may be larger or smaller."""
+
+
+class Pace:
+    """How much work of one kind makes a piece, learned from the pieces before.
+
+    Parameters
+    ----------
+    work
+        Of the first piece, in whatever unit the caller counts.
+    """
+
+    def __init__(self, work: float) -> None:
+        self.work = work
+
+    def run(self, work: np.ndarray, launch: Callable[[int, int], None], checkpoint: Checkpoint | None) -> None:
+        """Do some units of work in order, in pieces where there is a checkpoint, otherwise at once.
+
+        Parameters
+        ----------
+        work : ndarray, shape (n_units,)
+            Of each unit.
+        launch
+            Called with the first unit of a piece and the one behind its last; it need not wait for the device.
+        checkpoint
+            Called between two pieces.
+        """
+        n = len(work)
+        if checkpoint is None or n == 0:
+            launch(0, n)
+            return
+        ends = np.cumsum(work, dtype=np.float64)
+        total, done, first = max(float(ends[-1]), 1.0), 0.0, 0
+        while first < n:
+            last = max(first + 1, int(np.searchsorted(ends, done + self.work, side="right")))
+            begin = time.perf_counter()
+            launch(first, last)
+            size = float(ends[last - 1]) - done
+            if last < n or size > self.work / _FASTER:  # smaller ones are quick for sure, and waiting for them is not
+                if runtime.running() != "cpu":  # which is through when a kernel returns
+                    runtime.synchronise()
+                self._learn(size, time.perf_counter() - begin)
+            done, first = done + size, last
+            if first < n:
+                checkpoint(done / total)
+
+    def _learn(self, size: float, seconds: float) -> None:
+        wanted = size * PIECE / max(seconds, 1e-6)
+        if wanted < self.work or size > self.work / 2:
+            self.work = min(max(wanted, self.work / _FASTER), self.work * _FASTER)

@@ -1,0 +1,79 @@
+"""What files hold, and how a change is noticed."""
+
+import os
+
+import pytest
+
+from orbitile.errors import FileChanged
+from orbitile.session.content import content_of, require_unchanged
+from orbitile.session.source import OneFile, Source
+
+
+def test_equal_files_have_equal_contents_whatever_their_names(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_text("a")
+    other.write_text("a")
+    assert content_of(str(one)) == content_of(str(other)) != ""
+    other.write_text("b")
+    assert content_of(str(one)) != content_of(str(other))
+    assert content_of(str(tmp_path / "none")) == ""
+
+
+@pytest.mark.parametrize("age", [0, 3600])
+def test_a_change_that_leaves_size_and_time_is_noticed(tmp_path, age):
+    file = tmp_path / "file"
+    file.write_text("abc")
+    then = file.stat().st_mtime_ns - age * 10**9
+    os.utime(file, ns=(then, then))
+    before = content_of(str(file))
+    for n in range(50):  # within one tick of the clock of the file system
+        file.write_text(f"{n:03d}")
+        os.utime(file, ns=(then, then))
+        now = content_of(str(file))
+        assert now != before
+        before = now
+
+
+def test_a_file_that_has_settled_is_not_read_again(tmp_path, monkeypatch):
+    file = tmp_path / "file"
+    file.write_text("abc")
+    monkeypatch.setattr("time.time_ns", lambda: file.stat().st_ctime_ns + 10**10)
+    known = content_of(str(file))
+    monkeypatch.setattr("orbitile.session.content._read", lambda *arguments: pytest.fail("it was read again"))
+    assert content_of(str(file)) == known
+
+
+def test_a_file_may_grow_where_it_is_allowed(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("abc")
+    known = content_of(str(file))
+    with file.open("a") as stream:
+        stream.write("d")
+    require_unchanged(str(file), known, grown=True)
+    require_unchanged(str(file), "")
+    with pytest.raises(FileChanged, match="has changed since it was loaded"):
+        require_unchanged(str(file), known)
+    file.write_text("xbcd")
+    with pytest.raises(FileChanged):
+        require_unchanged(str(file), known, grown=True)
+    file.unlink()
+    with pytest.raises(FileChanged, match="not there any more"):
+        require_unchanged(str(file), known)
+
+
+def test_a_folder_holds_names_and_contents(tmp_path):
+    (tmp_path / "a").write_text("1")
+    (tmp_path / "b").write_text("2")
+    known = content_of(str(tmp_path))
+    (tmp_path / "a").rename(tmp_path / "c")
+    assert content_of(str(tmp_path)) != known != ""
+
+
+def test_sources_survive_as_text(tmp_path):
+    file = tmp_path / "a: file"
+    file.write_text("abc")
+    for source in (OneFile(str(file)), OneFile(str(file)).noted()):
+        assert OneFile.read(str(source)) == source
+    trajectory = Source((str(file),), align=True).noted()
+    assert Source.read(str(trajectory)) == trajectory
+    assert len(trajectory.contents) == 1
