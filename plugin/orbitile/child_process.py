@@ -16,6 +16,7 @@ import os
 import queue
 import runpy
 import secrets
+import select
 import shutil
 import signal
 import subprocess
@@ -109,6 +110,40 @@ class ChildProcess:
     def wait(self) -> None:
         """Wait until it has ended."""
         self._process.wait()
+
+    def feed(self, data: memoryview) -> None:
+        """Write to its standard input.
+
+        Raises
+        ------
+        BrokenPipeError
+            When it has ended, or was ended since it stands still.
+        """
+        assert self._process.stdin is not None  # a pipe
+        handle = self._process.stdin.fileno()
+        if os.name != "posix":
+            os.write(handle, data)
+            return
+        os.set_blocking(handle, False)
+        data = data.cast("B")
+        while data:
+            if select.select([], [handle], [], _EVERY)[1]:
+                with contextlib.suppress(BlockingIOError):
+                    data = data[os.write(handle, data) :]
+            elif self.stands_still():
+                self.give_up()
+                raise BrokenPipeError
+
+    def finish(self) -> None:
+        """End its standard input and wait for it; one that stands still is ended."""
+        assert self._process.stdin is not None  # a pipe
+        with contextlib.suppress(OSError):  # it has ended
+            self._process.stdin.close()
+        while self.running():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_EVERY)
+            if self.stands_still():
+                self.give_up()
 
     def stands_still(self) -> bool:
         """Whether it has been stopped for so long that it is not to be waited for; to be asked while it is wanted."""
