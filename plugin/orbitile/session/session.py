@@ -135,6 +135,7 @@ class Session:
 
     def read(self, source: Source) -> None:
         """Read what `orb_load` is going to ask for, so that it need not wait."""
+        source = source.noted()
         trajectory = self.wavefunctions.kept(source) or ShownTrajectory(source, self.wavefunctions.get)
         if trajectory.is_one_file:
             self.wavefunctions.get(str(OneFile(source.files[0], source.contents[0])))
