@@ -5,19 +5,18 @@ from __future__ import annotations
 import importlib
 import secrets
 import shutil
-import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .child_process import ChildProcess
 from .errors import Cancelled, FileError, OrbitileError, RenderError
 from .evaluation import compute, default_isovalue, enclosing_lattice, extract_surface, surface_in_motion
 from .fields import as_drawn, resolve
@@ -518,24 +517,17 @@ def _write_film(pictures: Iterator[Pixels], target: Path, size: tuple[int, int],
     suffix = target.suffix.lower()
     rate = min(rate, 50.0) if suffix == ".gif" else rate  # viewers slow down what is faster
     given = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{rate:.6f}", "-i", "-")
-    with written_atomically(target) as temporary, TemporaryFile() as said:
-        process = subprocess.Popen(
-            [_ffmpeg(), "-loglevel", "error", "-y", *given, *_ENCODING[suffix], str(temporary)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=said,
-            start_new_session=True,  # Ctrl-C comes to us, and we end it
+    with written_atomically(target) as temporary:
+        child = ChildProcess(
+            "ffmpeg", [_ffmpeg(), "-loglevel", "error", "-y", *given, *_ENCODING[suffix], str(temporary)]
         )
-        assert process.stdin is not None  # a pipe was asked for
         try:
-            with suppress(BrokenPipeError), process.stdin:  # it says why it ended
+            with suppress(BrokenPipeError):  # it says why it ended
                 for pixels in pictures:
-                    process.stdin.write(np.ascontiguousarray(pixels[..., :3]).data)
-            code = process.wait()
+                    child.feed(np.ascontiguousarray(pixels[..., :3]).data)
+            child.finish()
         finally:
-            process.kill()
-            process.wait()
-        if code:
-            said.seek(0)
-            reason = said.read().decode(errors="replace").strip().splitlines() or [f"ffmpeg ended with {code}"]
-            raise FileError(f"{target}: cannot be written ({reason[-1]})")
+            child.kill()
+        if child.status:
+            reason = child.said or [f"ffmpeg ended: {child.ending()}"]
+            raise FileError(f"{target}: cannot be written ({reason[-1].strip()})")

@@ -1,7 +1,7 @@
 """Processes that work for this one, and can neither hold it up nor outlive it.
 
 What a child writes to its standard error is read at once, and the end of it kept; its standard output goes nowhere.
-Its standard input is a pipe of which this process holds the other end: when that is closed, or this process is killed,
+Its standard input is a pipe of which this process holds the other end: when this process is gone, however that came,
 the child ends, in good order if it can. It is in a session of its own, so that Ctrl-C and the end of a terminal come to
 this process alone.
 
@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import _thread
 import contextlib
-import ctypes
 import os
 import queue
 import runpy
 import secrets
+import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,8 +37,6 @@ _STANDSTILL = 1.0
 """Seconds for which a child may be stopped, by SIGSTOP or a debugger, while something is wanted of it."""
 _FAREWELL = 1.5
 """Seconds that a child has to end in good order when the process that it works for is gone."""
-_LEAVE = 10.0
-"""Seconds that it has when it was told to end by one that is there, and will kill it when that takes too long."""
 _KEPT = 1 << 16
 """Bytes of what a child has said that are kept."""
 _EVERY = 0.05
@@ -108,6 +107,44 @@ class ChildProcess:
         """Whether it has not ended; it may be stopped."""
         return self._process.poll() is None
 
+    def wait(self) -> None:
+        """Wait until it has ended."""
+        self._process.wait()
+
+    def feed(self, data: memoryview) -> None:
+        """Write to its standard input.
+
+        Raises
+        ------
+        BrokenPipeError
+            When it has ended, or was ended since it stands still.
+        """
+        assert self._process.stdin is not None  # a pipe
+        handle = self._process.stdin.fileno()
+        if os.name != "posix":
+            os.write(handle, data)
+            return
+        os.set_blocking(handle, False)
+        data = data.cast("B")
+        while data:
+            if select.select([], [handle], [], _EVERY)[1]:
+                with contextlib.suppress(BlockingIOError):
+                    data = data[os.write(handle, data) :]
+            elif self.stands_still():
+                self.give_up()
+                raise BrokenPipeError
+
+    def finish(self) -> None:
+        """End its standard input and wait for it; one that stands still is ended."""
+        assert self._process.stdin is not None  # a pipe
+        with contextlib.suppress(OSError):  # it has ended
+            self._process.stdin.close()
+        while self.running():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_EVERY)
+            if self.stands_still():
+                self.give_up()
+
     def stands_still(self) -> bool:
         """Whether it has been stopped for so long that it is not to be waited for; to be asked while it is wanted."""
         if not self._is_stopped():
@@ -128,9 +165,7 @@ class ChildProcess:
 
     def end(self, seconds: float) -> None:
         """Have it end, and kill it where it takes longer than so many seconds, or stands still."""
-        assert self._process.stdin is not None  # a pipe
-        with contextlib.suppress(OSError):  # it has ended already
-            self._process.stdin.close()
+        self._process.terminate()
         until = time.monotonic() + seconds
         while self.running() and time.monotonic() < until and not self._is_stopped():
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -144,9 +179,12 @@ class ChildProcess:
 
     def kill(self) -> None:
         """End it at once."""
+        assert self._process.stdin is not None  # a pipe
         self._process.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):  # a driver may keep it for ever
             self._process.wait(5)
+        with contextlib.suppress(OSError):  # nobody reads any more
+            self._process.stdin.close()
 
     def _is_stopped(self) -> bool:
         if not hasattr(os, "waitid"):  # Windows stops no processes
@@ -267,16 +305,16 @@ if hasattr(os, "register_at_fork"):
 # ---- the other side
 
 
-def parent(end: Callable[[], None], last: Callable[[], None] = lambda: None) -> Connection:
+def parent(end: Callable[[], None], folder: str = "") -> Connection:
     """In a child: the connection to the process that it works for, and a watch of that process.
 
     Parameters
     ----------
     end
-        Called from another thread when that process is gone, or wants no more, or SIGTERM or SIGHUP has come: what is
-        under way is to stop, and this process to end.
-    last
-        Called where that has taken too long, before this process ends all the same.
+        Called from another thread when that process is gone, or SIGTERM or SIGHUP has come: what is under way is to
+        stop, and this process to end.
+    folder
+        Removed where that process is gone and this one does not end in good order.
 
     Raises
     ------
@@ -285,29 +323,27 @@ def parent(end: Callable[[], None], last: Callable[[], None] = lambda: None) -> 
     """
     key = bytes.fromhex(sys.stdin.readline().strip())
     connection = Client(sys.argv[1], authkey=key)
-    _watch(end, last)
+    _watch(end, folder)
     return connection
 
 
-def _watch(end: Callable[[], None], last: Callable[[], None] = lambda: None) -> None:
-    told: queue.SimpleQueue[None] = queue.SimpleQueue()  # a signal may put while another puts
-    works_for = os.getppid()
+def _watch(end: Callable[[], None], folder: str = "") -> None:
+    told: queue.SimpleQueue[bool] = queue.SimpleQueue()  # a signal may put while another puts
 
     def wait_for_the_end() -> None:
         with contextlib.suppress(OSError):  # not by sys.stdin, which could not be closed then at the end
             while os.read(0, 1):  # nothing is written: it ends when nobody holds the other end
                 pass
-        told.put(None)
+        told.put(True)
 
     def leave() -> None:
-        told.get()
-        end()
-        since = time.monotonic()
-        while (seconds := time.monotonic() - since) < _LEAVE:
-            if seconds > _FAREWELL and (os.name != "posix" or os.getppid() != works_for):
-                break
-            time.sleep(_EVERY)
-        last()
+        gone = False
+        while not gone:
+            gone = told.get()
+            end()
+        time.sleep(_FAREWELL)
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
         os._exit(1)
 
     for function in (wait_for_the_end, leave):
@@ -315,12 +351,28 @@ def _watch(end: Callable[[], None], last: Callable[[], None] = lambda: None) -> 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is dealt with by the process that asks
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda number, frame: told.put(None))
-    if sys.platform == "linux":  # a stopped process would not notice: it is continued when its parent is gone
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGCONT, 0, 0, 0)
+            signal.signal(getattr(signal, name), lambda number, frame: told.put(False))
+    if os.name == "posix":
+        nowhere = subprocess.DEVNULL
+        guard = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(_FAREWELL), folder]
+        subprocess.Popen(guard, stdout=nowhere, stderr=nowhere)
 
 
-_PR_SET_PDEATHSIG = 1
+_GUARD = """
+import os, shutil, signal, sys, time
+guarded, patience, folder = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+while os.read(0, 1):
+    pass
+until = time.monotonic() + patience + 0.1
+while os.getppid() == guarded and time.monotonic() < until:
+    time.sleep(0.05)
+if os.getppid() == guarded:
+    os.kill(guarded, signal.SIGKILL)
+    while os.getppid() == guarded:
+        time.sleep(0.01)
+    shutil.rmtree(folder or os.devnull, ignore_errors=True)
+"""
+"""Ends a child that cannot end itself: it is stopped, or Taichi compiles in it and lets no thread of Python run."""
 
 
 def _interrupt() -> None:

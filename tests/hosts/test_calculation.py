@@ -1,6 +1,11 @@
 """Orbitals computed in a process of their own: cancelled, taken up, refused."""
 
+import os
+import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,3 +77,41 @@ def test_refused_in_one_line(tmp_path, settings, words):
         ended(calculation)
     assert "\n" not in str(refused.value)
     assert not (tmp_path / "water.h5").exists()
+
+
+def test_cancelled_where_it_stands_still(tmp_path):
+    calculation = RunningCalculation("water", WATER, waters(40), Calculation("hf", "cc-pvdz"), tmp_path / "water.h5")
+    os.kill(calculation._child.process_id, signal.SIGSTOP)
+    begin = time.monotonic()
+    calculation.cancel()
+    assert time.monotonic() - begin < 2
+    assert not calculation.running()
+    with pytest.raises(Cancelled):
+        calculation.finish()
+
+
+_HOST = """
+import sys, time
+from pathlib import Path
+from tests.hosts.test_calculation import WATER, waters
+from orbitile.level_of_theory import Calculation
+from orbitile.session.calculation import RunningCalculation
+one = RunningCalculation("water", WATER, waters(400), Calculation("hf", "cc-pvdz"), Path(sys.argv[1]))
+while one.done < 1:
+    time.sleep(0.05)
+print(one._child.process_id, flush=True)
+time.sleep(60)
+"""
+
+
+def test_it_ends_with_a_host_that_is_killed(tmp_path):
+    target = tmp_path / "water.h5"
+    with subprocess.Popen([sys.executable, "-c", _HOST, str(target)], stdout=subprocess.PIPE, text=True) as host:
+        process = Path("/proc", host.stdout.readline().strip())
+        assert process.exists()
+        host.kill()
+    until = time.monotonic() + 4  # 1.5 s, and what a busy machine takes
+    while process.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not process.exists()
+    assert len(SeriesFrames(target)) >= 1

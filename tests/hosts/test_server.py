@@ -385,17 +385,42 @@ def test_a_frame_that_is_none_is_refused(server, arguments):
     assert "defect" not in answer["error"]
 
 
-@pytest.mark.parametrize("how", ["end of input", "signal"])
-def test_it_ends_with_its_viewer_and_leaves_nothing(how):
+@pytest.mark.parametrize("how", ["end of input", "SIGTERM", "SIGHUP", "SIGINT"])
+@pytest.mark.parametrize("computing", [False, True])
+def test_it_ends_with_its_viewer_and_leaves_nothing(how, computing):
     server = Server()
     server.ask("orb_load", [BENZENE])
     assert any(server.folder.iterdir())
-    if how == "signal":
-        server.process.send_signal(signal.SIGTERM)
+    if computing:
+        server.write(b'{"command": "orb_field", "arguments": ["benzene", "esp", 0.02, "fine"]}\n')
+        while server.read().get("event") != "progress":
+            pass
+    if how != "end of input":
+        server.process.send_signal(signal.Signals[how])
         server.process.wait(timeout=20)
     server.close()
     assert server.process.returncode == 0
     assert not server.folder.exists()
+
+
+def test_the_worker_of_a_film_goes_with_it(series):
+    server, _ = film(series)
+    try:
+        read_until(server, "volume")
+        tasks = Path(f"/proc/{server.process.pid}/task").iterdir()
+        others = [Path("/proc", number) for task in tasks for number in (task / "children").read_text().split()]
+        words = [word for other in others for word in (other / "cmdline").read_text().split("\0")]
+        folders = [Path(word) for word in words if word.startswith("/dev/shm/orbitile-")]
+        assert others
+        assert all(folder.is_dir() for folder in folders)
+        server.process.send_signal(signal.SIGHUP)
+        server.process.wait(timeout=20)
+        until = time.monotonic() + 4
+        while any(path.exists() for path in (*others, *folders)) and time.monotonic() < until:
+            time.sleep(0.02)
+        assert not any(path.exists() for path in (*others, *folders))
+    finally:
+        server.close()
 
 
 def test_it_ends_in_the_middle_of_a_computation():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -271,6 +272,22 @@ def test_a_film_that_cannot_be_written_leaves_nothing(tmp_path, suffix):
     ended = subprocess.run(arguments, check=False, capture_output=True, text=True)
     assert "FileError" in ended.stderr.splitlines()[-1]
     assert "cannot be written" in ended.stderr.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_encoder_that_stands_still_is_not_waited_for(tmp_path):
+    pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg (extra films) is not installed")
+    from orbitile import animation, child_process
+
+    def pictures():
+        for n in range(60):
+            if n == 20:
+                (encoder,) = (child for child in child_process._children if child.name == "ffmpeg")
+                os.kill(encoder.process_id, signal.SIGSTOP)
+            yield np.zeros((480, 640, 4), np.uint8)
+
+    with pytest.raises(FileError, match="ffmpeg ended: it did not go on"):
+        animation._write_film(pictures(), tmp_path / "film.mp4", (640, 480), 10)
     assert list(tmp_path.iterdir()) == []
 
 

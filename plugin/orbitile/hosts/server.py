@@ -21,7 +21,6 @@ from concurrent.futures import Future, wait
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -253,13 +252,15 @@ class ServedHost:
         return self._folder / f"{self._number}-{object_name('', name)[:60]}.{suffix}"
 
 
-def serve(input: BinaryIO, output: BinaryIO) -> None:
+def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> None:
     """Answer requests until the input ends.
 
     Parameters
     ----------
     input, output
         Binary streams.
+    ends
+        What is put here ends it too.
     """
     lock = threading.Lock()
 
@@ -281,6 +282,10 @@ def serve(input: BinaryIO, output: BinaryIO) -> None:
 
         def listen() -> None:
             _listen(input, session, tell, waiting)
+            ends.put(None)
+
+        def leave() -> None:
+            ends.get()
             ended.set()
             waiting.put(None)
             for _ in range(round(_PATIENCE / _EVERY)):  # again and again: a computation may be about to begin
@@ -289,7 +294,8 @@ def serve(input: BinaryIO, output: BinaryIO) -> None:
             temporary.cleanup()
             os._exit(1)
 
-        threading.Thread(target=listen, daemon=True).start()
+        for function in (listen, leave):
+            threading.Thread(target=function, daemon=True).start()
         while not ended.is_set():
             with contextlib.suppress(queue.Empty):  # nothing was asked for: time for a tick
                 request = waiting.get(timeout=host.period)
@@ -505,10 +511,9 @@ def main() -> None:
     # its own way, since Taichi keeps its compiled kernels for the next time only then.
     input, output = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    signal.signal(signal.SIGTERM, _interrupted)
-    with contextlib.suppress(KeyboardInterrupt):  # asked to end: `serve` cleans up
-        serve(input, output)
-
-
-def _interrupted(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    ends: queue.SimpleQueue[None] = queue.SimpleQueue()
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # no exception, which could be lost in a finaliser or come while it cleans up
+            signal.signal(getattr(signal, name), lambda number, frame: ends.put(None))
+    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C, for whoever tries it out in a terminal
+        serve(input, output, ends)

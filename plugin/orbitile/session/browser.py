@@ -391,14 +391,16 @@ class Browser:
 
     def ask_for_named(self, field: str) -> None:
         """Show a field that the user names."""
-        if self.wavefunction is None or not field:
+        wavefunction = self.wavefunction
+        if wavefunction is None or not field:
             return
         try:
-            resolve(self.wavefunction, field)
+            self.session.aside(lambda: resolve(wavefunction, field))  # it takes seconds for large molecules
         except OrbitileError as error:
             self.view.say(str(error), error=True)
         else:
-            self.ask(field)
+            if self.wavefunction is wavefunction:  # no other was chosen meanwhile
+                self.ask(field)
 
     def ask(self, field: str) -> None:
         """Show a field: at once if it is in the cache, else when the worker has it."""

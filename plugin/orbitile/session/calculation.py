@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import subprocess
 import tempfile
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..child_process import ChildProcess
 from ..elements import SYMBOLS
-from ..errors import Cancelled, FileError, OrbitileError
+from ..errors import Cancelled, OrbitileError
 from ..level_of_theory import Calculation
-from ..processes import environment, interpreter
+from ..processes import interpreter
 from ..series import SeriesFrames
 from ..units import angstrom
+
+_FAREWELL = 3.0
+"""Seconds that it may take to end, and to complete the frame that it writes."""
 
 
 class RunningCalculation:
     """A calculation in a process of its own, whose frames appear in a series file as they are done.
+
+    It ends with this process.
 
     Parameters
     ----------
@@ -36,7 +40,7 @@ class RunningCalculation:
 
     Raises
     ------
-    FileError
+    ProcessError
         When the process cannot be started.
     """
 
@@ -63,18 +67,12 @@ class RunningCalculation:
         options += [f"--charge={calculation.charge}", f"--unpaired={calculation.unpaired}"]
         options += ["--cartesian"] if calculation.cartesian else []
         python = os.environ.get("ORBITILE_PYTHON") or interpreter()
-        self._errors = Path(self._folder.name, "errors").open("w+b")  # noqa: SIM115 - the process writes to it
+        command = [python, "-m", "orbitile.child_process", "orbitile.cli", "scf", str(path), "-o", str(target)]
         try:
-            self._process = subprocess.Popen(
-                [python, "-m", "orbitile.cli", "scf", str(path), *options, "-o", str(target)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._errors,
-                env=environment(),
-            )
-        except OSError as error:
-            self._close()
-            raise FileError(f"the calculation cannot be started with {python} ({error.strerror})") from error
+            self._child = ChildProcess("the calculation", command + options)
+        except OrbitileError:
+            self._folder.cleanup()
+            raise
         self._cancelled = False
 
     @property
@@ -92,18 +90,12 @@ class RunningCalculation:
 
     def running(self) -> bool:
         """Whether it is still computing."""
-        return self._process.poll() is None
+        return self._child.running()
 
     def cancel(self) -> None:
         """End it; frames that are done stay in the file, and the same command goes on from there."""
         self._cancelled = True
-        if self.running():
-            self._process.send_signal(signal.SIGINT)
-            try:
-                self._process.wait(timeout=3)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+        self._child.end(_FAREWELL)
 
     def finish(self) -> str:
         """What it said of frames that it left out, once it has ended.
@@ -115,16 +107,11 @@ class RunningCalculation:
         OrbitileError
             When it failed, with the reason.
         """
-        self._errors.seek(0)
-        said = [line.strip() for line in self._errors.read().decode(errors="replace").splitlines() if line.strip()]
-        code = self._process.wait()
-        self._close()
+        self._child.wait()
+        said, code = [line.strip() for line in self._child.said], self._child.status
+        self._folder.cleanup()
         if self._cancelled:
             raise Cancelled("cancelled")
         if code:
             raise OrbitileError(said[-1].removeprefix("orbitile: ") if said else f"the calculation ended ({code})")
         return "; ".join(line for line in said if "left out" in line)
-
-    def _close(self) -> None:
-        self._errors.close()
-        self._folder.cleanup()

@@ -152,7 +152,8 @@ def _show_field(
         scale = found.surface.colouring  # all frames are to have this one's
         request = replace(request, color_range=max(abs(scale.low), abs(scale.high)))
         found = session.sampled(request)
-    if session.host.molecules().get(molecule) != source:  # a window that waits can be used
+    molecule = session.name_now(molecule)  # a window that waits can be used
+    if session.host.molecules().get(molecule) != source:
         raise OrbitileError(f"{molecule} was deleted, or loaded anew, while its {field} was computed")
     base = session.show(Shown(molecule, request, found.isovalue), found)
     cut = f"; {CUT}" if reaches_faces(found.volume, found.isovalue) else ""

@@ -284,7 +284,7 @@ def main() -> None:
         waiting.put(None)
 
     try:
-        with parent(end, last=lambda: shutil.rmtree(folder, ignore_errors=True)) as connection:
+        with parent(end, folder) as connection:
             serve(connection, folder, waiting, ended)
     except (EOFError, OSError):
         pass  # the other side has gone: there is nobody to tell
