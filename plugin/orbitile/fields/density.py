@@ -116,6 +116,7 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
 def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:
     """Density of a range or a list of orbitals: homo-2..homo, mo:5,mo:7, homo."""
     columns: dict[tuple[str, int], None] = {}
+    orbitals = {spin: wavefunction.orbitals(spin) for spin in ("alpha", "beta")}
     for item in text.split(","):
         chosen = orbital_range(wavefunction, item.strip())
         if chosen is None:
@@ -124,8 +125,8 @@ def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:
             )
         both = wavefunction.beta is not None and not re.search(r":(a|b|alpha|beta)\b", item)
         for spin in ("alpha", "beta") if both else (chosen[0].spin,):
-            columns.update(((spin, one.index), None) for one in chosen)
-    orbitals = {spin: wavefunction.orbitals(spin) for spin in ("alpha", "beta")}
+            # a file may hold fewer orbitals of one spin, such as the occupied ones
+            columns.update(((spin, one.index), None) for one in chosen if one.index < len(orbitals[spin]))
     coefficients = np.stack([orbitals[spin].coefficients[:, index] for spin, index in columns], axis=1)
     weights = np.array([orbitals[spin].occupations[index] for spin, index in columns])
     if not np.any(weights > 0):
