@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import FieldError
 from ..expansion import GaussianExpansion, concatenated
-from ..products import density_products
+from ..products import TOLERANCE, density_products
 from ..sampling import SumField
 from ..wavefunction import Wavefunction
 from .orbital import orbital_range
@@ -73,14 +73,17 @@ def _of_matrix(wavefunction: Wavefunction, which: str) -> Weighted:
     return vectors[:, counts], values[counts]
 
 
-def density_of(wavefunction: Wavefunction, which: str = "total") -> GaussianExpansion:
-    """Density as a sum of Gaussians: total, alpha, beta or spin; made once per wavefunction."""
-    key = ("density", which)
+def density_of(wavefunction: Wavefunction, which: str = "total", tolerance: float = TOLERANCE) -> GaussianExpansion:
+    """Density as a sum of Gaussians: total, alpha, beta or spin; made once per wavefunction and tolerance.
+
+    The tolerance is that of `density_products`, in e bohr^-3.
+    """
+    key = ("density", which, tolerance)
     if key not in wavefunction.cache:
         coefficients, weights = occupied(wavefunction, which)
         if len(weights) == 0:
             raise FieldError("spin: all electrons are paired, so there is no spin density")
-        wavefunction.cache[key] = density_products(wavefunction, coefficients, weights)
+        wavefunction.cache[key] = density_products(wavefunction, coefficients, weights, tolerance)
     expansion: GaussianExpansion = wavefunction.cache[key]
     return expansion
 
