@@ -536,7 +536,8 @@ def _surface(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface
         precision=options.precision,
     )
     unit = "" if surface.colouring is None else surface.colouring.unit
-    print(as_text(extrema(surface, wavefunction), wavefunction, unit))
+    found = extrema(surface, wavefunction, field, options.color_by, device=options.device)
+    print(as_text(found, wavefunction, unit))
     return surface
 
 
