@@ -691,7 +691,8 @@ def _coloured(options: argparse.Namespace, wavefunction: Wavefunction, surface: 
         precision=options.precision,
     )
     unit = "" if surface.colouring is None else surface.colouring.unit
-    print(as_text(extrema(surface, wavefunction), wavefunction, unit))
+    found = extrema(surface, wavefunction, options.field, options.color_by, device=options.device)
+    print(as_text(found, wavefunction, unit))
     return surface
 
 

@@ -14,6 +14,7 @@ from .errors import OrbitileError
 from .surface import Colouring, Surface
 
 if TYPE_CHECKING:
+    from .fields import Field
     from .wavefunction import Wavefunction
 
 RGB = tuple[float, float, float]
@@ -40,8 +41,19 @@ interaction
     et al., J. Am. Chem. Soc. 2010, 132, 6498.
 """
 
-_APART = 1.6
-"""Distance in bohr within which only one extremum of a kind is listed."""
+_DISTINCT = 0.002
+"""Depth of the saddle between two extrema that are told apart, in units of the range of the colours on the surface."""
+
+_APART, _FLAT, _ALONG = 0.3, 0.02, 10.0
+"""Distance in bohr within which two extrema are one; in units of that depth, the difference from its surroundings below
+which one is not isolated but on a ring, and what the mesh may lose along a ring."""
+
+_AROUND = 8
+"""Points on the rim of a disc."""
+
+_DISC, _ROUNDS, _PROJECTIONS, _NUDGE = 0.15, 12, 2, 1e-3
+"""Radius in bohr of the disc on which an extremum is looked for first, how often it is, how often points of a disc are
+moved to the isovalue, and the step in bohr for the slope along the normal."""
 
 
 def coloured(
@@ -188,11 +200,32 @@ class Extremum:
     atom: int
 
 
-def extrema(surface: Surface, wavefunction: Wavefunction) -> list[Extremum]:
+def extrema(
+    surface: Surface,
+    wavefunction: Wavefunction,
+    field: str | Field | None = None,
+    color_by: str | Field | None = None,
+    *,
+    device: str | None = None,
+) -> list[Extremum]:
     """Maxima and minima of the field that colours a surface, the most pronounced of each kind first.
 
-    A vertex counts that is the largest (or least) within 1.6 bohr. On a density surface these are the V_S,max and
-    V_S,min of P. Politzer and J. S. Murray (Theor. Chem. Acc. 2002, 108, 134).
+    A place counts between which and any that is more pronounced the field on the surface falls off (or rises) by more
+    than `_DISTINCT` of its range: so a ring of equal values, as about an axis of symmetry, is one extremum, given by
+    one of its points. On a density surface these are the V_S,max and V_S,min of P. Politzer and J. S. Murray (Theor.
+    Chem. Acc. 2002, 108, 134).
+
+    Parameters
+    ----------
+    surface
+        From `coloured`.
+    wavefunction
+        Its atoms name the places.
+    field, color_by
+        Of the surface and of its colours. With both, places are moved to where the first one has the isovalue and the
+        second one is extreme, in double precision; otherwise they are vertices.
+    device
+        As for `orbitile.evaluate`.
 
     Raises
     ------
@@ -203,23 +236,141 @@ def extrema(surface: Surface, wavefunction: Wavefunction) -> list[Extremum]:
 
     if surface.colouring is None:
         raise OrbitileError("extrema: this surface is not coloured by a field")
-    vertices, values = surface.vertices, surface.colouring.values
-    tree, atoms = cKDTree(vertices), cKDTree(wavefunction.positions)
+    if not len(surface.vertices):
+        return []
+    values, atoms = surface.colouring.values.astype(np.float64), cKDTree(wavefunction.positions)
+    least = _DISTINCT * float(np.ptp(values))
     found = []
     for kind, sign in (("maximum", 1.0), ("minimum", -1.0)):
-        left = np.ones(len(values), bool)
-        taken: list[Extremum] = []
-        # the largest of all is a maximum; what is near it is none; of the rest, one at the edge of that is none either
-        for at in np.argsort(-sign * values):
-            if not left[at]:
-                continue
-            near = np.array(tree.query_ball_point(vertices[at], _APART))
-            left[near] = False
-            if sign * values[at] >= (sign * values[near]).max():
-                x, y, z = (float(c) for c in vertices[at])
-                taken.append(Extremum(kind, float(values[at]), (x, y, z), int(atoms.query(vertices[at])[1])))
-        found += taken
+        at = _peaks(sign * values, surface.faces, least)
+        positions, here, drop = surface.vertices[at].astype(np.float64), values[at], np.full(len(at), np.inf)
+        if field is not None and color_by is not None:
+            positions, here, drop = _refined(surface, at, sign, wavefunction, field, color_by, device)
+        taken: list[int] = []
+        for n in np.argsort(-sign * here, kind="stable").tolist():
+            apart = np.linalg.norm(positions[taken] - positions[n], axis=1)
+            alike = np.abs(here[taken] - here[n]) < 0.1 * least
+            flat = np.maximum(drop[taken], drop[n]) < _FLAT * least
+            ring = [taken[m] for m in np.flatnonzero(alike & flat)]
+            # one that led nowhere, the same place as another, or another point of its ring
+            if not (np.isnan(drop[n]) or np.any(apart < _APART) or _joined(surface, sign * values, at, n, ring, least)):
+                taken.append(n)
+        for n in taken:
+            x, y, z = (float(c) for c in positions[n])
+            found.append(Extremum(kind, float(here[n]), (x, y, z), int(atoms.query(positions[n])[1])))
     return found
+
+
+def _peaks(values: NDArray[np.float64], faces: NDArray[np.int32], least: float) -> list[int]:
+    """Vertices from which one has to go down by more than a number to get to a higher one, the highest first.
+
+    Vertices are added from high to low; where two hills meet, the lower one ends, and with it its peak if that is not
+    high enough above the place. A patch without a peak above its border has one all the same: each part has a highest.
+    """
+    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+    order = np.argsort(-values, kind="stable")
+    rank = np.empty(len(values), np.intp)
+    rank[order] = np.arange(len(values))
+    later, earlier = np.sort(rank[edges], axis=1)[:, ::-1].T
+    by_later = np.argsort(later, kind="stable")
+    earlier = earlier[by_later]
+    first = np.searchsorted(later[by_later], np.arange(len(values) + 1)).tolist()
+    height, hill, lower = values[order].tolist(), list(range(len(values))), earlier.tolist()
+    gone = set()
+
+    def summit(n: int) -> int:
+        while hill[n] != n:
+            hill[n] = hill[hill[n]]
+            n = hill[n]
+        return n
+
+    for n in range(len(height)):
+        tops = sorted({summit(m) for m in lower[first[n] : first[n + 1]]})
+        if not tops:
+            continue
+        hill[n] = tops[0]
+        gone.add(n)
+        for top in tops[1:]:
+            hill[top] = tops[0]
+            if height[top] - height[n] <= least:
+                gone.add(top)
+    used = np.zeros(len(values), bool)
+    used[edges.reshape(-1)] = True
+    return [int(order[n]) for n in range(len(height)) if n not in gone and used[order[n]]]
+
+
+def _joined(
+    surface: Surface, values: NDArray[np.float64], at: list[int], n: int, others: list[int], least: float
+) -> bool:
+    """Whether one vertex and one of some others are on one hill, which is about as high all the way."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not others:
+        return False
+    high = values >= min(values[at[m]] for m in (n, *others)) - _ALONG * least
+    edges = np.concatenate([surface.faces[:, [0, 1]], surface.faces[:, [1, 2]]])
+    edges = edges[high[edges].all(axis=1)]
+    graph = coo_array((np.ones(len(edges), bool), (edges[:, 0], edges[:, 1])), shape=(len(values), len(values)))
+    part = connected_components(graph, directed=False)[1]
+    return any(part[at[n]] == part[at[m]] for m in others)
+
+
+def _refined(
+    surface: Surface,
+    at: list[int],
+    sign: float,
+    wavefunction: Wavefunction,
+    field: str | Field,
+    color_by: str | Field,
+    device: str | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Extrema on the surface of the field itself near some vertices: positions, values, and how isolated they are.
+
+    The last are the least differences to points at a distance of `_DISC`: 0 for a point of a ring, NaN where the search
+    has come to no end.
+
+    Points of a disc about each place are moved along its normal to the isovalue; the place goes to the best of them, on
+    a disc that becomes smaller where the middle is best.
+    """
+    from .evaluation import evaluate
+
+    def of(one: str | Field, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        flat = evaluate(wavefunction, one, points.reshape(-1, 3), device=device, precision="double")
+        return flat.astype(np.float64).reshape(points.shape[:-1])
+
+    normal = surface.normals[at].astype(np.float64)
+    aside = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal), axis=1)])
+    aside /= np.linalg.norm(aside, axis=1)[:, None]
+    across = np.cross(normal, aside)
+    level = surface.isovalue * surface.phases[at].astype(np.float64)[:, None]
+    angle = np.arange(_AROUND) * 2 * np.pi / _AROUND
+    circle = np.concatenate([np.zeros((1, 2)), np.stack([np.cos(angle), np.sin(angle)], axis=1)])
+    place = surface.vertices[at].astype(np.float64)
+    size = np.full(len(at), _DISC)
+    best = np.zeros(len(at))
+    drop, found = np.zeros(len(at)), np.zeros(len(at), bool)
+    for n in range(_ROUNDS + 1):
+        if n == _ROUNDS:
+            found = size < _DISC / 2
+            size[:] = _DISC
+        u, v = (size[:, None] * circle[:, axis] for axis in (0, 1))
+        points = place[:, None] + u[..., None] * aside[:, None] + v[..., None] * across[:, None]
+        for _ in range(_PROJECTIONS):
+            gap = of(field, points) - level
+            slope = (of(field, points + _NUDGE * normal[:, None]) - level - gap) / _NUDGE
+            steep = np.abs(slope) > 1e-12
+            move = np.clip(np.where(steep, -gap / np.where(steep, slope, 1.0), 0.0), -_DISC, _DISC)
+            points += move[..., None] * normal[:, None]
+        colours = sign * of(color_by, points)
+        if n == _ROUNDS:
+            drop = np.where(found, colours[:, 0] - colours[:, 1:].max(axis=1), np.nan)
+            break
+        chosen = np.argmax(colours, axis=1)
+        rows = np.arange(len(at))
+        place, best = points[rows, chosen], sign * colours[rows, chosen]
+        size = np.where(chosen == 0, size / 3, size)
+    return place, best, drop
 
 
 def as_text(found: list[Extremum], wavefunction: Wavefunction, unit: str) -> str:

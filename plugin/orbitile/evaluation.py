@@ -10,19 +10,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .charges import PointCharges
+from .enclosure import enclosure, enclosure_along_rays
 from .errors import DeviceError, FieldError, LatticeError, OrbitileError
+from .extent import directions
 from .fields import Field, resolve
 from .fields.electrostatic_potential import ElectrostaticPotential
 from .fields.orbital import Orbital, together
 from .kernels import AUTO, checked_name
-from .lattice import Lattice, spacing_for, spacing_of
+from .lattice import QUALITIES, Lattice, spacing_for, spacing_of
 from .memory import available_memory
 from .several_devices import prepared, several
 from .slabs import MOST_POINTS, at_tiles, slabs_of
 from .surface import (
     IsovalueError,
     Surface,
-    enclosing_isovalue,
+    check_share,
     isosurface,
     isosurface_in_session,
     on_faces,
@@ -42,8 +44,30 @@ _SMALL = 1 << 25
 _TOGETHER = 1 << 25
 """Values of several orbitals that are computed at once, at most: 128 MiB in single precision, 0.2 s on a CPU."""
 
-_FAINT = 2e-3
-"""Isovalue of the box in which a default isovalue is looked for, in atomic units."""
+_CLOSE = 3 * QUALITIES["medium"]
+"""Distance in bohr of a surface from an atom below which the spacing of a lattice follows it."""
+
+_MOST_RESOLVING = 1 << 24
+"""Points of a lattice up to which it does."""
+
+_ELSEWHERE, _BEYOND = 0.05, 2e-4
+"""Shares of what is outside the surface that may be on other atoms, and farther from the atom, of an orbital on one."""
+
+_RAYS, _RAYS_INSIDE, _RATIO, _FEWEST_RADII = 256, 40, 1.18, 8
+"""Directions from that atom, fewer where little of the orbital is, and ratio of neighbouring radii."""
+
+_STEPS, _FEWEST_STEPS = 6.0, 3.2
+"""Points of the lattice for a default isovalue between an atom and the surface; where they are many, fewer."""
+
+_POINTS, _MOST = 1 << 17, 1 << 23
+"""Points that such a lattice has before they are many, and at most."""
+
+_OUTSIDE, _MISSING = 3e-3, 0.02
+"""Shares of what is outside the surface that the first lattice may leave out, by an estimate, and by its own values."""
+
+_ROUGH, _SMOOTH, _ATTEMPTS = 1.15, 0.75, 5
+"""Change from point to point at the surface, in units of the isovalue, above which a finer lattice is taken; what that
+one aims at; and how often."""
 
 _FAINTEST = {"single": 1e-6, "double": 1e-12}
 """Isovalues below which a surface would show errors of that precision, in atomic units."""
@@ -582,25 +606,32 @@ def enclosing_lattice(
     points
         Number of points along the longest edge, in place of a spacing.
     quality
-        Where neither is given: `coarse`, `medium` or `fine`, 0.25, 0.15 or 0.075 Angstrom. Fields of thin surfaces (the
-        reduced density gradient) take a third of that, or what makes a million points.
+        Where neither is given: `coarse`, `medium` or `fine`, 0.25, 0.15 or 0.075 Angstrom; less for a surface that is
+        close to its atoms, see `resolving_spacing`. Fields of thin surfaces (the reduced density gradient) take a third
+        of that, or what makes a million points.
     """
     resolved = field_of(wavefunction, field)
     if not (np.isfinite(isovalue) and isovalue >= _FAINTEST["double"]):
         raise LatticeError(f"isovalue: expected a positive number of {_FAINTEST['double']:g} or more, got {isovalue}")
     low, high = resolved.enclosing_box(isovalue)
+    first, last = wavefunction.positions.min(axis=0), wavefunction.positions.max(axis=0)
+    step = spacing
+    if spacing is None and points is None:
+        step = resolving_spacing(wavefunction, resolved, isovalue, quality)
+        if step < spacing_of(quality) and np.all(low < high):
+            # a surface close to a few atoms does not need a fine lattice about all the others
+            first, last = low, high
+            step = max(step, float(np.prod(high - low) / _MOST_RESOLVING) ** (1 / 3))
     # atoms stay inside, and one more point on each side closes the surface
-    low, high = (
-        np.minimum(low, wavefunction.positions.min(axis=0)),
-        np.maximum(high, wavefunction.positions.max(axis=0)),
-    )
+    low, high = np.minimum(low, first), np.maximum(high, last)
     if points is not None:
         if points < 4:
             raise LatticeError(f"points along the longest edge: expected 4 or more, got {points}")
-        spacing = spacing_for(low, high, points - 2)
-    step = spacing_of(quality) if spacing is None else spacing
-    if spacing is None and getattr(resolved, "is_thin", False):
+        step = spacing_for(low, high, points - 2)
+    elif spacing is None and getattr(resolved, "is_thin", False):
+        assert step is not None
         step = min(step, max(step / 3, float(np.prod(high - low) / _THIN_POINTS) ** (1 / 3)))
+    assert step is not None
     return Lattice.box(low - step, high + step, step)
 
 
@@ -626,6 +657,30 @@ def is_cut(
     corners = np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
     values = evaluate(wavefunction, resolved, lattice.origin + corners @ lattice.axes, device=device)
     return bool(np.any(np.abs(values) >= surface.isovalue))
+
+
+def resolving_spacing(wavefunction: Wavefunction, field: str | Field, isovalue: float, quality: str) -> float:
+    """Spacing in bohr of a named quality, halved until it shows the surface of an orbital that is compact.
+
+    As often as the surface is closer to an atom than three spacings of medium quality, 0.45 Angstrom: so cores are not
+    passed over, and other orbitals have the spacing of the quality. Fields that are no orbitals have it too.
+
+    Parameters
+    ----------
+    wavefunction, field
+        As for `compute`.
+    isovalue
+        In atomic units.
+    quality
+        `coarse`, `medium` or `fine`.
+    """
+    step, resolved = spacing_of(quality), field_of(wavefunction, field)
+    if not isinstance(resolved, Orbital):
+        return step
+    radius = resolved.spread.radius_at(isovalue)
+    if not np.isfinite(radius):
+        return step  # it has no such surface
+    return float(step / 2 ** max(0, int(np.ceil(np.log2(_CLOSE / radius)))))
 
 
 def fits(wavefunction: Wavefunction, field: str | Field, isovalue: float, lattice: Lattice) -> bool:
@@ -660,14 +715,57 @@ def default_isovalue(
     Returns
     -------
     float
-        In the unit of the field, rounded to three digits; from a coarse lattice.
+        In the unit of the field, rounded to four digits. The share is met within 0.005: an orbital on one atom is
+        sampled along rays from it, others on a lattice whose spacing follows from how close the surface comes to the
+        atoms.
     """
     field = field_of(wavefunction, field)
     if field.isovalue is not None:
         return field.isovalue
-    lattice = enclosing_lattice(wavefunction, field, _FAINT, quality="coarse")
-    volume = compute(wavefunction, field, lattice, device=device)
-    return float(f"{enclosing_isovalue(volume, share):.3g}")
+    assert isinstance(field, Orbital)  # every other field has one
+    return float(f"{_enclosing_isovalue(wavefunction, field, share, device):.4g}")
+
+
+def _enclosing_isovalue(wavefunction: Wavefunction, orbital: Orbital, share: float, device: str | None) -> float:
+    """Isovalue whose surface encloses a share of an orbital: along rays where it is on one atom, else on lattices."""
+    check_share(share)
+    atoms = orbital.spread.atoms(_ELSEWHERE * (1 - share))
+    if len(atoms) == 1:
+        atom = int(atoms[0])
+        nearest, farthest = orbital.spread.range(atom, _BEYOND * (1 - share))
+        border = orbital.spread.range(atom, 1 - share)[0]
+        zones = [
+            (np.geomspace(near, far, max(_FEWEST_RADII, 2 + int(np.log(far / near) / np.log(_RATIO)))), rays)
+            for near, far, rays in ((nearest, border, _RAYS_INSIDE), (border, farthest, _RAYS))
+        ]
+        offsets = np.concatenate([(radii[:, None, None] * directions(rays)).reshape(-1, 3) for radii, rays in zones])
+        values = evaluate(wavefunction, orbital, orbital.spread.position[atom] + offsets, device=device)
+        parts = np.split(values.astype(np.float64), [len(zones[0][0]) * _RAYS_INSIDE])
+        along = [(radii, part.reshape(-1, rays)) for (radii, rays), part in zip(zones, parts, strict=True)]
+        return enclosure_along_rays(along, share, 1.0)
+    guess = orbital.spread.isovalue(share)
+    low, high = orbital.spread.box(_OUTSIDE * (1 - share))
+    step = orbital.spread.radius_at(guess) / _STEPS
+    room = float(np.prod(high - low + 4 * step))
+    step = max(step, min(step * _STEPS / _FEWEST_STEPS, (room / _POINTS) ** (1 / 3)))
+    isovalue = guess
+    for _ in range(_ATTEMPTS):
+        step = max(step, (float(np.prod(high - low + 4 * step)) / _MOST) ** (1 / 3))
+        lattice = Lattice.box(low - 2 * step, high + 2 * step, step)
+        volume = compute(wavefunction, orbital, lattice, device=device)
+        found = enclosure(volume.values, lattice.cell_volume, share, 1.0)
+        if found is None:
+            step /= 2
+            continue
+        isovalue = found.isovalue
+        if found.missing > _MISSING * (1 - share):
+            margin = 0.15 * float((high - low).max())
+            low, high = low - margin, high + margin
+        elif found.variation > _ROUGH:
+            step *= _SMOOTH / min(found.variation, 4 * _SMOOTH)
+        else:
+            break
+    return isovalue
 
 
 def require_memory(lattice: Lattice, itemsize: int) -> None:

@@ -27,6 +27,9 @@ Reals = NDArray[np.float64]
 _RADIAL, _POLAR = 50, 18
 """Radii, and polar angles (twice as many about the axis), of the quadrature about each atom."""
 
+_KRYPTON = 36
+"""The last element for which def2-TZVP describes all electrons."""
+
 _SHARP = 3
 """Times that the polynomial of Becke's cells is applied to itself."""
 
@@ -80,7 +83,8 @@ def atomic_charges(wavefunction: Wavefunction, scheme: str = "becke", device: st
     ----------
     wavefunction
     scheme
-        becke, or hirshfeld, whose free atoms are computed by PySCF (spherically averaged Hartree-Fock, def2-TZVP).
+        becke, or hirshfeld, whose free atoms are computed by PySCF (spherically averaged Hartree-Fock; def2-TZVP,
+        beyond krypton with its core potentials, or DZP, as the molecule is).
     device
         As for `orbitile.evaluate`.
 
@@ -101,8 +105,11 @@ def atomic_charges(wavefunction: Wavefunction, scheme: str = "becke", device: st
     radii = np.array([ATOMIC_RADII[min(int(z), len(ATOMIC_RADII) - 1)] for z in wavefunction.atomic_numbers[real]])
     share: Callable[[Reals, Reals], Reals] | None = None
     if scheme == "hirshfeld":
-        free = {int(z): _free_atom(int(z)) for z in np.unique(wavefunction.atomic_numbers[real])}
-        profiles = [free[int(z)] for z in wavefunction.atomic_numbers[real]]
+        numbers = wavefunction.atomic_numbers[real]
+        cores = np.rint(numbers - wavefunction.core_charges[real]).astype(int)
+        kinds = list(zip(numbers.tolist(), cores.tolist(), strict=True))
+        free = {kind: _free_atom(*kind) for kind in set(kinds)}
+        profiles = [free[kind] for kind in kinds]
 
         def share(points: Reals, positions: Reals) -> Reals:
             distances = np.linalg.norm(points[:, None] - positions, axis=2)
@@ -164,16 +171,42 @@ def _becke(points: Reals, positions: Reals, radii: Reals) -> Reals:
     return weights
 
 
-def _free_atom(number: int) -> tuple[Reals, Reals]:
-    """Radii in bohr and density in e bohr^-3 of a free atom, by PySCF."""
+def _free_atom(number: int, core: int) -> tuple[Reals, Reals]:
+    """Radii in bohr and density in e bohr^-3 of a free atom, by PySCF: the electrons that no core potential replaces.
+
+    Beyond krypton def2-TZVP goes with core potentials of its own. Where those of the molecule replace as many
+    electrons they serve; otherwise the atom has all of its electrons, in a basis made for them, and the shells of
+    lowest energy are left out.
+    """
     try:
         from pyscf import dft, gto
+        from pyscf.gto.basis import load_ecp
+        from pyscf.lib.exceptions import BasisNotFoundError
         from pyscf.scf import atom_hf
     except ImportError as error:
         raise OrbitileError("Hirshfeld charges need free atoms, from PySCF: pip install pyscf") from error
     symbol = SYMBOLS[number]
-    mol = gto.M(atom=f"{symbol} 0 0 0", basis="def2-tzvp", spin=number % 2, verbose=0)
-    _, _, coefficients, occupations = atom_hf.get_atm_nrhf(mol)[symbol]
+    try:
+        replaced = int(load_ecp("def2-tzvp", symbol)[0]) if number > _KRYPTON else 0
+        matches = replaced == core and core > 0
+        basis = "def2-tzvp" if matches or number <= _KRYPTON else "dzp"
+        mol = gto.M(
+            atom=f"{symbol} 0 0 0",
+            basis=basis,
+            ecp={symbol: "def2-tzvp"} if matches else {},
+            spin=(number - (core if matches else 0)) % 2,
+            verbose=0,
+        )
+    except (BasisNotFoundError, KeyError) as error:
+        raise OrbitileError(
+            f"Hirshfeld charges: PySCF has no basis set for a free atom of {symbol}; use becke"
+        ) from error
+    _, energies, coefficients, occupations = atom_hf.get_atm_nrhf(mol)[symbol]
+    if core and not matches:
+        order = np.argsort(np.where(occupations > 0, energies, np.inf), kind="stable")
+        below = np.concatenate([[0.0], np.cumsum(occupations[order])[:-1]])
+        occupations = occupations.copy()
+        occupations[order] -= np.clip(core - below, 0, occupations[order])
     radii = np.concatenate([[0.0], np.geomspace(1e-3, 25, 400)])
     # a direction of no symmetry sees no shell of an average over all: the density is the same along all of them
     values = dft.numint.eval_ao(mol, radii[:, None] * np.array([[0.48, 0.6, 0.64]]))

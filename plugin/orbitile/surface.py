@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .enclosure import enclosure
 from .errors import LatticeError, OrbitileError
+from .units import angstrom
 
 if TYPE_CHECKING:
     from .lattice import Lattice
@@ -117,7 +119,7 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
             if part is not None:
                 parts.append((phase, *part))
     if not parts:
-        raise _nothing(isovalue, _name(volume), volume.unit, *_range_of_magnitude(volume))
+        raise _nothing(isovalue, _name(volume), volume.unit, *_range_of_magnitude(volume), lattice)
     return _assembled(parts, lattice, isovalue, volume.quantity, volume.unit)
 
 
@@ -179,7 +181,7 @@ def isosurface_in_session(
         if len(faces):
             parts.append((phase, indices, faces, normals))
     if not parts:
-        raise _nothing(isovalue, name, unit, mesh.smallest, mesh.largest)
+        raise _nothing(isovalue, name, unit, mesh.smallest, mesh.largest, lattice)
     return _assembled(parts, lattice, isovalue, quantity, unit)
 
 
@@ -300,14 +302,26 @@ def enclosing_isovalue(volume: Volume, share: float = 0.9) -> float:
     The definition of G. Haranczyk and M. Gutowski, J. Chem. Theory Comput. 2008, 4, 689. It makes orbitals of
     different spread look comparable, which one isovalue for all of them does not.
     """
+    check_share(share)
+    _range(volume)
+    norm = float(np.square(volume.values, dtype=np.float64).sum()) * volume.lattice.cell_volume
+    if norm == 0:
+        raise IsovalueError(f"{_name(volume)} is zero on the whole lattice: no surface encloses a share of it")
+    found = enclosure(volume.values, volume.lattice.cell_volume, share, norm)
+    assert found is not None  # all of the norm is on the lattice
+    return found.isovalue
+
+
+def check_share(share: float) -> None:
+    """Refuse what is no share of the probability of an orbital.
+
+    Raises
+    ------
+    IsovalueError
+        When it is not between 0 and 1.
+    """
     if not 0 < share < 1:
         raise IsovalueError(f"share of the probability to enclose: expected a number between 0 and 1, got {share!r}")
-    _range(volume)
-    magnitudes = np.sort(np.abs(volume.values), axis=None)  # ascending, so that the small squares are summed first
-    outside = np.cumsum(np.square(magnitudes, dtype=np.float64))
-    if outside[-1] == 0:
-        raise IsovalueError(f"{_name(volume)} is zero on the whole lattice: no surface encloses a share of it")
-    return float(magnitudes[np.searchsorted(outside, (1 - share) * outside[-1])])
 
 
 def _one_phase(
@@ -440,10 +454,13 @@ def _check_shape(lattice: Lattice, name: str) -> None:
         )
 
 
-def _nothing(isovalue: float, name: str, unit: str, smallest: float, largest: float) -> IsovalueError:
+def _nothing(isovalue: float, name: str, unit: str, smallest: float, largest: float, lattice: Lattice) -> IsovalueError:
+    finer = ""
+    if isovalue > largest:
+        finer = f", or for a small surface a spacing below {lattice.spacings.max() / angstrom:.3g} Angstrom"
     return IsovalueError(
         f"isovalue {isovalue:g} of {name}: nothing has this value on the lattice, where |value| goes from "
-        f"{smallest:.3g} to {largest:.3g}{_unit(unit)}; choose an isovalue between the two"
+        f"{smallest:.3g} to {largest:.3g}{_unit(unit)}; choose an isovalue between the two{finer}"
     )
 
 

@@ -142,7 +142,11 @@ class Orbitals:
 
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """An excited state as single excitations of the orbitals, normalised: the squares of all amplitudes add up to 1.
+    """An excited state as single excitations of the orbitals.
+
+    Normalised as solutions of the response equations are: squares of excitations less those of de-excitations add up
+    to 1, in time-dependent Hartree-Fock and density functional theory (X^2 - Y^2). Without de-excitations, as in
+    configuration interaction of singles, that is the sum of all squares.
 
     Attributes
     ----------

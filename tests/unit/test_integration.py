@@ -73,6 +73,23 @@ def test_hirshfeld_charges(water):
     assert charges[1] == pytest.approx(charges[2], abs=0.02)
 
 
+@pytest.mark.parametrize(
+    ("basis", "ecp", "iodine"),
+    [("def2-svp", {"I": "def2-svp"}, -0.06), ("sto-3g", {}, -0.04)],
+    ids=["core potential", "all"],
+)
+def test_hirshfeld_charges_beyond_krypton(tmp_path, basis, ecp, iodine):
+    """The free atom has the electrons that the molecule has: with a core potential 25 of 53."""
+    from pyscf import gto, scf
+    from pyscf.tools import molden
+
+    method = scf.RHF(gto.M(atom="H 0 0 1.609; I 0 0 0", basis=basis, ecp=ecp, verbose=0)).run()
+    molden.from_scf(method, str(tmp_path / "hi.molden"), ignore_h=False)
+    charges = atomic_charges(ob.load(tmp_path / "hi.molden"), "hirshfeld", device="cpu")
+    assert charges[1] == pytest.approx(iodine, abs=0.03)
+    assert charges.sum() == pytest.approx(0, abs=5e-3)
+
+
 def test_the_command_tells_what_the_lattice_loses(water, capsys):
     _, _, wavefunction = water
     assert main(["integrate", wavefunction.source, "--quality", "coarse", "--device", "cpu"]) == 0

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.fields.transition import natural_transition_orbitals
+from orbitile.expansion import integrals
+from orbitile.fields.transition import natural_transition_orbitals, resolve
 from orbitile.readers.cclib import _excitations
 from orbitile.wavefunction import Excitation
 
@@ -76,6 +77,77 @@ def test_natural_orbitals_against_pyscf(excited):
             assert min(np.abs(field - values[:, column]).max(), np.abs(field + values[:, column]).max()) < 1e-6
 
 
+@pytest.fixture(scope="module")
+def responding(tmp_path_factory):
+    """Butadiene by time-dependent Hartree-Fock, with de-excitations; and the program's oscillator strength."""
+    from pyscf import scf, tdscf
+    from pyscf.tools import molden
+
+    mol = gto.M(
+        atom="C 0.6 1.74 0; C -0.6 0.4 0; C 0.6 -0.4 0; C -0.6 -1.74 0; H 0.1 2.7 0; H 1.66 1.6 0; H -1.66 0.5 0; "
+        "H 1.66 -0.5 0; H -0.1 -2.7 0; H -1.66 -1.6 0",
+        basis="sto-3g",
+        verbose=0,
+    )
+    mean_field = scf.RHF(mol).run(conv_tol=1e-11)
+    states = tdscf.TDHF(mean_field)
+    states.nstates = 4
+    states.kernel()
+    path = tmp_path_factory.mktemp("responding") / "m.molden"
+    molden.from_scf(mean_field, str(path), ignore_h=False)
+    strongest = int(np.argmax(states.oscillator_strength()))
+    return ob.load(path), states, strongest
+
+
+def log_of(states, number):
+    """Lines of Gaussian's log about a state: amplitudes whose squares add up to 1/2, occupied orbitals on the left."""
+    (x, y), n_occupied = states.xy[number], states.xy[number][0].shape[0]
+    lines = [" Excited State   1:      Singlet-BU     6.0000 eV  200.00 nm  f=0.5000  <S**2>=0.000"]
+    for arrow, block in (("->", x), ("<-", y)):
+        for i, a in np.ndindex(block.shape):
+            lines.append(f"{i + 1:8d} {arrow} {n_occupied + a + 1:2d}      {block[i, a]:11.7f}")
+    return "\n".join(lines) + "\n \n"
+
+
+def test_amplitudes_with_deexcitations(responding, tmp_path):
+    """X^2 - Y^2 is 1; de-excitations, which cclib passes over, are read; the strength is that of the program."""
+    from orbitile.readers.cclib import PROGRAMS, _with_deexcitations
+
+    wavefunction, states, number = responding
+    x, y = states.xy[number]
+    assert (y**2).sum() > 1e-3
+    n_occupied = x.shape[0]
+    log = tmp_path / "job.log"
+    log.write_text(log_of(states, number))
+    rows = [[(i, 0), (n_occupied + a, 0), np.sqrt(2) * x[i, a]] for i, a in np.ndindex(x.shape)]
+    strength = float(states.oscillator_strength()[number])
+
+    def data():
+        wavenumbers = states.e[number] / 4.556335252912e-6
+        return SimpleNamespace(
+            etsecs=[list(rows)],
+            etenergies=[wavenumbers],
+            etoscs=[strength],
+            etsyms=["Singlet-BU"],
+            homos=[n_occupied - 1],
+        )
+
+    kept = [np.ones(len(wavefunction.alpha), bool)]
+    (whole,) = _excitations(_with_deexcitations(data(), PROGRAMS["Gaussian"], log), kept)
+    assert (whole.amplitudes[: x.size] ** 2).sum() - (whole.amplitudes[x.size :] ** 2).sum() == pytest.approx(1)
+    assert whole.amplitudes[: x.size].reshape(x.shape) == pytest.approx(np.sqrt(2) * x, abs=1e-5)
+    field = resolve(replace(wavefunction, excitations=(whole,)), "transition:1")
+    dipole = integrals(field.parts[0])[1]
+    assert 2 / 3 * states.e[number] * dipole @ dipole == pytest.approx(strength, rel=1e-4)
+    assert "oscillator" not in field.quantity
+    # without them the strength is another one, and that is said
+    (part,) = _excitations(data(), kept)
+    field = resolve(replace(wavefunction, excitations=(part,)), "transition:1")
+    assert f"from its amplitudes, {strength:.3f} in the file" in field.quantity
+    pairs = natural_transition_orbitals(wavefunction, whole)
+    assert sum(share for share, *_ in pairs) == pytest.approx(1)
+
+
 def test_names(excited, benzene):
     _, _, wavefunction = excited
     for wrong, message in (
@@ -106,7 +178,7 @@ def test_what_the_reader_makes_of_amplitudes():
     (one,) = _excitations(data, kept)
     assert one.source.tolist() == [2, 3, 4]
     assert one.target.tolist() == [4, 5, 3]
-    assert np.linalg.norm(one.amplitudes) == pytest.approx(1)
+    assert (one.amplitudes**2 * [1, 1, -1]).sum() == pytest.approx(1)  # the last one is a de-excitation
     assert one.amplitudes[1] / one.amplitudes[0] == pytest.approx(-0.75)
     assert one.energy == pytest.approx(0.18225341)  # 40,000 per cm
     assert (one.strength, one.label) == (0.5, "Singlet-Bu")

@@ -72,6 +72,35 @@ def test_against_pyscf(tmp_path, device, atoms, basis, spin, cart):
     assert np.abs(single - expected).max() < SINGLE + 1e-6 * np.abs(expected).max()
 
 
+def test_a_tolerance_is_kept(tmp_path, monkeypatch):
+    """Also where it is below what is left out of a density: all products of primitives are the reference."""
+    from orbitile.fields import electrostatic_potential
+    from orbitile.fields.density import occupied
+    from orbitile.products import density_products
+
+    mol, sets, counts = molecule(
+        "O 0 0 0; H 0 1.4 1.1; H 0 -1.4 1.1; O 0 0 5.5; H 1.4 0 6.6; H -1.4 0 6.6", "6-31g", False, 0
+    )
+    _, turn = np.linalg.eigh(sets[0].T @ mol.intor("int1e_kin") @ sets[0])  # orbitals whose terms do not cancel
+    wavefunction = as_wavefunction(tmp_path, mol, [sets[0] @ turn] * 2, counts)
+    points = points_around(wavefunction.positions)
+
+    def potential(tolerance):
+        field = electrostatic_potential.ElectrostaticPotential(wavefunction, tolerance=tolerance)
+        return ob.evaluate(wavefunction, field, points, device="cpu", precision="double")
+
+    found = {tolerance: potential(tolerance) for tolerance in (1e-10, 1e-12)}
+    wavefunction.cache.clear()
+
+    def whole(one, *_, **__):
+        return density_products(one, *occupied(one, "total"), tolerance=0.0)
+
+    monkeypatch.setattr(electrostatic_potential, "density_of", whole)
+    exact = potential(1e-15)
+    for tolerance, values in found.items():
+        assert np.abs(values - exact).max() < tolerance
+
+
 def test_high_angular_momenta_by_quadrature(device):
     """A Gaussian quadrature in spherical coordinates about the point integrates the density over the distance."""
     wavefunction = random_wavefunction(2, (5, 6), n_atoms=1, n_primitives=1)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import FieldError
 from ..expansion import GaussianExpansion, merged
-from ..products import density_products
+from ..products import TOLERANCE, density_products
 from ..sampling import SumField
 from ..wavefunction import Wavefunction
 from .orbital import orbital_range
@@ -73,14 +73,17 @@ def _of_matrix(wavefunction: Wavefunction, which: str) -> Weighted:
     return vectors[:, counts], values[counts]
 
 
-def density_of(wavefunction: Wavefunction, which: str = "total") -> GaussianExpansion:
-    """Density as a sum of Gaussians: total, alpha, beta or spin; made once per wavefunction."""
-    key = ("density", which)
+def density_of(wavefunction: Wavefunction, which: str = "total", tolerance: float = TOLERANCE) -> GaussianExpansion:
+    """Density as a sum of Gaussians: total, alpha, beta or spin; made once per wavefunction and tolerance.
+
+    The tolerance is that of `density_products`, in e bohr^-3.
+    """
+    key = ("density", which, tolerance)
     if key not in wavefunction.cache:
         coefficients, weights = occupied(wavefunction, which)
         if len(weights) == 0:
             raise FieldError("spin: all electrons are paired, so there is no spin density")
-        wavefunction.cache[key] = density_products(wavefunction, coefficients, weights)
+        wavefunction.cache[key] = density_products(wavefunction, coefficients, weights, tolerance)
     expansion: GaussianExpansion = wavefunction.cache[key]
     return expansion
 
@@ -117,6 +120,7 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
 def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:
     """Density of a range or a list of orbitals: homo-2..homo, mo:5,mo:7, homo."""
     columns: dict[tuple[str, int], None] = {}
+    orbitals = {spin: wavefunction.orbitals(spin) for spin in ("alpha", "beta")}
     for item in text.split(","):
         chosen = orbital_range(wavefunction, item.strip())
         if chosen is None:
@@ -125,8 +129,8 @@ def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:
             )
         both = wavefunction.beta is not None and not re.search(r":(a|b|alpha|beta)\b", item)
         for spin in ("alpha", "beta") if both else (chosen[0].spin,):
-            columns.update(((spin, one.index), None) for one in chosen)
-    orbitals = {spin: wavefunction.orbitals(spin) for spin in ("alpha", "beta")}
+            # a file may hold fewer orbitals of one spin, such as the occupied ones
+            columns.update(((spin, one.index), None) for one in chosen if one.index < len(orbitals[spin]))
     coefficients = np.stack([orbitals[spin].coefficients[:, index] for spin, index in columns], axis=1)
     weights = np.array([orbitals[spin].occupations[index] for spin, index in columns])
     if not np.any(weights > 0):

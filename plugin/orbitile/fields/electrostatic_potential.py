@@ -12,6 +12,7 @@ from ..expansion import integrals
 from ..hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
 from ..lattice import Lattice
 from ..multipoles import Class, FarField, far_field
+from ..products import TOLERANCE
 from ..watch import checkpoint, watcher
 from ..wavefunction import Wavefunction
 from . import PointEvaluator, SlabEvaluator
@@ -27,6 +28,10 @@ _TOLERANCE = {"single": 1e-5, "double": 1e-10}
 
 _SCREENED = 0.3
 """Share of it for distributions that are left out; the rest is for multipoles."""
+
+_PRODUCTS = 0.01
+"""Density in e bohr^-3 that products left out may have in all, in units of the tolerance of the potential. A Gaussian
+of exponent p has 2 pi / p times the potential; the diffuse ones have p of 0.1 and more."""
 
 _ORDER, _ORDER_TIGHT, _TIGHT = 10, 16, 1e-7
 """Highest order of the multipoles; for tolerances below the last number, the second one."""
@@ -167,7 +172,7 @@ def _far_field(wavefunction: Wavefunction, tolerance: float) -> FarField:
     if key not in wavefunction.cache:
         from taichi_kernels.electrostatics import powers_of
 
-        density = density_of(wavefunction)
+        density = density_of(wavefunction, tolerance=min(TOLERANCE, _PRODUCTS * tolerance))
         classes: list[Class] = []
         bounds: list[NDArray[np.float64]] = []
         for degree in np.unique(density.degree).tolist():

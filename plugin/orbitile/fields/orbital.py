@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..bounds import ShellEnvelopes, encloses, enclosing_box, shell_envelopes
 from ..errors import FieldError
 from ..expansion import GaussianExpansion
+from ..extent import Spread, radial_tables, spread_of
 from ..kernels import AUTO, PreparedOrbital, checked_name, class_of, kernel_for
 from ..lattice import Lattice
 from ..packing import merged_primitives, packed_shells
@@ -87,6 +88,14 @@ class Orbital:
     @cached_property
     def _envelopes(self) -> ShellEnvelopes:
         return shell_envelopes(packed_shells(self.wavefunction), self._packed)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Estimate of how far it reaches about each atom."""
+        packed, cache = packed_shells(self.wavefunction), self.wavefunction.cache
+        if "radial tables" not in cache:
+            cache["radial tables"] = radial_tables(packed)
+        return spread_of(packed, cache["radial tables"], self._packed)
 
     @cached_property
     def _sample(self) -> tuple[float, float]:

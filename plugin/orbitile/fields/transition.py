@@ -28,8 +28,8 @@ NAMES = (
     ("nto:N:electron", "natural transition orbital that it enters"),
 )
 
-_WEAK, _FAINT = 2.0, 0.05
-"""Oscillator strengths that agree within this factor, or this far from 0, are as good as amplitudes with two digits."""
+_WEAK, _FAINT = 1.1, 0.01
+"""Oscillator strengths agree that differ by no more than this factor and this number together."""
 
 _NAME = re.compile(r"(?:transition:(\d+)|nto:(\d+):(hole|electron)(?::(\d+))?)")
 
@@ -84,7 +84,7 @@ def natural_transition_orbitals(
 ) -> list[tuple[float, Spin, NDArray[np.float64], NDArray[np.float64]]]:
     """Share, spin, and coefficients of hole and electron of each pair; the largest share first.
 
-    De-excitations are left out: they have no hole among the occupied orbitals.
+    De-excitations are left out: they have no hole among the occupied orbitals. Shares are of the rest.
     """
     found: list[tuple[float, Spin, NDArray[np.float64], NDArray[np.float64]]] = []
     for number, spin in enumerate(("alpha", "beta")):
@@ -101,7 +101,9 @@ def natural_transition_orbitals(
         for n in np.flatnonzero(values > 1e-6):
             hole, electron = orbitals.coefficients @ holes[:, n], orbitals.coefficients @ electrons[n]
             found.append((float(values[n] ** 2), "beta" if spin == "beta" else "alpha", hole, electron))
-    return sorted(found, key=lambda pair: -pair[0])
+    total = sum(share for share, *_ in found)
+    shares = [(share / total, spin, hole, electron) for share, spin, hole, electron in found]
+    return sorted(shares, key=lambda pair: -pair[0])
 
 
 def _natural_orbital(wavefunction: Wavefunction, excitation: Excitation, number: int, part: str, pair: int) -> Orbital:

@@ -488,7 +488,7 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
         program="; ".join(remark for remark in remarks if remark),
         geometries=geometries,
         method="/".join(part for part in (method, str(metadata.get("basis_set", ""))) if part),
-        excitations=_excitations(data, kept) if not natural else (),
+        excitations=_excitations(_with_deexcitations(data, program, path), kept) if not natural else (),
         stated=_stated(data),
         remarks=assumed,
     )
@@ -514,6 +514,30 @@ def _settled(data: Any, numbers: NDArray[np.int64], core: NDArray[np.float64]) -
     return settled_charges(np.maximum(numbers, 0), [core], electrons, float(charge))
 
 
+_DEEXCITATION = re.compile(r"\s+(\d+)([AB]?)\s*<-\s*(\d+)([AB]?)\s+(-?\d*\.\d+)\s*$")
+
+
+def _with_deexcitations(data: Any, program: Program, path: Path) -> Any:
+    """Excited states as Gaussian prints them, with the de-excitations that cclib leaves out of them."""
+    if program.name != "Gaussian" or not getattr(data, "etsecs", ()):
+        return data
+    states: list[list[Any]] = []
+    number = 0
+    factor = np.sqrt(2) if len(data.homos) == 1 else 1.0  # as cclib scales the others where spins share orbitals
+    for raw in complete_lines(path, 0):
+        line = raw.decode("latin-1")
+        if line.startswith(" Excited State"):
+            before, number = number, int(float(line.split()[2].rstrip(":")))
+            states = [*(states if number > before else []), []]
+        elif states and "<-" in line and (match := _DEEXCITATION.match(line)):
+            low, low_spin, high, high_spin, amplitude = match.groups()
+            occupied, unoccupied = (int(low) - 1, int(low_spin == "B")), (int(high) - 1, int(high_spin == "B"))
+            states[-1].append([unoccupied, occupied, factor * float(amplitude)])
+    if len(states) == len(data.etsecs):
+        data.etsecs = [[*one, *more] for one, more in zip(data.etsecs, states, strict=True)]
+    return data
+
+
 _WAVENUMBER = 4.556335252912e-6  # hartree per cm^-1, CODATA 2018
 
 
@@ -528,8 +552,9 @@ def _excitations(data: Any, kept: list[NDArray[np.bool_]]) -> tuple[Excitation, 
         if not mapped or len(rows) < len(transitions) or min(min(row[:2]) for row in mapped) < 0:
             continue
         source, target, spins, amplitudes = (np.array(column) for column in zip(*mapped, strict=True))
-        norm = float(np.linalg.norm(amplitudes))
-        if norm == 0 or n >= len(getattr(data, "etenergies", ())):
+        # X^2 - Y^2: eigenvectors of the response equations are normalised so (occupied orbitals stand first in a log)
+        square = float(np.sum(np.where(source < target, 1, -1) * amplitudes**2))
+        if square <= 0 or n >= len(getattr(data, "etenergies", ())):
             continue
         strengths, labels = getattr(data, "etoscs", ()), getattr(data, "etsyms", ())
         result.append(
@@ -537,7 +562,7 @@ def _excitations(data: Any, kept: list[NDArray[np.bool_]]) -> tuple[Excitation, 
                 source,
                 target,
                 spins,
-                amplitudes / norm,
+                amplitudes / np.sqrt(square),
                 float(data.etenergies[n]) * _WAVENUMBER,
                 float(strengths[n]) if n < len(strengths) else float("nan"),
                 str(labels[n]) if n < len(labels) else "",

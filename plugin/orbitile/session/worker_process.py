@@ -25,8 +25,8 @@ import numpy as np
 from ..child_process import parent
 from ..colouring import coloured
 from ..errors import Cancelled, OrbitileError
-from ..evaluation import compute, default_isovalue, enclosing_lattice, extract_surface, fits
-from ..lattice import Lattice, spacing_of
+from ..evaluation import compute, default_isovalue, enclosing_lattice, extract_surface, fits, resolving_spacing
+from ..lattice import Lattice
 from ..readers import load
 from ..surface import Surface, isosurface
 from ..volume import Volume
@@ -191,7 +191,7 @@ def _lattice(
     request: Request, wavefunction: Wavefunction, field: str, isovalue: float, trajectory: ShownTrajectory | None
 ) -> Lattice:
     """The lattice of all frames, or the one that was used before, where it holds a frame; otherwise one as needed."""
-    step, box = spacing_of(request.quality), request.box
+    step, box = resolving_spacing(wavefunction, field, isovalue, request.quality), request.box
     candidates = []
     if trajectory is not None and request.room is not None:
         candidates.append(trajectory.lattice(field, isovalue, step, request.room, request.references))
