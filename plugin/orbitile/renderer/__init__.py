@@ -34,8 +34,8 @@ PALETTES = (("#2166ac", "#b2182b"), ("#2bb8ad", "#efc01a"), ("#9a6fb0", "#6fae45
 """Colours of the positive and the negative part of a first, second, third field in a picture. Blue and red, turquoise
 and yellow: told apart by colour-blind readers too, all four of them. A fourth field has those of the first again."""
 
-_ROUND_PIXELS = 14
-"""Length in pixels of the edges of triangles at which a sphere of 300 pixels looks round: its outline is off by 0.1."""
+_ROUND_PIXELS = 18
+"""Length in pixels of the edges of triangles at which surfaces look round: that of a sphere of 300 is off by 0.14."""
 
 _NEARLY = 0.75
 """A lattice stays as it is whose spacing would become less than that much finer: nobody sees the difference."""
@@ -160,7 +160,7 @@ def round_spacing(
     size: tuple[int, int] = (1600, 1200),
     camera: Camera | None = None,
 ) -> float:
-    """Spacing of a lattice, in bohr, on which surfaces look round in a picture: its cells are 14 pixels there.
+    """Spacing of a lattice, in bohr, on which surfaces look round in a picture: its cells are 18 pixels there.
 
     Parameters
     ----------
