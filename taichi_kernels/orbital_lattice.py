@@ -25,6 +25,7 @@ Taichi turns arithmetic on vectors into SIMD code when the vectors are elements 
 scalar. That is why tables are arrays of vectors, and why screening looks at 16 neighbouring bricks at once.
 """
 
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -235,16 +236,19 @@ def orbital_on_lattice(
 
     space.latest = None  # until all lists are those of this call
     everything = 0, len(exponent)
-    if checkpoint is None or not many:
+    most, at_once = float(n_bricks * n_rows * n_sums), space.paces["at once"]
+    if not many:
 
         def planes(first: int, last: int) -> None:
             columns = first * bricks_y, last * bricks_y
             bricks = columns[0] * bricks_z, columns[1] * bricks_z
             launch(_NONE if first else everything, first == 0, columns, bricks)
 
-        most = np.full(bricks_x, float(bricks_y * bricks_z * n_rows * n_sums))
-        space.paces["planes"].run(most, planes, checkpoint)
+        space.paces["planes"].run(np.full(bricks_x, most / bricks_x), planes, checkpoint)
+    elif checkpoint is None or at_once.fits(most):
+        at_once.run(np.full(1, most), lambda *_: launch(everything, True, (0, n_columns), (0, n_bricks)), checkpoint)
     else:
+        begin = time.perf_counter()
 
         def asked(share: float) -> None:
             checkpoint(0.0)
@@ -262,6 +266,7 @@ def orbital_on_lattice(
         rows_of = runtime.to_numpy(space.integers("brick_count", (n_lists,)))[:n_lists]
         pairs = (rows_of.reshape(n_bricks, brick_parts).sum(axis=1) + 1.0) * n_sums
         space.paces["sums"].run(pairs, lambda first, last: launch(bricks=(first, last)), checkpoint)
+        at_once.learn(most, time.perf_counter() - begin)
     capacity = min(space.capacity[1], longest * shared)
     space.latest = plan, n_bricks * brick_parts, capacity
 

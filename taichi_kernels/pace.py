@@ -55,12 +55,17 @@ class Pace:
             if last < n or size > self.work / _FASTER:  # smaller ones are quick for sure, and waiting for them is not
                 if runtime.running() in ("cuda", "vulkan"):  # a CPU is through when a kernel returns
                     runtime.synchronise()
-                self._learn(size, time.perf_counter() - begin)
+                self.learn(size, time.perf_counter() - begin)
             done, first = done + size, last
             if first < n:
                 checkpoint(done / total)
 
-    def _learn(self, size: float, seconds: float) -> None:
+    def fits(self, work: float) -> bool:
+        """Whether some work is not too much for a piece."""
+        return work <= self.work
+
+    def learn(self, size: float, seconds: float) -> None:
+        """Take note of how long some work took."""
         wanted = size * PIECE / max(seconds, 1e-6)
         if wanted < self.work or size > self.work / 2:
             self.work = min(max(wanted, self.work / _FASTER), self.work * _FASTER)

@@ -28,7 +28,8 @@ def in_small_pieces(request, monkeypatch):
         run(self, work, launch, checkpoint)
 
     monkeypatch.setattr(Pace, "run", in_twelve)
-    monkeypatch.setattr(Pace, "_learn", lambda *_: None)
+    monkeypatch.setattr(Pace, "learn", lambda *_: None)
+    monkeypatch.setattr(Pace, "fits", lambda *_: False)
     monkeypatch.setattr(watch, "_INTERVAL", -1.0)
     if request.param == "many rows":  # as densities of large molecules have
         monkeypatch.setattr(orbital_lattice, "_MANY_ROWS", 1)
