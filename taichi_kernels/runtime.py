@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from .shader_cache import cache_with_room
+
 DEVICES = ("cuda", "vulkan", "cpu")
 """Devices in the order in which `auto` prefers them."""
 
@@ -251,7 +253,7 @@ def _initialise(name: str) -> str | None:
     _state.device = None
     _disown()
     try:
-        with _quiet_stdout():
+        with _quiet_stdout(), cache_with_room():
             ti.init(
                 arch={"cuda": ti.cuda, "vulkan": ti.vulkan, "cpu": ti.cpu}[name],
                 log_level=ti.ERROR,

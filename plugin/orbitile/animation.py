@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from .child_process import ChildProcess
 from .errors import Cancelled, FileError, OrbitileError, RenderError
 from .evaluation import compute, default_isovalue, enclosing_lattice, extract_surface, surface_in_motion
-from .fields import resolve
-from .files import checked_target, written_atomically
+from .fields import as_drawn, resolve
+from .files import checked_target, user_path, written_atomically
 from .lattice import Lattice, spacing_of
 from .paths import align, interpolate
 from .renderer import checked_size, margins, render
@@ -136,6 +136,7 @@ def along(
         raise OrbitileError(
             "frames can be interpolated where orbitals are followed only: give a tracking, or none between"
         )
+    _check_surface(field)
     name = field if tracking is None else tracking.field(field)
     shown = trajectory if tracking is None else tracking.path
     shown = interpolate(align(shown) if aligned else shown, between)
@@ -158,6 +159,13 @@ def along(
     return Shots(lambda: (Shot(one, name, value) for one in wavefunctions()), len(shown))
 
 
+def _check_surface(field: str) -> None:
+    """Refuse a field that has no isosurface of its own, and only colours that of another."""
+    surface, colours = as_drawn(field)
+    if colours:
+        raise OrbitileError(f"field {field!r} of a film: it only colours the surface of another field; use {surface}")
+
+
 def over_orbitals(
     wavefunction: Wavefunction, names: Sequence[str], isovalue: float | None = None, *, device: str | None = None
 ) -> Shots:
@@ -174,6 +182,7 @@ def over_isovalues(wavefunction: Wavefunction, field: str, isovalues: Sequence[f
     """One field at one isovalue after another; the same one again and again for a molecule that only turns."""
     if not len(isovalues):
         raise OrbitileError("isovalues of a film: expected one or more, got none")
+    _check_surface(field)
     resolve(wavefunction, field)
     return Shots(lambda: (Shot(wavefunction, field, value) for value in isovalues), len(isovalues))
 
@@ -453,7 +462,7 @@ def _checked_film(path: str | PathLike[str], size: tuple[int, int], background: 
     width, height = checked_size(size)
     suffix = Path(path).suffix.lower()
     if suffix == "":
-        folder = Path(path).expanduser()
+        folder = user_path(path)
         if folder.exists():
             raise FileError(f"{path}: is there already; give a new folder for the pictures")
         if not folder.resolve().parent.is_dir():

@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import FileError, OrbitileError
+from .files import read_bytes, user_path
+from .geometry import FARTHEST
+from .plain_files import PlainFile, text_of
 from .units import angstrom
 from .volume import Volume
 from .watch import watcher
@@ -100,11 +103,9 @@ def load_charges(path: str | Path) -> PointCharges:
     FileError
         When there is no such file, or a line is damaged.
     """
-    path = Path(path).expanduser()
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise FileError(f"{path}: cannot be read ({error.strerror})") from error
+    path = user_path(path)
+    with PlainFile(path) as plain:
+        lines = text_of(read_bytes(plain.path)).split("\n")
     rows: list[list[float]] = []
     for number, line in enumerate(lines, 1):
         words = line.split()
@@ -119,7 +120,7 @@ def load_charges(path: str | Path) -> PointCharges:
             row = [float(field) for field in fields]
         except ValueError:
             row = []
-        if len(row) != 4 or not np.all(np.isfinite(row)):
+        if len(row) != 4 or not max(map(abs, row)) <= FARTHEST:
             raise FileError(f"{path.name}, line {number}: expected x y z (Angstrom) and q (e), got {line.strip()!r}")
         rows.append(row)
     if not rows:

@@ -33,6 +33,9 @@ those of the Stuttgart/Cologne and Karlsruhe (def2) sets, then of Los Alamos (P.
 _HEAVY = 36
 """Atomic number beyond which elements usually have a core potential where any has."""
 
+_CHARGES = (0.0, 1.0, -1.0, 2.0, -2.0)
+"""Total charges in e that a molecule is thought to have, the likeliest first, where the file states none."""
+
 _MOST_COMBINATIONS = 20_000
 
 
@@ -80,6 +83,15 @@ def inferred_cores(numbers: NDArray[np.int64], missing: float) -> Reals | None:
     return np.array([core_of.get(z, 0) for z in numbers.tolist()], float)
 
 
+def named_ghosts(numbers: NDArray[np.int64], charges: Reals) -> tuple[str, ...]:
+    """A remark on atoms that are named as an element but have no charge."""
+    ghosts = [f"{SYMBOLS[numbers[n]]}{n + 1}" for n in np.flatnonzero((numbers > 0) & (charges == 0)).tolist()]
+    if not ghosts:
+        return ()
+    named = ", ".join(ghosts[:6]) + (" ..." if len(ghosts) > 6 else "")
+    return (f"{named} without nuclear charge: taken for ghost atoms, which carry functions only",)
+
+
 def settled_charges(
     numbers: NDArray[np.int64],
     candidates: Sequence[Reals],
@@ -121,10 +133,11 @@ def settled_charges(
         best = min(kept, key=lambda one: abs(excess(one)))
     if not _fits(excess(best), wanted, charge, best):
         real = np.where(first == 0, 0.0, full)
-        for shift in (0.0,) if charge is not None else (0.0, 1.0, -1.0):
+        for shift in (0.0,) if charge is not None else _CHARGES:
             cores = inferred_cores(real.astype(np.int64), excess(real) - shift)
             if cores is not None:
-                said = f"its charge of {charge:+g}" if charge is not None else f"a total charge of {shift:+g}"
+                total = f"{wanted + shift:+g}" if wanted + shift else "0"
+                said = f"its charge of {total}" if charge is not None else f"a total charge of {total}"
                 return real - cores, (
                     f"core potentials on {_listed(numbers, cores)} are assumed: the electrons of the orbitals are "
                     f"{cores.sum():g} fewer than those of all-electron atoms with {said}",

@@ -583,7 +583,7 @@ def enclosing_lattice(
         Number of points along the longest edge, in place of a spacing.
     quality
         Where neither is given: `coarse`, `medium` or `fine`, 0.25, 0.15 or 0.075 Angstrom. Fields of thin surfaces (the
-        reduced density gradient) take half of that as long as these are a million points at most.
+        reduced density gradient) take a third of that, or what makes a million points.
     """
     resolved = field_of(wavefunction, field)
     if not (np.isfinite(isovalue) and isovalue >= _FAINTEST["double"]):
@@ -600,7 +600,7 @@ def enclosing_lattice(
         spacing = spacing_for(low, high, points - 2)
     step = spacing_of(quality) if spacing is None else spacing
     if spacing is None and getattr(resolved, "is_thin", False):
-        step = min(step, max(step / 2, float(np.prod(high - low) / _THIN_POINTS) ** (1 / 3)))
+        step = min(step, max(step / 3, float(np.prod(high - low) / _THIN_POINTS) ** (1 / 3)))
     return Lattice.box(low - step, high + step, step)
 
 

@@ -57,6 +57,20 @@ def written_atomically(path: str | PathLike[str]) -> Iterator[Path]:
             temporary.unlink()
 
 
+def user_path(path: str | PathLike[str]) -> Path:
+    """A path in which ~ stands for a home folder.
+
+    Raises
+    ------
+    FileError
+        When it is that of nobody here.
+    """
+    try:
+        return Path(fspath(path)).expanduser()
+    except RuntimeError as error:
+        raise FileError(f"{path}: no such file: {str(error).rstrip('.')}") from error
+
+
 def read_settings(path: Path) -> str:
     """Text of a start-up file of another program, empty where there is none; its bytes come back by `replace_settings`.
 

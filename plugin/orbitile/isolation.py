@@ -84,7 +84,6 @@ class _Process:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._owner = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
 
@@ -118,9 +117,14 @@ class _Process:
         return answer
 
     def _is_running(self) -> bool:
-        if self._owner != os.getpid():  # inherited by a fork: it answers somebody else
-            self._process = self._connection = None
         return self._process is not None and self._process.poll() is None
+
+    def forget(self) -> None:
+        """In a fork: the process answers the one that started it, whose threads hold the lock or do not."""
+        self._lock = threading.Lock()
+        if self._connection is not None:
+            self._connection.close()
+        self._process = self._connection = None
 
     def _start(self) -> None:
         self.end()
@@ -138,7 +142,6 @@ class _Process:
             except OSError as error:
                 raise OrbitileError(f"a process for readers cannot be started ({error.strerror or error})") from error
             self._connection = Connection(ours.detach())
-        self._owner = os.getpid()
 
     def _exit_status(self) -> int:
         assert self._process is not None
@@ -156,7 +159,7 @@ class _Process:
         """End the process, if there is one of ours."""
         process, connection = self._process, self._connection
         self._process = self._connection = None
-        if process is None or self._owner != os.getpid():
+        if process is None:
             return
         if connection is not None:
             connection.close()
@@ -166,6 +169,8 @@ class _Process:
 
 _process = _Process()
 atexit.register(_process.end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_process.forget)
 
 
 # In the process -----------------------------------------------------------------------------------------------------

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterable
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -92,7 +93,12 @@ def molecule_of(geometry: Geometry, calculation: Calculation) -> Any:
         them.
     """
     symbols = [SYMBOLS[number] for number in geometry.atomic_numbers]
-    sets = {symbol: _basis_set(calculation.basis, symbol) for symbol in dict.fromkeys(symbols) if symbol != SYMBOLS[0]}
+    held = b""
+    if os.path.isfile(calculation.basis):  # PySCF takes the name of a file too, which may change
+        with suppress(OSError), open(calculation.basis, "rb") as file:
+            held = file.read()
+    elements = [symbol for symbol in dict.fromkeys(symbols) if symbol != SYMBOLS[0]]
+    sets = {symbol: _basis_set(calculation.basis, symbol, held) for symbol in elements}
     potentials = {symbol: potential for symbol, (_, potential) in sets.items() if potential}
     n_core = sum(potentials[symbol][0] for symbol in symbols if symbol in potentials)
     _check_electrons(int(geometry.atomic_numbers.sum()) - n_core - calculation.charge, n_core, calculation)
@@ -130,8 +136,8 @@ def _check_electrons(n: int, n_core: int, calculation: Calculation) -> None:
 
 
 @lru_cache(maxsize=128)
-def _basis_set(name: str, symbol: str) -> tuple[Any, Any]:
-    """Functions and effective core potential of an element, in the form of PySCF.
+def _basis_set(name: str, symbol: str, held: bytes) -> tuple[Any, Any]:
+    """Functions and effective core potential of an element, in the form of PySCF; `held` is what a file of it holds.
 
     Raises
     ------

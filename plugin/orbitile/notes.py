@@ -65,6 +65,9 @@ def _of_electrons(wavefunction: Wavefunction) -> list[str]:
     if abs(electrons - round(electrons)) > 0.02:
         result.append(f"the occupations add up to {electrons:.4f} electrons, which is no whole number")
     shared = wavefunction.beta is None
+    fewer = electrons - 2 * float(wavefunction.alpha.occupations.sum())
+    if not shared and fewer > 0.5:
+        result.append(f"there are {fewer:g} alpha electrons fewer than beta ones, which programs avoid")
     if stated.alpha is not None and stated.beta is not None:
         sums = [float(wavefunction.alpha.occupations.sum()), electrons - float(wavefunction.alpha.occupations.sum())]
         said = [stated.alpha, stated.beta]
@@ -107,7 +110,7 @@ def _of_orbitals(wavefunction: Wavefunction) -> list[str]:
             continue
         capacity = 2 if beta is None else 1
         occupations = orbitals.occupations
-        fractional = np.abs(occupations - np.round(occupations)) > 1e-5
+        fractional = np.abs(occupations - np.round(occupations)) > 1e-9
         if fractional.sum() == 1:
             result.append(
                 f"{name}orbital {_first(fractional)} alone has an occupation that is no whole number, "

@@ -192,7 +192,10 @@ def _expand(path: Path, module: Any, copy: Path) -> None:
 
 
 def _is_binary(head: bytes) -> bool:
-    return b"\0" in head and not head.startswith(tuple(mark for mark, _ in _MARKS))
+    if b"\0" not in head:
+        return False
+    # every other byte of most text in UTF-16 is 0, and binary numbers may begin like its mark
+    return not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or "\0" in head.decode("utf-16", "replace")
 
 
 def _is_plain(path: Path, any_encoding: bool) -> bool:

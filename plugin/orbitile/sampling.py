@@ -278,7 +278,7 @@ class SumField:
         Whether it is what large sums leave of each other: then small values are of interest, and a sum is formed in
         double precision where its terms still cancel.
     is_thin : bool
-        Whether its isosurfaces are so thin that a lattice of half the usual spacing is called for.
+        Whether its isosurfaces are so thin that a lattice of a third of the usual spacing is called for.
     colour_range : float or None
         Where the field colours a surface, the colours span minus this to plus this by convention; None: its values.
     colour_map : str or None

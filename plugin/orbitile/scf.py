@@ -16,7 +16,7 @@ from .check import checked
 from .conventions import angular_normalization, cartesian_powers, component_names
 from .elements import SYMBOLS
 from .errors import Cancelled, FileError, OrbitileError
-from .files import refuse_inputs
+from .files import checked_target, refuse_inputs
 from .geometry import Geometries, Geometry
 from .level_of_theory import Calculation, functional, library, mean_field, molecule_of
 from .overlap import inverse_root
@@ -82,7 +82,7 @@ def compute_series(
     geometries = load_geometries(source, topology)
     functional(calculation)  # refused before a file is touched
     refuse_inputs(path, [source] if topology is None else [source, topology])
-    target = Path(path).expanduser()
+    target = checked_target(path)
     before = _last_frame(target, geometries, calculation) if target.exists() else None
     with SeriesWriter(target, settings=str(calculation)) as writer:
         for index in range(writer.numbers[-1] + 1 if writer.numbers else 0, len(geometries)):

@@ -455,11 +455,14 @@ def _claim(path: Path) -> int:
     Raises
     ------
     FileError
-        When another process writes it.
+        When another process writes it, or nobody may.
     """
     import fcntl
 
-    descriptor = os.open(path, os.O_RDWR)
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written ({error.strerror})") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

@@ -256,10 +256,16 @@ _ON_FACE = 1e-3
 
 
 def reaches_faces(volume: Volume, isovalue: float) -> bool:
-    """Whether a field is no smaller than an isovalue somewhere on the faces of its lattice: the surface goes on."""
+    """Whether an isosurface goes on beyond the lattice of a volume: cut by its faces, or a sheet outside as a whole.
+
+    That there is one shows where a field is larger than the isovalue on all the faces, but larger still inside: it has
+    not yet fallen to it. A field that grows outwards, as the reduced density gradient, has none.
+    """
     values = volume.values
     faces = (values[0], values[-1], values[:, 0], values[:, -1], values[:, :, 0], values[:, :, -1])
-    return any(float(np.abs(face).max()) >= isovalue for face in faces)
+    magnitudes = [np.abs(face) for face in faces]
+    least, most = min(float(one.min()) for one in magnitudes), max(float(one.max()) for one in magnitudes)
+    return least < isovalue <= most or (isovalue <= least and most < max(-float(values.min()), float(values.max())))
 
 
 CUT = "the surface is cut at the faces of the box: it goes on beyond"

@@ -1,16 +1,20 @@
 """What a window does, without a window: the browser with a host that writes down what it is told to show."""
 
+import shutil
 import time
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import orbitile as ob
 from orbitile.hosts.server import ServedHost
+from orbitile.session import commands
 from orbitile.session.browser import Browser
 from orbitile.session.session import Session
+from tests.conftest import SAMPLES
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
@@ -66,6 +70,16 @@ def browser(tmp_path, monkeypatch):
     one.set_quality("coarse")
     yield one
     one.close()
+
+
+def test_what_is_odd_about_a_file_is_said_when_it_is_opened(browser, tmp_path):
+    orbitals = Path(BENZENE).read_text().split(" Sym=")
+    cut = tmp_path / "cut.molden"
+    cut.write_text(" Sym=".join(orbitals[:11]))
+    browser.open(cut)
+    wait(browser, lambda: browser.molecule == "cut")
+    assert "charge of +22" in browser.window.said[-1]
+    assert any("charge of +22" in event["text"] for event in browser.events if event["event"] == "message")
 
 
 def wait(browser, condition, seconds=60):
@@ -179,3 +193,18 @@ def test_playback(browser, mixed):
     follow(lambda: not window.playback.playing)
     browser.choose_molecule("benzene")
     wait(browser, lambda: window.playback is None)
+
+
+def test_a_molecule_that_was_loaded_anew_meanwhile_gets_no_surface_of_the_one_before(browser, tmp_path):
+    job = tmp_path / "job.molden"
+    shutil.copy(SAMPLES / "nh3_molden_cart.molden", job)
+    browser.open(job)
+    wait(browser, lambda: browser.molecule == "job")
+    browser.ask_for_named("homo")
+    wanted = browser._wanted
+    wanted.future.result(60)  # it was computed for the one before, and is looked at when another is there
+    shutil.copy(SAMPLES / "neon_turbomole_def2-qzvp.molden", job)
+    commands.orb_load.run(browser.session, [str(job)])
+    wait(browser, lambda: browser.window.errors)
+    assert "job was deleted or loaded anew meanwhile" in browser.window.errors[-1]
+    assert browser.session.present() == []

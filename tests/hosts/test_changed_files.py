@@ -235,6 +235,18 @@ def test_a_session_whose_file_has_changed_is_shown_as_saved(cmd, refused, tmp_pa
     assert shows(cmd, base, AMMONIA, "homo")
 
 
+def test_a_surface_that_was_saved_without_its_molecule_stays(cmd, refused, tmp_path):
+    call(cmd, "orb_load", BENZENE)
+    base = call(cmd, "orb_mo", "benzene", "homo", quality="coarse")
+    cmd.save(str(tmp_path / "surface.pse"), base)
+    cmd.reinitialize()
+    cmd.load(str(tmp_path / "surface.pse"))
+    refused("no orbital is shown", "orb_iso", 0.03)
+    assert cmd.get_names("objects") == [base]
+    call(cmd, "orb_load", BENZENE)
+    assert call(cmd, "orb_mo", "benzene", "homo", quality="coarse") == f"{base}_2"
+
+
 def saved_session(cmd):
     call(cmd, "orb_load", BENZENE)
     call(cmd, "orb_mo", "benzene", "homo", quality="coarse")

@@ -254,6 +254,17 @@ def test_geometries_of_an_optimisation_are_states_and_the_orbital_belongs_to_the
     assert len(cmd.get_model("peroxide").bond) == 3
 
 
+def test_weak_interactions_colour_the_reduced_gradient(cmd):
+    call(cmd, "orb_load", BENZENE)
+    base = call(cmd, "orb_field", "benzene", "nci", quality="coarse")
+    assert base == "benzene_rdg"
+    from orbitile.hosts.pymol.commands import state_of
+
+    (found,) = state_of(cmd).samples._held.values()
+    assert found.surface.colouring.quantity == "sign(λ₂)ρ"
+    assert found.isovalue == 0.5
+
+
 def test_a_density_surface_coloured_by_the_potential(cmd, tmp_path):
     call(cmd, "orb_load", BENZENE)
     base = call(cmd, "orb_field", "benzene", "density", 0.001, "coarse", color_by="esp")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import SAMPLES
+
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 
 ROOT = Path(__file__).parents[2]
@@ -100,6 +102,36 @@ def test_the_window_goes_on_while_a_command_computes(tmp_path):
     assert " Error: cancelled" in out
     assert " Error: small was" in out
     assert out.count("Error") == 2
+
+
+@needs_window
+def test_files_and_molecules_that_change_while_the_panel_is_open(tmp_path):
+    """A file that is written anew, a molecule renamed and deleted, an object without a first state."""
+    report_file = tmp_path / "report.json"
+    wavefunctions = {
+        "ONE": str(SAMPLES / "nh3_molden_cart.molden"),
+        "OTHER": str(SAMPLES / "neon_turbomole_def2-qzvp.molden"),
+    }
+    out = in_window(
+        Path(__file__).with_name("changes_driver.py"),
+        tmp_path,
+        seconds=240,
+        XDG_CACHE_HOME=os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),  # compiled kernels
+        REPORT=str(report_file),
+        JOB=str(tmp_path / "job.molden"),
+        **wavefunctions,
+    )
+    assert report_file.exists(), out
+    report = json.loads(report_file.read_text())
+    assert report.get("done"), report.get("error", "") + report.get("status", "")
+    assert "job.molden: has changed since it was loaded" in report["refused"]
+    assert "job_homo" in report["stays"]
+    assert report["opened again"] == []
+    assert report["atoms"] == 1
+    assert report["shows"] == "HOMO (orbital 5)"
+    assert report["renamed"] == ["other", "other", True]
+    assert report["left"] == ["ala", "late"]
+    assert "invalid state" not in out
 
 
 def test_another_python_is_recorded_if_it_can_compute(tmp_path):

@@ -2,6 +2,8 @@
 
 import json
 import os
+import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,8 +18,12 @@ from hypothesis import strategies as st
 from scipy.ndimage import map_coordinates
 
 import orbitile as ob
+from orbitile.hosts.server import ServedHost, _restore, _state
+from orbitile.session import commands
 from orbitile.session.commands import COMMANDS
+from orbitile.session.session import Session
 from orbitile.units import angstrom, electronvolt
+from tests.conftest import SAMPLES
 
 from .conftest import N
 
@@ -425,3 +431,66 @@ def test_it_ends_in_the_middle_of_a_computation():
     server.close()
     assert server.process.returncode == 0
     assert not server.folder.exists()
+
+
+def test_a_file_that_changes_is_refused_until_it_is_opened_again(server, tmp_path):
+    job = tmp_path / "job.molden"
+    shutil.copy(SAMPLES / "nh3_molden_cart.molden", job)
+    server.ask("orb_load", [str(job)], objects=[])
+    server.ask("orb_mo", ["job", "homo", "", "coarse"])
+    _, state = server.ask("state")
+    shutil.copy(SAMPLES / "neon_turbomole_def2-qzvp.molden", job)
+    events, answer = server.ask("orb_mo", ["job", "lumo", "", "coarse"])
+    assert events == {}
+    assert "has changed since it was loaded" in answer["error"]
+    events, answer = server.ask("restore", [state["value"]])
+    assert set(events) == {"message"}
+    assert "job.molden has changed since this was saved" in events["message"]["text"]
+    server.ask("orb_load", [str(job)], objects=[])
+    second, _ = server.ask("orb_mo", ["job", "homo", "", "coarse"])
+    volume = read_plt(second["volume"]["file"])
+    expected = ob.evaluate(ob.load(job), "homo", volume.lattice.points()[::97], device="cpu")
+    assert np.abs(volume.values.ravel()[::97] - expected).max() < 1e-5 * np.abs(expected).max() + 1e-5
+    events, _ = server.ask("orb_load", [BENZENE], objects=["job_homo"])  # its molecule was deleted
+    assert events["remove"]["name"] == "job_homo"
+
+
+def _damaged(told, rng):
+    """What `state` gave, with one part lost, replaced, or of another name."""
+    told = json.loads(json.dumps(told))
+
+    def parts(one):
+        inside = one.items() if isinstance(one, dict) else enumerate(one) if isinstance(one, list) else ()
+        for key, value in inside:
+            yield one, key
+            yield from parts(value)
+
+    where, key = rng.choice(list(parts(told)))
+    how = rng.randrange(4)
+    if how == 0:
+        del where[key]
+    elif how == 1 and isinstance(where, dict):
+        where["unknown"] = where.pop(key)
+    else:
+        odd = [None, True, -1, 1e400, float("nan"), "", "{", '{"files": []}', [], {}, [[0, 0, 0], [1, 1, 1]], 10**30]
+        where[key] = rng.choice(odd)
+    return json.dumps(told)
+
+
+def test_damaged_states_are_refused_in_words(tmp_path, monkeypatch):
+    monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
+    session = Session(ServedHost(lambda message: None, tmp_path))
+    commands.orb_load.run(session, [BENZENE])
+    commands.orb_mo.run(session, ["benzene", "homo", "", "coarse"])
+    commands.orb_field.run(session, ["benzene", "density", "0.05", "coarse", "esp"])
+    told, rng, refused = json.loads(_state(session)), random.Random(5), []
+    for _ in range(150):
+        other = Session(ServedHost(lambda message: None, tmp_path))
+        other.samples, other.wavefunctions = session.samples, session.wavefunctions
+        try:
+            _restore(other, _damaged(told, rng))
+            commands.orb_iso.run(other, ["0.02"])
+        except ob.OrbitileError as error:
+            refused.append(str(error))
+    assert len(refused) > 50
+    assert not any("\n" in one for one in refused)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from orbitile.session.commands import COMMANDS
+from tests.conftest import SAMPLES
 
 pytestmark = pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")
 
@@ -75,6 +76,54 @@ def test_an_orbital_is_two_isosurfaces_of_a_volume(tmp_path):
     assert out[6] == "turned turned 0"  # the view stays, and so does the molecule that is on top
     assert float(out[7]) == pytest.approx(0.65)
     assert out[8] == ""  # files that were read are gone
+
+
+def test_fields_go_with_their_molecule_and_files_of_one_name_are_molecules_of_their_own(tmp_path):
+    (tmp_path / "other").mkdir()
+    for name in ("benzene.molden", "scan.1", "scan.2", "other/benzene.molden"):
+        shutil.copy(BENZENE, tmp_path / name)
+    out = in_vmd(
+        tmp_path,
+        f"""
+        cd {{{tmp_path}}}
+        foreach file {{benzene.molden other/benzene.molden scan.1 scan.2}} {{ puts [orb_load $file] }}
+        orb_mo benzene homo -quality coarse
+        orb_mo benzene_2 homo -quality coarse
+        puts [lsort [orbitile::present]]
+        mol delete $orbitile::molecules(benzene)
+        update
+        puts [lsort [orbitile::present]]
+        mol delete $orbitile::molecules(benzene_2)
+        puts [catch {{orb_iso 0.05}} problem]$problem
+        puts [lsort [orbitile::present]]
+        """,
+    )
+    assert out[:4] == ["benzene", "benzene_2", "scan_1", "scan_2"]
+    assert out[4] == "benzene benzene_2 benzene_2_homo benzene_homo scan_1 scan_2"
+    assert out[5] == "benzene_2 benzene_2_homo scan_1 scan_2"
+    assert out[6].startswith("1no orbital is shown")
+    assert out[7] == "scan_1 scan_2"
+
+
+def test_a_file_that_changes_is_refused_until_it_is_opened_again(tmp_path):
+    shutil.copy(BENZENE, tmp_path / "job.molden")
+    other = SAMPLES / "neon_turbomole_def2-qzvp.molden"
+    out = in_vmd(
+        tmp_path,
+        f"""
+        orb_load {{{tmp_path / "job.molden"}}}
+        orb_mo job homo -quality coarse
+        file copy -force {{{other}}} {{{tmp_path / "job.molden"}}}
+        puts [catch {{orb_mo job lumo -quality coarse}} problem]$problem
+        puts [lsort [orbitile::present]]
+        puts [orb_load {{{tmp_path / "job.molden"}}}]
+        puts [lsort [orbitile::present]]
+        puts [orb_mo job homo -quality coarse]
+        """,
+    )
+    assert out[0].startswith("1")
+    assert "job.molden: has changed since it was loaded" in out[0]
+    assert out[1:] == ["job job_homo", "job", "job", "job_homo"]
 
 
 def test_walking_replaces_and_deleting_is_noticed(tmp_path):

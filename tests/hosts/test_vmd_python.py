@@ -3,6 +3,7 @@
 import gc
 import importlib
 import inspect
+import shutil
 from importlib.resources import files
 
 import numpy as np
@@ -12,6 +13,7 @@ import orbitile as ob
 from orbitile.hosts.vmd import commands
 from orbitile.session.commands import COMMANDS
 from orbitile.units import angstrom
+from tests.conftest import SAMPLES
 
 from . import vmd_module
 
@@ -153,6 +155,26 @@ def test_frames_that_are_not_shown_do_not_replace_the_one_that_is(vmd, series):
     frame = ob.follow(ob.load_trajectory(series))[2]
     expected = ob.evaluate(frame, "mo:5", points[::97], device="cpu")
     assert np.abs(values[::97] - expected).max() < 5e-6
+
+
+def test_files_and_molecules_that_change(vmd, tmp_path):
+    job = tmp_path / "job.molden"
+    shutil.copy(SAMPLES / "nh3_molden_cart.molden", job)
+    assert commands.orb_load(str(job)) == "job"
+    commands.orb_mo("job", quality="coarse")
+    shutil.copy(SAMPLES / "neon_turbomole_def2-qzvp.molden", job)
+    with pytest.raises(ob.OrbitileError, match="has changed since it was loaded"):
+        commands.orb_mo("job", "lumo", quality="coarse")
+    commands.orb_load(str(job))
+    assert list(map(vmd.molecule.name, vmd.molecule.listall())) == ["job"]
+    name = commands.orb_mo("job", quality="coarse")
+    points, values = points_and_values(vmd, number_of(vmd, name))
+    expected = ob.evaluate(ob.load(job), "homo", points[::7], device="cpu")
+    assert np.abs(values[::7] - expected).max() < 5e-6 * np.abs(expected).max()
+    vmd.molecule.delete(number_of(vmd, "job"))
+    with pytest.raises(ob.OrbitileError, match="no orbital is shown"):
+        commands.orb_next()
+    assert vmd.molecule.listall() == []
 
 
 def test_errors_are_orbitiles_own(vmd):

@@ -3,6 +3,7 @@
 import concurrent.futures
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,9 @@ import pytest
 import orbitile as ob
 from orbitile.session.request import Request
 from orbitile.session.shown import SampleCache, Shown, object_name
+from orbitile.session.source import OneFile
 from orbitile.session.worker import Worker, WorkerError
+from tests.conftest import SAMPLES
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
@@ -29,7 +32,7 @@ def worker():
 
 
 def request(field: str = "homo", **changes) -> Request:
-    return Request(BENZENE, field, **{"quality": "coarse", "device": "cpu", **changes})
+    return Request(**{"path": BENZENE, "field": field, "quality": "coarse", "device": "cpu", **changes})
 
 
 def test_samples_are_those_of_this_process(worker):
@@ -50,6 +53,28 @@ def test_a_refused_request_is_told_and_the_next_one_served(worker):
     with pytest.raises(ob.OrbitileError, match="no such file"):
         worker.submit(Request("/missing.molden", "homo")).result(60)
     assert worker.submit(request()).result(60).volume.quantity == "HOMO (orbital 21)"
+
+
+def test_a_file_that_changed_is_refused_and_what_it_holds_now_is_served(worker, tmp_path):
+    """The worker reads files by name: what they are to hold is part of the request."""
+    job = tmp_path / "job.molden"
+    for name in ("nh3_molden_cart.molden", "neon_turbomole_def2-qzvp.molden"):
+        shutil.copy(SAMPLES / name, job)
+        source = OneFile(str(job)).noted()
+        wanted = request(path=str(source))
+        found = worker.submit(wanted).result(120)
+        points = found.volume.lattice.points()[::31]
+        expected = ob.evaluate(ob.load(job), "homo", points, device="cpu")
+        assert np.abs(found.volume.values.ravel()[::31] - expected).max() < 1e-4
+    shutil.copy(BENZENE, job)
+    with pytest.raises(ob.OrbitileError, match="has changed since it was loaded"):
+        worker.submit(wanted).result(60)
+    with pytest.raises(ob.OrbitileError, match="has changed since it was loaded"):
+        worker.submit(request(references=(str(source),))).result(60)
+    cache = SampleCache()
+    cache.put(found)
+    assert wanted in cache
+    assert request(path=str(OneFile(str(job)).noted())) not in cache
 
 
 def test_a_worker_that_is_killed_is_replaced(worker):

@@ -116,6 +116,7 @@ proc mol {verb args} {
             set at [lsearch -exact $vmd(order) [lindex $args 0]]
             set vmd(order) [lreplace $vmd(order) $at $at]
             array unset vmd [lindex $args 0],*
+            set ::vmd_initialize_structure([lindex $args 0]) 0
             set vmd(top) [expr {[llength $vmd(order)] ? [lindex $vmd(order) end] : -1}]
         }
         on - off { arity $args 1; there [lindex $args 0]; set vmd([lindex $args 0],drawn) [expr {$verb eq "on"}] }

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import orbitile as ob
+from orbitile.charges import load_charges
 from orbitile.exporters import save
 from orbitile.readers import load_geometries, load_volumes
 from orbitile.series import SeriesWriter
@@ -128,6 +129,8 @@ def opened(path: Path) -> object:
     if path.name.startswith("geometry"):
         geometries = load_geometries(path, path.with_name("topology.pdb"))
         return [geometries.read(n) for n in range(min(len(geometries), 5))]
+    if path.name.startswith("charges"):
+        return load_charges(path)
     if path.name.startswith("frames"):
         trajectory = ob.load_trajectory(path)
         found = [wavefunction for n in range(min(len(trajectory), 5)) for wavefunction in _sound(trajectory, n)]
@@ -173,6 +176,8 @@ def seeds(folder: Path) -> dict[str, Path]:
     _volumes(folder, found)
     put("geometry.xyz", b"3\nwater\nO 0 0 0\nH 0 0.76 0.59\nH 0 -0.76 0.59\n" * 3)
     put("geometry.extxyz", b"2\nProperties=forces:R:3:species:S:1:pos:R:3\n" + b"0 0 0 O 0 0 1.5\n0 0 0 H 0 0 0\n")
+    put("charges.xyzq", b"0 0 0 -0.8\n0 0.76 0.59 0.4\n0 -0.76 0.59 0.4\n")
+    put("charges.pqr", b"ATOM 1 O HOH A 1 0.0 0.0 0.0 -0.8 1.5\nATOM 2 H HOH A 1 0.0 0.0 1.0 0.4 1.2\n")
     _dynamics(folder, found)
     _series(folder, found)
     _trexio(folder, found)
@@ -252,6 +257,7 @@ def _trexio(folder: Path, found: dict[str, Path]) -> None:
             trexio.write_ao_cartesian(file, 0)
             trexio.write_ao_num(file, 4)
             trexio.write_ao_shell(file, [0, 1, 1, 1])
+            trexio.write_mo_type(file, "RHF")
             trexio.write_mo_num(file, 4)
             trexio.write_mo_coefficient(file, np.eye(4))
             trexio.write_mo_occupation(file, [1.0, 0, 0, 0])

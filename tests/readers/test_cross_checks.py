@@ -137,6 +137,10 @@ def test_which_cores_fit():
     assert inferred_cores(numbers, 3) is None
     charges, remarks = settled_charges(numbers, [numbers.astype(float)], float(numbers.sum() - 88))
     assert (charges.tolist(), len(remarks)) == ([25, 1, 19, 17], 1)
+    chloroaurate = np.array([79, 17, 17])
+    charges, remarks = settled_charges(chloroaurate, [chloroaurate.astype(float)], 54.0)
+    assert charges.tolist() == [19, 17, 17]
+    assert "a total charge of -1" in remarks[0]
     anion = np.array([9, 1])  # a fluoride beside the functions of a hydrogen: the neutral alternative is no reason
     charges, remarks = settled_charges(anion, [np.array([9.0, 0.0])], 10.0)
     assert (charges.tolist(), remarks) == ([9, 0], ())
@@ -270,6 +274,9 @@ WATER = "h2o.molden.input"
         (WATER, [(r"Occup= *2\.0+", "Occup= 1.3")], "alone has an occupation"),
         (WATER, [(r"Occup= *2\.0+", "Occup= 2.06")], "outside 0 to 2"),
         ("be_cisd_321g_psi4_singlet.molden", [(r"Occup= *1\.9\d*", "Occup= 1.0")], "out of the order of occupations"),
+        ("lih_cation_uhf.wfn", [(r"(MO +2 .*OCC NO = +)1\.0+", r"\g<1>0.00000001")], "alone has an occupation"),
+        # an energy by which alpha and beta orbitals of a wfn file are told apart
+        ("o2_uhf.wfn", [(r"^(MO +7 .*ENERGY = +)-", r"\1 ")], "alpha electrons fewer"),
         # a nuclear charge
         (WATER, [(r"^(O +1 +)8", r"\g<1>3")], "as its electrons ask for"),
         ("water_sto3g_hf_g03.fchk", [(r"^ +8\.00000000E\+00", "  7.00000000E+00")], "as its electrons ask for"),

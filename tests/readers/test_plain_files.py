@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.charges import load_charges
 from orbitile.readers import load_geometries, load_volumes
 from tests.readers.mutation import SAMPLES, opened, seeds
 
@@ -145,7 +146,7 @@ def test_a_geometry_of_more_atoms_than_follow_is_refused(tmp_path, promised):
 
 
 def test_names_of_nobody_and_names_that_are_too_long(tmp_path):
-    for read in (ob.load, ob.load_trajectory, load_volumes, load_geometries):
+    for read in (ob.load, ob.load_trajectory, load_volumes, load_geometries, load_charges):
         for name in ("~nosuchuserhere/a.molden", "~nosuchuserhere/*.molden", "a" * 300 + ".molden", "a\0b.cube"):
             with pytest.raises(ob.OrbitileError):
                 read(name)

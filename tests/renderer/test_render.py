@@ -19,7 +19,7 @@ from orbitile.wavefunction import Orbitals, Shell, Wavefunction
 
 pytest.importorskip("OpenGL")
 
-from orbitile.renderer import context, draw, scene
+from orbitile.renderer import context, draw, image, scene
 
 SIZE = (240, 180)
 BLUE, RED = (0.13, 0.40, 0.67), (0.70, 0.09, 0.17)
@@ -484,3 +484,9 @@ def test_forked_process_is_told():
             render((), molecule([1], [[0, 0, 0]]), size=(16, 16))
     finally:
         context._context.process -= 1
+
+
+def test_the_longest_name_that_a_picture_can_have(tmp_path):
+    target = tmp_path / ("n" * 251 + ".png")
+    assert image.write_png(target, np.full((4, 4, 4), 255, np.uint8)) == target
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]

@@ -13,6 +13,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.errors import Cancelled, FileError, OrbitileError
+from orbitile.geometry import Geometry
 from orbitile.level_of_theory import Calculation, functional, molecule_of
 from orbitile.readers import load_geometries
 from orbitile.scf import compute_series, wavefunction_of
@@ -393,3 +394,13 @@ def test_trajectories_of_molecular_dynamics(tmp_path, suffix):
     (tmp_path / "broken.xtc").write_bytes(b"nothing")
     with pytest.raises(FileError, match="MDTraj cannot read it"):
         load_geometries(tmp_path / "broken.xtc", tmp_path / "water.pdb")
+
+
+def test_a_file_with_a_basis_set_that_changes_is_read_again(tmp_path):
+    geometry = Geometry(np.array([2]), np.zeros((1, 3)))
+    basis = tmp_path / "basis.nw"
+    exponents = [13.6, 2.5, 0.67, 40.0]
+    for n_functions in (3, 4):
+        shells = "".join(f"He S\n {exponent} 1.0\n" for exponent in exponents[:n_functions])
+        basis.write_text(f"BASIS\n{shells}END\n")
+        assert molecule_of(geometry, Calculation("hf", str(basis))).nao == n_functions

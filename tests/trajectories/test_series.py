@@ -19,6 +19,7 @@ import orbitile as ob
 from orbitile.cli import main
 from orbitile.errors import FieldError, FileError
 from orbitile.readers import natural_order
+from orbitile.scf import compute_series
 from orbitile.series import SeriesFrames, SeriesWriter
 
 from ..conftest import SAMPLES, random_wavefunction
@@ -321,3 +322,17 @@ def test_memory_does_not_grow_with_the_number_of_frames(tmp_path):
     n_frames, kilobytes = map(int, seen.stdout.split())
     assert n_frames == 40
     assert kilobytes < 64e3
+
+
+def test_a_file_that_nobody_may_write():
+    """Not even an administrator: a program while it runs, or whatever is on a file system mounted for reading only."""
+    with pytest.raises(FileError, match=r": cannot be written \(Text file busy\)"):
+        SeriesWriter(os.path.realpath(sys.executable))
+
+
+@pytest.mark.parametrize("name", ["~nosuchuserhere/a.h5", "n" * 253 + ".h5", "a\0b.h5"])
+def test_names_that_no_file_can_have(tmp_path, name):
+    geometry = tmp_path / "a.xyz"
+    geometry.write_text("1\n\nHe 0 0 0\n")
+    with pytest.raises(FileError, match=r"name|folder"):
+        compute_series(geometry, name if name.startswith("~") else tmp_path / name)

@@ -61,12 +61,35 @@ def test_a_file_may_grow_where_it_is_allowed(tmp_path):
         require_unchanged(str(file), known)
 
 
-def test_a_folder_holds_names_and_contents(tmp_path):
-    (tmp_path / "a").write_text("1")
-    (tmp_path / "b").write_text("2")
-    known = content_of(str(tmp_path))
-    (tmp_path / "a").rename(tmp_path / "c")
-    assert content_of(str(tmp_path)) != known != ""
+def test_a_folder_that_is_read_as_a_file_holds_names_and_contents(tmp_path):
+    folder = tmp_path / "job.trexio"
+    folder.mkdir()
+    (folder / "a").write_text("1")
+    (folder / "b").write_text("2")
+    known = content_of(str(folder))
+    (folder / "a").rename(folder / "c")
+    assert content_of(str(folder)) != known != ""
+    assert content_of(str(tmp_path)) == ""  # no reader takes it: nothing below it is looked at
+
+
+def test_of_a_large_file_places_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("orbitile.session.content._WHOLE", 1000)
+    monkeypatch.setattr("orbitile.session.content._END", 100)
+    monkeypatch.setattr("orbitile.session.content._PIECE", 2)
+    file = tmp_path / "file"
+    data = bytearray(range(256)) * 20
+    file.write_bytes(data)
+    known = content_of(str(file))
+    for at in (0, 99, len(data) - 100, len(data) - 1):
+        changed = data.copy()
+        changed[at] ^= 1
+        file.write_bytes(changed)
+        assert content_of(str(file)) != known
+    other = bytes(255 - byte for byte in data)
+    file.write_bytes(data[:100] + other[100:-100] + data[-100:])
+    assert content_of(str(file)) != known
+    file.write_bytes(data + b"more")
+    assert content_of(str(file), known) == known
 
 
 def test_sources_survive_as_text(tmp_path):

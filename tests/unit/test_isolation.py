@@ -112,6 +112,20 @@ def test_threads_get_their_own_answers(call):
     assert found == {number: number for number in range(8)}
 
 
+def test_a_fork_has_a_process_of_its_own(call):
+    ours = call("import os; return os.getpid()")
+    child = os.fork()
+    if child == 0:
+        try:
+            theirs = call("import os; return os.getpid()")
+            isolation._process.end()
+            os._exit(0 if theirs != ours else 1)
+        finally:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    assert call("import os; return os.getpid()") == ours
+
+
 def test_it_ends_with_the_process_that_asked():
     """However that ends."""
     program = (

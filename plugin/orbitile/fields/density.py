@@ -110,7 +110,8 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
             quantity += " (post-SCF)"
     else:
         expansion, quantity, isovalue = _of_some(wavefunction, rest), f"density of {rest}", 0.005
-    return SumField((expansion,), quantity, _DENSITY, isovalue, expansion, wavefunction.positions)
+    spin, atoms = family == "spin", wavefunction.positions
+    return SumField((expansion,), quantity, _DENSITY, isovalue, expansion, atoms, is_difference=spin)
 
 
 def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:

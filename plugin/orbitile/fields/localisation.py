@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import asin, log, sin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,16 +80,23 @@ _ATTRACTION = 0.04
 
 def faded(values: Reals, density: Reals, least: float) -> Reals:
     """Values where the density is above `least`, 0 where it is below a tenth of that, smooth between."""
-    place = np.log(np.maximum(density, least / _DECADE) * (_DECADE / least)) / np.log(_DECADE)
-    place = np.minimum(place, 1)
-    result: Reals = (values * place * place * (3 - 2 * place)).astype(density.dtype, copy=False)
-    return result
+    place = np.maximum(density, least / _DECADE)
+    place *= _DECADE / least
+    np.log(place, out=place)
+    place *= (1 + 1e-6) / log(_DECADE)  # a little more, so that it is 1 after rounding too
+    np.minimum(place, 1, out=place)
+    share = place * -2
+    share += 3
+    share *= place
+    share *= place
+    share *= values
+    return share
 
 
 def density_at(share: float, least: float) -> float:
     """Density at which a share of the values is left, of `faded`."""
     # the root of 3 x^2 - 2 x^3 = share between 0 and 1
-    place = 0.5 - np.sin(np.arcsin(1 - 2 * min(max(share, 0.0), 1.0)) / 3)
+    place = 0.5 - sin(asin(1 - 2 * min(max(share, 0.0), 1.0)) / 3)
     return float(least * _DECADE ** (place - 1))
 
 
@@ -96,11 +104,18 @@ def electron_localisation(*values: Reals, paired: bool) -> Reals:
     """ELF from density and gradient of each spin, or of both where they are paired; the kinetic energy density last."""
     *spins, kinetic = values
     total, fermi = _total(spins[::4], paired)
-    excess = kinetic
+    excess = kinetic.copy()
     for density, x, y, z in zip(*[iter(spins)] * 4, strict=True):
-        excess = excess - (x * x + y * y + z * z) / (8 * np.maximum(density, _LEAST[density.dtype.name]))
-    ratio = np.maximum(excess, 0) / fermi
-    return faded(1 / (1 + ratio * ratio), total, _LOCALISED)
+        square = x * x
+        square += y * y
+        square += z * z
+        square /= 8 * np.maximum(density, _LEAST[density.dtype.name])
+        excess -= square
+    np.maximum(excess, 0, out=excess)
+    excess /= fermi
+    excess *= excess
+    excess += 1
+    return faded(1 / excess, total, _LOCALISED)
 
 
 def localised_orbital_locator(*values: Reals, paired: bool) -> Reals:
@@ -126,9 +141,9 @@ def reduced_gradient(density: Reals, x: Reals, y: Reals, z: Reals) -> Reals:
     s = norm(x, y, z) / (_GRADIENT * rho ** (4 / 3))
     place = np.log(rho)
     for none, half in (_WEAK, _WEAKER):
-        slope = _SURFACE / np.log(half / none)
-        s = np.maximum(s, slope * place - slope * np.log(none))
-    result: Reals = np.minimum(s, _MOST).astype(density.dtype, copy=False)
+        slope = _SURFACE / log(half / none)
+        s = np.maximum(s, slope * place - slope * log(none))
+    result: Reals = np.minimum(s, _MOST)
     return result
 
 
@@ -230,7 +245,9 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
             0.02,
             density,
             atoms,
-            combine=signed_density,
+            lambda isovalue: min(isovalue, _WEAKER[1]),  # a lattice as that of the surface which it colours
+            signed_density,
+            is_thin=True,
             colour_range=_ATTRACTION,
             colour_map="interaction",
         )

@@ -18,6 +18,7 @@ import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, NamedTuple
@@ -439,7 +440,7 @@ def _restore(session: Session, state: str = "") -> None:
     host.set_there(host.there - set(molecules) - set(shown))
     for name, text in molecules.items():
         try:
-            for problem in changes(text):
+            for problem in changes(text) if all(map(os.path.exists, files_of(text))) else ():
                 raise FileChanged(f"{problem} since this was saved")
             place(session, name, Source.read(text) if is_trajectory(text) else Source(files_of(text)))
         except OrbitileError as error:
@@ -447,6 +448,8 @@ def _restore(session: Session, state: str = "") -> None:
     for name, one in shown.items():
         if one.molecule not in host.there:
             continue  # the user has been told of it
+        path = host.molecules()[one.molecule]  # a trajectory may have grown
+        one = replace(one, request=replace(one.request, path=path))
         try:
             session.show(one, session.sampled(one.request), name)
         except OrbitileError as error:

@@ -19,8 +19,11 @@ from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 
+import numpy as np
+
 from ..check import checked
 from ..errors import FileError, OrbitileError
+from ..files import user_path
 from ..geometry import Geometries
 from ..plain_files import PlainFile, beginning, name_within
 from ..trajectory import Trajectory
@@ -51,7 +54,7 @@ def load(path: str | PathLike[str]) -> Wavefunction:
         When its orbitals are not orthonormal in any convention that we know; such a file is never drawn.
     """
     file = _checked_path(path)
-    with PlainFile(file) as plain:
+    with PlainFile(file) as plain, np.errstate(all="ignore"):  # absurd numbers, which are refused
         try:
             wavefunction = checked(_wavefunction_reader(plain.path).read(plain.path))
         except FileError:
@@ -162,18 +165,15 @@ def natural_order(path: str | PathLike[str]) -> list[tuple[int, int | str]]:
 
 def _exists(text: str) -> bool:
     try:
-        return Path(text).expanduser().exists()
-    except (OSError, RuntimeError, ValueError):  # a name too long, ~name of nobody here, a NUL character
+        return user_path(text).exists()
+    except (OSError, FileError, ValueError):  # a name too long, ~name of nobody here, a NUL character
         return False
 
 
 def _matching(pattern: str) -> list[str]:
     from glob import glob
 
-    try:
-        found = sorted(glob(str(Path(pattern).expanduser())), key=natural_order)
-    except RuntimeError:  # ~name of nobody here
-        found = []
+    found = sorted(glob(str(user_path(pattern))), key=natural_order)
     if not found:
         raise FileError(f"{pattern}: no such file, and none matches this as a pattern")
     return found
@@ -190,10 +190,7 @@ def _trajectory_reader(file: Path) -> ModuleType | None:
 
 
 def _checked_path(path: str | PathLike[str]) -> Path:
-    try:
-        file = Path(fspath(path)).expanduser()
-    except RuntimeError as error:  # ~name of nobody here
-        raise FileError(f"{path}: no such file: {str(error).rstrip('.')}") from error
+    file = user_path(path)
     try:
         if file.is_dir() and not any(
             file.match(p) for m in reader_modules().values() for p in getattr(m, "FOLDERS", ())

@@ -360,7 +360,7 @@ def attributes_of(name: str, part: bool) -> tuple[dict[str, Any], str]:
     return vars(data), program
 
 
-_STUCK = 0.5
+_STUCK, _STUCK_PER_BYTE = 0.3, 2e-8
 """Processor time in seconds in which a parser has to come to another line of the log."""
 
 
@@ -379,7 +379,8 @@ def _progressing(stream: Any) -> Iterator[None]:
         last = stream.pos
 
     before = signal.signal(signal.SIGPROF, look)
-    signal.setitimer(signal.ITIMER_PROF, _STUCK, _STUCK)
+    allowed = _STUCK + _STUCK_PER_BYTE * stream.size
+    signal.setitimer(signal.ITIMER_PROF, allowed, allowed)
     try:
         yield
     finally:

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..conventions import ANGULAR_MOMENTUM_LETTERS, component_names
-from ..core_potentials import settled_charges
-from ..elements import SYMBOLS
+from ..core_potentials import named_ghosts, settled_charges
 from ..errors import ConventionError, FileError, OrbitileError
 from ..overlap import orbital_norms
 from ..wavefunction import Orbitals, Shell, Wavefunction, are_natural
@@ -187,19 +186,8 @@ def _wavefunction(data: Any, found: Statements, path: Path, format_name: str, re
         geometries=_geometries(path) if format_name == "fchk" else np.empty(0),
         method="/".join(part.upper() for part in (data.lot, data.obasis_name) if part),
         stated=found.whole,
-        remarks=(*_named_ghosts(data.atnums, numbers, charges), *remarks, *_other_density(data)),
+        remarks=(*named_ghosts(np.where(numbers > 0, data.atnums, 0), charges), *remarks, *_other_density(data)),
     )
-
-
-def _named_ghosts(
-    elements: NDArray[np.int64], numbers: NDArray[np.int64], charges: NDArray[np.float64]
-) -> tuple[str, ...]:
-    """A remark on atoms that are named as an element but have no charge."""
-    ghosts = [f"{SYMBOLS[elements[n]]}{n + 1}" for n in np.flatnonzero((numbers > 0) & (charges == 0)).tolist()]
-    if not ghosts:
-        return ()
-    named = ", ".join(ghosts[:6]) + (" ..." if len(ghosts) > 6 else "")
-    return (f"{named} without nuclear charge: taken for ghost atoms, which carry functions only",)
 
 
 _DENSITY_TOLERANCE = 1e-4

@@ -11,6 +11,8 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from ..check import checked
 from ..files import complete_lines, excerpt
 from ..plain_files import PlainFile, text_of
@@ -76,5 +78,6 @@ class MoldenFrames:
         with tempfile.TemporaryDirectory() as folder:
             alone = Path(folder, f"{self._path.stem[:100]}, frame {index + 1}.molden")
             alone.write_text(text_of(text), encoding="utf-8", newline="\n")
-            wavefunction = checked(iodata.read(alone))
+            with np.errstate(all="ignore"):  # absurd numbers, which are refused
+                wavefunction = checked(iodata.read(alone))
         return replace(wavefunction, source=f"{self._path}, frame {index + 1}")

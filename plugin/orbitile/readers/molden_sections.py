@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from ..elements import SYMBOLS
 from ..errors import FileError
 
-_HEADING = re.compile(rb"^[ \t]*\[([^\]\r\n]*)\]", re.MULTILINE)
-
 _GHOST = re.compile(r"(ghost|gh|bq|du|xx|@).*|[xq]([^a-z].*)?|.*[-_:](bq|gh|ghost)|[a-z]+:")
 """Names of atoms without a nucleus, in small letters: those of PySCF, Gaussian, NWChem, ORCA, Psi4, Molden ..."""
 
@@ -104,13 +102,18 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
 
 def _sections(data: bytes) -> list[tuple[str, int, int]]:
     """Names of the sections in small letters, and where their lines begin and end."""
-    found = list(_HEADING.finditer(data))
-    ends = [*(one.start() for one in found[1:]), len(data)][: len(found)]
-    result = []
-    for one, end in zip(found, ends, strict=True):
-        newline = data.find(b"\n", one.end(), end)
-        result.append((one[1].decode("latin-1").strip().lower(), end if newline < 0 else newline + 1, end))
-    return result
+    headings: list[tuple[str, int, int]] = []  # and where their own lines begin and end
+    bracket = data.find(b"[")
+    while bracket >= 0:  # an expression would look at every line
+        start = data.rfind(b"\n", 0, bracket) + 1
+        newline = data.find(b"\n", bracket)
+        end = len(data) if newline < 0 else newline + 1
+        name, closed, _ = data[bracket + 1 : end].partition(b"]")
+        if closed and not data[start:bracket].strip():
+            headings.append((name.decode("latin-1").strip().lower(), start, end))
+        bracket = data.find(b"[", end)
+    ends = [*(start for _, start, _ in headings[1:]), len(data)]
+    return [(name, begin, end) for (name, _, begin), end in zip(headings, ends, strict=False)]
 
 
 def _number(name: str) -> int:

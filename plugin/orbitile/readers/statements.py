@@ -76,21 +76,22 @@ def _molden(data: bytes) -> Statements:
 
 # Formatted checkpoint files ---------------------------------------------------------------------------------------
 
-_FIELD = re.compile(rb"^(?=\S)(.{40})[ ]{3}([IRCL])(?:   N=)?[ ]+(\S+)[ ]*\r?$", re.MULTILINE)
+_FIELD = re.compile(rb"(?=\S)(.{40})[ ]{3}([IRCL])(?:   N=)?[ ]+(\S+)[ ]*\r?")
+_TYPES = (b"   I   ", b"   R   ", b"   C   ", b"   L   ")
 
 
 def _fchk(data: bytes) -> Statements:
     values: dict[str, float] = {}
-    fields = list(_FIELD.finditer(data))
-    for n, field in enumerate(fields):
+    fields = _fields(data)
+    for n, (start, field) in enumerate(fields):
         name = field[1].decode("latin-1").strip()
         if b"N=" not in field[0]:
             if field[2] == b"I":
                 values[name] = _integer(name, field[3])
             continue
         if field[2] in (b"I", b"R"):
-            end = fields[n + 1].start() if n + 1 < len(fields) else len(data)
-            _check_array(name, _integer(name, field[3]), data[field.end() : end])
+            end = fields[n + 1][0] if n + 1 < len(fields) else len(data)
+            _check_array(name, _integer(name, field[3]), data[start + field.end() : end])
     alpha, beta = values.get("Number of alpha electrons"), values.get("Number of beta electrons")
     electrons, charge = values.get("Number of electrons"), values.get("Charge")
     multiplicity = values.get("Multiplicity")
@@ -111,6 +112,21 @@ def _fchk(data: bytes) -> Statements:
     return Statements(Stated(charge, _whole(multiplicity), alpha, beta, _whole(independent)))
 
 
+def _fields(data: bytes) -> list[tuple[int, re.Match[bytes]]]:
+    """Headings and scalars of a checkpoint file, and where they begin."""
+    found = {}
+    for mark in _TYPES:
+        at = data.find(mark)
+        while at >= 0:  # an expression would look at every line
+            start = data.rfind(b"\n", 0, at) + 1
+            end = data.find(b"\n", at)
+            end = len(data) if end < 0 else end
+            if field := _FIELD.fullmatch(data[start:end]):
+                found[start] = field
+            at = data.find(mark, end)
+    return sorted(found.items())
+
+
 def _integer(name: str, text: bytes) -> int:
     try:
         return int(text)
@@ -122,6 +138,9 @@ def _check_array(name: str, n: int, text: bytes) -> None:
     """Refuse an array that has more or fewer values than its heading says: a value or a heading is damaged."""
     # words are parted by white space of ASCII here, and by more than that in qc-iodata, to whom one is then two
     found = len(text.split())
+    if found != n and (heading := re.search(rb"\n(?=\S)", text)):  # of a type that is not known here
+        text = text[: heading.start()]
+        found = len(text.split())
     if found != n or not text.isascii():
         raise FileError(
             f"{name}: expected {n} numbers, got {found}{'' if text.isascii() else ' with letters between them'}; "
@@ -138,8 +157,8 @@ def _molekel(data: bytes) -> Statements:
         return Statements()
     charge, multiplicity = int(found[1]), int(found[2])
     stated = Stated(float(charge), multiplicity)
-    rows = [line.split() for line in _block(data, rb"\$COORD")]
-    occupations = [float(word) for name in (rb"\$OCC_ALPHA", rb"\$OCC_BETA") for line in _block(data, name)
+    rows = [line.split() for line in _block(data, b"$COORD")]
+    occupations = [float(word) for name in (b"$OCC_ALPHA", b"$OCC_BETA") for line in _block(data, name)
                    for word in line.split()]  # fmt: skip
     electrons = sum(occupations)
     consistent = sum(int(row[0]) for row in rows) - round(electrons)
@@ -152,8 +171,9 @@ def _molekel(data: bytes) -> Statements:
 
 def _block(data: bytes, heading: bytes) -> list[bytes]:
     """Lines between a heading and the next $END."""
-    found = re.search(rb"^" + heading + rb"[ \t]*\r?\n(.*?)^[ \t]*\$END", data, re.MULTILINE | re.DOTALL)
-    return [] if found is None else found[1].splitlines()
+    start = data.find(b"\n" + heading)
+    end = data.find(b"$END", start)
+    return [] if start < 0 or end < 0 else data[start:end].splitlines()[2:]
 
 
 _WFN_ATOM = re.compile(rb"^([ \t]*)(\S+)(.*\(CENTRE.*CHARGE *=[ ]*)([-+.\dEe]+)[ \t]*\r?$", re.MULTILINE)

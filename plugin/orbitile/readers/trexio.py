@@ -19,7 +19,7 @@ from ..conventions import (
     pure_from_cartesian,
     radial_normalization,
 )
-from ..core_potentials import settled_charges
+from ..core_potentials import named_ghosts, settled_charges
 from ..elements import SYMBOLS
 from ..errors import FileError
 from ..isolation import isolated
@@ -143,7 +143,7 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
         program="trexio",
         method=str(contents.get("mo_type") or ""),
         stated=Stated(alpha=up, beta=down),
-        remarks=remarks,
+        remarks=(*named_ghosts(numbers, charges), *remarks),
     )
 
 
@@ -207,6 +207,6 @@ def _atomic_numbers(charges: NDArray[np.float64], labels: Any) -> NDArray[np.int
     numbers = np.rint(charges).astype(np.int64)
     for n, label in enumerate([] if labels is None else labels):
         letters = "".join(c for c in str(label) if c.isalpha()).capitalize()
-        if letters in SYMBOLS[1:] and charges[n] > 0:
+        if letters in SYMBOLS[1:]:
             numbers[n] = SYMBOLS.index(letters)
     return numbers

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from taichi_kernels.shader_cache import cache_with_room
+
 from ..errors import DeviceError
 
 PACKAGES = "libegl1 libgl1-mesa-dri libosmesa6"
@@ -280,7 +282,8 @@ def _make_backend() -> _Backend:
     reasons = []
     for name in wanted:
         try:
-            return makers[name]()
+            with cache_with_room():
+                return makers[name]()
         except (OSError, AttributeError) as error:  # AttributeError: the library is too old to have a function
             reasons.append(f"{name}: {error}")
     raise DeviceError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -100,8 +101,8 @@ def write_png(path: str | os.PathLike[str], pixels: NDArray[np.uint8]) -> Path:
     target = check_path(path)
     opaque = bool((pixels[..., 3] == 255).all())
     image = Image.fromarray(np.ascontiguousarray(pixels[..., :3] if opaque else pixels))
-    # Same folder, because a rename is atomic only within a file system. The process and the name keep it unique.
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    # Same folder, because a rename is atomic only within a file system. Names may be as long as they can be already.
+    temporary = target.with_name(f".orbitile-{secrets.token_hex(6)}.part")
     try:
         with open(temporary, "wb") as stream:
             # Level 4: half the time of 6, the default, for files that are 6 to 10 percent larger

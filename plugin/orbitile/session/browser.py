@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..errors import Cancelled, OrbitileError
 from ..fields import as_drawn, resolve
 from ..fields.orbital import orbital_name
+from ..lattice import QUALITIES
 from ..notes import notes
 from ..surface import CUT, isosurface, reaches_faces
 from ..tracking import DOUBTFUL
@@ -26,7 +27,7 @@ from . import commands
 from .orbitals import Level, Levels, levels_of
 from .request import Request, Sample
 from .session import Session, surface_of
-from .shown import NEGATIVE, POSITIVE, Shown
+from .shown import NEGATIVE, POSITIVE, Shown, are_rows, is_number
 from .source import Source
 
 if TYPE_CHECKING:
@@ -216,6 +217,8 @@ class Browser:
         self.playback: Playback | None = None
         self.share = 0.0
         self.settings: dict[str, Any] = {"recent": [], **session.host.settings()}
+        recent = self.settings["recent"]
+        self.settings["recent"] = [one for one in recent if isinstance(one, str)] if isinstance(recent, list) else []
         self.choices = _choices(self.settings)
         self._wanted: _Wanted | None = None
         self._ahead: tuple[Request, Future[Sample]] | None = None
@@ -498,8 +501,6 @@ class Browser:
         try:
             if shown.molecule not in self.session.host.objects():
                 raise OrbitileError(f"{shown.molecule} was deleted meanwhile")
-            if self.session.source(shown.molecule) != shown.request.path:
-                raise OrbitileError(f"{shown.molecule} was loaded anew meanwhile")
             drawing = drawn.future.result()
             later = found.volume.values.size > _VOLUME_AT_ONCE
             if drawn.name:  # a film is begun anew, with its volumes
@@ -744,18 +745,21 @@ class Browser:
 
 
 def _choices(settings: dict[str, Any]) -> Choices:
-    standard = Choices()
-    positive, negative = (
-        tuple(settings.get(name, colour))
-        for name, colour in zip(("positive", "negative"), standard.colours, strict=True)
-    )
-    return replace(
-        standard,
-        quality=settings.get("quality", standard.quality),
-        colours=(positive, negative),
-        transparency=settings.get("transparency", 100 * standard.transparency) / 100,
-        rate=settings.get("rate", standard.rate),
-    )
+    """What was set the last time; what is damaged is as at first."""
+    colours = tuple(settings.get(name) for name in ("positive", "negative"))
+    colours = tuple(tuple(one) if isinstance(one, list | tuple) else one for one in colours)
+    quality, rate = settings.get("quality"), settings.get("rate")
+    transparency: Any = settings.get("transparency")
+    sound: dict[str, Any] = {}
+    if isinstance(quality, str) and quality in QUALITIES:
+        sound["quality"] = quality
+    if are_rows(colours, 0.0, 1.0):
+        sound["colours"] = colours
+    if is_number(transparency, 0, 100):
+        sound["transparency"] = transparency / 100
+    if isinstance(rate, int) and is_number(rate, 1, 1000):
+        sound["rate"] = rate
+    return replace(Choices(), **sound)
 
 
 def _done(result: Any) -> Future[Any]:

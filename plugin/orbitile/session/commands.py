@@ -67,9 +67,9 @@ def orb_load(
 ) -> Answer:
     files = [path if glob(str(path)) and not path.exists() else path.resolve() for path in filename]
     source = session.aside(Source(tuple(str(path.absolute()) for path in files), track, align, interpolate).noted)
-    wanted = session.name_for(name or name_of(files[0]), source.files, given=bool(name))
     if session.host.has_window():
         session.aside(lambda: session.read(source))
+    wanted = session.name_for(name or name_of(files[0]), source.files, given=bool(name))
     first, trajectory = place(session, wanted, source)
     if trajectory is None:
         return Answer(wanted, f'"{wanted}", {first.kind} orbitals; "orb_mo {wanted}, homo" shows one')

@@ -135,7 +135,7 @@ class Session:
 
     def read(self, source: Source) -> None:
         """Read what `orb_load` is going to ask for, so that it need not wait."""
-        source = source.noted()
+        source = source if source.contents else source.noted()
         trajectory = self.wavefunctions.kept(source) or ShownTrajectory(source, self.wavefunctions.get)
         if trajectory.is_one_file:
             self.wavefunctions.get(str(OneFile(source.files[0], source.contents[0])))
@@ -166,7 +166,7 @@ class Session:
         for asked in list(self._asked):
             computing = asked.cancel() or computing
         if self.calculation is not None:
-            self.aside(self.calculation.cancel)
+            self.calculation.cancel()
             computing = True
         by_window = self.panel is not None and self.panel.cancel()
         return computing or by_window
@@ -182,9 +182,14 @@ class Session:
                 if shown.molecule == old:
                     self.shown[base] = replace(shown, molecule=new)
             self.player.rename(old, new)
-        if self.shown:
-            names = self.host.objects()
-            for base in [base for base, shown in self.shown.items() if shown.molecule not in names]:
+        if not self.shown:
+            return
+        names = self.host.objects()
+        for base, shown in list(self.shown.items()):
+            if not {base, f"{base}_map"} & names:
+                self.shown.pop(base)
+                self.player.forget(base)
+            elif shown.molecule not in names:
                 self.remove(base)
 
     def name_now(self, molecule: str) -> str:
@@ -423,9 +428,18 @@ class Session:
         -------
         str
             Name of the surface.
+
+        Raises
+        ------
+        OrbitileError
+            When the molecule is gone, or is another one by now.
         """
         if drawing is None:
             drawing = self.aside(lambda: self.host.drawing(surface_of(shown, found), shown.colours))
+        molecule = self.name_now(shown.molecule)  # a window takes commands meanwhile
+        if self.host.molecules().get(molecule) != shown.request.path:
+            raise OrbitileError(f"{molecule} was deleted or loaded anew meanwhile: nothing is shown")
+        shown = replace(shown, molecule=molecule)
         base = base or self._surface_name(shown.molecule, shown.request.field)
         frame = shown.request.frame
         if frame is not None:
@@ -492,14 +506,18 @@ class Session:
         surfaces stay as they were saved.
         """
         restored = {}
-        for base, message in saved.items() if isinstance(saved, Mapping) else ():
+        saved = saved if isinstance(saved, Mapping) else {}
+        for base, message in saved.items():
             try:
                 restored[base] = Shown.from_message(message)
             except OrbitileError as error:
                 self.host.say(f"{brief(base)} is shown as saved, and cannot be changed: {error}")
-        there = self.host.objects()  # a host may have saved a surface without its molecule
+        there = self.host.objects()
+        for base in [base for base, shown in self.shown.items() if base in saved or shown.molecule not in there]:
+            self.shown.pop(base)  # it was replaced by what was saved, of which nothing is to be taken away
+            self.player.forget(base)
         restored = {base: shown for base, shown in restored.items() if {base, shown.molecule} <= there}
-        self.shown.update(restored)
+        self.shown.update(restored)  # a host may have saved a surface without its molecule
         self.follow()
         sources = {shown.request.path for shown in restored.values()}
         for problem in sorted({problem for source in sources for problem in changes(source)}):

@@ -71,7 +71,8 @@ def _tuples(part: Any) -> Any:
     return tuple(map(_tuples, part)) if isinstance(part, list | tuple) else part
 
 
-def _is_number(value: Any, least: float = -1e30, most: float = 1e30) -> bool:
+def is_number(value: Any, least: float = -1e30, most: float = 1e30) -> bool:
+    """Whether it is a number in a range."""
     return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
 
 
@@ -84,16 +85,16 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_positive(value: Any) -> bool:
-    return _is_number(value, least=1e-30)
+    return is_number(value, least=1e-30)
 
 
-def _are_rows(value: Any, least: float = -1e30, most: float = 1e30) -> bool:
+def are_rows(value: Any, least: float = -1e30, most: float = 1e30) -> bool:
     """Whether it is two rows of three numbers."""
     return (
         isinstance(value, tuple)
         and len(value) == 2
         and all(isinstance(row, tuple) and len(row) == 3 for row in value)
-        and all(_is_number(one, least, most) for row in value for one in row)
+        and all(is_number(one, least, most) for row in value for one in row)
     )
 
 
@@ -105,15 +106,15 @@ _SHOWN: dict[str, Callable[[Any], bool]] = {
     "molecule": _is_text,
     "request": lambda value: isinstance(value, Mapping),
     "isovalue": _is_positive,
-    "colours": lambda value: _are_rows(value, 0.0, 1.0),
-    "transparency": lambda value: _is_number(value, 0.0, 1.0),
+    "colours": lambda value: are_rows(value, 0.0, 1.0),
+    "transparency": lambda value: is_number(value, 0.0, 1.0),
 }
 _REQUEST: dict[str, Callable[[Any], bool]] = {
     "path": _is_text,
     "field": _is_text,
     "quality": lambda value: isinstance(value, str) and value in QUALITIES,
     "isovalue": _or_none(_is_positive),
-    "share": lambda value: _is_number(value, 0.001, 0.9999),
+    "share": lambda value: is_number(value, 0.001, 0.9999),
     "device": _is_text,
     "precision": lambda value: value in ("single", "double"),
     "color_by": lambda value: isinstance(value, str),
@@ -121,7 +122,7 @@ _REQUEST: dict[str, Callable[[Any], bool]] = {
     "most_faces": _or_none(_is_count),
     "frame": _or_none(_is_count),
     "references": lambda value: isinstance(value, tuple) and all(map(_is_text, value)),
-    "room": _or_none(_are_rows),
+    "room": _or_none(are_rows),
     "box": lambda value: True,  # a lattice that was used before need not be used again
 }
 """What each part of a message has to be; those of a request that are left out have their defaults."""

@@ -427,6 +427,8 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
     def _place(self, window: Any) -> None:
         kept = self.browser.settings
         floating, geometry = bool(kept.get("floating", True)), kept.get("geometry")
+        if not (isinstance(geometry, list) and len(geometry) == 4 and all(type(one) is int for one in geometry)):
+            geometry = None  # never kept, or damaged
         window.addDockWidget(Qt.RightDockWidgetArea, self)
         self.setFloating(floating)
         if floating:

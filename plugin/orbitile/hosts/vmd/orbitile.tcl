@@ -200,6 +200,22 @@ proc orbitile::forget {name} {
     }
 }
 
+# VMD writes 0 into vmd_initialize_structure when a molecule is deleted: its fields go with it.
+proc orbitile::structure_changed {args} {
+    after cancel orbitile::follow_molecules
+    after idle orbitile::follow_molecules
+}
+
+proc orbitile::follow_molecules {} {
+    variable looks
+    set there [present]
+    foreach field $there {
+        if {[info exists looks($field)] && [lsearch -exact $there [dict get $looks($field) molecule]] < 0} {
+            discard $field
+        }
+    }
+}
+
 proc orbitile::discard {name} {
     variable molecules
     if {[lsearch -exact [present] $name] >= 0} {
@@ -234,6 +250,7 @@ proc orbitile::on_molecule {message} {
     set molecules($name) $molid
     set sources($name) [list $file]
     follow_frames $name
+    trace add variable ::vmd_initialize_structure($molid) write orbitile::structure_changed
 }
 
 # Ghost atoms, which have the name X, as small clear balls without bonds.
