@@ -166,7 +166,7 @@ class Session:
         for asked in list(self._asked):
             computing = asked.cancel() or computing
         if self.calculation is not None:
-            self.calculation.cancel()
+            self.aside(self.calculation.cancel)  # it may take a moment to end
             computing = True
         by_window = self.panel is not None and self.panel.cancel()
         return computing or by_window
