@@ -110,7 +110,8 @@ def _of_orbitals(wavefunction: Wavefunction) -> list[str]:
             continue
         capacity = 2 if beta is None else 1
         occupations = orbitals.occupations
-        fractional = np.abs(occupations - np.round(occupations)) > 1e-9
+        deviation = np.abs(occupations - np.round(occupations))
+        fractional = (deviation > 1e-5) | ((deviation > 1e-9) & (np.round(occupations) == 0))
         if fractional.sum() == 1:
             result.append(
                 f"{name}orbital {_first(fractional)} alone has an occupation that is no whole number, "
