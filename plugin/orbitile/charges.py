@@ -120,7 +120,7 @@ def load_charges(path: str | Path) -> PointCharges:
             row = [float(field) for field in fields]
         except ValueError:
             row = []
-        if len(row) != 4 or not max(map(abs, row)) <= FARTHEST:
+        if len(row) != 4 or not all(abs(number) <= FARTHEST for number in row):
             raise FileError(f"{path.name}, line {number}: expected x y z (Angstrom) and q (e), got {line.strip()!r}")
         rows.append(row)
     if not rows:

@@ -29,6 +29,7 @@ from .surface import (
     isosurface_in_session,
     on_faces,
     positive_isovalue,
+    working_bytes,
 )
 from .units import angstrom
 from .volume import Volume
@@ -410,6 +411,8 @@ def compute_surface(
                 evaluate(0, lattice.shape[0], values)
                 tell(1.0)
                 return isosurface_in_session(values, lattice, isovalue, resolved.quantity, resolved.unit, name)
+            dtype: np.dtype[np.floating] = np.dtype(_dtype(precision))
+            require_memory(lattice, dtype.itemsize + working_bytes(dtype), "and its isosurface ")
             volume = compute(wavefunction, resolved, lattice, device=device, precision=precision)
         checkpoint(1.0)
         return isosurface(volume, isovalue)
@@ -768,8 +771,10 @@ def _enclosing_isovalue(wavefunction: Wavefunction, orbital: Orbital, share: flo
     return isovalue
 
 
-def require_memory(lattice: Lattice, itemsize: int) -> None:
-    """Refuse a lattice whose values would not fit in memory.
+def require_memory(lattice: Lattice, itemsize: int, what: str = "") -> None:
+    """Refuse a lattice that would not fit in memory with so many bytes a point.
+
+    `what` says what they hold beside the values.
 
     Raises
     ------
@@ -785,9 +790,9 @@ def require_memory(lattice: Lattice, itemsize: int) -> None:
     factor = (needed / max(available - _RESERVE, 1 << 20)) ** (1 / 3) * 1.01
     spacing = lattice.spacings / angstrom * factor
     raise LatticeError(
-        "a lattice of {} x {} x {} points needs {:.1f} GB of memory, {:.1f} GB are available; a spacing of {:.3g} "
+        "a lattice of {} x {} x {} points {}needs {:.1f} GB of memory, {:.1f} GB are available; a spacing of {:.3g} "
         "Angstrom in place of {:.3g} would fit, and `orbitile volume` or compute_to_file write it to a file without "
-        "holding it".format(*lattice.shape, needed / 1e9, available / 1e9, spacing[0], spacing[0] / factor)
+        "holding it".format(*lattice.shape, what, needed / 1e9, available / 1e9, spacing[0], spacing[0] / factor)
     )
 
 

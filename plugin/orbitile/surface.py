@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .enclosure import enclosure
 from .errors import LatticeError, OrbitileError
+from .memory import require_memory
 from .units import angstrom
 
 if TYPE_CHECKING:
@@ -77,6 +78,18 @@ class Surface:
     colouring: Colouring | None = None
 
 
+_SMALL = 1 << 28
+"""Bytes below which nobody asks how much memory there is."""
+
+
+def working_bytes(dtype: np.dtype[np.floating]) -> int:
+    """Bytes a point that `isosurface` takes beside the values: those of the other sign, and which cells are crossed.
+
+    Double precision is made single first.
+    """
+    return 10 + (4 if dtype.itemsize > 4 else 0)
+
+
 def isosurface(volume: Volume, isovalue: float) -> Surface:
     r"""Where a field has the value +isovalue or -isovalue.
 
@@ -99,6 +112,8 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
         When the isovalue is not a positive number, or the field reaches it nowhere on the lattice.
     LatticeError
         When the lattice has a single point along an axis, or a value is not a finite number.
+    OrbitileError
+        When memory would not do: 10 bytes a point beside the values, 14 where these are in double precision.
 
     Notes
     -----
@@ -108,6 +123,9 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
     lattice = volume.lattice
     _check_shape(lattice, _name(volume))
     isovalue = positive_isovalue(isovalue, _name(volume), volume)
+    needed = working_bytes(volume.values.dtype) * lattice.n_points
+    if needed > _SMALL:
+        require_memory(needed, "an isosurface on {} x {} x {} points".format(*lattice.shape), "choose a larger spacing")
     level = _level(isovalue)
     low, high = _range(volume)
     # float32 is what marching cubes works in anyway; converting once keeps both parts consistent with each other.

@@ -83,7 +83,7 @@ def test_densities_agree_with_the_direct_kernel(field, name, benzene):
         direct = _direct(resolve(benzene, field).at_points("double", "cpu"), lattice)
         expected = np.empty(lattice.shape)
         for start, stop in direct.cuts:
-            direct.fill(start, stop, expected[start:stop], lambda: False)
+            direct.fill(start, stop, expected[start:stop])
     np.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-9)
 
 

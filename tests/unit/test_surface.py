@@ -1,9 +1,12 @@
 """Isosurfaces of functions whose surfaces are known."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from skimage.measure import marching_cubes
 
+import orbitile as ob
 from orbitile.errors import LatticeError, OrbitileError
 from orbitile.lattice import Lattice
 from orbitile.surface import (
@@ -13,6 +16,7 @@ from orbitile.surface import (
     enclosing_isovalue,
     isosurface,
     lobe,
+    working_bytes,
 )
 from orbitile.volume import Volume
 
@@ -209,3 +213,31 @@ def test_looking_at_crossed_cells_only_changes_nothing(kind):
             kept, faces = _merge_at_lattice_points(vertices, faces)
             assert part.vertices == pytest.approx(vertices[kept], abs=1e-5)
             assert np.array_equal(part.faces, faces[:, ::-1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_it_takes_no_more_memory_than_is_asked_for(dtype):
+    n = 160
+    x, y, z = np.ogrid[-1 : 1 : n * 1j, -1 : 1 : n * 1j, -1 : 1 : n * 1j]
+    two_lobes = Volume(
+        (x * np.exp(-4 * (x**2 + y**2 + z**2))).astype(dtype), Lattice(np.zeros(3), np.eye(3), (n, n, n))
+    )
+    isosurface(two_lobes, 0.1)  # what is loaded once
+    tracemalloc.start()
+    try:
+        isosurface(two_lobes, 0.1)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.1 * working_bytes(np.dtype(dtype)) * n**3
+
+
+def test_what_would_not_fit_is_refused_before(benzene, monkeypatch):
+    large = ob.Lattice.around(benzene, 0.07, 9.0)
+    assert large.n_points > 3e7
+    for module in ("memory", "evaluation"):
+        monkeypatch.setattr(f"orbitile.{module}.available_memory", lambda: 4 * large.n_points + (300 << 20) // 2)
+    with pytest.raises(ob.OrbitileError, match=r"points and its isosurface needs 0\.\d GB"):
+        ob.compute_surface(benzene, "homo", 0.03, large, device="cpu")
+    with pytest.raises(ob.OrbitileError, match=r"^an isosurface on .* points needs 0\.\d GB"):
+        isosurface(Volume(np.zeros(large.shape, np.float32), large), 0.03)
