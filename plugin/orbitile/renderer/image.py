@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError, RenderError
+from ..files import written_atomically
 from ..spelling import in_words
 
 if TYPE_CHECKING:
@@ -101,17 +101,9 @@ def write_png(path: str | os.PathLike[str], pixels: NDArray[np.uint8]) -> Path:
     target = check_path(path)
     opaque = bool((pixels[..., 3] == 255).all())
     image = Image.fromarray(np.ascontiguousarray(pixels[..., :3] if opaque else pixels))
-    # Same folder, because a rename is atomic only within a file system. Names may be as long as they can be already.
-    temporary = target.with_name(f".orbitile-{secrets.token_hex(6)}.part")
-    try:
-        with open(temporary, "wb") as stream:
-            # Level 4: half the time of 6, the default, for files that are 6 to 10 percent larger
-            image.save(stream, format="PNG", dpi=(PIXELS_PER_INCH, PIXELS_PER_INCH), compress_level=4)
-        os.replace(temporary, target)
-    except OSError as error:
-        raise FileError(f"{target}: the picture cannot be written ({error.strerror or error})") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    with written_atomically(target) as temporary, temporary.open("wb") as stream:
+        # Level 4: half the time of 6, the default, for files that are 6 to 10 percent larger
+        image.save(stream, format="PNG", dpi=(PIXELS_PER_INCH, PIXELS_PER_INCH), compress_level=4)
     return target
 
 
