@@ -48,10 +48,15 @@ _APART, _FLAT, _ALONG = 0.3, 0.02, 10.0
 """Distance in bohr within which two extrema are one; in units of that depth, the difference from its surroundings below
 which one is not isolated but on a ring, and what the mesh may lose along a ring."""
 
-_AROUND = 8
-"""Points on the rim of a disc."""
+_KINDS = (("maximum", 1.0), ("minimum", -1.0))
 
-_DISC, _ROUNDS, _PROJECTIONS, _NUDGE = 0.15, 12, 2, 1e-3
+_CIRCLE = np.array([(0.0, 0.0), *((np.cos(n * np.pi / 4), np.sin(n * np.pi / 4)) for n in range(8))])
+"""Points of a disc: its middle and eight on its rim."""
+
+_QUADRATIC = np.stack([np.ones(9), *_CIRCLE.T, *_CIRCLE.T**2, _CIRCLE.prod(axis=1)], axis=1)
+"""Terms 1, u, v, u^2, v^2 and u v at these points."""
+
+_DISC, _ROUNDS, _PROJECTIONS, _NUDGE = 0.15, 8, 3, 0.01
 """Radius in bohr of the disc on which an extremum is looked for first, how often it is, how often points of a disc are
 moved to the isovalue, and the step in bohr for the slope along the normal."""
 
@@ -223,7 +228,7 @@ def extrema(
         Its atoms name the places.
     field, color_by
         Of the surface and of its colours. With both, places are moved to where the first one has the isovalue and the
-        second one is extreme, in double precision; otherwise they are vertices.
+        second one is extreme, in single precision as the colours are; otherwise they are vertices.
     device
         As for `orbitile.evaluate`.
 
@@ -240,12 +245,17 @@ def extrema(
         return []
     values, atoms = surface.colouring.values.astype(np.float64), cKDTree(wavefunction.positions)
     least = _DISTINCT * float(np.ptp(values))
-    found = []
-    for kind, sign in (("maximum", 1.0), ("minimum", -1.0)):
-        at = _peaks(sign * values, surface.faces, least)
-        positions, here, drop = surface.vertices[at].astype(np.float64), values[at], np.full(len(at), np.inf)
-        if field is not None and color_by is not None:
-            positions, here, drop = _refined(surface, at, sign, wavefunction, field, color_by, device)
+    kinds = [(kind, sign, _peaks(sign * values, surface.faces, least)) for kind, sign in _KINDS]
+    every = [n for _, _, at in kinds for n in at]
+    if field is not None and color_by is not None:
+        signs = np.array([sign for _, sign, at in kinds for _ in at])
+        refined = _refined(surface, every, signs, wavefunction, field, color_by, device, least)
+    else:
+        refined = surface.vertices[every].astype(np.float64), values[every], np.full(len(every), np.inf)
+    found, first = [], 0
+    for kind, sign, at in kinds:
+        positions, here, drop = (part[first : first + len(at)] for part in refined)
+        first += len(at)
         taken: list[int] = []
         for n in np.argsort(-sign * here, kind="stable").tolist():
             apart = np.linalg.norm(positions[taken] - positions[n], axis=1)
@@ -319,58 +329,80 @@ def _joined(
 def _refined(
     surface: Surface,
     at: list[int],
-    sign: float,
+    sign: NDArray[np.float64],
     wavefunction: Wavefunction,
     field: str | Field,
     color_by: str | Field,
     device: str | None,
+    least: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Extrema on the surface of the field itself near some vertices: positions, values, and how isolated they are.
 
     The last are the least differences to points at a distance of `_DISC`: 0 for a point of a ring, NaN where the search
     has come to no end.
 
-    Points of a disc about each place are moved along its normal to the isovalue; the place goes to the best of them, on
-    a disc that becomes smaller where the middle is best.
+    Points of a disc about each place are moved along its normal to the isovalue, a quadratic is fitted to the colours
+    there, and the place goes to where that is extreme. `sign` is 1 for a maximum, -1 for a minimum.
     """
     from .evaluation import evaluate
 
     def of(one: str | Field, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        flat = evaluate(wavefunction, one, points.reshape(-1, 3), device=device, precision="double")
-        return flat.astype(np.float64).reshape(points.shape[:-1])
+        values: NDArray[np.float64] = evaluate(wavefunction, one, points.reshape(-1, 3), device=device).astype(
+            np.float64
+        )
+        return values.reshape(points.shape[:-1])
 
     normal = surface.normals[at].astype(np.float64)
     aside = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal), axis=1)])
     aside /= np.linalg.norm(aside, axis=1)[:, None]
     across = np.cross(normal, aside)
     level = surface.isovalue * surface.phases[at].astype(np.float64)[:, None]
-    angle = np.arange(_AROUND) * 2 * np.pi / _AROUND
-    circle = np.concatenate([np.zeros((1, 2)), np.stack([np.cos(angle), np.sin(angle)], axis=1)])
-    place = surface.vertices[at].astype(np.float64)
-    size = np.full(len(at), _DISC)
-    best = np.zeros(len(at))
-    drop, found = np.zeros(len(at)), np.zeros(len(at), bool)
-    for n in range(_ROUNDS + 1):
-        if n == _ROUNDS:
-            found = size < _DISC / 2
-            size[:] = _DISC
-        u, v = (size[:, None] * circle[:, axis] for axis in (0, 1))
-        points = place[:, None] + u[..., None] * aside[:, None] + v[..., None] * across[:, None]
-        for _ in range(_PROJECTIONS):
-            gap = of(field, points) - level
-            slope = (of(field, points + _NUDGE * normal[:, None]) - level - gap) / _NUDGE
-            steep = np.abs(slope) > 1e-12
+
+    def on_surface(place: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Points of the disc about each place, on the surface to second order in their distance from it."""
+        u, v = (size[:, None] * _CIRCLE[:, axis] for axis in (0, 1))
+        points: NDArray[np.float64] = place[:, None] + u[..., None] * aside[:, None] + v[..., None] * across[:, None]
+        both = of(field, np.stack([points, points + _NUDGE * normal[:, None]])) - level
+        slope = (both[1] - both[0]) / _NUDGE
+        steep = np.abs(slope) > 1e-12
+        gap = both[0]
+        for n in range(_PROJECTIONS):
             move = np.clip(np.where(steep, -gap / np.where(steep, slope, 1.0), 0.0), -_DISC, _DISC)
-            points += move[..., None] * normal[:, None]
-        colours = sign * of(color_by, points)
-        if n == _ROUNDS:
-            drop = np.where(found, colours[:, 0] - colours[:, 1:].max(axis=1), np.nan)
+            points = points + move[..., None] * normal[:, None]
+            if n < _PROJECTIONS - 1:
+                gap = of(field, points) - level
+        return points
+
+    place, size = surface.vertices[at].astype(np.float64), np.full(len(at), _DISC)
+    before, gain = np.full(len(at), -np.inf), np.full(len(at), np.inf)
+    for _ in range(_ROUNDS):
+        points = on_surface(place, size)
+        colours = sign[:, None] * of(color_by, points)
+        gain, before = np.abs(colours[:, 0] - before), colours[:, 0]
+        if np.all(gain < _FLAT * least):
             break
-        chosen = np.argmax(colours, axis=1)
-        rows = np.arange(len(at))
-        place, best = points[rows, chosen], sign * colours[rows, chosen]
-        size = np.where(chosen == 0, size / 3, size)
-    return place, best, drop
+        step = _uphill(colours, size)
+        place = points[:, 0] + step[:, :1] * aside + step[:, 1:] * across
+        size = np.clip(np.linalg.norm(step, axis=1), size / 4, size)
+    points = on_surface(place, np.full(len(at), _DISC))
+    colours = sign[:, None] * of(color_by, points)
+    gain = np.maximum(gain, np.abs(colours[:, 0] - before))
+    drop = np.where(gain < _FLAT * least, colours[:, 0] - colours[:, 1:].max(axis=1), np.nan)
+    return points[:, 0], sign * colours[:, 0], drop
+
+
+def _uphill(values: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where a quadratic through the values at points of discs is largest, shape (n, 2), not far beyond their edges."""
+    fit = values @ np.linalg.pinv(_QUADRATIC).T
+    slope, curvature = fit[:, 1:3], np.empty((len(values), 2, 2))
+    curvature[:, 0, 0], curvature[:, 1, 1] = 2 * fit[:, 3], 2 * fit[:, 4]
+    curvature[:, 0, 1] = curvature[:, 1, 0] = fit[:, 5]
+    bends, axes = np.linalg.eigh(curvature)
+    along = np.einsum("nij,ni->nj", axes, slope)
+    falls = bends < -1e-9 * np.abs(values).max(axis=1, initial=1e-30)[:, None]
+    steps = np.where(falls, -along / np.where(falls, bends, 1.0), np.sign(along))
+    ahead: NDArray[np.float64] = np.einsum("nij,nj->ni", axes, np.clip(steps, -2.0, 2.0)) * size[:, None]
+    return ahead
 
 
 def as_text(found: list[Extremum], wavefunction: Wavefunction, unit: str) -> str:
