@@ -25,6 +25,7 @@ by downward recurrence; beyond the table by their asymptotic form and upward rec
 """
 
 import linecache
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -48,8 +49,14 @@ _WRITTEN_OUT = 6
 _HIGHEST = 16
 """Degree of a product of two functions with angular momentum 8."""
 
-_FAR = -1
-"""Stands for the multipoles where others have a degree."""
+_FAR, _ALL = -1, 99
+"""Stand for the multipoles, and for everything, where others have a degree."""
+
+_RUN = 64
+"""Slots that stay together when the work is done in pieces; a multiple of `LANES`."""
+
+_BOYS, _EACH = 20, 8
+"""For an estimate of the work: what Boys functions cost, in coefficients, and of how many cells one is looked at."""
 
 _STEP = 0.1
 _TABLE_END = {"single": 26.0, "double": 44.0}
@@ -159,26 +166,46 @@ def potential_in_cells(
     for one in distributions:
         near |= one.ranges[:, 1] > one.ranges[:, 0]
 
+    fits, estimate = checkpoint is None, 0.0
+    if checkpoint is not None:
+        estimate = _work(cells, rows, distributions, multipoles)
+        fits = _pace(precision, device, _ALL).fits(estimate)
+    begin = time.perf_counter()
+
     def in_pieces(
         kernel: object, kind: int, numbers: tuple[int, ...], lists: tuple, size: np.ndarray, arrays: tuple, n: int
     ) -> None:
         """Launch a kernel for all slots; `size` says how much work a row of the lists is, `n` how many came before."""
         first, listed = lists
-        ends = np.concatenate([[0], np.cumsum(size[listed])])
         places, of_place, values = (
             (cells.of_slots(), (whole, rest), out) if kind > _WRITTEN_OUT else (cell, there, target)
         )
-        kept = [runtime.sent(array, device) for array in (first, listed, *arrays)]
+        if checkpoint is None or fits:
+            runtime.launch(kernel, len(places), *numbers, places, first, listed, *of_place, *arrays, values)
+            return
+        run = _RUN * len(places) // len(out)
+        kept = [runtime.sent(array, device) for array in arrays]
 
         def launch(begin: int, end: int) -> None:
-            here = slice(begin, end)
-            points = [array[here] for array in of_place]
-            runtime.launch(kernel, end - begin, *numbers, places[here], *kept[:2], *points, *kept[2:], values[here])
+            here = slice(begin * run, min(end * run, len(places)))
+            low, high = int(places[here.start]), int(places[here.stop - 1]) + 1
+            some = listed[first[low] : first[high]]
+            if len(some):
+                runtime.launch(
+                    kernel,
+                    here.stop - here.start,
+                    *numbers,
+                    places[here] - np.int32(low),
+                    first[low : high + 1] - first[low],
+                    some,
+                    *(array[here] for array in of_place),
+                    *kept,
+                    values[here],
+                )
 
+        of_cell = np.diff(np.concatenate([[0.0], np.cumsum(size[listed], dtype=np.float64)])[first]) + 1
         _pace(precision, device, kind).run(
-            (np.diff(ends[first]) + 1)[places],
-            launch,
-            None if checkpoint is None else lambda share: checkpoint((n + share) / (len(distributions) + 1)),
+            of_cell[places[::run]] * run, launch, lambda share: checkpoint((n + share) / (len(distributions) + 1))
         )
 
     lists = _lists(rows, near)
@@ -209,12 +236,23 @@ def potential_in_cells(
         )
         kernel = _far(precision, device, sums is np.float64)
         in_pieces(kernel, _FAR, (multipoles.order,), lists, far.astype(np.int64), arrays, len(distributions))
+    if checkpoint is not None:
+        _pace(precision, device, _ALL).learn(estimate, time.perf_counter() - begin)
     return cells.by_point(out).astype(np.float64, copy=False)
+
+
+def _work(cells: Cells, rows: np.ndarray, distributions: list[Distributions], multipoles: Multipoles) -> float:
+    """About how much there is to do for all slots, from some cells: in coefficients that are multiplied."""
+    of_row = np.any(multipoles.moments != 0, axis=1) * float(multipoles.moments.shape[1])
+    for one in distributions:
+        of_row += (one.ranges[:, 1] - one.ranges[:, 0]) * float(one.hermite.shape[1] + _BOYS)
+    some = rows[::_EACH]
+    return float(of_row[some].sum()) / len(some) * len(cells.placed)
 
 
 @lru_cache
 def _pace(precision: str, device: str, kind: int) -> Pace:
-    return Pace(1 << 15)
+    return Pace(1 << 15 if kind < _ALL else 1 << 20)
 
 
 def _in_lanes(array: np.ndarray, lanes: int) -> np.ndarray:

@@ -40,6 +40,9 @@ _PLACE = {
 }
 """Place of each term of a polynomial, by the powers of x, y and z."""
 
+_RUN = 64
+"""Slots that stay together when the work is done in pieces."""
+
 _ROUNDING = 1e-3
 """Of coordinates in single precision, in bohr, added to the reach where lists are made."""
 
@@ -94,8 +97,7 @@ def gaussians_at_points(
     integer[:, :3], integer[:, 3], integer[:, 4] = whole_centre, degree, first_term[:-1]
     origin = points.mean(axis=0)
     low, high, position = ((array - origin).astype(np.float32) for array in (cells.low, cells.high, centre))
-    position = runtime.sent(position, device, 3)
-    radius = runtime.sent((reach + _ROUNDING).astype(np.float32), device)
+    radius = (reach + _ROUNDING).astype(np.float32)
     count = np.zeros(len(cells), np.int32)
     looks = np.full(len(cells), float(len(exponent)))
 
@@ -105,11 +107,8 @@ def gaussians_at_points(
 
     asked = None if checkpoint is None else lambda share: checkpoint(0.0)
     _pace(precision, device, "lists").run(looks, look, asked)
-    sums = [
-        runtime.sent(gaussian, device, 8),
-        runtime.sent(integer, device, 8),
-        runtime.sent(np.ascontiguousarray(terms, real), device),
-    ]
+    of_all = gaussian, integer, np.ascontiguousarray(terms, real)
+    kept: list[Any] = []
     result = np.zeros(len(cells.placed), real)
     ends = np.cumsum(count, dtype=np.int64)
     begin = 0
@@ -118,45 +117,47 @@ def gaussians_at_points(
         end = max(begin + 1, int(np.searchsorted(ends, taken + _ENTRIES, side="right")))
         first = np.concatenate([[0], ends[begin:end] - taken]).astype(np.int32)
         listed = np.zeros(max(int(first[-1]), 1), np.int32)
+        boxes = low[begin:end], high[begin:end]
 
-        def fill(one: int, other: int, begin: int = begin, first: np.ndarray = first, listed: Any = listed) -> None:
-            some = slice(begin + one, begin + other)
-            part = slice(int(first[one]), max(int(first[other]), int(first[one]) + 1))
+        def fill(one: int, other: int, boxes: tuple = boxes, first: np.ndarray = first, listed: Any = listed) -> None:
+            here = first[one : other + 1] - first[one]
             runtime.launch(
                 kernels.fill,
                 other - one,
                 len(exponent),
-                low[some],
-                high[some],
+                *(box[one:other] for box in boxes),
                 position,
                 radius,
-                first[one : other + 1] - first[one],
-                listed[part],
+                here,
+                listed[first[one] : max(first[other], first[one] + 1)],
             )
 
         _pace(precision, device, "lists").run(looks[begin:end], fill, asked)
         slots = slice(int(cells.first_slot[begin]), int(cells.first_slot[end]))
         of_slots = sorted_cell[slots] - np.int32(begin)
-        lists = runtime.sent(first, device), runtime.sent(listed, device)
+        there = whole[slots], np.ascontiguousarray(remainder[slots], real), result[slots]
 
         def evaluate(
-            one: int, other: int, slots: slice = slots, of_slots: np.ndarray = of_slots, lists: tuple = lists
+            one: int, other: int, of_slots: np.ndarray = of_slots, there: tuple = there, lists: tuple = (first, listed)
         ) -> None:
-            some = slice(slots.start + one, slots.start + other)
-            runtime.launch(
-                kernels.evaluate,
-                other - one,
-                whole[some],
-                np.ascontiguousarray(remainder[some], real),
-                of_slots[one:other],
-                *lists,
-                *sums,
-                result[some],
-            )
+            here = slice(one * _RUN, min(other * _RUN, len(of_slots)))
+            places, some, (first, listed), shared = of_slots, there, lists, of_all
+            if here.stop - here.start < len(of_slots):
+                if not kept:
+                    kept.extend(
+                        runtime.sent(array, device, lanes) for array, lanes in zip(of_all, (8, 8, 0), strict=True)
+                    )
+                low, high = int(of_slots[here.start]), int(of_slots[here.stop - 1]) + 1
+                places = of_slots[here] - np.int32(low)
+                listed = listed[first[low] : max(first[high], first[low] + 1)]
+                first = first[low : high + 1] - first[low]
+                some, shared = tuple(array[here] for array in there), kept
+            *where, values = some
+            runtime.launch(kernels.evaluate, here.stop - here.start, *where, places, first, listed, *shared, values)
 
         before, share = (begin / len(cells), (end - begin) / len(cells))
         told = None if checkpoint is None else _mapped(checkpoint, before, share)
-        _pace(precision, device, "sums").run(np.diff(first)[of_slots] + 1.0, evaluate, told)
+        _pace(precision, device, "sums").run((np.diff(first) + 1.0)[of_slots[::_RUN]] * _RUN, evaluate, told)
         begin = end
     return cells.by_point(result)
 

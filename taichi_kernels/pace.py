@@ -10,7 +10,7 @@ from . import runtime
 Checkpoint = Callable[[float], None]
 """Called between two pieces with the share that is done; ends the work by raising."""
 
-PIECE = 0.03
+PIECE = 0.045
 """Seconds that a piece should take: nobody waits for 0.1 s, and launching it is below 1 %."""
 
 _FASTER = 4.0
@@ -52,7 +52,7 @@ class Pace:
             begin = time.perf_counter()
             launch(first, last)
             size = float(ends[last - 1]) - done
-            if last < n or size > self.work / _FASTER:  # smaller ones are quick for sure, and waiting for them is not
+            if last < n or self.tells(size):
                 if runtime.running() in ("cuda", "vulkan"):  # a CPU is through when a kernel returns
                     runtime.synchronise()
                 self.learn(size, time.perf_counter() - begin)
@@ -64,8 +64,12 @@ class Pace:
         """Whether some work is not too much for a piece."""
         return work <= self.work
 
+    def tells(self, size: float) -> bool:
+        """Whether something is learned from that much work: less is quick for sure, and waiting for it is not."""
+        return size > self.work / 2
+
     def learn(self, size: float, seconds: float) -> None:
         """Take note of how long some work took."""
         wanted = size * PIECE / max(seconds, 1e-6)
-        if wanted < self.work or size > self.work / 2:
+        if wanted < self.work or self.tells(size):
             self.work = min(max(wanted, self.work / _FASTER), self.work * _FASTER)

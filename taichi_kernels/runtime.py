@@ -578,11 +578,12 @@ def _lost(kind: type) -> type:
 
 
 def sent(array: "np.ndarray", device: str, lanes: int = 0) -> Any:
-    """An array for kernels that are launched several times: on a CPU itself, otherwise a copy on the device.
+    """An array for a kernel that is launched in pieces: a copy on the device if it is large, otherwise itself.
 
-    With lanes, its last axis becomes a vector that is an element of the copy.
+    Small ones travel with each launch in less time than an array on the device takes to make. With lanes, the last
+    axis becomes a vector that is an element of the copy.
     """
-    if device == "cpu":
+    if device == "cpu" or array.nbytes < _LARGE:
         return array
     import taichi as ti
 
@@ -590,6 +591,10 @@ def sent(array: "np.ndarray", device: str, lanes: int = 0) -> Any:
     there = array_of(ti.types.vector(lanes, number) if lanes else number, array.shape[:-1] if lanes else array.shape)
     send(there, np.ascontiguousarray(array))
     return there
+
+
+_LARGE = 1 << 21
+"""Bytes from which an array is sent once rather than with each piece: a copy of it takes 1 % of a piece."""
 
 
 def launch(kernel: Callable[..., object], *arguments: object) -> None:
