@@ -37,6 +37,9 @@ _STANDSTILL = 1.0
 """Seconds for which a child may be stopped, by SIGSTOP or a debugger, while something is wanted of it."""
 _FAREWELL = 1.5
 """Seconds that a child has to end in good order when the process that it works for is gone."""
+_COMPLETION = 30.0
+"""Seconds that it has once it has removed its folder, which it does when it works no more: Taichi writes what it has
+compiled, which takes long where the machine is busy."""
 _KEPT = 1 << 16
 """Bytes of what a child has said that are kept."""
 _EVERY = 0.05
@@ -107,9 +110,10 @@ class ChildProcess:
         """Whether it has not ended; it may be stopped."""
         return self._process.poll() is None
 
-    def wait(self) -> None:
-        """Wait until it has ended."""
-        self._process.wait()
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until it has ended, or for so many seconds."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
 
     def feed(self, data: memoryview) -> None:
         """Write to its standard input.
@@ -136,12 +140,9 @@ class ChildProcess:
 
     def finish(self) -> None:
         """End its standard input and wait for it; one that stands still is ended."""
-        assert self._process.stdin is not None  # a pipe
-        with contextlib.suppress(OSError):  # it has ended
-            self._process.stdin.close()
+        self._hang_up()
         while self.running():
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_EVERY)
+            self.wait(_EVERY)
             if self.stands_still():
                 self.give_up()
 
@@ -165,12 +166,21 @@ class ChildProcess:
 
     def end(self, seconds: float) -> None:
         """Have it end, and kill it where it takes longer than so many seconds, or stands still."""
+        self._dismiss(seconds)
+        self.kill()
+
+    def let_go(self, seconds: float) -> None:
+        """Have it end, and wait for it so many seconds; then it is left alone, and ends as without its parent."""
+        self._dismiss(seconds)
+        if os.name != "posix" or self._is_stopped():
+            self.kill()
+        self._hang_up()
+
+    def _dismiss(self, seconds: float) -> None:
         self._process.terminate()
         until = time.monotonic() + seconds
         while self.running() and time.monotonic() < until and not self._is_stopped():
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_EVERY)
-        self.kill()
+            self.wait(_EVERY)
 
     def give_up(self) -> None:
         """End it at once since it does not go on, which `ending` says then."""
@@ -179,10 +189,12 @@ class ChildProcess:
 
     def kill(self) -> None:
         """End it at once."""
-        assert self._process.stdin is not None  # a pipe
         self._process.kill()
-        with contextlib.suppress(subprocess.TimeoutExpired):  # a driver may keep it for ever
-            self._process.wait(5)
+        self.wait(5)  # a driver may keep it for ever
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        assert self._process.stdin is not None  # a pipe
         with contextlib.suppress(OSError):  # nobody reads any more
             self._process.stdin.close()
 
@@ -314,7 +326,8 @@ def parent(end: Callable[[], None], folder: str = "") -> Connection:
         Called from another thread when that process is gone, or SIGTERM or SIGHUP has come: what is under way is to
         stop, and this process to end.
     folder
-        Removed where that process is gone and this one does not end in good order.
+        Removed where that process is gone and this one does not end in good order. The child removes it itself when
+        it works no more, and then has time to end.
 
     Raises
     ------
@@ -342,6 +355,8 @@ def _watch(end: Callable[[], None], folder: str = "") -> None:
             gone = told.get()
             end()
         time.sleep(_FAREWELL)
+        if folder and not os.path.exists(folder):
+            time.sleep(_COMPLETION)
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
         os._exit(1)
@@ -354,18 +369,20 @@ def _watch(end: Callable[[], None], folder: str = "") -> None:
             signal.signal(getattr(signal, name), lambda number, frame: told.put(False))
     if os.name == "posix":
         nowhere = subprocess.DEVNULL
-        guard = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(_FAREWELL), folder]
+        guard = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(_FAREWELL), str(_COMPLETION), folder]
         subprocess.Popen(guard, stdout=nowhere, stderr=nowhere)
 
 
 _GUARD = """
 import os, shutil, signal, sys, time
-guarded, patience, folder = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+guarded, patience, completion, folder = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
 while os.read(0, 1):
     pass
-until = time.monotonic() + patience + 0.1
-while os.getppid() == guarded and time.monotonic() < until:
+begin = time.monotonic()
+while os.getppid() == guarded and time.monotonic() < begin + patience + 0.1:
     time.sleep(0.05)
+    if folder and not os.path.exists(folder):
+        patience = completion
 if os.getppid() == guarded:
     os.kill(guarded, signal.SIGKILL)
     while os.getppid() == guarded:

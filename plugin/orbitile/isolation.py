@@ -12,19 +12,19 @@ from __future__ import annotations
 import atexit
 import os
 import signal
-import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
-from multiprocessing.connection import Connection
-from socket import socketpair
 from typing import Any
 
 from . import errors
+from .child_process import AnsweringProcess, parent
 from .errors import FileError, OrbitileError
 from .processes import environment, interpreter
+from .watch import checkpoint
 
 _IDLE = 120.0
 """Seconds without a request after which the process ends."""
@@ -33,7 +33,10 @@ _PATIENCE = 3.0
 """How much longer than its processor time a request may take by the clock, on a busy machine."""
 
 _START = 60.0
-"""Seconds that the process may take to start."""
+"""Seconds that the import of a library may take."""
+
+_EVERY = 0.05
+"""Seconds between two looks at whether the answer is still wanted, and the process goes on."""
 
 _SECONDS, _SECONDS_PER_BYTE = 5.0, 2e-6
 _MEMORY, _MEMORY_PER_BYTE = 1 << 30, 40
@@ -58,6 +61,8 @@ def isolated(function: Callable[..., Any], *arguments: Any, name: str, library: 
     ------
     OrbitileError
         What the function raised.
+    Cancelled
+        When the request that this is a part of is withdrawn (see `orbitile.watch`); the process is ended.
     FileError
         When it raised anything else, crashed, or took more time or memory than it may.
     """
@@ -79,92 +84,89 @@ class _Ended(Exception):
     """Why there is no answer, as the end of a sentence that begins with the library."""
 
 
+class _StandsStill(Exception):
+    """The process was stopped."""
+
+
 class _Process:
     """The process, while there is one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._connection: Connection | None = None
+        self._child: AnsweringProcess | None = None
 
     def answer(self, call: tuple[Any, ...], seconds: float) -> tuple[str, Any]:
-        with self._lock:
-            try:
-                if not self._is_running():
-                    self._start()
+        while not self._lock.acquire(timeout=_EVERY):
+            checkpoint()
+        try:
+            for last in (False, True):
+                child = self._running()
                 try:
-                    return self._asked(call, seconds)
+                    return _asked(child, call, seconds)
                 except (EOFError, OSError):
-                    if self._exit_status() != 0:
-                        raise _Ended(self._cause()) from None
-                # it had been idle for long enough to end at this very moment
-                self._start()
-                try:
-                    return self._asked(call, seconds)
-                except (EOFError, OSError):
-                    raise _Ended(self._cause()) from None
-            except BaseException:  # an interruption too: the answer to this must not be taken for the next one
+                    child.wait(5)
+                    if last or child.status != 0:
+                        raise _Ended(_cause(child)) from None
+                    # it had been idle for long enough to end at this very moment
+                except _StandsStill:
+                    if last:
+                        raise _Ended("did not go on") from None
                 self.end()
-                raise
+            raise AssertionError  # the second time there is an answer, or an error
+        except BaseException:  # an interruption too: the answer to this must not be taken for the next one
+            self.end()
+            raise
+        finally:
+            self._lock.release()
 
-    def _asked(self, call: tuple[Any, ...], seconds: float) -> tuple[str, Any]:
-        connection = self._connection
-        assert connection is not None
-        connection.send(call)
-        if not connection.poll(seconds):
-            raise _Ended("did not come to an end")
-        answer: tuple[str, Any] = connection.recv()
-        return answer
-
-    def _is_running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+    def _running(self) -> AnsweringProcess:
+        if self._child is None or not self._child.running():
+            self.end()
+            settings = {**environment(), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+            name, module = "the process for readers", "orbitile.reading_process"
+            self._child = AnsweringProcess(name, interpreter(), module, settings=settings, given_up=_is_not_wanted)
+        return self._child
 
     def forget(self) -> None:
         """In a fork: the process answers the one that started it, whose threads hold the lock or do not."""
         self._lock = threading.Lock()
-        if self._connection is not None:
-            self._connection.close()
-        self._process = self._connection = None
-
-    def _start(self) -> None:
-        self.end()
-        ours, theirs = socketpair()
-        with ours, theirs:
-            try:
-                self._process = subprocess.Popen(
-                    [interpreter(), "-c", f"from {__name__} import serve; serve({theirs.fileno()})"],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    env={**environment(), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-                    pass_fds=[theirs.fileno()],
-                )
-            except OSError as error:
-                raise OrbitileError(f"a process for readers cannot be started ({error.strerror or error})") from error
-            self._connection = Connection(ours.detach())
-
-    def _exit_status(self) -> int:
-        assert self._process is not None
-        with suppress(subprocess.TimeoutExpired):
-            return self._process.wait(timeout=5)
-        return -1
-
-    def _cause(self) -> str:
-        status = self._exit_status()
-        if status == -signal.SIGXCPU:
-            return "did not come to an end"
-        return f"crashed ({signal.strsignal(-status)})" if status < 0 else f"ended with status {status}"
+        if self._child is not None:
+            self._child.connection.close()
+        self._child = None
 
     def end(self) -> None:
         """End the process, if there is one of ours."""
-        process, connection = self._process, self._connection
-        self._process = self._connection = None
-        if process is None:
-            return
-        if connection is not None:
-            connection.close()
-        process.kill()
-        process.wait()
+        child, self._child = self._child, None
+        if child is not None:
+            child.connection.close()
+            child.kill()
+
+
+def _is_not_wanted() -> bool:
+    checkpoint()
+    return False
+
+
+def _asked(child: AnsweringProcess, call: tuple[Any, ...], seconds: float) -> tuple[str, Any]:
+    child.connection.send(call)
+    until = time.monotonic() + seconds
+    while not child.connection.poll(_EVERY):
+        checkpoint()
+        if child.stands_still():
+            raise _StandsStill
+        if time.monotonic() > until:
+            raise _Ended("did not come to an end")
+    answer: tuple[str, Any] = child.connection.recv()
+    return answer
+
+
+def _cause(child: AnsweringProcess) -> str:
+    status = child.status
+    if status == -signal.SIGXCPU:
+        return "did not come to an end"
+    if status is None:
+        return "went away"
+    return f"crashed ({signal.strsignal(-status)})" if status < 0 else f"ended with status {status}"
 
 
 _process = _Process()
@@ -180,16 +182,11 @@ class OutOfTime(Exception):
     """A request has taken its processor time."""
 
 
-def serve(descriptor: int) -> None:
+def serve() -> None:
     """Answer requests until there are no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the process that waits for the answer
-    connection = Connection(descriptor)
-    while connection.poll(_IDLE):
-        try:
-            call = connection.recv()
-        except (EOFError, OSError):  # the other process has ended
-            return
-        connection.send(_answered(*call))
+    with suppress(EOFError, OSError), parent(lambda: os._exit(1)) as connection:  # the other process has ended
+        while connection.poll(_IDLE):
+            connection.send(_answered(*connection.recv()))
 
 
 def _answered(module: str, name: str, arguments: tuple[Any, ...], seconds: float, memory: int) -> tuple[str, Any]:

@@ -167,6 +167,79 @@ def test_surfaces_go_with_their_molecule(cmd, refused, tmp_path):
     assert call(cmd, "orb_load", BENZENE) == "benzene"
 
 
+def test_a_surface_that_is_renamed_stays_what_it_is(cmd, tmp_path):
+    call(cmd, "orb_load", BENZENE)
+    call(cmd, "orb_field", "benzene", "density", 0.01, "coarse", "esp")
+    cmd.set_name("benzene_density", "cloud")
+    there = {"benzene", "benzene_orb", "cloud", "cloud_map", "cloud_scale"}
+    assert set(cmd.get_names("objects")) == there
+    call(cmd, "orb_iso", 0.02, "cloud")
+    cmd.do("set_name cloud, a cloud", echo=0)  # PyMOL makes a legal name of it
+    call(cmd, "orb_iso", 0.03, "a_cloud")
+    call(cmd, "orb_mo", "benzene", "homo", quality="coarse")
+    cmd.save(str(tmp_path / "session.pse"))
+    cmd.reinitialize()
+    cmd.load(str(tmp_path / "session.pse"))
+    call(cmd, "orb_color", "yellow", "green", 0.5, "a_cloud")
+    cmd.delete("benzene")
+    assert cmd.get_names("objects") == []
+
+
+def test_a_frame_of_a_renamed_surface_is_still_its_own(cmd, tmp_path):
+    moving(tmp_path / "job.h5", ob.load(AMMONIA), 3)
+    call(cmd, "orb_load", str(tmp_path / "job.h5"))
+    call(cmd, "orb_mo", "job", "homo", quality="coarse")
+    cmd.set_name("job_homo", "other")
+    call(cmd, "orb_frames", 1, 3, "other")
+    assert cmd.count_states("other") == 3
+    assert set(cmd.get_names("objects")) == {"job", "job_orb", "other", "other_map"}
+
+
+def test_what_another_plugin_has_put_in_place_of_a_command_of_pymol_stays(cmd, monkeypatch):
+    """Whether it came before or after ours; its errors, and what is deleted from other threads, are its own."""
+    import threading
+
+    from pymol import CmdException, commanding
+    from pymol import cmd as first
+
+    from orbitile.hosts.pymol.commands import register
+
+    deleted = []
+
+    def theirs(name, *, _self=first):
+        deleted.append(name)
+        return commanding.delete(name, _self=_self)
+
+    monkeypatch.setattr(first, "delete", theirs)
+    register(cmd)
+    register(cmd)
+    call(cmd, "orb_load", BENZENE)
+    call(cmd, "orb_mo", "benzene", "homo", quality="coarse")
+    cmd.fragment("ala")
+    cmd.delete("a*")
+    assert deleted == ["a*"]
+    thread = threading.Thread(target=cmd.delete, args=("benzene",))
+    thread.start()
+    thread.join()
+    assert deleted == ["a*", "benzene"]
+    assert cmd.get_names("objects") == []
+    with pytest.raises(CmdException):
+        cmd.set_name("none", "other")
+
+
+def test_deleting_what_is_not_ours_costs_one_look_at_names(cmd, monkeypatch):
+    call(cmd, "orb_load", BENZENE)
+    call(cmd, "orb_mo", "benzene", "homo", quality="coarse")
+    from orbitile.hosts.pymol.commands import state_of
+
+    looks = []
+    monkeypatch.setattr(state_of(cmd), "follow", lambda: looks.append(1))
+    for n in range(3):
+        cmd.pseudoatom(f"point_{n}")
+        cmd.delete(f"point_{n}")
+    assert looks == []
+
+
 def test_a_molecule_and_a_trajectory_take_turns_under_one_name(cmd, tmp_path):
     still, path = ob.load(AMMONIA), tmp_path / "job.h5"
     moving(path, still, 5)

@@ -44,7 +44,7 @@ def test_samples_are_those_of_this_process(worker):
     assert np.array_equal(found.surface.faces, ob.isosurface(found.volume, 0.03).faces)
     assert shares[-1] == 1.0
     assert found.device == "cpu"
-    assert list(Path(worker._process.folder.name).iterdir()) == []  # the arrays live in memory alone
+    assert list(worker._process.folder.iterdir()) == []  # the arrays live in memory alone
 
 
 def test_a_refused_request_is_told_and_the_next_one_served(worker):
@@ -95,7 +95,7 @@ def test_withdrawing_is_at_once_and_leaves_nothing(worker):
     assert pending.cancel()
     assert time.monotonic() - begin < 0.2
     assert worker.submit(request("lumo")).result(60).volume.quantity.startswith("LUMO")
-    assert list(Path(worker._process.folder.name).iterdir()) == []
+    assert list(worker._process.folder.iterdir()) == []
 
 
 def test_an_interpreter_without_orbitile_or_at_all(tmp_path):
@@ -111,7 +111,7 @@ def test_an_interpreter_without_orbitile_or_at_all(tmp_path):
 def test_closing_ends_the_process_and_removes_the_folder():
     one = Worker()
     one.submit(request()).result(60)
-    process, folder = one.process_id, Path(one._process.folder.name)
+    process, folder = one.process_id, one._process.folder
     one.close()
     assert not folder.exists()
     with pytest.raises(ProcessLookupError):
@@ -125,8 +125,42 @@ def test_a_worker_that_is_closed_keeps_what_it_has_compiled(tmp_path, monkeypatc
     assert not list(tmp_path.rglob("*.tic"))
     process = one._process.child
     one.close()
+    process.wait(30)  # on a busy machine it goes on by itself for some time
     assert process.status == 0
     assert list(tmp_path.rglob("*.tic"))
+
+
+@pytest.fixture
+def slow_to_end(tmp_path, monkeypatch):
+    """All Pythons that are started take 3 seconds for their last step, as Taichi may for what it has compiled."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import atexit, sys, time\n"
+        f"atexit.register(lambda: (time.sleep(3), open({str(tmp_path / 'ended')!r}, 'w').close()))\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    return tmp_path / "ended"
+
+
+def test_a_worker_that_takes_long_to_end_holds_nobody_up_and_ends_in_good_order(worker, slow_to_end, monkeypatch):
+    monkeypatch.setattr("orbitile.session.worker._FAREWELL", 0.1)
+    worker.submit(request()).result(60)
+    process, folder = worker._process.child, worker._process.folder
+    begin = time.monotonic()
+    worker.close()
+    assert time.monotonic() - begin < 2
+    process.wait(20)
+    assert process.status == 0
+    assert slow_to_end.exists()
+    assert not folder.exists()
+
+
+def test_a_worker_whose_host_is_killed_keeps_what_it_has_compiled(slow_to_end):
+    with subprocess.Popen([sys.executable, "-c", _HOST, BENZENE, "nothing"], stdout=subprocess.PIPE, text=True) as host:
+        name, process = host.stdout.readline().split()
+        host.kill()
+    assert vanished(Path(name), 4)
+    assert gone(int(process), 15)
+    assert slow_to_end.exists()
 
 
 def test_a_worker_that_computes_ends_by_itself(worker):
@@ -167,7 +201,7 @@ def test_a_verbose_start(worker, monkeypatch):
 
 def test_a_worker_that_stands_still_is_replaced(worker):
     worker.submit(request()).result(60)
-    first, folder = worker.process_id, Path(worker._process.folder.name)
+    first, folder = worker.process_id, worker._process.folder
     os.kill(first, signal.SIGSTOP)
     assert worker.submit(request("lumo")).result(30).volume.quantity.startswith("LUMO")
     assert worker.process_id not in (None, first)
@@ -178,7 +212,7 @@ def test_a_worker_that_stands_still_is_replaced(worker):
 def test_a_worker_that_stands_still_can_be_closed():
     one = Worker()
     one.submit(request()).result(60)
-    process, folder = one.process_id, Path(one._process.folder.name)
+    process, folder = one.process_id, one._process.folder
     os.kill(process, signal.SIGSTOP)
     pending = one.submit(request("lumo"))
     begin = time.monotonic()
@@ -202,7 +236,7 @@ def test_a_withdrawn_request_that_never_ends_gives_way(worker, tmp_path, monkeyp
     with pytest.raises(concurrent.futures.TimeoutError):
         waiting.result(1)  # nobody has withdrawn what is before it
     assert endless.cancel()
-    assert waiting.result(30).volume.quantity.startswith("LUMO")
+    assert waiting.result(60).volume.quantity.startswith("LUMO")
     assert worker.process_id not in (None, first)
 
 
@@ -273,7 +307,7 @@ from orbitile.session.request import Request
 from orbitile.session.worker import Worker
 worker = Worker()
 worker.submit(Request(sys.argv[1], "homo", "coarse", device="cpu")).result(60)
-print(worker._process.folder.name, worker.process_id, flush=True)
+print(worker._process.folder, worker.process_id, flush=True)
 for _ in range(3 if sys.argv[2] == "computing" else 0):
     worker.submit(Request(sys.argv[1], "esp", "fine", 0.03, device="cpu"))
 time.sleep(60)
@@ -299,7 +333,7 @@ def test_nothing_is_left_by_a_host_that_is_killed(doing):
 def test_a_worker_that_is_ended_with_its_host_leaves_nothing(worker):
     """As by a service manager, which sends a signal to all processes."""
     worker.submit(request()).result(60)
-    process, folder = worker.process_id, Path(worker._process.folder.name)
+    process, folder = worker.process_id, worker._process.folder
     os.kill(process, signal.SIGTERM)
     assert gone(process, 10)
     assert not folder.exists()
@@ -308,12 +342,12 @@ def test_a_worker_that_is_ended_with_its_host_leaves_nothing(worker):
 def test_each_start_has_a_folder_of_its_own(worker):
     """One that dies removes nothing of the one that follows it."""
     worker.submit(request()).result(60)
-    first = Path(worker._process.folder.name)
+    first = worker._process.folder
     os.kill(worker.process_id, signal.SIGKILL)
     with contextlib.suppress(WorkerError):  # sent before its end is noticed
         worker.submit(request()).result(60)
     worker.submit(request()).result(60)
-    assert Path(worker._process.folder.name) != first
+    assert worker._process.folder != first
     assert not first.exists()
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -12,9 +13,10 @@ import numpy as np
 import pytest
 
 from orbitile import isolation
-from orbitile.errors import ConventionError, FileError
+from orbitile.errors import Cancelled, ConventionError, FileError
 from orbitile.isolation import isolated
 from orbitile.processes import environment
+from orbitile.watch import watched
 
 HERE = {"name": "some.file", "library": "a library", "size": 0}
 
@@ -96,6 +98,26 @@ def test_a_process_that_ended_while_idle_is_replaced(call):
     call("import orbitile.isolation as i; i._IDLE = 0")
     time.sleep(0.3)
     assert call("import os; return os.getpid()") != first
+
+
+def test_a_process_that_stands_still_is_replaced(call):
+    first = call("import os; return os.getpid()")
+    os.kill(first, signal.SIGSTOP)
+    begin = time.monotonic()
+    assert call("import os; return os.getpid()") != first
+    assert time.monotonic() - begin < 10
+    with pytest.raises(FileError, match="did not go on"):
+        call("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)")
+    assert call("return 1") == 1
+
+
+def test_a_request_that_is_withdrawn_is_not_waited_for(call):
+    call("return 1")
+    begin = time.monotonic()
+    with pytest.raises(Cancelled), watched(cancelled=lambda: time.monotonic() - begin > 0.3):
+        call("import time; time.sleep(60)")
+    assert time.monotonic() - begin < 5
+    assert call("return 1") == 1
 
 
 def test_threads_get_their_own_answers(call):

@@ -409,7 +409,11 @@ class Browser:
         self._due.pop("exact", None)
         self._drawn = None
         self.view.show_field(field)
-        request = self._request(field)
+        try:
+            request = self._request(field)
+        except OrbitileError as error:  # its molecule has gone, or its file
+            self.view.say(str(error), error=True)
+            return
         base = "" if self.choices.keep else self.current()
         future: Future[Sample] | None = None
         if request in self.session.samples:

@@ -246,6 +246,10 @@ class Player:
             if film.shown.molecule == old:
                 film.shown = replace(film.shown, molecule=new)
 
+    def rename_surface(self, old: str, new: str) -> None:
+        """Follow a surface that was given another name."""
+        self._films = {new if base == old else base: film for base, film in self._films.items()}
+
     def forget(self, base: str) -> None:
         """Withdraw what is under way of a surface that is no longer shown."""
         film = self._films.pop(base, None)

@@ -192,6 +192,23 @@ class Session:
             elif shown.molecule not in names:
                 self.remove(base)
 
+    def look(self) -> None:
+        """The same after a single change, at little cost where that was of nothing that is shown."""
+        if self.shown and not {one for base, shown in self.shown.items() for one in (base, shown.molecule)} <= (
+            self.host.objects()
+        ):
+            self.follow()
+
+    def rename(self, old: str, new: str) -> bool:
+        """Take note of an object that the user has renamed; says whether it is a surface, whose volume is to follow."""
+        there = self.host.objects()
+        is_surface = old in self.shown and old not in there and new in there and new not in self.shown
+        if is_surface:
+            self.shown = {new if base == old else base: one for base, one in self.shown.items()}
+            self.player.rename_surface(old, new)
+        self.look()
+        return is_surface
+
     def name_now(self, molecule: str) -> str:
         """What a molecule is called, which may have been renamed."""
         return molecule if molecule in self.host.objects() else self.renamed.get(molecule, molecule)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import shutil
 import tempfile
 import threading
 import time
@@ -19,8 +20,8 @@ from ..errors import Cancelled, OrbitileError
 from ..processes import environment, interpreter
 from .request import Request, Sample, take_sample
 
-_FAREWELL = 3.0
-"""Seconds that it may take to end, and to keep what Taichi has compiled."""
+_FAREWELL = 2.0
+"""Seconds for which its end is waited for; it may take longer, to keep what Taichi has compiled."""
 
 _WITHDRAWN = 5.0
 """Seconds that it may go on with a request that was withdrawn, while another waits."""
@@ -60,24 +61,24 @@ class _Process:
     Attributes
     ----------
     child : AnsweringProcess
-    folder : TemporaryDirectory
+    folder : Path
     given_up : bool
         Whether it was ended because it stood still.
     """
 
     def __init__(self, python: str, given_up: Callable[[], bool]) -> None:
-        self.folder = tempfile.TemporaryDirectory(prefix="orbitile-", dir=_shared_memory())
+        self.folder = Path(tempfile.mkdtemp(prefix="orbitile-", dir=_shared_memory()))
         try:
             self.child = AnsweringProcess(
                 "the worker",
                 python,
                 "orbitile.session.worker_process",
-                self.folder.name,
+                str(self.folder),
                 settings={**_ONE_THREAD, **environment()},
                 given_up=given_up,
             )
         except BaseException:
-            self.folder.cleanup()
+            self._clear()
             raise
         self.given_up = False
         self._lock = threading.Lock()
@@ -107,10 +108,19 @@ class _Process:
             return True
         return self.child.stands_still()
 
-    def end(self, seconds: float) -> None:
-        """End it, and remove what it has left."""
-        self.child.end(seconds)
-        self.folder.cleanup()
+    def end(self) -> None:
+        """End it at once, and remove what it has left."""
+        self.child.end(0)
+        self._clear()
+
+    def let_go(self) -> None:
+        """Have it end in good order, and remove what it leaves."""
+        self.child.let_go(_FAREWELL)
+        if not self.child.running():  # otherwise it does so itself
+            self._clear()
+
+    def _clear(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Worker:
@@ -173,7 +183,7 @@ class Worker:
             process, self._process = self._process, None
             self._closed += 1
         if process is not None:
-            process.end(_FAREWELL)
+            process.let_go()
         self._fail(list(self._pending), "the worker was closed")
 
     def _send_all(self) -> None:
@@ -215,7 +225,7 @@ class Worker:
                 self._process = process
                 threading.Thread(target=self._receive, args=(process,), daemon=True).start()
                 return process
-        process.end(0)
+        process.end()
         raise WorkerError("the worker was closed")
 
     def _receive(self, process: _Process) -> None:
@@ -234,7 +244,7 @@ class Worker:
                 return  # closed on purpose
             self._process = None
             numbers = list(self._pending)
-        process.end(0 if process.given_up else _FAREWELL)
+        process.end() if process.given_up else process.let_go()
         connection.close()
         if process.given_up:
             again = [number for number in numbers if (asked := self._pending.get(number)) and asked.attempts < 2]

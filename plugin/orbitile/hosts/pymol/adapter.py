@@ -210,13 +210,7 @@ class PyMOLHost:
         self.cmd.load_cgo(drawing, name, self._state_of_orbitals(molecule) if frame is None else frame + 1, zoom=0)
         self.set_transparency(name, transparency)
         self._group(molecule, name)
-        scale = f"{name}_scale"
-        self._delete(scale)
-        if colouring is not None:  # a ramp, which PyMOL can colour by too
-            colours = [list(colour) for colour in MAPS[colouring.colour_map]]
-            values = np.linspace(colouring.low, colouring.high, len(colours)).tolist()
-            self.cmd.ramp_new(scale, "none", values, colours)
-            self._group(molecule, scale)
+        self._put_scale(f"{name}_scale", molecule, colouring)
 
     def set_transparency(self, name: str, transparency: float) -> None:
         self.cmd.set("cgo_transparency", transparency, name)
@@ -240,6 +234,22 @@ class PyMOLHost:
     def remove(self, name: str) -> None:
         for one in {name, f"{name}_map", f"{name}_scale"} & self.objects():
             self._delete(one)
+
+    def rename_parts(self, old: str, new: str, molecule: str, colouring: Colouring | None) -> None:
+        """Have the volume of a surface and the explanation of its colours follow the new name of the surface."""
+        there = self.objects()
+        if f"{old}_map" in there and f"{new}_map" not in there:
+            editing.set_name(f"{old}_map", f"{new}_map", _self=self.cmd)
+        self._delete(f"{old}_scale")  # made anew: PyMOL crashes when a ramp is renamed twice
+        self._put_scale(f"{new}_scale", molecule, colouring)
+
+    def _put_scale(self, name: str, molecule: str, colouring: Colouring | None) -> None:
+        self._delete(name)
+        if colouring is not None:  # a ramp, which PyMOL can colour by too
+            colours = [list(colour) for colour in MAPS[colouring.colour_map]]
+            values = np.linspace(colouring.low, colouring.high, len(colours)).tolist()
+            self.cmd.ramp_new(name, "none", values, colours)
+            self._group(molecule, name)
 
     def colour(self, name: str) -> Colour:
         index = self.cmd.get_color_index(name)
@@ -341,7 +351,7 @@ def put_map(cmd: Any, name: str, volume: Volume, state: int | None = None) -> No
     if state is None:
         if _write_map(cmd, name, volume):
             return
-        cmd.delete(name)
+        commanding.delete(name, _self=cmd)
         state = 1
     if _is_brick(volume):
         from chempy.brick import Brick

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Any
 
-from pymol import CmdException, commanding, editing
+from pymol import CmdException
 from pymol import cmd as global_cmd
 
 from ...errors import OrbitileError
@@ -113,36 +115,62 @@ def register(cmd: Any = global_cmd) -> None:
             listed.append(task)
 
 
-@wraps(commanding.delete)
-def _delete(name: Any, *, _self: Any = global_cmd) -> Any:
-    result = commanding.delete(name, _self=_self)
-    _follow(_self)
-    return result
-
-
-@wraps(editing.set_name)
-def _set_name(old_name: Any, new_name: Any, _self: Any = global_cmd) -> Any:
-    result = editing.set_name(old_name, new_name, _self=_self)
-    _follow(_self)
-    return result
-
-
 def _follow_objects(cmd: Any) -> None:
     """Have surfaces go with their molecule at once when that is deleted or renamed, which PyMOL tells nobody.
 
-    Its two commands are followed by a look at what there is. A window also looks by itself; scripts have no loop.
+    Its two commands are followed by a look at what there is; whatever else stood in their place, of another plugin,
+    is called as before. A window also looks by itself twice a second; a script has no loop.
     """
-    for function in (_delete, _set_name):
-        setattr(global_cmd, function.__name__, function)
+    for name, made in (("delete", _followed), ("set_name", _followed_name)):
+        if not hasattr(getattr(global_cmd, name), "_orbitile"):
+            setattr(global_cmd, name, made(getattr(global_cmd, name)))
         if cmd is not global_cmd:
-            vars(cmd).pop(function.__name__, None)  # it is taken from the global one when it is asked for
-        cmd.keyword[function.__name__][0] = function
+            vars(cmd).pop(name, None)  # it is taken from the global one when it is asked for
+        if not hasattr(cmd.keyword[name][0], "_orbitile"):
+            cmd.keyword[name][0] = made(cmd.keyword[name][0])
 
 
-def _follow(cmd: Any) -> None:
+def _followed(delete: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(delete)
+    def followed(name: Any, *, _self: Any = global_cmd) -> Any:
+        result = delete(name, _self=_self)
+        _look(_self, Session.look)
+        return result
+
+    vars(followed)["_orbitile"] = True
+    return followed
+
+
+def _followed_name(set_name: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(set_name)
+    def followed(old_name: Any, new_name: Any, _self: Any = global_cmd) -> Any:
+        result = set_name(old_name, new_name, _self=_self)
+        _look(_self, lambda session: _rename(session, str(old_name), str(new_name)))
+        return result
+
+    vars(followed)["_orbitile"] = True
+    return followed
+
+
+def _rename(session: Session, old: str, new: str) -> None:
+    host = _host_of(session)
+    new = host.legal_name(new)
+    if session.rename(old, new):
+        shown = session.shown[new]
+        known = shown.request in session.samples
+        colouring = session.sampled(shown.request).surface.colouring if known else None
+        host.rename_parts(old, new, shown.molecule, colouring)
+
+
+def _look(cmd: Any, look: Callable[[Session], None]) -> None:
+    """Have the session of a PyMOL look at what has changed; the command that changed it has been successful."""
     session: Session | None = getattr(cmd._pymol, "_orbitile", None)
-    if session is not None and _host_of(session).cmd._pymol is cmd._pymol:
-        session.follow()
+    if session is None or _host_of(session).cmd._pymol is not cmd._pymol:
+        return
+    if threading.current_thread() is not threading.main_thread() and session.host.has_window():
+        return  # the window looks by itself, in the thread that the session belongs to
+    with suppress(Exception):  # a look comes again, at the next command at the latest
+        look(session)
 
 
 def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
