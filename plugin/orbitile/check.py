@@ -16,6 +16,9 @@ TOLERANCE = 1e-4
 
 _TOO_LARGE = "some of its coefficients are too large to be those of an orbital"
 
+_LARGE = 1e12
+"""Norm and populations of an orbital that no mistaken convention gives."""
+
 _MOST_ORBITALS = 600
 """Orthogonality is tested among this many orbitals at most, so that large molecules stay affordable; norms always."""
 
@@ -130,11 +133,8 @@ def _blame(wavefunction: Wavefunction, orbitals: Orbitals, image: np.ndarray, de
         populations = np.stack(
             [np.einsum("mi,mi->i", orbitals.coefficients[rows], image[rows]) for rows in kinds.values()], axis=1
         )
-    if not np.all(np.isfinite(populations)) or not np.all(np.isfinite(deviation)):
+    if not (np.all(np.abs(populations) < _LARGE) and np.all(deviation < _LARGE)):  # LAPACK would complain on its own
         return _TOO_LARGE
-    try:
-        share, *_ = np.linalg.lstsq(populations, deviation, rcond=None)
-    except np.linalg.LinAlgError:  # numbers near the end of their range
-        return _TOO_LARGE
+    share, *_ = np.linalg.lstsq(populations, deviation, rcond=None)
     guilty = _label(list(kinds)[int(np.argmax(np.abs(share)))])
     return f"the normalisation or order of its {guilty} functions fits no known dialect ({_basis(wavefunction)})"

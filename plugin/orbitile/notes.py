@@ -62,6 +62,11 @@ def _of_electrons(wavefunction: Wavefunction) -> list[str]:
             f"its nuclei and occupations give a charge of {round(charge, 3):+g}, which is hard to believe: electrons "
             "or orbitals are missing, or nuclear charges are wrong"
         )
+    if _lacks_beta(wavefunction):
+        result.append(
+            "each occupied orbital holds one electron and the charge is positive: the beta orbitals are missing, or "
+            "the file is cut off before them"
+        )
     if abs(electrons - round(electrons)) > 0.02:
         result.append(f"the occupations add up to {electrons:.4f} electrons, which is no whole number")
     shared = wavefunction.beta is None
@@ -86,6 +91,13 @@ def _of_electrons(wavefunction: Wavefunction) -> list[str]:
         elif (round(electrons) + stated.multiplicity) % 2 == 0:
             result.append(f"a multiplicity of {stated.multiplicity} does not go with {electrons:g} electrons")
     return result
+
+
+def _lacks_beta(wavefunction: Wavefunction) -> bool:
+    """Whether orbitals look like the alpha ones of an unrestricted calculation: several, none with two electrons."""
+    occupied = wavefunction.alpha.occupations[wavefunction.alpha.occupations > 1e-6]
+    alone = wavefunction.beta is None and len(occupied) > 1 and bool(np.all(np.abs(occupied - 1) < 1e-6))
+    return alone and wavefunction.stated.charge is None and wavefunction.charge > 0.5
 
 
 def _of_orbitals(wavefunction: Wavefunction) -> list[str]:

@@ -55,13 +55,16 @@ _PLACES = (
 
 
 def text_of(data: bytes) -> str:
-    """Text in UTF-8 or, with a byte order mark, UTF-16; otherwise in Latin-1. All line ends become line feeds."""
+    """Text in UTF-8 or, with a byte order mark, UTF-16; otherwise in Latin-1. All line ends become line feeds.
+
+    Two carriage returns before a line feed, which come of a conversion done twice, are one line end.
+    """
     encoding = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:
         text = data.decode("latin-1")
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    return text.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def beginning(path: Path) -> bytes:
@@ -205,7 +208,7 @@ def _is_plain(path: Path, any_encoding: bool) -> bool:
         head = stream.read(HEAD)
         if _is_binary(head):
             return True
-        if head.startswith(tuple(mark for mark, _ in _MARKS)) or (b"\r" in head and b"\n" not in head):
+        if head.startswith(tuple(mark for mark, _ in _MARKS)) or b"\r" in head[:-1].replace(b"\r\n", b""):
             return False
         if not head.split(b"\n", 1)[0].strip() and _surplus(text_of(head).split("\n")):
             return False

@@ -99,6 +99,65 @@ def test_a_core_section_of_an_all_electron_file_is_not_believed(tmp_path):
     assert "as its electrons ask for" in notes(w)[0]
 
 
+@pytest.mark.parametrize("empty", ["\n", " \t\n", "\r\n\r\n"])
+@pytest.mark.parametrize("line", ["[Atoms]", "first orbital", "later orbitals", "beta", "coefficient"])
+def test_an_empty_line_ends_no_section_of_a_molden_file(tmp_path, line, empty):
+    """What came after it was lost without a word: orbitals, or all of one spin."""
+    whole = ob.load(SAMPLES / "F.molden")
+    lines = (SAMPLES / "F.molden").read_text().splitlines(keepends=True)
+    first = [n for n, one in enumerate(lines) if "Sym=" in one]
+    assert len(first) == 60
+    places = {
+        "[Atoms]": [next(n for n, one in enumerate(lines) if "[Atoms]" in one) + 1],
+        "first orbital": first[:1],
+        "later orbitals": first[1:],
+        "beta": [next(n for n, one in enumerate(lines) if "Beta" in one) - 2],
+        "coefficient": [first[5] + 9],
+    }[line]
+    for place in reversed(places):
+        lines.insert(place, empty)
+    path = tmp_path / "F.molden"
+    path.write_text("".join(lines), newline="")
+    w = ob.load(path)
+    for one, other in ((w.alpha, whole.alpha), (w.beta, whole.beta)):
+        np.testing.assert_array_equal(one.coefficients, other.coefficients)
+        np.testing.assert_array_equal(one.energies, other.energies)
+    assert not notes(w)
+
+
+def test_empty_lines_between_the_sections_of_a_wfx_file(tmp_path):
+    text = (SAMPLES / "lih_cation_uhf.wfx").read_text()
+    whole = ob.load(SAMPLES / "lih_cation_uhf.wfx")
+    path = tmp_path / "spaced.wfx"
+    path.write_text(re.sub(r"(</.*>\n)", "\\1\n \n", text) + "\n\n")
+    w = ob.load(path)
+    np.testing.assert_array_equal(w.alpha.coefficients, whole.alpha.coefficients)
+    np.testing.assert_array_equal(w.beta.coefficients, whole.beta.coefficients)
+
+
+def test_alpha_orbitals_alone(tmp_path):
+    """An unrestricted calculation of which the beta orbitals are cut off, or were never written."""
+    text = (SAMPLES / "F.molden").read_text()
+    lines = text.splitlines(keepends=True)
+    path = tmp_path / "cut.molden"
+    path.write_text("".join(lines[: next(n for n, line in enumerate(lines) if "Beta" in line) - 2]))
+    w = ob.load(path)
+    assert w.beta is None
+    assert "the beta orbitals are missing" in "".join(notes(w))
+    assert "the beta orbitals are missing" in "".join(notes(ob.load(SAMPLES / "h2o_ccpvdz_cfour.molden")))
+
+
+@pytest.mark.parametrize("number", [1e308, -1e200, 1e20])
+def test_absurd_coefficients_are_said_once(capfd, number):
+    """LAPACK would write a line of its own."""
+    w = ob.load(SAMPLES / "h2o_sto3g.fchk")
+    coefficients = w.alpha.coefficients.copy()
+    coefficients[2, 3] = number
+    with pytest.raises(ob.OrbitileError, match="too large"):
+        checked(replace(w, alpha=replace(w.alpha, coefficients=coefficients)))
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize("section", ["[Core]\n9 : 28\n", "[Core]\n1 : many\n", "[Pseudo]\n1 99\n"])
 def test_damaged_core_sections(tmp_path, section):
     with pytest.raises(FileError, match=r"core|pseudo|expected"):

@@ -22,6 +22,8 @@ IN_OTHER_WORDS = {
     "blank lines": lambda text: b"\n \n" + text,
     "CR": lambda text: text.replace(b"\n", b"\r"),
     "CR LF": lambda text: text.replace(b"\n", b"\r\n"),
+    "CR CR LF": lambda text: text.replace(b"\n", b"\r\r\n"),
+    "some CR": lambda text: text.replace(b"\n", b"\r", 3),
 }
 COMPRESSED = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}
 

@@ -1,4 +1,4 @@
-"""Parts of Molden files that qc-iodata does not understand: ghosts, core potentials, shells `sp`.
+"""Parts of Molden files that qc-iodata does not understand: ghosts, core potentials, shells `sp`, empty lines.
 
 They are looked at before it reads the file; where they are there, it is given a copy that it understands. What the
 parts say of the atoms is kept.
@@ -60,6 +60,7 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
         When `[Atoms]` names no unit, or a section of core potentials is damaged.
     """
     sections = list(_sections(data))
+    rewritten = {"gto": _without_sp, "mo": _without_empty_lines}
     changes: list[tuple[int, int, bytes]] = []
     names: list[str] = []
     column: list[float] = []
@@ -69,7 +70,7 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
             names, column, text = _atoms(data[start:end])
             if text is not None:
                 changes.append((start, end, text))
-        elif name == "gto" and (text := _without_sp(data[start:end])) is not None:
+        elif name in rewritten and (text := rewritten[name](data[start:end])) is not None:
             changes.append((start, end, text))
     if not names:
         return None, None
@@ -132,8 +133,9 @@ def _atoms(text: bytes) -> tuple[list[str], list[float], bytes | None]:
     """Names of the atoms and the third column; and the lines with names that qc-iodata knows, where that is needed."""
     names: list[str] = []
     column: list[float] = []
-    lines = text.splitlines(keepends=True)
-    changed = False
+    filled = _without_empty_lines(text)
+    lines = (text if filled is None else filled).splitlines(keepends=True)
+    changed = filled is not None
     for n, line in enumerate(lines):
         words = line.decode("latin-1").split()
         if len(words) != 6:
@@ -147,6 +149,18 @@ def _atoms(text: bytes) -> tuple[list[str], list[float], bytes | None]:
             changed = True
             lines[n] = " ".join([plain, *words[1:]]).encode("latin-1") + b"\n"
     return names, column, b"".join(lines) if changed else None
+
+
+_EMPTY = (b"\n\n", b"\n\r\n", b" \n", b"\t\n", b" \r\n")
+"""One of these is where a line is empty, or ends with blanks; looked for since an expression takes much longer."""
+
+
+def _without_empty_lines(text: bytes) -> bytes | None:
+    """A section without the empty lines above its last line, at which it would end; None where there is none."""
+    filled = b"\n" + text.rstrip()
+    if not any(mark in filled for mark in _EMPTY) or re.search(rb"\n[ \t\r]*\n", filled) is None:
+        return None
+    return b"".join(line for line in text.splitlines(keepends=True) if line.strip())
 
 
 def _without_sp(text: bytes) -> bytes | None:

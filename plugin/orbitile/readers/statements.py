@@ -195,10 +195,15 @@ def _wfn(data: bytes) -> Statements:
     return Statements(charges=(charges,), copy=copy)
 
 
+_EMPTY_BETWEEN = re.compile(rb"(</[^>\n]*>[ \t]*\r?\n)\s+")
+"""Empty lines below the end of a section of a wfx file."""
+
+
 def _wfx(data: bytes) -> Statements:
     def value(tag: bytes) -> float | None:
         return _number_after(b"<" + tag + b">", data)
 
+    plain = _EMPTY_BETWEEN.sub(rb"\1", data)
     found = re.search(rb"<Nuclear Charges>([^<]*)<", data)
     charges = () if found is None else (np.array([float(word) for word in found[1].split()]),)
     return Statements(
@@ -209,6 +214,7 @@ def _wfx(data: bytes) -> Statements:
             value(b"Number of Beta Electrons"),
         ),
         charges=charges,
+        copy=plain if plain != data else None,
     )
 
 
