@@ -111,6 +111,22 @@ def _refuse_to_overwrite(options: argparse.Namespace) -> None:
     refuse_inputs(options.output, filter(None, inputs))
 
 
+class _Command(argparse.ArgumentParser):
+    """Parser of a command whose options may stand before, among and behind the others: `FILE -o OUT FIELD`."""
+
+    _intermixed = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As of an `ArgumentParser`, which by itself gives up optional arguments at the first option."""
+        if self._intermixed:  # called by what is called below
+            return super().parse_known_args(args, namespace)
+        self._intermixed = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._intermixed = False
+
+
 def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show the traceback of an error")
@@ -123,12 +139,12 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"orbitile {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands: Any = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Command)
 
     def command(
         name: str, run: Callable[[argparse.Namespace], None], text: str, *parents: Any
     ) -> argparse.ArgumentParser:
-        one = commands.add_parser(
+        one: argparse.ArgumentParser = commands.add_parser(
             name, help=text, description=text[0].upper() + text[1:] + ".", parents=[common, *parents]
         )
         one.set_defaults(run=run)
@@ -156,7 +172,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="V",
         help="in atomic units (default: a customary one, for an orbital such that the surface encloses 90 %% of it)",
     )
-    many_fields.add_argument("fields", metavar="FIELD", nargs="*", help=f"{which}one or more, among them {several}")
+    many_fields.add_argument(
+        "fields", metavar="FIELD", nargs="*", default=(), help=f"{which}one or more, among them {several}"
+    )
     many_fields.add_argument(
         "--isovalue",
         metavar="V[,V...]",

@@ -14,7 +14,6 @@ from .enclosure import enclosure, enclosure_along_rays
 from .errors import DeviceError, FieldError, LatticeError, OrbitileError
 from .extent import directions
 from .fields import Field, resolve
-from .fields.electrostatic_potential import ElectrostaticPotential
 from .fields.orbital import Orbital, together
 from .kernels import AUTO, checked_name
 from .lattice import QUALITIES, Lattice, spacing_for, spacing_of
@@ -72,9 +71,6 @@ one aims at; and how often."""
 
 _FAINTEST = {"single": 1e-6, "double": 1e-12}
 """Isovalues below which a surface would show errors of that precision, in atomic units."""
-
-_THIN_POINTS = 1 << 20
-"""Points of a lattice that is finer than its quality says, at most."""
 
 
 def compute(
@@ -610,8 +606,8 @@ def enclosing_lattice(
         Number of points along the longest edge, in place of a spacing.
     quality
         Where neither is given: `coarse`, `medium` or `fine`, 0.25, 0.15 or 0.075 Angstrom; less for a surface that is
-        close to its atoms, see `resolving_spacing`. Fields of thin surfaces (the reduced density gradient) take a third
-        of that, or what makes a million points.
+        close to its atoms, see `resolving_spacing`. Fields whose isosurfaces are thin (the reduced density gradient) or
+        end where the density falls (the ionisation energy) take down to a third of that, see `Field.fewest_points`.
     """
     resolved = field_of(wavefunction, field)
     if not (np.isfinite(isovalue) and isovalue >= _FAINTEST["double"]):
@@ -631,9 +627,9 @@ def enclosing_lattice(
         if points < 4:
             raise LatticeError(f"points along the longest edge: expected 4 or more, got {points}")
         step = spacing_for(low, high, points - 2)
-    elif spacing is None and getattr(resolved, "is_thin", False):
+    elif spacing is None and resolved.fewest_points:
         assert step is not None
-        step = min(step, max(step / 3, float(np.prod(high - low) / _THIN_POINTS) ** (1 / 3)))
+        step = min(step, max(step / 3, float(np.prod(high - low) / resolved.fewest_points) ** (1 / 3)))
     assert step is not None
     return Lattice.box(low - step, high + step, step)
 
@@ -653,7 +649,7 @@ def is_cut(
     if on_faces(surface, lattice):
         return True
     resolved = field_of(wavefunction, field)
-    if not isinstance(resolved, ElectrostaticPotential):
+    if resolved.is_bounded:
         return False
     # the outer sheet about an ion, which is round, may lie outside as a whole
     ends = np.array([[0.0, 0, 0], np.array(lattice.shape) - 1.0])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,7 +50,11 @@ _NOISE = 1e-7
 """Values smaller than this are rounding, as of an orbital on its nodal plane: nothing is to be seen there."""
 
 _MOST_POINTS = 4_000_000
-_DPI = 160
+_DPI, _FEWEST_DPI, _SMALL = 160, 72, 1000
+"""Pixels an inch of a large picture, and of a small one, whose letters are smaller; pixels below which that begins."""
+
+_LETTER = 0.56
+"""Mean width of a letter, in units of its height."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +320,7 @@ def draw_slice(
     target = check_picture(path)
     figure = _figure(one, wavefunction, limit, size)
     with written_atomically(target) as file:
-        figure.savefig(file, format=target.suffix[1:].lower(), dpi=_DPI)
+        figure.savefig(file, format=target.suffix[1:].lower(), dpi=figure.dpi)
 
 
 def check_picture(path: str | PathLike[str]) -> Path:
@@ -349,7 +354,9 @@ def _figure(one: Slice, wavefunction: Wavefunction, limit: float | None, size: t
         0.0,
         (plane.shape[0] - 1) * plane.spacing / angstrom,
     ]
-    figure = figures.Figure(figsize=(size[0] / _DPI, size[1] / _DPI), layout="constrained")
+    dpi = int(min(max(_DPI * min(size[0], 4 * size[1] / 3) / _SMALL, _FEWEST_DPI), _DPI))
+    inches = ((size[0] + 0.01) / dpi, (size[1] + 0.01) / dpi)  # whole pixels, which are rounded down
+    figure = figures.Figure(figsize=inches, dpi=dpi, layout="constrained")
     axes = figure.add_subplot()
     image = axes.imshow(
         one.values, origin="lower", extent=extent, vmin=low, vmax=high, cmap=shades, interpolation="bilinear"
@@ -381,15 +388,22 @@ def _figure(one: Slice, wavefunction: Wavefunction, limit: float | None, size: t
         )
     axes.set_xlabel("Å")
     axes.set_ylabel("Å")
-    axes.set_title(one.quantity.replace("$", r"\$"))
+    figure.suptitle(_in_lines(one.quantity.replace("$", r"\$"), 12, inches[0]), fontsize=12)
     empty = float(np.abs(one.values).max()) <= _NOISE
-    figure.supxlabel("0 everywhere on this plane" if empty else _stated(inside, one.unit), fontsize=8)
+    stated = "0 everywhere on this plane" if empty else _stated(inside, one.unit)
+    figure.supxlabel(_in_lines(stated, 8, inches[0]), fontsize=8)
     beyond = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
     extend = beyond[bool(one.values.min() < low), bool(one.values.max() > high)]
     marks = ticks(low, high, 9)
     bar = figure.colorbar(image, ax=axes, label=_formatted(one.unit), extend=extend, shrink=0.9, ticks=marks)
     bar.ax.set_yticklabels(tick_labels(marks))
     return figure
+
+
+def _in_lines(text: str, points: float, inches: float) -> str:
+    """A text broken into lines that a figure has room for, of letters of so many points."""
+    letters = max(int(72 * inches / (_LETTER * points)), 8)
+    return "\n".join(wrap(text, letters, break_long_words=False, break_on_hyphens=False))
 
 
 def _formatted(unit: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -277,8 +277,8 @@ class SumField:
     is_difference : bool
         Whether it is what large sums leave of each other: then small values are of interest, and a sum is formed in
         double precision where its terms still cancel.
-    is_thin : bool
-        Whether its isosurfaces are so thin that a lattice of a third of the usual spacing is called for.
+    fewest_points : int
+        Points of a lattice below which its isosurfaces look rough, as thin ones and those where it bends do.
     colour_range : float or None
         Where the field colours a surface, the colours span minus this to plus this by convention; None: its values.
     colour_map : str or None
@@ -294,9 +294,10 @@ class SumField:
     extent_isovalue: Callable[[float], float] | None = None
     combine: Callable[..., Reals] | None = None
     is_difference: bool = False
-    is_thin: bool = False
+    fewest_points: int = 0
     colour_range: float | None = None
     colour_map: str | None = None
+    is_bounded: ClassVar[bool] = True
 
     def _cancels(self) -> bool:
         suffices = _SINGLE_SUFFICES * (_RATIOS if self.is_difference else 1.0)

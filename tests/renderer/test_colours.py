@@ -190,6 +190,15 @@ def test_the_scale_of_colours_takes_little_room(size):
     assert np.abs(middle - colours_along("signed", shares)).max() < 0.05
 
 
+def test_a_bar_takes_a_third_of_a_small_picture_too():
+    surface = mapped(limit=0.06)
+    for size in ((200, 150), (150, 200), (1600, 1200)):
+        (bar,) = _legend([surface], [((0, 0, 1), (1, 0, 0))], size)
+        assert bar.length * image.text_size(size) < 0.33 * size[0]
+        assert bar.is_legible(size)
+        assert len(bar.ticks) >= 2
+
+
 def test_ticks_are_round():
     for limit, expected in {
         0.06: [-0.06, -0.03, 0, 0.03, 0.06],

@@ -76,6 +76,20 @@ def test_render_names_the_picture_after_file_and_field(capsys):
     assert Path("benzene-mo-7.png").exists()
 
 
+def test_options_may_stand_anywhere(capsys):
+    given = ["--quality", "coarse", "--size", "60x60"]
+    assert main(["render", "-o", "a.png", BENZENE, *given, "lumo", "homo"]) == 0
+    assert main(["render", BENZENE, "lumo", "homo", *given, "-o", "b.png"]) == 0
+    assert Path("a.png").read_bytes() == Path("b.png").read_bytes()
+    assert main(["volume", BENZENE, "-o", "lumo.npz", "lumo", "--points", "8"]) == 0
+    assert "LUMO" in ob.load_volumes("lumo.npz")[0].quantity
+    for wrong, words in ((["render"], "required: FILE\n"), (["render", BENZENE, "--nope"], "arguments: --nope\n")):
+        with pytest.raises(SystemExit) as error:
+            main(wrong)
+        assert error.value.code == 2
+        assert capsys.readouterr().err.endswith(words)
+
+
 def test_lengths_are_in_angstrom():
     assert main(["volume", BENZENE, "homo", "--spacing", "0.3", "--margin", "2", "-o", "homo.npz"]) == 0
     (volume,) = ob.load_volumes("homo.npz")

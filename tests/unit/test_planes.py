@@ -146,10 +146,10 @@ def test_a_plane_has_one_field(benzene, tmp_path, capsys):
     assert not output.exists()
 
 
-def figure_of(one, wavefunction):
+def figure_of(one, wavefunction, size=(1600, 1200)):
     from orbitile.planes import _figure
 
-    return _figure(one, wavefunction, None, (800, 600))
+    return _figure(one, wavefunction, None, size)
 
 
 def test_bonds_of_a_density_are_seen(benzene):
@@ -195,6 +195,19 @@ def test_the_picture_says_what_its_contours_and_colours_are(benzene):
     signed = figure_of(slice_field(benzene, "homo", above, device="cpu"), benzene)._supxlabel.get_text()
     assert signed.startswith("contours at ±")
     assert signed.endswith(" bohr$^{-3/2}$; negative ones dashed")
+
+
+@pytest.mark.parametrize("size", [(240, 180), (300, 500), (640, 480), (1600, 1200)])
+def test_nothing_written_is_cut_off(benzene, size):
+    one = slice_field(benzene, "esp", plane_through(benzene, spacing=0.8), device="cpu")
+    named = dataclasses.replace(one, quantity="electrostatic potential with 12 charges")
+    figure = figure_of(named, benzene, size)
+    figure.draw_without_rendering()
+    assert (figure.bbox.size.astype(int) == size).all()
+    for text in (figure._suptitle, figure._supxlabel, figure.axes[1].yaxis.label):
+        (left, bottom), (right, top) = text.get_window_extent().get_points()
+        assert -1 < left < right < size[0] + 1
+        assert -1 < bottom < top < size[1] + 1
 
 
 def test_an_orbital_on_its_nodal_plane_is_nothing(benzene):

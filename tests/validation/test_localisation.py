@@ -200,9 +200,45 @@ def test_the_surface_of_weak_interactions_ends_at_its_densities(calculated):
     assert unmatched_edges(surface.faces) == 0
     density = ob.evaluate(wavefunction, "density", surface.vertices, device="cpu")
     assert density.min() > 4.5e-4
-    assert density.max() < 0.055
+    assert density.max() < 0.075
     between = np.abs(surface.vertices[:, 1] - 1.5 * ob.units.angstrom) < 1.0
     assert between.any()
+
+
+def made(tmp_path, atoms, basis="sto-3g", charge=0):
+    from pyscf import scf
+    from pyscf.tools import molden
+
+    path = tmp_path / "made.molden"
+    molden.from_scf(scf.RHF(gto.M(atom=atoms, basis=basis, charge=charge, verbose=0)).run(), str(path))
+    return ob.load(path)
+
+
+def test_a_strong_hydrogen_bond_is_a_disc(tmp_path):
+    """A water dimer at H...O of 1.55 Angstrom: the density within the disc is above 0.05, and it has no hole."""
+    dimer = "O 0 0 0; H 0.965 0 0; H -0.24 0.93 0; O 2.515 0 0; H 2.965 -0.4 0.76; H 2.965 -0.4 -0.76"
+    wavefunction = made(tmp_path, dimer)
+    surface = ob.compute_surface(wavefunction, "rdg", 0.5, device="cpu")
+    middle = ob.evaluate(wavefunction, "density", surface.vertices.mean(axis=0, keepdims=True), device="cpu")
+    assert 0.05 < middle[0] < 0.07
+    assert unmatched_edges(surface.faces) == 0
+    edges = np.unique(np.sort(surface.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0)
+    assert len(surface.vertices) - len(edges) + len(surface.faces) == 2  # Euler: a ring has 0
+
+
+@pytest.mark.parametrize("quality", ["coarse", "medium"])
+def test_the_end_of_the_ionisation_energy_of_an_atom_is_round(tmp_path, quality):
+    argon = made(tmp_path, "Ar 0 0 0", "6-31g")
+    lattice = ob.enclosing_lattice(argon, "ionisation", 0.5, quality=quality)
+    radii = np.linalg.norm(ob.compute_surface(argon, "ionisation", 0.5, lattice, device="cpu").vertices, axis=1)
+    outer = radii[radii > 3]
+    assert np.ptp(outer) < 0.006 * outer.mean()
+
+
+def test_what_is_about_a_single_small_atom_is_found(tmp_path):
+    lithium = made(tmp_path, "Li 0 0 0", charge=1)
+    lattice = ob.enclosing_lattice(lithium, "lol", 0.55, quality="coarse")
+    assert len(ob.compute_surface(lithium, "lol", 0.55, lattice, device="cpu").faces) > 20
 
 
 def test_interactions_are_coloured_as_is_usual(calculated):
@@ -242,6 +278,7 @@ def test_thin_surfaces_get_a_finer_lattice_while_it_is_small(benzene):
         return ob.enclosing_lattice(benzene, field, isovalue, **choices).spacings[0]
 
     assert spacing("rdg", 0.5, quality="coarse") == pytest.approx(spacing("elf", 0.8, quality="coarse") / 3)
+    assert spacing("elf", 0.8, quality="coarse") == pytest.approx(spacing("density", 0.02, quality="coarse"))
     assert spacing("rdg", 0.5, spacing=0.3) == pytest.approx(0.3)
     assert spacing("rdg", 0.5, quality="fine") > 1.2 * spacing("elf", 0.8, quality="fine") / 3
     assert ob.enclosing_lattice(benzene, "rdg", 0.5, quality="fine").n_points < 1.2 * 2**20

@@ -49,6 +49,14 @@ class Field(Protocol):
     def isovalue(self) -> float | None:
         """One that shows the field well; None for an orbital, where it depends on how far the orbital spreads."""
 
+    @property
+    def fewest_points(self) -> int:
+        """Points of a lattice below which isosurfaces look rough: a finer one is taken. 0 where any lattice will do."""
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether `enclosing_box` is a proof; an estimate otherwise, beyond which there may be more."""
+
     def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
         """Evaluator for slabs of the lattice, or None where only points will do (skewed lattices)."""
 

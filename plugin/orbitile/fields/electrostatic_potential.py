@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +81,8 @@ class ElectrostaticPotential:
     charges: PointCharges | None = None
     tolerance: float | None = None
     far_field: bool = True
+    fewest_points: ClassVar[int] = 0
+    is_bounded: ClassVar[bool] = False
 
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box about the atoms and what charge, dipole and quadrupole tell of the isosurface beyond.

@@ -16,7 +16,7 @@ Where all electrons are paired, both spins have half the density, and one sum st
 These ratios do not die out with the density: far from a molecule they tell about the tails of the basis set. Each
 therefore means something down to a density that is stated here. Below it ELF, LOL and the ionisation energy fade to 0
 over a decade of the density, and so smoothly that their isosurfaces end along a contour of the density, on any lattice.
-The reduced gradient is not less than a function of the density that reaches 0.5 where the density is 0.05 and 0.0005:
+The reduced gradient is not less than a function of the density that reaches 0.5 where the density is 0.07 and 0.0005:
 its isosurface at 0.5 ends on these contours.
 """
 
@@ -39,7 +39,7 @@ from .derivatives import gradient_of, hessian_of, kinetic_of, norm
 NAMES = (
     ("elf", "electron localisation function, 0 to 1, where the density is above 0.001"),
     ("lol", "localised orbital locator, 0 to 1, where the density is above 0.001"),
-    ("rdg", "reduced density gradient, where the density is below 0.05 and above 0.0005"),
+    ("rdg", "reduced density gradient, where the density is below 0.07 and above 0.0005"),
     ("nci", "density times the sign of the second eigenvalue of its Hessian, drawn as colours of rdg"),
     ("ionisation", "average local ionisation energy, where the density is above 0.0001"),
 )
@@ -63,7 +63,7 @@ _IONISED = 1e-4
 _DECADE = 10.0
 """Factor in the density over which they fade to 0."""
 
-_WEAK, _WEAKER = (0.04, 0.05), (1e-3, 5e-4)
+_WEAK, _WEAKER = (0.05, 0.07), (1e-3, 5e-4)
 """Densities at which the least reduced gradient is 0 and 0.5: above are bonds, below is vacuum. It goes with the
 logarithm of the density."""
 _SURFACE = 0.5
@@ -73,6 +73,10 @@ _MOST = 2.0
 
 _LEAST = {"float32": 1e-7, "float64": 1e-13}
 """Density of a spin below which its own digits are lost in what screening leaves out."""
+
+_THIN, _FADING, _SMALL = 1 << 20, 1 << 17, 1 << 14
+"""Points of lattices below which sheets of a tenth of an Angstrom have holes, the end of a field has bumps, and what
+there is about a single atom is passed over."""
 
 _ATTRACTION = 0.04
 """Density at the ends of the colours of `nci`: attraction blue, repulsion red, as in the literature."""
@@ -213,12 +217,24 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
         if wanted == "lol":
             parts = (*densities, kinetic)
             combine = partial(localised_orbital_locator, paired=not spins)
-            return SumField(parts, "localised orbital locator", "", 0.55, density, atoms, visible, combine)
+            return SumField(
+                parts, "localised orbital locator", "", 0.55, density, atoms, visible, combine, fewest_points=_SMALL
+            )
         parts = ()
         for spin, one in zip(spins or ("total",), densities, strict=True):
             parts += (one, *gradient_of(wavefunction, spin))
         combine = partial(electron_localisation, paired=not spins)
-        return SumField((*parts, kinetic), "electron localisation function", "", 0.8, density, atoms, visible, combine)
+        return SumField(
+            (*parts, kinetic),
+            "electron localisation function",
+            "",
+            0.8,
+            density,
+            atoms,
+            visible,
+            combine,
+            fewest_points=_SMALL,
+        )
     if wanted == "rdg":
         parts = (density, *gradient_of(wavefunction))
         none, half = _WEAKER
@@ -235,7 +251,7 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
             atoms,
             above_vacuum,
             reduced_gradient,
-            is_thin=True,
+            fewest_points=_THIN,
         )
     if wanted == "nci":
         return SumField(
@@ -247,7 +263,7 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
             atoms,
             lambda isovalue: min(isovalue, _WEAKER[1]),  # a lattice as that of the surface which it colours
             signed_density,
-            is_thin=True,
+            fewest_points=_THIN,
             colour_range=_ATTRACTION,
             colour_map="interaction",
         )
@@ -275,4 +291,5 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
         atoms,
         lambda isovalue: isovalue * least,
         ionisation_energy,
+        fewest_points=_FADING,
     )

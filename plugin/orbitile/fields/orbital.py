@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,8 @@ class Orbital:
     unit: str = "bohr^-3/2"
     isovalue: None = None
     kernel: str = AUTO
+    fewest_points: ClassVar[int] = 0
+    is_bounded: ClassVar[bool] = True
 
     @property
     def name(self) -> str:

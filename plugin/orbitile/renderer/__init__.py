@@ -47,8 +47,8 @@ _MARGIN = 0.035
 
 _OPACITY = 0.65
 
-_SCALE_BAR = 0.25
-"""Share of the width that a scale bar takes at most."""
+_SCALE_BAR, _BAR_SHARE = 0.25, 0.3
+"""Shares of the width that a scale bar and a bar of colours take at most."""
 
 
 def render(
@@ -304,7 +304,7 @@ def _legend(surfaces: Sequence[Surface], pairs: Sequence[tuple[RGB, RGB]], size:
 def _colour_bar(surface: Surface, colouring: Colouring, size: tuple[int, int]) -> ColourBar:
     """The scale of a surface that is coloured by a second field."""
     from ..colouring import colours_along, tick_labels, ticks
-    from .image import ColourBar
+    from .image import ColourBar, text_size
 
     low, high = colouring.low, colouring.high
     unit = f" ({colouring.unit})" if colouring.unit else ""
@@ -315,10 +315,11 @@ def _colour_bar(surface: Surface, colouring: Colouring, size: tuple[int, int]) -
     slack = 1e-6 * (high - low)
     beyond = bool(values.min(initial=high) < low - slack), bool(values.max(initial=low) > high + slack)
     colours = colours_along(colouring.colour_map, np.linspace(0, 1, 129))
+    length = min(ColourBar.length, _BAR_SHARE * size[0] / text_size(size))
     for most in (7, 5, 3, 2):
         marks = ticks(low, high, most)
         labels = tuple(zip(((marks - low) / (high - low)).tolist(), tick_labels(marks), strict=True))
-        bar = ColourBar(colouring.quantity + unit, note, colours, labels, beyond)
+        bar = ColourBar(colouring.quantity + unit, note, colours, labels, beyond, length)
         if bar.is_legible(size):
             break
     return bar

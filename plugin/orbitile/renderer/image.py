@@ -134,6 +134,8 @@ class ColourBar:
         Place on the bar from 0 to 1, and label.
     beyond : (bool, bool)
         Whether there are values below and above the scale: that end is a point then.
+    length : float
+        In font heights.
     """
 
     heading: str
@@ -141,12 +143,13 @@ class ColourBar:
     colours: NDArray[np.floating]
     ticks: tuple[tuple[float, str], ...]
     beyond: tuple[bool, bool] = (False, False)
+    length: float = 11.5
 
     def is_legible(self, size: tuple[int, int]) -> bool:
         """Whether its labels are apart from each other, in a picture of (width, height) pixels."""
         height = text_size(size)
         widths = [_measure(label, _small(height)) for _, label in self.ticks]
-        places = [share * _BAR_LENGTH * height for share, _ in self.ticks]
+        places = [share * self.length * height for share, _ in self.ticks]
         pairs = zip(pairwise(places), pairwise(widths), strict=True)
         return all(b - a > (one + other) / 2 + 0.3 * height for (a, b), (one, other) in pairs)
 
@@ -159,7 +162,7 @@ def _small(height: int) -> int:
 def _extent(part: Patches | ColourBar, height: int) -> tuple[float, float]:
     """Room that a part of a legend takes up, (width, height) in pixels."""
     if isinstance(part, ColourBar):
-        length, indent = _BAR_LENGTH * height, _bar_indent(part, height)
+        length, indent = part.length * height, _bar_indent(part, height)
         ends = [length * share + _measure(label, _small(height)) / 2 for share, label in part.ticks]
         width = max(indent + max([length, *ends]), _measure(part.heading, height), _measure(part.note, height))
         return width, height * (_ROW + _BAR + _ROW + (_ROW if part.note else 0))
@@ -170,7 +173,7 @@ def _extent(part: Patches | ColourBar, height: int) -> tuple[float, float]:
 
 def _bar_indent(bar: ColourBar, height: int) -> float:
     """How far a bar stands in, so that its first label does not stand out."""
-    return max(0.0, *(_measure(label, _small(height)) / 2 - share * _BAR_LENGTH * height for share, label in bar.ticks))
+    return max(0.0, *(_measure(label, _small(height)) / 2 - share * bar.length * height for share, label in bar.ticks))
 
 
 def legend_places(
@@ -252,7 +255,7 @@ def _draw_bar(
     from PIL import Image, ImageDraw
 
     left, x = x, x + round(_bar_indent(bar, height))
-    length, thick = round(_BAR_LENGTH * height), round(_BAR * height)
+    length, thick = round(bar.length * height), round(_BAR * height)
     line = max(1, round(0.05 * height))
     fine = 4  # drawn that much larger first, so that slanted ends are smooth
     tip = [0.6 * thick * end for end in bar.beyond]
@@ -324,8 +327,8 @@ _BASELINE = 1.08
 _GAP = 1.0
 """Between two entries of a legend, in font heights."""
 
-_BAR_LENGTH, _BAR = 11.5, 0.8
-"""Length and thickness of a colour bar, in font heights."""
+_BAR = 0.8
+"""Thickness of a colour bar, in font heights."""
 
 _RAISED = re.compile(r"\^([-+−]?[0-9/]+)|([⁰¹²³⁴-⁹⁺⁻]+)|([₀-₉]+)")
 
