@@ -10,8 +10,7 @@ import numpy as np
 
 from .errors import FieldError, OrbitileError
 from .fields.orbital import frontier_order
-from .files import written_atomically
-from .planes import check_picture
+from .planes import check_picture, write_picture
 from .tracking import DOUBTFUL, Tracking
 from .units import electronvolt
 from .wavefunction import Spin
@@ -64,9 +63,7 @@ def draw_correlation(
     energies = tracking.energies(spin) / electronvolt
     if not np.all(np.isfinite(energies)):
         raise FieldError(f"{tracking.trajectory.name}: its orbitals have no energies, so there is nothing to draw")
-    figure = _figure(tracking, spin, energies, _chosen(tracking, spin, around), size)
-    with written_atomically(target) as file:
-        figure.savefig(file, format=target.suffix[1:].lower(), dpi=_DPI)
+    write_picture(_figure(tracking, spin, energies, _chosen(tracking, spin, around), size), target, _DPI)
 
 
 def _chosen(tracking: Tracking, spin: Spin, around: int) -> list[int]:

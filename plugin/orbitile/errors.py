@@ -1,7 +1,7 @@
 """The errors that Orbitile raises on purpose.
 
-Every message says what was asked, what was found, and what to do about it, so that a command line or a host can print
-it as it is. Anything that reaches a user and is not an `OrbitileError` is a defect.
+Every message says what was asked, what was found, and what to do about it, in one line, so that a command line or a
+host can print it as it is. Anything that reaches a user and is not an `OrbitileError` is a defect.
 """
 
 _LONGEST = 1000
@@ -13,6 +13,8 @@ class OrbitileError(Exception):
 
     def __init__(self, message: object = "") -> None:
         text = str(message)
+        if not text.isprintable():  # names of files may hold line ends, and what a terminal obeys
+            text = "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
         super().__init__(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 200]} ... {text[-150:]}")
 
 

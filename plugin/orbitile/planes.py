@@ -6,6 +6,7 @@ import importlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from textwrap import wrap
@@ -319,8 +320,21 @@ def draw_slice(
     """
     target = check_picture(path)
     figure = _figure(one, wavefunction, limit, size)
+    write_picture(figure, target, figure.dpi)
+
+
+def write_picture(figure: Any, target: Path, dpi: float) -> None:
+    """Write a figure of matplotlib, drawn in memory first: on a full disk its own writers end in other errors.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be written.
+    """
+    drawn = BytesIO()
+    figure.savefig(drawn, format=target.suffix[1:].lower(), dpi=dpi)
     with written_atomically(target) as file:
-        figure.savefig(file, format=target.suffix[1:].lower(), dpi=figure.dpi)
+        file.write_bytes(drawn.getbuffer())
 
 
 def check_picture(path: str | PathLike[str]) -> Path:

@@ -92,6 +92,6 @@ def _require_space(path: str | PathLike[str], needed: int) -> None:
         return
     if needed > free:
         raise FileError(
-            f"{path}: needs {needed / 1e9:.1f} GB of disk, {free / 1e9:.1f} GB are free in {target.parent}; choose "
+            f"{path}: needs {needed / 1e9:.3g} GB of disk, {free / 1e9:.3g} GB are free in {target.parent}; choose "
             "another folder, a larger spacing, or .mrc (4 bytes a point)"
         )

@@ -84,3 +84,9 @@ def test_orbitals_whose_norm_is_beyond_all_numbers_are_not_normalised(size):
     coefficients[:2] = [[size], [-size]]
     with pytest.raises(ob.OrbitileError, match=r"norm (nan|inf)"):
         checked(replace(wavefunction, alpha=replace(wavefunction.alpha, coefficients=coefficients)))
+
+
+def test_messages_are_of_one_line_whatever_a_file_is_called(tmp_path):
+    with pytest.raises(ob.OrbitileError, match=r"two\\nlines\\x1b\[2J\.molden") as caught:
+        ob.load(tmp_path / "two\nlines\x1b[2J.molden")
+    assert str(caught.value).isprintable()
