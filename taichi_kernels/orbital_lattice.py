@@ -323,7 +323,8 @@ def _on_gpu(
             first = one * layers + until
 
     bricks = -(-plane[0] // BY) * -(-plane[1] // BZ)
-    space.paces["planes"].run(np.full(len(sums) * layers, float(bricks * len(plan.products))), launch, checkpoint)
+    work = np.full(len(sums) * layers, float(bricks * len(plan.products)))
+    space.paces["planes"].run(work, launch, checkpoint, runtime.synchronise)
 
 
 Range = tuple[int, int]

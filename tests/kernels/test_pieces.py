@@ -23,9 +23,9 @@ def in_small_pieces(request, monkeypatch):
     """A twelfth of the work is a piece, however quick it is; and all of it is told."""
     run = Pace.run
 
-    def in_twelve(self, work, launch, checkpoint):
+    def in_twelve(self, work, launch, checkpoint, wait=None):
         self.work = float(np.sum(work)) / 12
-        run(self, work, launch, checkpoint)
+        run(self, work, launch, checkpoint, wait)
 
     monkeypatch.setattr(Pace, "run", in_twelve)
     monkeypatch.setattr(Pace, "learn", lambda *_: None)
