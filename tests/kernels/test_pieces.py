@@ -81,6 +81,23 @@ def test_lattices_of_other_shapes(device, field, axes):
 
 
 @pytest.mark.usefixtures("in_small_pieces")
+def test_an_orbital_on_a_skewed_lattice_is_left_within_a_slab(device):
+    wavefunction, lattice = molecule(), lattice_with(SKEWED)
+
+    def values(**watched):
+        return ob.compute(wavefunction, "mo:2", lattice, device=device, kernel="direct", **watched).values
+
+    expected = values()
+    told: list[float] = []
+    assert np.array_equal(values(progress=told.append), expected)
+    assert len(told) >= 3
+    asked: list[int] = []
+    with pytest.raises(Cancelled):
+        values(cancelled=lambda: bool(asked.append(1)) or len(asked) > 2)
+    assert np.array_equal(values(), expected)
+
+
+@pytest.mark.usefixtures("in_small_pieces")
 def test_lists_that_grow_from_piece_to_piece(monkeypatch):
     """Room for two entries is too little everywhere: what was listed before is listed again where it has to be."""
     wavefunction, lattice = random_wavefunction(5, n_atoms=6), lattice_with()
