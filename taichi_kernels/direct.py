@@ -27,7 +27,7 @@ from . import runtime
 from .cells import CELL, split_position
 from .device_arrays import DeviceArrays
 from .gaussian import DTYPES, REALS
-from .pace import Pace
+from .pace import Checkpoint, Pace
 
 LANES = {
     ("cpu", "single"): 16, ("cpu", "double"): 8, ("cuda", "single"): 4, ("cuda", "double"): 4, ("vulkan", "single"): 4,
@@ -121,6 +121,7 @@ def direct_on_lattice(
     precision: str,
     device: str,
     out: "np.ndarray | ti.Ndarray",
+    checkpoint: Checkpoint | None = None,
 ) -> None:
     """Evaluate an orbital on a slab of a lattice.
 
@@ -140,33 +141,51 @@ def direct_on_lattice(
         Of the sums; and the device of the current session.
     out : ndarray, or array on the device, of float32 or float64, shape `place.shape`
         Where the values go. Beside it there are the lists: 4 bytes an atom for 1024 points.
+    checkpoint
+        Called some twenty times a second with the share that is done, between pieces of whole planes of bricks; what it
+        raises ends the work. Without one all is done at once.
     """
     result = "double" if out.dtype in (np.float64, ti.f64) else "single"
     lanes = LANES[device, precision]
     nx, ny, nz = place.shape
     step, rest = place.of_atoms(shells.atom_position)
-    n_bricks = bricks_of(place.shape)
-    n_listed = n_bricks * (len(step) + 1)
+    layers = -(-nx // BX)
+    bricks_a_layer = bricks_of(place.shape) // layers
     # no point of a brick is farther from its middle than half of its longest diagonal
     signs = np.array([[1, 1, 1], [1, 1, -1], [1, -1, 1], [1, -1, -1]])
     half = (np.array(BRICK) - 1) / 2
     radius = float(np.linalg.norm((signs * half) @ place.axes, axis=1).max())
-    runtime.launch(
-        _kernels(radial, precision, device, result).on_lattice,
-        nx,
-        n_bricks,
-        radius * (1 + 1e-5),
-        ny,
-        nz,
-        nx * ny * -(-nz // lanes),
-        len(step),
-        *(ti.Vector(axis.tolist(), DTYPES[precision]) for axis in place.axes),
-        _held.operand(device, "lattice steps", step, np.int32, 3),
-        _held.operand(device, "lattice rest", rest, REALS[precision], 3),
-        *_operands(shells, coefficient, shell_reach, radial, precision, device),
-        np.empty(n_listed, np.int32) if device == "cpu" else _held.array("atoms of bricks", ti.i32, (n_listed,)),
-        out,
-    )
+    operands = _operands(shells, coefficient, shell_reach, radial, precision, device)
+
+    def launch(first: int, last: int) -> None:
+        plane, planes = first * BX, min(last * BX, nx) - first * BX
+        n_bricks = (last - first) * bricks_a_layer
+        n_listed = n_bricks * (len(step) + 1)
+        runtime.launch(
+            _kernels(radial, precision, device, result).on_lattice,
+            plane,
+            n_bricks,
+            radius * (1 + 1e-5),
+            ny,
+            nz,
+            planes * ny * -(-nz // lanes),
+            len(step),
+            *(ti.Vector(axis.tolist(), DTYPES[precision]) for axis in place.axes),
+            _held.operand(device, "lattice steps", step - np.array([plane, 0, 0], np.int32), np.int32, 3),
+            _held.operand(device, "lattice rest", rest, REALS[precision], 3),
+            *operands,
+            np.empty(n_listed, np.int32) if device == "cpu" else _held.array("atoms of bricks", ti.i32, (n_listed,)),
+            out,
+        )
+
+    work = np.full(layers, float(BX * ny * nz * max(len(step), 1)))
+    _pace_of_bricks(radial, precision, device).run(work, launch, checkpoint)
+
+
+@lru_cache
+def _pace_of_bricks(radial: str, precision: str, device: str) -> Pace:
+    """How many points times atoms make a piece for `direct_on_lattice`."""
+    return Pace(1 << 20)
 
 
 @lru_cache
@@ -337,7 +356,7 @@ def _kernels(radial: str, precision: str, device: str, result: str) -> SimpleNam
 
     @ti.kernel
     def on_lattice(
-        nx: ti.i32,
+        plane: ti.i32,
         n_bricks: ti.i32,
         radius: real,  # of a sphere about a brick, bohr
         ny: ti.i32,
@@ -411,7 +430,7 @@ def _kernels(radial: str, precision: str, device: str, result: str) -> SimpleNam
                 )
             for s in ti.static(range(lanes)):
                 if k + s < nz:
-                    out[i, j, k + s] = ti.cast(total[s], kept)
+                    out[plane + i, j, k + s] = ti.cast(total[s], kept)
 
     @ti.kernel
     def at_points(

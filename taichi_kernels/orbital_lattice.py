@@ -253,15 +253,21 @@ def orbital_on_lattice(
         def asked(share: float) -> None:
             checkpoint(0.0)
 
-        counts = np.diff(plan.first_table_x) * n_sums * bricks_x + np.diff(plan.first_table) * (
-            sheets * bricks_y + bricks_z
-        )
-        space.paces["tables"].run(counts, lambda first, last: launch((first, last)), asked)
-        launch(lists=True)
+        prepared = space.paces["prepared"]
+        if prepared.fits(most):
+            prepared.run(np.full(1, most), lambda *_: launch(everything, True, (0, n_columns)), asked)
+        else:
+            counts = np.diff(plan.first_table_x) * n_sums * bricks_x + np.diff(plan.first_table) * (
+                sheets * bricks_y + bricks_z
+            )
+            space.paces["tables"].run(counts, lambda first, last: launch((first, last)), asked)
+            launch(lists=True)
+            asked(0.0)
+            rows_of = runtime.to_numpy(space.integers("column_count", (n_columns * parts,)))[: n_columns * parts]
+            pairs = rows_of.reshape(n_columns, parts).sum(axis=1) * groups_z + 1.0
+            space.paces["lists"].run(pairs, lambda first, last: launch(columns=(first, last)), asked)
+            prepared.learn(most, time.perf_counter() - begin)
         asked(0.0)
-        rows_of = runtime.to_numpy(space.integers("column_count", (n_columns * parts,)))[: n_columns * parts]
-        pairs = rows_of.reshape(n_columns, parts).sum(axis=1) * groups_z + 1.0
-        space.paces["lists"].run(pairs, lambda first, last: launch(columns=(first, last)), asked)
         n_lists = n_bricks * brick_parts
         rows_of = runtime.to_numpy(space.integers("brick_count", (n_lists,)))[:n_lists]
         pairs = (rows_of.reshape(n_bricks, brick_parts).sum(axis=1) + 1.0) * n_sums
@@ -317,7 +323,8 @@ def _on_gpu(
             first = one * layers + until
 
     bricks = -(-plane[0] // BY) * -(-plane[1] // BZ)
-    space.paces["planes"].run(np.full(len(sums) * layers, float(bricks * len(plan.products))), launch, checkpoint)
+    work = np.full(len(sums) * layers, float(bricks * len(plan.products)))
+    space.paces["planes"].run(work, launch, checkpoint, runtime.synchronise)
 
 
 Range = tuple[int, int]

@@ -5,8 +5,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from . import runtime
-
 Checkpoint = Callable[[float], None]
 """Called between two pieces with the share that is done; ends the work by raising."""
 
@@ -29,7 +27,13 @@ class Pace:
     def __init__(self, work: float) -> None:
         self.work = work
 
-    def run(self, work: np.ndarray, launch: Callable[[int, int], None], checkpoint: Checkpoint | None) -> None:
+    def run(
+        self,
+        work: np.ndarray,
+        launch: Callable[[int, int], None],
+        checkpoint: Checkpoint | None,
+        wait: Callable[[], None] | None = None,
+    ) -> None:
         """Do some units of work in order, in pieces where there is a checkpoint, otherwise at once.
 
         Parameters
@@ -37,9 +41,11 @@ class Pace:
         work : ndarray, shape (n_units,)
             Of each unit.
         launch
-            Called with the first unit of a piece and the one behind its last; it need not wait for the device.
+            Called with the first unit of a piece and the one behind its last.
         checkpoint
             Called between two pieces.
+        wait
+            Waits for what was launched, if `launch` does not. Short work is not waited for.
         """
         n = len(work)
         if checkpoint is None or n == 0:
@@ -52,9 +58,9 @@ class Pace:
             begin = time.perf_counter()
             launch(first, last)
             size = float(ends[last - 1]) - done
-            if last < n or self.tells(size):
-                if runtime.running() in ("cuda", "vulkan"):  # a CPU is through when a kernel returns
-                    runtime.synchronise()
+            if wait is None or last < n or self.tells(size):
+                if wait is not None:
+                    wait()
                 self.learn(size, time.perf_counter() - begin)
             done, first = done + size, last
             if first < n:
@@ -65,11 +71,11 @@ class Pace:
         return work <= self.work
 
     def tells(self, size: float) -> bool:
-        """Whether something is learned from that much work: less is quick for sure, and waiting for it is not."""
+        """Whether the time of that much work says how much makes a piece: of less it is that of launching it."""
         return size > self.work / 2
 
     def learn(self, size: float, seconds: float) -> None:
         """Take note of how long some work took."""
-        wanted = size * PIECE / max(seconds, 1e-6)
-        if wanted < self.work or self.tells(size):
+        if self.tells(size) or seconds > PIECE:
+            wanted = size * PIECE / max(seconds, 1e-6)
             self.work = min(max(wanted, self.work / _FASTER), self.work * _FASTER)

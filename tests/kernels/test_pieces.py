@@ -23,9 +23,9 @@ def in_small_pieces(request, monkeypatch):
     """A twelfth of the work is a piece, however quick it is; and all of it is told."""
     run = Pace.run
 
-    def in_twelve(self, work, launch, checkpoint):
+    def in_twelve(self, work, launch, checkpoint, wait=None):
         self.work = float(np.sum(work)) / 12
-        run(self, work, launch, checkpoint)
+        run(self, work, launch, checkpoint, wait)
 
     monkeypatch.setattr(Pace, "run", in_twelve)
     monkeypatch.setattr(Pace, "learn", lambda *_: None)
@@ -78,6 +78,23 @@ def test_lattices_of_other_shapes(device, field, axes):
     expected = ob.compute(wavefunction, field, lattice, device=device).values
     found = ob.compute(wavefunction, field, lattice, device=device, progress=lambda share: None)
     assert np.array_equal(found.values, expected)
+
+
+@pytest.mark.usefixtures("in_small_pieces")
+def test_an_orbital_on_a_skewed_lattice_is_left_within_a_slab(device):
+    wavefunction, lattice = molecule(), lattice_with(SKEWED)
+
+    def values(**watched):
+        return ob.compute(wavefunction, "mo:2", lattice, device=device, kernel="direct", **watched).values
+
+    expected = values()
+    told: list[float] = []
+    assert np.array_equal(values(progress=told.append), expected)
+    assert len(told) >= 3
+    asked: list[int] = []
+    with pytest.raises(Cancelled):
+        values(cancelled=lambda: bool(asked.append(1)) or len(asked) > 2)
+    assert np.array_equal(values(), expected)
 
 
 @pytest.mark.usefixtures("in_small_pieces")

@@ -69,7 +69,9 @@ def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice, device: st
                 f"the lists of {len(shells.atom_basis)} atoms for {bricks_of(place.shape)} bricks of the lattice are "
                 "too long for one computation; use compute, which cuts the lattice into slabs, or a larger spacing"
             )
-        direct_on_lattice(shells, orbital.coefficients, orbital.reach, radial, place, orbital.precision, device, out)
+        direct_on_lattice(
+            shells, orbital.coefficients, orbital.reach, radial, place, orbital.precision, device, out, watcher()
+        )
 
     return SlowSlabs(evaluate) if device == "cpu" else evaluate
 
