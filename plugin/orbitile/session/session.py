@@ -15,6 +15,7 @@ from ..errors import Cancelled, OrbitileError
 from ..fields import field_names, files_in, resolve, with_absolute_files
 from ..fields.orbital import Orbital, orbital_name
 from ..surface import Surface
+from ..watch import watched
 from ..wavefunction import Wavefunction
 from .calculation import RunningCalculation
 from .declaration import brief
@@ -114,24 +115,9 @@ class Session:
         Raises
         ------
         Cancelled
-            When `cancel` is called meanwhile. The function runs to its end then, and nobody waits for it.
+            When `cancel` is called meanwhile; nobody waits for the function then.
         """
-        if not self.host.has_window():
-            return function()
-        future: Future[_Result] = Future()  # it can be cancelled until it is done
-
-        def run() -> None:
-            try:
-                result = function()
-            except BaseException as error:
-                if future.set_running_or_notify_cancel():
-                    future.set_exception(error)
-            else:
-                if future.set_running_or_notify_cancel():
-                    future.set_result(result)
-
-        threading.Thread(target=run, daemon=True).start()
-        return self._waited(future)
+        return self._waited(in_thread(function)) if self.host.has_window() else function()
 
     def read(self, source: Source) -> None:
         """Read what `orb_load` is going to ask for, so that it need not wait."""
@@ -544,6 +530,29 @@ class Session:
 def _references(*fields: str) -> tuple[str, ...]:
     """Files that fields refer to, with what they hold now."""
     return tuple(str(OneFile(file).noted()) for file in dict.fromkeys(sum(map(files_in, fields), ())))
+
+
+def in_thread(function: Callable[[], _Result]) -> Future[_Result]:
+    """What a function will give, called in a thread of its own, in which another one need not wait for it.
+
+    The future can be cancelled until the function has returned, which ends at its next checkpoint then, if it comes to
+    one.
+    """
+    future: Future[_Result] = Future()
+
+    def run() -> None:
+        try:
+            with watched(cancelled=future.cancelled):
+                result = function()
+        except BaseException as error:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(error)
+        else:
+            if future.set_running_or_notify_cancel():
+                future.set_result(result)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
 
 
 def surface_of(shown: Shown, found: Sample) -> Surface:
