@@ -236,6 +236,22 @@ def test_a_file_that_never_comes_to_an_end_can_be_cancelled_and_holds_nothing_up
         stream.write("[Molden Format]\n")
 
 
+def test_a_surface_that_the_user_has_named_is_not_replaced(browser):
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene")
+    browser.ask_for_named("homo")
+    assert shown(browser)["name"] == "benzene_homo"
+    host = browser.session.host
+    host.set_there(host.there - {"benzene_homo"} | {"cloud"})
+    assert browser.session.rename("benzene_homo", "cloud")
+    assert not browser.session.rename("benzene", "other")
+    browser.ask_for_named("lumo")
+    assert shown(browser)["name"] == "benzene_lumo"
+    browser.ask_for_named("homo")
+    assert shown(browser)["name"] == "benzene_homo"
+    assert browser.session.present() == ["cloud", "benzene_homo"]
+
+
 def test_an_orbital_of_a_molecule_that_has_just_gone_is_refused_in_words(browser):
     browser.open(BENZENE)
     wait(browser, lambda: browser.molecule == "benzene")

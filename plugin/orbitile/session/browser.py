@@ -416,7 +416,9 @@ class Browser:
         except OrbitileError as error:  # its molecule has gone, or its file
             self.view.say(str(error), error=True)
             return
-        base = "" if self.choices.keep else self.current()
+        base = self.current()
+        if self.choices.keep or base in self.session.named:
+            base = ""
         future: Future[Sample] | None = None
         if request in self.session.samples:
             future = _done(self.session.sampled(request))

@@ -61,6 +61,8 @@ class Session:
         The window, once it was opened; its `cancel` withdraws what it asked for.
     renamed : dict of str to str
         Names that molecules were given by the user, by those that they had.
+    named : set of str
+        Surfaces that the user has named, which the window does not replace by the next.
     """
 
     def __init__(self, host: Host) -> None:
@@ -71,6 +73,7 @@ class Session:
         self.wavefunctions = WavefunctionCache()
         self.panel: Any = None
         self.renamed: dict[str, str] = {}
+        self.named: set[str] = set()
         kept = host.settings().get("frames_memory", MEMORY)
         self.frames_memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
         self.calculation: RunningCalculation | None = None
@@ -191,6 +194,7 @@ class Session:
         is_surface = old in self.shown and old not in there and new in there and new not in self.shown
         if is_surface:
             self.shown = {new if base == old else base: one for base, one in self.shown.items()}
+            self.named.add(new)
             self.player.rename_surface(old, new)
         self.look()
         return is_surface
@@ -468,6 +472,7 @@ class Session:
         """Take a surface and its volume away."""
         self.host.remove(base)
         self.shown.pop(base, None)
+        self.named.discard(base)
         self.player.forget(base)
 
     def step(self, base: str, step: int) -> tuple[str, Sample]:
