@@ -261,3 +261,18 @@ def test_an_orbital_of_a_molecule_that_has_just_gone_is_refused_in_words(browser
     browser.ask_for_named("lumo")
     browser._do_ahead()
     wait(browser, browser.at_rest)
+
+
+def test_what_was_said_of_a_file_that_is_back_is_taken_back(browser, tmp_path):
+    job = tmp_path / "job.molden"
+    shutil.copy(BENZENE, job)
+    browser.open(job)
+    wait(browser, lambda: browser.molecule == "job")
+    job.rename(tmp_path / "other.molden")
+    browser.wavefunction = None  # as after a saved session was restored
+    browser.follow()
+    assert "is not there any more" in browser.window.errors[-1]
+    (tmp_path / "other.molden").rename(job)
+    browser.follow()
+    assert len(browser.levels[0]) == 31
+    assert browser.window.said[-1] == ""

@@ -368,6 +368,7 @@ class Browser:
         """List the orbitals of another molecule."""
         if name == self.molecule and self.wavefunction is not None:
             return
+        was_refused = name == self.molecule and name == self._listed[0]
         self.molecule, self.wavefunction, self.levels, self._n_frames = name, None, [[]], 0
         self._listed = name, self.session.host.molecules().get(name, "")
         if name:
@@ -377,6 +378,9 @@ class Browser:
                 self._n_frames = self.session.n_frames(name)
             except OrbitileError as error:
                 self.view.say(str(error), error=True)
+            else:
+                if was_refused:  # its file is back
+                    self.view.say("")
         self.view.show_molecule()
 
     def current(self) -> str:
