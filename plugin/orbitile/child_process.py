@@ -5,7 +5,7 @@ Its standard input is a pipe of which this process holds the other end: when thi
 the child ends, in good order if it can. It is in a session of its own, so that Ctrl-C and the end of a terminal come to
 this process alone.
 
-`python -m orbitile.child_process MODULE ARGUMENTS` runs a module as such a child.
+`python -m orbitile.child_process FOLDER MODULE ARGUMENTS` runs a module as such a child, and removes the folder.
 """
 
 from __future__ import annotations
@@ -387,7 +387,7 @@ if os.getppid() == guarded:
     os.kill(guarded, signal.SIGKILL)
     while os.getppid() == guarded:
         time.sleep(0.01)
-    shutil.rmtree(folder or os.devnull, ignore_errors=True)
+shutil.rmtree(folder or os.devnull, ignore_errors=True)
 """
 """Ends a child that cannot end itself: it is stopped, or Taichi compiles in it and lets no thread of Python run."""
 
@@ -398,10 +398,14 @@ def _interrupt() -> None:
 
 def main() -> None:
     """Run a module, in a process that ends with the one that started it."""
-    _watch(_interrupt)
+    folder = sys.argv[1]
+    _watch(_interrupt, folder)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.argv = sys.argv[1:]
-    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    sys.argv = sys.argv[2:]
+    try:
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

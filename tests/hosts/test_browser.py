@@ -1,5 +1,6 @@
 """What a window does, without a window: the browser with a host that writes down what it is told to show."""
 
+import os
 import shutil
 import time
 from dataclasses import replace
@@ -208,3 +209,70 @@ def test_a_molecule_that_was_loaded_anew_meanwhile_gets_no_surface_of_the_one_be
     wait(browser, lambda: browser.window.errors)
     assert "job was deleted or loaded anew meanwhile" in browser.window.errors[-1]
     assert browser.session.present() == []
+
+
+def test_files_that_are_opened_at_once_are_all_opened(browser):
+    browser.open(BENZENE)
+    browser.open("/no/such.molden")
+    browser.open(SAMPLES / "nh3_molden_cart.molden")
+    wait(browser, browser.at_rest)
+    assert list(browser.session.host.molecules()) == ["benzene", "nh3_molden_cart"]
+    assert browser.molecule == "nh3_molden_cart"
+    assert len(browser.window.errors) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files here")
+def test_a_file_that_never_comes_to_an_end_can_be_cancelled_and_holds_nothing_up(browser, tmp_path):
+    os.mkfifo(tmp_path / "endless.molden")  # whoever opens it waits for ever
+    browser.open(tmp_path / "endless.molden")
+    time.sleep(0.2)
+    browser.tick()
+    assert browser.cancel()
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene")
+    browser.ask_for_named("homo")
+    assert shown(browser)["name"] == "benzene_homo"
+    with open(tmp_path / "endless.molden", "w") as stream:  # let the thread go on
+        stream.write("[Molden Format]\n")
+
+
+def test_a_surface_that_the_user_has_named_is_not_replaced(browser):
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene")
+    browser.ask_for_named("homo")
+    assert shown(browser)["name"] == "benzene_homo"
+    host = browser.session.host
+    host.set_there(host.there - {"benzene_homo"} | {"cloud"})
+    assert browser.session.rename("benzene_homo", "cloud")
+    assert not browser.session.rename("benzene", "other")
+    browser.ask_for_named("lumo")
+    assert shown(browser)["name"] == "benzene_lumo"
+    browser.ask_for_named("homo")
+    assert shown(browser)["name"] == "benzene_homo"
+    assert browser.session.present() == ["cloud", "benzene_homo"]
+
+
+def test_an_orbital_of_a_molecule_that_has_just_gone_is_refused_in_words(browser):
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene")
+    browser.session.host.set_there(set())  # deleted by the user, and not looked at yet
+    browser.ask_for(browser.levels[0][20])
+    assert "benzene was not loaded" in browser.window.errors[-1]
+    browser.ask_for_named("lumo")
+    browser._do_ahead()
+    wait(browser, browser.at_rest)
+
+
+def test_what_was_said_of_a_file_that_is_back_is_taken_back(browser, tmp_path):
+    job = tmp_path / "job.molden"
+    shutil.copy(BENZENE, job)
+    browser.open(job)
+    wait(browser, lambda: browser.molecule == "job")
+    job.rename(tmp_path / "other.molden")
+    browser.wavefunction = None  # as after a saved session was restored
+    browser.follow()
+    assert "is not there any more" in browser.window.errors[-1]
+    (tmp_path / "other.molden").rename(job)
+    browser.follow()
+    assert len(browser.levels[0]) == 31
+    assert browser.window.said[-1] == ""

@@ -99,19 +99,25 @@ from orbitile.session.calculation import RunningCalculation
 one = RunningCalculation("water", WATER, waters(400), Calculation("hf", "cc-pvdz"), Path(sys.argv[1]))
 while one.done < 1:
     time.sleep(0.05)
-print(one._child.process_id, flush=True)
+print(one._child.process_id, one._folder, flush=True)
 time.sleep(60)
 """
 
 
-def test_it_ends_with_a_host_that_is_killed(tmp_path):
+@pytest.mark.parametrize("both", [False, True])
+def test_it_ends_with_a_host_that_is_killed(tmp_path, both):
     target = tmp_path / "water.h5"
     with subprocess.Popen([sys.executable, "-c", _HOST, str(target)], stdout=subprocess.PIPE, text=True) as host:
-        process = Path("/proc", host.stdout.readline().strip())
+        number, folder = host.stdout.readline().split()
+        process, folder = Path("/proc", number), Path(folder)
         assert process.exists()
+        assert folder.exists()
+        if both:
+            os.kill(int(number), signal.SIGKILL)
         host.kill()
     until = time.monotonic() + 4  # 1.5 s, and what a busy machine takes
-    while process.exists() and time.monotonic() < until:
+    while (process.exists() or folder.exists()) and time.monotonic() < until:
         time.sleep(0.02)
     assert not process.exists()
+    assert not folder.exists()
     assert len(SeriesFrames(target)) >= 1

@@ -308,3 +308,9 @@ def test_every_family_of_fields_can_be_shown(cmd, field):
         return
     base = call(cmd, "orb_field", "benzene", field, quality="coarse")
     assert {base, f"{base}_map"} <= set(cmd.get_names("objects"))
+
+
+def test_a_name_that_is_left_out_at_the_prompt_is_that_of_the_only_molecule(cmd):
+    call(cmd, "orb_load", BENZENE)
+    cmd.do("orb_mo , lumo, , coarse", echo=0)
+    assert "benzene_lumo" in cmd.get_names("objects")

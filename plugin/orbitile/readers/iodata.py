@@ -70,10 +70,11 @@ def read(path: Path) -> Wavefunction:
     format_name = _format_of(head, path.name)
     if format_name is None:
         raise FileError(f"{path.name}: none of the formats {', '.join(FORMATS)} (its beginning fits none of them)")
+    content = path.read_bytes()  # which may take its time, and is not to hold up who reads other files
     with warnings.catch_warnings(record=True) as caught, _fast_normalisation_test():
         warnings.simplefilter("always")
         try:
-            found = statements(format_name, path.read_bytes())
+            found = statements(format_name, content)
             with _plain(path, found.copy) as file:
                 data = load_one(str(file), fmt=format_name)
         except FileError as error:

@@ -26,7 +26,7 @@ from ..wavefunction import Wavefunction
 from . import commands
 from .orbitals import Level, Levels, levels_of
 from .request import Request, Sample
-from .session import Session, surface_of
+from .session import Session, in_thread, surface_of
 from .shown import NEGATIVE, POSITIVE, Shown, are_rows, is_number
 from .source import Source
 
@@ -222,7 +222,7 @@ class Browser:
         self.choices = _choices(self.settings)
         self._wanted: _Wanted | None = None
         self._ahead: tuple[Request, Future[Sample]] | None = None
-        self._reading: tuple[Path, Future[None]] | None = None
+        self._reading: list[tuple[Path, Future[None]]] = []
         self._drawn: _Drawn | None = None
         self._volume_due: tuple[str, Sample] | None = None
         self._followed: tuple[str, Request] | None = None
@@ -240,7 +240,7 @@ class Browser:
         wanted = self._wanted
         if wanted is not None and wanted.future.done():
             self._wanted = None
-            self.view.set_busy(self._reading is not None)
+            self.view.set_busy(bool(self._reading))
             self._arrived(wanted)
         if self._ahead is not None and self._ahead[1].done():
             future = self._ahead[1]
@@ -248,10 +248,9 @@ class Browser:
             if not future.cancelled() and future.exception() is None:
                 self.session.samples.put_behind(future.result())
                 self._later("ahead", 0)
-        if self._reading is not None and self._reading[1].done():
-            path, reading = self._reading
-            self._reading = None
-            self.view.set_busy(self._wanted is not None)
+        if self._reading and self._reading[0][1].done():  # in the order in which they were opened
+            path, reading = self._reading.pop(0)
+            self.view.set_busy(bool(self._wanted or self._reading))
             self._opened(path, reading)
         if self._drawn is not None and self._drawn.future.done():
             drawn, self._drawn = self._drawn, None
@@ -269,8 +268,12 @@ class Browser:
 
     def at_rest(self) -> bool:
         """Whether everything that was asked for is shown."""
-        pending = (self._wanted, self._reading, self._drawn, self._volume_due)
-        return all(one is None for one in pending) and not {"draft", "exact", "volume"} & set(self._due)
+        pending = (self._wanted, self._drawn, self._volume_due)
+        return (
+            all(one is None for one in pending)
+            and not self._reading
+            and not {"draft", "exact", "volume"} & set(self._due)
+        )
 
     def close(self) -> None:
         """End the worker process and the threads."""
@@ -283,12 +286,11 @@ class Browser:
 
     def cancel(self) -> bool:
         """Withdraw what is under way; says whether there was anything."""
-        busy = self._wanted is not None or self._reading is not None
+        busy = bool(self._wanted or self._reading)
         self._withdraw()
         self._stop_ahead()
-        if self._reading is not None:
-            self._reading[1].cancel()
-            self._reading = None
+        while self._reading:
+            self._reading.pop()[1].cancel()
         self.view.set_busy(False)
         if busy:
             self.view.say("Cancelled.")
@@ -314,7 +316,7 @@ class Browser:
         """Read a file, in a thread, and show its molecule when that is done."""
         path = Path(path).expanduser().resolve()
         self.view.say(f"Reading {path.name} …")
-        self._reading = (path, self._threads.submit(self.session.read, Source((str(path),))))
+        self._reading.append((path, in_thread(lambda: self.session.read(Source((str(path),))))))
         self.view.set_busy(True)
 
     def _opened(self, path: Path, reading: Future[None]) -> None:
@@ -366,6 +368,7 @@ class Browser:
         """List the orbitals of another molecule."""
         if name == self.molecule and self.wavefunction is not None:
             return
+        was_refused = name == self.molecule and name == self._listed[0]
         self.molecule, self.wavefunction, self.levels, self._n_frames = name, None, [[]], 0
         self._listed = name, self.session.host.molecules().get(name, "")
         if name:
@@ -375,6 +378,9 @@ class Browser:
                 self._n_frames = self.session.n_frames(name)
             except OrbitileError as error:
                 self.view.say(str(error), error=True)
+            else:
+                if was_refused:  # its file is back
+                    self.view.say("")
         self.view.show_molecule()
 
     def current(self) -> str:
@@ -414,7 +420,9 @@ class Browser:
         except OrbitileError as error:  # its molecule has gone, or its file
             self.view.say(str(error), error=True)
             return
-        base = "" if self.choices.keep else self.current()
+        base = self.current()
+        if self.choices.keep or base in self.session.named:
+            base = ""
         future: Future[Sample] | None = None
         if request in self.session.samples:
             future = _done(self.session.sampled(request))

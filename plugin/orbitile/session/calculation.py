@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -53,8 +54,8 @@ class RunningCalculation:
         target: Path,
     ) -> None:
         self.molecule, self.target, self.n_frames = molecule, target, len(geometries)
-        self._folder = tempfile.TemporaryDirectory(prefix="orbitile-")
-        path = Path(self._folder.name, f"{molecule}.xyz")
+        self._folder = tempfile.mkdtemp(prefix="orbitile-")
+        path = Path(self._folder, f"{molecule}.xyz")
         lines = []
         for positions in geometries / angstrom:
             lines += [str(len(positions)), molecule]
@@ -67,11 +68,12 @@ class RunningCalculation:
         options += [f"--charge={calculation.charge}", f"--unpaired={calculation.unpaired}"]
         options += ["--cartesian"] if calculation.cartesian else []
         python = os.environ.get("ORBITILE_PYTHON") or interpreter()
-        command = [python, "-m", "orbitile.child_process", "orbitile.cli", "scf", str(path), "-o", str(target)]
+        command = [python, "-m", "orbitile.child_process", self._folder, "orbitile.cli", "scf"]
+        command += [str(path), "-o", str(target)]
         try:
             self._child = ChildProcess("the calculation", command + options)
         except OrbitileError:
-            self._folder.cleanup()
+            self._clear()
             raise
         self._cancelled = False
 
@@ -97,6 +99,9 @@ class RunningCalculation:
         self._cancelled = True
         self._child.end(_FAREWELL)
 
+    def _clear(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)  # the process removes it where this one cannot
+
     def finish(self) -> str:
         """What it said of frames that it left out, once it has ended.
 
@@ -109,7 +114,7 @@ class RunningCalculation:
         """
         self._child.wait()
         said, code = [line.strip() for line in self._child.said], self._child.status
-        self._folder.cleanup()
+        self._clear()
         if self._cancelled:
             raise Cancelled("cancelled")
         if code:

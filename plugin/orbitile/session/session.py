@@ -15,6 +15,7 @@ from ..errors import Cancelled, OrbitileError
 from ..fields import field_names, files_in, resolve, with_absolute_files
 from ..fields.orbital import Orbital, orbital_name
 from ..surface import Surface
+from ..watch import watched
 from ..wavefunction import Wavefunction
 from .calculation import RunningCalculation
 from .declaration import brief
@@ -60,6 +61,8 @@ class Session:
         The window, once it was opened; its `cancel` withdraws what it asked for.
     renamed : dict of str to str
         Names that molecules were given by the user, by those that they had.
+    named : set of str
+        Surfaces that the user has named, which the window does not replace by the next.
     """
 
     def __init__(self, host: Host) -> None:
@@ -70,6 +73,7 @@ class Session:
         self.wavefunctions = WavefunctionCache()
         self.panel: Any = None
         self.renamed: dict[str, str] = {}
+        self.named: set[str] = set()
         kept = host.settings().get("frames_memory", MEMORY)
         self.frames_memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
         self.calculation: RunningCalculation | None = None
@@ -114,24 +118,9 @@ class Session:
         Raises
         ------
         Cancelled
-            When `cancel` is called meanwhile. The function runs to its end then, and nobody waits for it.
+            When `cancel` is called meanwhile; nobody waits for the function then.
         """
-        if not self.host.has_window():
-            return function()
-        future: Future[_Result] = Future()  # it can be cancelled until it is done
-
-        def run() -> None:
-            try:
-                result = function()
-            except BaseException as error:
-                if future.set_running_or_notify_cancel():
-                    future.set_exception(error)
-            else:
-                if future.set_running_or_notify_cancel():
-                    future.set_result(result)
-
-        threading.Thread(target=run, daemon=True).start()
-        return self._waited(future)
+        return self._waited(in_thread(function)) if self.host.has_window() else function()
 
     def read(self, source: Source) -> None:
         """Read what `orb_load` is going to ask for, so that it need not wait."""
@@ -205,6 +194,7 @@ class Session:
         is_surface = old in self.shown and old not in there and new in there and new not in self.shown
         if is_surface:
             self.shown = {new if base == old else base: one for base, one in self.shown.items()}
+            self.named.add(new)
             self.player.rename_surface(old, new)
         self.look()
         return is_surface
@@ -482,6 +472,7 @@ class Session:
         """Take a surface and its volume away."""
         self.host.remove(base)
         self.shown.pop(base, None)
+        self.named.discard(base)
         self.player.forget(base)
 
     def step(self, base: str, step: int) -> tuple[str, Sample]:
@@ -544,6 +535,29 @@ class Session:
 def _references(*fields: str) -> tuple[str, ...]:
     """Files that fields refer to, with what they hold now."""
     return tuple(str(OneFile(file).noted()) for file in dict.fromkeys(sum(map(files_in, fields), ())))
+
+
+def in_thread(function: Callable[[], _Result]) -> Future[_Result]:
+    """What a function will give, called in a thread of its own, in which another one need not wait for it.
+
+    The future can be cancelled until the function has returned, which ends at its next checkpoint then, if it comes to
+    one.
+    """
+    future: Future[_Result] = Future()
+
+    def run() -> None:
+        try:
+            with watched(cancelled=future.cancelled):
+                result = function()
+        except BaseException as error:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(error)
+        else:
+            if future.set_running_or_notify_cancel():
+                future.set_result(result)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
 
 
 def surface_of(shown: Shown, found: Sample) -> Surface:

@@ -60,7 +60,10 @@ def _in_pymol(command: Command) -> Callable[..., Any]:
 
     def run(cmd: Any, quiet: Any, *values: Any) -> str | None:
         try:
-            answer = command.run(state_of(cmd), values)
+            given = [
+                "" if value is None else value for value in values
+            ]  # PyMOL's word for what is left out: "orb_mo , lumo"
+            answer = command.run(state_of(cmd), given)
         except OrbitileError as error:
             raise CmdException(str(error)) from error
         if answer.text and not int(quiet):
