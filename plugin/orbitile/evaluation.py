@@ -53,7 +53,7 @@ _MOST_RESOLVING = 1 << 24
 _ELSEWHERE, _BEYOND = 0.05, 2e-4
 """Shares of what is outside the surface that may be on other atoms, and farther from the atom, of an orbital on one."""
 
-_RAYS, _RAYS_INSIDE, _RATIO, _FEWEST_RADII = 256, 40, 1.18, 8
+_RAYS, _RAYS_INSIDE, _RATIO, _FEWEST_RADII = 256, 40, 1.14, 8
 """Directions from that atom, fewer where little of the orbital is, and ratio of neighbouring radii."""
 
 _STEPS, _FEWEST_STEPS = 6.0, 4.0
