@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 
 from .child_process import ChildProcess
 from .errors import Cancelled, FileError, OrbitileError, RenderError
-from .evaluation import compute, default_isovalue, enclosing_lattice, extract_surface, surface_in_motion
+from .evaluation import (
+    compute,
+    default_isovalue,
+    enclosing_lattice,
+    extract_surface,
+    resolving_spacing,
+    surface_in_motion,
+)
 from .fields import as_drawn, resolve
 from .files import checked_target, user_path, written_atomically
 from .lattice import Lattice, spacing_of
@@ -222,7 +229,8 @@ def animate(
     rock
         Degrees by which it rocks about this axis to each side, once in the course of the film.
     spacing
-        Of the lattice in bohr; 0.15 Angstrom by default.
+        Of the lattice in bohr; by default 0.15 Angstrom, less for a surface that is close to its atoms, see
+        `resolving_spacing`.
     size
         Width and height in pixels, even numbers for MP4.
     background, legend
@@ -259,11 +267,10 @@ def animate(
         raise RenderError(f"rate: expected pictures a second from 0.01 to 240, got {rate}")
     if not (np.isfinite(turn) and np.isfinite(rock)):
         raise RenderError("turn and rock: expected angles in degrees")
-    step = spacing_of("medium") if spacing is None else spacing
     tell = progress or (lambda share: None)
     room = _Room(
         shots,
-        step,
+        spacing,
         follow=follow,
         angle=lambda share: float(turn * share + rock * np.sin(2 * np.pi * share)),
         aspect=size[0] / size[1],
@@ -337,8 +344,8 @@ class _Room:
     ----------
     shots
         Gone through once, one in memory at a time.
-    step, follow, device, progress, cancelled
-        As for `animate`; the step is the spacing of the lattice.
+    spacing, follow, device, progress, cancelled
+        As for `animate`.
     angle
         By which the molecule is turned, in degrees, after a share of the film.
     aspect, free, orthographic
@@ -353,7 +360,7 @@ class _Room:
     def __init__(
         self,
         shots: Shots,
-        step: float,
+        spacing: float | None,
         *,
         follow: bool = False,
         angle: Callable[[float], float] = lambda share: 0.0,
@@ -364,7 +371,8 @@ class _Room:
         progress: Callable[[float], None] = lambda share: None,
         cancelled: Callable[[], bool] | None = None,
     ) -> None:
-        self._follow, self._step, self._angle = follow, step, angle
+        self._follow, self._angle = follow, angle
+        self._step, self._resolving = spacing or spacing_of("medium"), spacing is None
         turns = sorted({angle(share) for share in np.linspace(0, 1, _VIEWS).tolist()})
         box, n_surfaces, problem = _NO_BOX, 0, None
         before: Shot | None = None
@@ -376,7 +384,7 @@ class _Room:
                 seen = _Seen([self._camera.turned(y=turn) for turn in turns], aspect, free)
             if before is None or not shot.looks_like(before):
                 middle = self._middle(shot)
-                lattice = enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue, spacing=step)
+                lattice = enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue, spacing=self._step)
                 ends = np.array([lattice.origin, lattice.origin + (np.array(lattice.shape) - 1) @ lattice.axes])
                 box = _united(box, ends - middle)
                 seen.add(shot.wavefunction.positions - middle, _BALL)
@@ -398,7 +406,14 @@ class _Room:
         return middle if self._follow else np.zeros(3)
 
     def lattice(self, shot: Shot) -> Lattice:
-        """Lattice of a picture: the same points for all, about the middle of the molecule where it is followed."""
+        """Lattice of a picture: the same points for all, about the middle of the molecule where it is followed.
+
+        A surface that falls between these points, as those of core orbitals do, has a lattice of its own.
+        """
+        if self._resolving:
+            step = resolving_spacing(shot.wavefunction, shot.field, shot.isovalue, "medium")
+            if step < self._step:
+                return enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue)
         low, high = self._box + self._middle(shot)
         return Lattice.box(low, high, self._step)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -53,21 +53,25 @@ _MOST_RESOLVING = 1 << 24
 _ELSEWHERE, _BEYOND = 0.05, 2e-4
 """Shares of what is outside the surface that may be on other atoms, and farther from the atom, of an orbital on one."""
 
-_RAYS, _RAYS_INSIDE, _RATIO, _FEWEST_RADII = 256, 40, 1.18, 8
+_RAYS, _RAYS_INSIDE, _RATIO, _FEWEST_RADII = 256, 40, 1.14, 8
 """Directions from that atom, fewer where little of the orbital is, and ratio of neighbouring radii."""
 
-_STEPS, _FEWEST_STEPS = 6.0, 3.2
+_STEPS, _FEWEST_STEPS = 6.0, 4.0
 """Points of the lattice for a default isovalue between an atom and the surface; where they are many, fewer."""
 
 _POINTS, _MOST = 1 << 17, 1 << 23
-"""Points that such a lattice has before they are many, and at most."""
+"""Points that such a lattice has before they are many, of all orbitals together, and at most."""
 
 _OUTSIDE, _MISSING = 3e-3, 0.02
 """Shares of what is outside the surface that the first lattice may leave out, by an estimate, and by its own values."""
 
-_ROUGH, _SMOOTH, _ATTEMPTS = 1.15, 0.75, 5
+_ROUGH, _SMOOTH, _ATTEMPTS = 0.9, 0.7, 5
 """Change from point to point at the surface, in units of the isovalue, above which a finer lattice is taken; what that
 one aims at; and how often."""
+
+_AGREEING, _DRAWN, _NO_GAP = 0.009, 0.0195, 1e-6
+"""Difference of the logarithms of the isovalues in a degenerate set; by how much each may be moved for that, which
+changes the share by 0.4 %; and difference of energies in hartree that parts no set."""
 
 _FAINTEST = {"single": 1e-6, "double": 1e-12}
 """Isovalues below which a surface would show errors of that precision, in atomic units."""
@@ -716,55 +720,101 @@ def default_isovalue(
     float
         In the unit of the field, rounded to four digits. The share is met within 0.005: an orbital on one atom is
         sampled along rays from it, others on a lattice whose spacing follows from how close the surface comes to the
-        atoms.
+        atoms. Within this, those of degenerate orbitals agree to 1 %, unless their shapes differ too much for that.
     """
     field = field_of(wavefunction, field)
     if field.isovalue is not None:
         return field.isovalue
     assert isinstance(field, Orbital)  # every other field has one
-    return float(f"{_enclosing_isovalue(wavefunction, field, share, device):.4g}")
-
-
-def _enclosing_isovalue(wavefunction: Wavefunction, orbital: Orbital, share: float, device: str | None) -> float:
-    """Isovalue whose surface encloses a share of an orbital: along rays where it is on one atom, else on lattices."""
     check_share(share)
-    atoms = orbital.spread.atoms(_ELSEWHERE * (1 - share))
-    if len(atoms) == 1:
-        atom = int(atoms[0])
-        nearest, farthest = orbital.spread.range(atom, _BEYOND * (1 - share))
-        border = orbital.spread.range(atom, 1 - share)[0]
-        zones = [
-            (np.geomspace(near, far, max(_FEWEST_RADII, 2 + int(np.log(far / near) / np.log(_RATIO)))), rays)
-            for near, far, rays in ((nearest, border, _RAYS_INSIDE), (border, farthest, _RAYS))
-        ]
-        offsets = np.concatenate([(radii[:, None, None] * directions(rays)).reshape(-1, 3) for radii, rays in zones])
-        values = evaluate(wavefunction, orbital, orbital.spread.position[atom] + offsets, device=device)
-        parts = np.split(values.astype(np.float64), [len(zones[0][0]) * _RAYS_INSIDE])
-        along = [(radii, part.reshape(-1, rays)) for (radii, rays), part in zip(zones, parts, strict=True)]
-        return enclosure_along_rays(along, share, 1.0)
-    guess = orbital.spread.isovalue(share)
-    low, high = orbital.spread.box(_OUTSIDE * (1 - share))
-    step = orbital.spread.radius_at(guess) / _STEPS
+    return float(f"{_in_degenerate_set(field, share, device):.4g}")
+
+
+def _in_degenerate_set(orbital: Orbital, share: float, device: str | None) -> float:
+    """Isovalue of an orbital, drawn towards those of the orbitals that it is degenerate with.
+
+    The shapes of a degenerate set differ, and so do the isovalues that enclose a share: by 3 % for the d orbitals of
+    an atom. They are moved to their middle until they differ by `_AGREEING`. Where some would have to move by more
+    than `_DRAWN`, the set is parted at its widest gap, for orbitals may be close in energy by accident; and where there
+    is no gap, each keeps its own.
+    """
+    wavefunction, members = orbital.wavefunction, orbital.degenerate
+    asked, known = wavefunction.cache.get("isovalues", (None, {}))
+    if asked != (share, device):  # those of one share are kept, and so as many as there are orbitals
+        known = {}
+        wavefunction.cache["isovalues"] = (share, device), known
+    key = orbital.spin, members
+    if key not in known:
+        known[key] = np.log(_enclosing_isovalues([orbital.sibling(index) for index in members], share, device))
+    values: NDArray[np.float64] = known[key]
+    energies, mine = wavefunction.orbitals(orbital.spin).energies[list(members)], members.index(orbital.index)
+    begin, end = 0, len(members)
+    while end - begin > 1:
+        low, high = values[begin:end].min(), values[begin:end].max()
+        if high - low <= _AGREEING + 2 * _DRAWN:
+            kept = min(1.0, _AGREEING / max(high - low, _AGREEING))
+            return float(np.exp((low + high) / 2 + kept * (values[mine] - (low + high) / 2)))
+        gaps = np.diff(energies[begin:end])
+        widest = begin + 1 + int(np.argmax(gaps))
+        if gaps.max() < _NO_GAP:
+            break
+        begin, end = (widest, end) if mine >= widest else (begin, widest)
+    return float(np.exp(values[mine]))
+
+
+def _enclosing_isovalues(orbitals: Sequence[Orbital], share: float, device: str | None) -> list[float]:
+    """Isovalues that enclose a share of each orbital: along rays where it is on one atom, else on lattices."""
+    on_atoms = [one.spread.atoms(_ELSEWHERE * (1 - share)) for one in orbitals]
+    spread_out = [one for one, atoms in zip(orbitals, on_atoms, strict=True) if len(atoms) > 1]
+    on_lattices = iter(_isovalues_on_lattices(spread_out, share, device) if spread_out else ())
+    return [
+        _isovalue_along_rays(one, int(atoms[0]), share, device) if len(atoms) == 1 else next(on_lattices)
+        for one, atoms in zip(orbitals, on_atoms, strict=True)
+    ]
+
+
+def _isovalue_along_rays(orbital: Orbital, atom: int, share: float, device: str | None) -> float:
+    nearest, farthest = orbital.spread.range(atom, _BEYOND * (1 - share))
+    border = orbital.spread.range(atom, 1 - share)[0]
+    zones = [
+        (np.geomspace(near, far, max(_FEWEST_RADII, 2 + int(np.log(far / near) / np.log(_RATIO)))), rays)
+        for near, far, rays in ((nearest, border, _RAYS_INSIDE), (border, farthest, _RAYS))
+    ]
+    part_of = 2 if orbital.is_even_or_odd else 1  # a hemisphere is enough
+    along = {rays: directions(part_of * rays)[:rays] for _, rays in zones}
+    offsets = np.concatenate([(radii[:, None, None] * along[rays]).reshape(-1, 3) for radii, rays in zones])
+    values = evaluate(orbital.wavefunction, orbital, orbital.spread.position[atom] + offsets, device=device)
+    parts = np.split(values.astype(np.float64), [len(zones[0][0]) * _RAYS_INSIDE])
+    return enclosure_along_rays(
+        [(radii, part.reshape(-1, rays)) for (radii, rays), part in zip(zones, parts, strict=True)], share, 1.0
+    )
+
+
+def _isovalues_on_lattices(orbitals: Sequence[Orbital], share: float, device: str | None) -> list[float]:
+    """Of orbitals that are alike, on the same lattices."""
+    guesses = [one.spread.isovalue(share) for one in orbitals]
+    boxes = np.array([one.spread.box(_OUTSIDE * (1 - share)) for one in orbitals])
+    low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
+    step = min(one.spread.radius_at(guess) for one, guess in zip(orbitals, guesses, strict=True)) / _STEPS
     room = float(np.prod(high - low + 4 * step))
-    step = max(step, min(step * _STEPS / _FEWEST_STEPS, (room / _POINTS) ** (1 / 3)))
-    isovalue = guess
+    step = max(step, min(step * _STEPS / _FEWEST_STEPS, (room * len(orbitals) / _POINTS) ** (1 / 3)))
     for _ in range(_ATTEMPTS):
         step = max(step, (float(np.prod(high - low + 4 * step)) / _MOST) ** (1 / 3))
         lattice = Lattice.box(low - 2 * step, high + 2 * step, step)
-        volume = compute(wavefunction, orbital, lattice, device=device)
-        found = enclosure(volume.values, lattice.cell_volume, share, 1.0)
-        if found is None:
+        volumes = compute_many(orbitals[0].wavefunction, orbitals, lattice, device=device)
+        found = [enclosure(volume.values, lattice.cell_volume, share, 1.0) for volume in volumes]
+        shown = [one for one in found if one is not None]
+        guesses = [guess if one is None else one.isovalue for guess, one in zip(guesses, found, strict=True)]
+        if len(shown) < len(found):
             step /= 2
-            continue
-        isovalue = found.isovalue
-        if found.missing > _MISSING * (1 - share):
+        elif max(one.missing for one in shown) > _MISSING * (1 - share):
             margin = 0.15 * float((high - low).max())
             low, high = low - margin, high + margin
-        elif found.variation > _ROUGH:
-            step *= _SMOOTH / min(found.variation, 4 * _SMOOTH)
+        elif (variation := max(one.variation for one in shown)) > _ROUGH:
+            step *= _SMOOTH / min(variation, 4 * _SMOOTH)
         else:
             break
-    return isovalue
+    return guesses
 
 
 def require_memory(lattice: Lattice, itemsize: int, what: str = "") -> None:

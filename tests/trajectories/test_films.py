@@ -15,13 +15,14 @@ import pytest
 
 import orbitile as ob
 from orbitile import evaluation
-from orbitile.animation import Shot, _Room, _Surfaces, along, animate, over_isovalues, over_orbitals
+from orbitile.animation import Shot, Shots, _Room, _Surfaces, along, animate, over_isovalues, over_orbitals
 from orbitile.cli import main
 from orbitile.correlation import _chosen, draw_correlation
 from orbitile.errors import FieldError, FileError, OrbitileError, RenderError
 from orbitile.evaluation import surface_in_motion
 from orbitile.series import SeriesWriter
 from orbitile.tracking import track
+from orbitile.units import angstrom
 
 from .conftest import shuffled, trajectory_of
 
@@ -156,6 +157,15 @@ def test_everything_is_in_the_picture(reaction, follow, turn, rock):
     assert high[1] <= 1 - free[3]
     filled = (high - low) / (1 - np.array([free[0] + free[1], free[2] + free[3]]))
     assert filled.max() > 0.75
+
+
+def test_core_orbitals_do_not_fall_between_the_points_of_a_film(water):
+    shots = Shots(lambda: (Shot(water[0], "mo:1", 0.6), Shot(water[0], "homo", 0.05)), 2)
+    room = _Room(shots, None, device="cpu")
+    core, homo = (room.lattice(shot) for shot in shots())
+    assert core.spacings == pytest.approx(ob.enclosing_lattice(water[0], "mo:1", 0.6).spacings)
+    assert core.spacings.max() < homo.spacings.min() == pytest.approx(0.15 * angstrom)
+    assert _Room(shots, 0.3, device="cpu").lattice(next(iter(shots()))).spacings == pytest.approx(0.3)
 
 
 def test_the_room_of_a_molecule_that_turns_is_found_once(water, monkeypatch):

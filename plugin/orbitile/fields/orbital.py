@@ -36,6 +36,12 @@ _NAME = re.compile(r"(?:(homo|lumo)([+-]\d+)?|mo:?\s*(\d+))(?::(a|alpha|b|beta))
 _TOLERANCE = {"single": 1e-6, "double": 1e-13}
 """Bound on what screening may cost, as a share of the largest magnitude of the orbital."""
 
+_SAME_ENERGY = 1e-4
+"""Difference in hartree of neighbours in a degenerate set: programs converge and print to this."""
+
+_MOST_DEGENERATE = 5
+"""Orbitals of such a set, in an icosahedral molecule; atoms have 2 l + 1."""
+
 _SINGLE_SUFFICES = 8.0
 """Sums of terms that are larger than their result by this factor are formed in double precision where the device can,
 also for a result in single precision: rounding would show, about 1.2e-7 times that factor. Diffuse bases do it."""
@@ -99,6 +105,44 @@ class Orbital:
         if "radial tables" not in cache:
             cache["radial tables"] = radial_tables(packed)
         return spread_of(packed, cache["radial tables"], self._packed)
+
+    @cached_property
+    def degenerate(self) -> tuple[int, ...]:
+        """The orbitals of one energy and occupation that it is one of, itself included, by rising energy.
+
+        The same for each of them. It is alone among natural orbitals, and where a file has no energies.
+        """
+        orbitals = self.wavefunction.orbitals(self.spin)
+        energies = orbitals.energies
+        if self.wavefunction.natural or not np.all(np.isfinite(energies)) or np.ptp(energies) == 0:
+            return (self.index,)
+        occupations = np.round(orbitals.occupations, 4)
+        alike = np.flatnonzero(occupations == occupations[self.index])
+        alike = alike[np.argsort(energies[alike], kind="stable")]
+        gaps, mine = np.diff(energies[alike]), int(np.flatnonzero(alike == self.index)[0])
+        ends = np.array([0, *(np.flatnonzero(gaps > _SAME_ENERGY) + 1), len(alike)])
+        place = int(np.searchsorted(ends, mine, side="right"))
+        begin, end = ends[place - 1], ends[place]
+        atom = len({shell.atom for shell in self.wavefunction.shells}) == 1
+        most = 2 * max(shell.angular_momentum for shell in self.wavefunction.shells) + 1 if atom else _MOST_DEGENERATE
+        while end - begin > most:  # several sets in a row
+            widest = begin + 1 + int(np.argmax(gaps[begin : end - 1]))
+            begin, end = (widest, end) if mine >= widest else (begin, widest)
+        return tuple(int(index) for index in alike[begin:end])
+
+    def sibling(self, index: int) -> Orbital:
+        """Another orbital of the same set."""
+        return self if index == self.index else _numbered(self.wavefunction, self.spin, index)
+
+    @property
+    def is_even_or_odd(self) -> bool:
+        """Whether it keeps its magnitude under inversion at an atom: one of a lone atom, of s and d or of p and f."""
+        shells = self.wavefunction.shells
+        if len({shell.atom for shell in shells}) > 1:
+            return False
+        odd = np.repeat([shell.angular_momentum % 2 for shell in shells], [shell.n_functions for shell in shells])
+        squares = np.bincount(odd, self._coefficients**2, 2)
+        return bool(squares.min() < 1e-8 * squares.max())
 
     @cached_property
     def _sample(self) -> tuple[float, float]:
