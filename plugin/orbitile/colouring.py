@@ -49,8 +49,8 @@ _APART, _FLAT, _ALONG = 0.3, 0.02, 10.0
 which one is not isolated but on a ring, and what the mesh may lose along a ring."""
 
 _DOUBTFUL, _EQUAL = 0.5, 0.02
-"""Shares of that depth from which on an extremum counts if another one, which is deep enough, is its equal, and by which
-values of equals differ: the mesh alone may tell equivalent ones apart."""
+"""Shares of that depth from which on an extremum counts if one that is deep enough is its equal, and by which values
+of equals differ: the mesh alone may tell equivalent ones apart."""
 
 _AROUND = 8
 """Points on the rim of a disc."""
