@@ -48,6 +48,10 @@ _APART, _FLAT, _ALONG = 0.3, 0.02, 10.0
 """Distance in bohr within which two extrema are one; in units of that depth, the difference from its surroundings below
 which one is not isolated but on a ring, and what the mesh may lose along a ring."""
 
+_DOUBTFUL, _EQUAL = 0.5, 0.02
+"""Shares of that depth from which on an extremum counts if one that is deep enough is its equal, and by which values
+of equals differ: the mesh alone may tell equivalent ones apart."""
+
 _KINDS = (("maximum", 1.0), ("minimum", -1.0))
 
 _CIRCLE = np.array([(0.0, 0.0), *((np.cos(n * np.pi / 4), np.sin(n * np.pi / 4)) for n in range(8))])
@@ -245,15 +249,15 @@ def extrema(
         return []
     values, atoms = surface.colouring.values.astype(np.float64), cKDTree(wavefunction.positions)
     least = _DISTINCT * float(np.ptp(values))
-    kinds = [(kind, sign, _peaks(sign * values, surface.faces, least)) for kind, sign in _KINDS]
-    every = [n for _, _, at in kinds for n in at]
+    kinds = [(kind, sign, *_peaks(sign * values, surface.faces, _DOUBTFUL * least)) for kind, sign in _KINDS]
+    every = [n for _, _, at, _ in kinds for n in at]
     if field is not None and color_by is not None:
-        signs = np.array([sign for _, sign, at in kinds for _ in at])
+        signs = np.array([sign for _, sign, at, _ in kinds for _ in at])
         refined = _refined(surface, every, signs, wavefunction, field, color_by, device, least)
     else:
         refined = surface.vertices[every].astype(np.float64), values[every], np.full(len(every), np.inf)
     found, first = [], 0
-    for kind, sign, at in kinds:
+    for kind, sign, at, depth in kinds:
         positions, here, drop = (part[first : first + len(at)] for part in refined)
         first += len(at)
         taken: list[int] = []
@@ -263,7 +267,10 @@ def extrema(
             flat = np.maximum(drop[taken], drop[n]) < _FLAT * least
             ring = [taken[m] for m in np.flatnonzero(alike & flat)]
             # one that led nowhere, the same place as another, or another point of its ring
-            if not (np.isnan(drop[n]) or np.any(apart < _APART) or _joined(surface, sign * values, at, n, ring, least)):
+            like_a_sure_one = np.any(np.abs(here[(depth > least) & ~np.isnan(drop)] - here[n]) < _EQUAL * least)
+            if like_a_sure_one and not (
+                np.isnan(drop[n]) or np.any(apart < _APART) or _joined(surface, sign * values, at, n, ring, least)
+            ):
                 taken.append(n)
         for n in taken:
             x, y, z = (float(c) for c in positions[n])
@@ -271,8 +278,12 @@ def extrema(
     return found
 
 
-def _peaks(values: NDArray[np.float64], faces: NDArray[np.int32], least: float) -> list[int]:
+def _peaks(
+    values: NDArray[np.float64], faces: NDArray[np.int32], least: float
+) -> tuple[list[int], NDArray[np.float64]]:
     """Vertices from which one has to go down by more than a number to get to a higher one, the highest first.
+
+    With them by how much; infinite for the highest of a part of the surface.
 
     Vertices are added from high to low; where two hills meet, the lower one ends, and with it its peak if that is not
     high enough above the place. A patch without a peak above its border has one all the same: each part has a highest.
@@ -287,6 +298,7 @@ def _peaks(values: NDArray[np.float64], faces: NDArray[np.int32], least: float) 
     first = np.searchsorted(later[by_later], np.arange(len(values) + 1)).tolist()
     height, hill, lower = values[order].tolist(), list(range(len(values))), earlier.tolist()
     gone = set()
+    depth = np.full(len(height), np.inf)
 
     def summit(n: int) -> int:
         while hill[n] != n:
@@ -302,11 +314,13 @@ def _peaks(values: NDArray[np.float64], faces: NDArray[np.int32], least: float) 
         gone.add(n)
         for top in tops[1:]:
             hill[top] = tops[0]
-            if height[top] - height[n] <= least:
+            depth[top] = height[top] - height[n]
+            if depth[top] <= least:
                 gone.add(top)
     used = np.zeros(len(values), bool)
     used[edges.reshape(-1)] = True
-    return [int(order[n]) for n in range(len(height)) if n not in gone and used[order[n]]]
+    kept = [n for n in range(len(height)) if n not in gone and used[order[n]]]
+    return order[kept].tolist(), depth[kept]
 
 
 def _joined(

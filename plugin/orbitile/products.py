@@ -26,7 +26,7 @@ from .wavefunction import Wavefunction
 
 Reals = NDArray[np.float64]
 
-TOLERANCE = 1e-9
+TOLERANCE = 1e-11
 """Bound, in e bohr^-3, on what all the products that are left out would add up to at any point."""
 
 _SHARE = 0.8
