@@ -113,9 +113,8 @@ def test_closing_ends_the_process_and_removes_the_folder():
     one.submit(request()).result(60)
     process, folder = one.process_id, one._process.folder
     one.close()
-    assert not folder.exists()
-    with pytest.raises(ProcessLookupError):
-        os.kill(process, 0)
+    assert gone(process, 30)  # at once, unless the machine is busy
+    assert vanished(folder, 1)
 
 
 def test_a_worker_that_is_closed_keeps_what_it_has_compiled(tmp_path, monkeypatch):
