@@ -6,7 +6,7 @@ import pytest
 from orbitile import watch
 from orbitile.errors import Cancelled
 from orbitile.watch import Watch, checkpoint, stage, tell, watched, watcher
-from taichi_kernels.pace import Pace
+from taichi_kernels.pace import PIECE, Pace
 
 
 @pytest.fixture(autouse=True)
@@ -118,11 +118,11 @@ def test_pieces_grow_where_they_are_quick_and_shrink_where_they_are_slow(monkeyp
         clock[0] += (last - first) * cost
 
     pace = Pace(10.0)
-    cost = 1e-5  # 3000 a piece
+    cost = 1e-5
     pace.run(np.ones(20_000), launch, lambda share: None)
     assert sizes[:3] == [10, 40, 160]
-    assert 2900 <= sizes[-2] <= 3100
+    assert sizes[-2] == pytest.approx(PIECE / cost, rel=0.05)
     cost = 1e-3
     sizes.clear()
-    pace.run(np.ones(5_000), launch, lambda share: None)
-    assert 29 <= sizes[-2] <= 31
+    pace.run(np.ones(20_000), launch, lambda share: None)
+    assert sizes[-2] == pytest.approx(PIECE / cost, rel=0.05)

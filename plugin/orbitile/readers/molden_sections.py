@@ -60,7 +60,7 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
         When `[Atoms]` names no unit, or a section of core potentials is damaged.
     """
     sections = list(_sections(data))
-    rewritten = {"gto": _without_sp, "mo": _without_empty_lines}
+    rewritten = {"gto": _without_sp, "mo": _orbitals}
     changes: list[tuple[int, int, bytes]] = []
     names: list[str] = []
     column: list[float] = []
@@ -160,6 +160,24 @@ def _without_empty_lines(text: bytes) -> bytes | None:
     if not np.any(letters[ends] <= ord(" ")) or re.search(rb"\n[ \t\r]*\n", filled) is None:
         return None
     return b"".join(line for line in text.splitlines(keepends=True) if line.strip())
+
+
+def _orbitals(text: bytes) -> bytes | None:
+    """The orbitals without empty lines between them, or None where there is none.
+
+    What stands between two orbitals may be half of another one: its energy must not be taken for that of the next.
+    """
+    filled = _without_empty_lines(text)
+    if filled is None:
+        return None
+    keys = [line.partition(b"=")[0].strip().lower() for line in filled.splitlines() if b"=" in line]
+    counts = {key: keys.count(key) for key in (b"ene", b"spin", b"occup")}
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{number} of {key.decode().capitalize()}=" for key, number in counts.items())
+        raise FileError(
+            f"[MO]: expected one energy, spin and occupation for each orbital, got {told}; recompute the file"
+        )
+    return filled
 
 
 def _without_sp(text: bytes) -> bytes | None:
