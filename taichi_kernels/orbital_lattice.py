@@ -48,7 +48,7 @@ _WIDE = 2
 _GPU_PARTS = {False: (128, 8), True: (1024, 16)}
 """Parts of the plane and column lists on a GPU, and how many make a part of a brick list; with few rows, with many."""
 
-_CHUNK = {False: 64, True: 1}
+_CHUNK = {False: 8, True: 1}
 """Planes of bricks that a thread of a CPU takes at once, with few rows and with many, of which each is long."""
 
 # Shares of the tolerance that the three steps of the screening may lose, and the share below which one row may go.
