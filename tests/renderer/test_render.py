@@ -492,3 +492,12 @@ def test_the_longest_name_that_a_picture_can_have(tmp_path):
     target = tmp_path / ("n" * 251 + ".png")
     assert image.write_png(target, np.full((4, 4, 4), 255, np.uint8)) == target
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+def test_the_surface_of_a_core_orbital_is_not_hidden_by_its_atom():
+    atoms = molecule([36], [[0, 0, 0]])
+    small = sphere((0, 0, 0), 0.2)
+    picture = scene.make_scene([small], atoms, [(BLUE, RED)], [1.0])
+    assert picture.molecule.radii[0] < np.linalg.norm(small.vertices, axis=1).min()
+    usual = scene.make_scene([sphere((0, 0, 0), 3.0)], atoms, [(BLUE, RED)], [1.0])
+    assert usual.molecule.radii[0] == scene.ball_radius(36)

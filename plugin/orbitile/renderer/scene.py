@@ -49,6 +49,9 @@ darken a little towards the rim and in no other way (see `draw.DARKEST`). Paper:
 GHOST_RADIUS, GHOST_COLOUR = 0.14 * angstrom, (0.82, 0.86, 0.92)
 """Radius in bohr and colour of a ghost atom, which has basis functions and no nucleus."""
 
+_INSIDE = 0.5
+"""Radius of a ball, in units of the distance of the surface about it that it would hide otherwise."""
+
 STICK_RADIUS = 0.11 * angstrom
 """Radius of a bond, in bohr."""
 
@@ -131,6 +134,31 @@ class Molecule:
             colours=np.array([element_colour(z) if z else GHOST_COLOUR for z in numbers]).reshape(-1, 3),
             bonds=real[find_bonds(numbers[real], positions[real])],
         )
+
+    def showing(self, meshes: Sequence[Mesh]) -> Molecule:
+        """The same, with smaller balls where they would hide a whole mesh, such as that of a core orbital."""
+        from scipy.spatial import cKDTree
+
+        radii, stick_radius = self.radii.copy(), self.stick_radius
+        if not len(self.centres):
+            return self
+        tree = cKDTree(self.centres)
+        for mesh in meshes:
+            for vertices in (
+                mesh.vertices[:: len(mesh.vertices) // 64 + 1],
+                mesh.vertices,
+            ):  # a few tell of most meshes
+                distances, nearest = tree.query(vertices)
+                is_hidden = bool(np.all(distances < self.radii[nearest]))
+                if not is_hidden:
+                    break
+            if not is_hidden:
+                continue
+            within = np.full(len(radii), np.inf)
+            np.minimum.at(within, nearest, _INSIDE * distances)
+            radii = np.minimum(radii, within)
+            stick_radius = min(stick_radius, float(within.min()))
+        return replace(self, radii=radii, stick_radius=stick_radius)
 
 
 @dataclass(frozen=True, eq=False)
@@ -457,4 +485,4 @@ def make_scene(
         for surface, pair, opacity in zip(surfaces, colours, opacities, strict=True)
         if len(surface.faces) and opacity > 0
     )
-    return Scene(Molecule() if wavefunction is None else Molecule.of(wavefunction), meshes)
+    return Scene(Molecule() if wavefunction is None else Molecule.of(wavefunction).showing(meshes), meshes)
