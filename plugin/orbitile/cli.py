@@ -792,13 +792,14 @@ def _scf(options: argparse.Namespace) -> None:
 
     calculation = Calculation(options.method, options.basis, options.charge, options.unpaired, options.cartesian)
     try:
-        with _progress(options, str(calculation)) as progress:
+        with _stoppable() as cancelled, _progress(options, str(calculation)) as progress:
             trajectory = compute_series(
                 options.geometries,
                 options.output,
                 calculation,
                 topology=options.topology,
                 progress=progress,
+                cancelled=cancelled,
                 report=_tell,
             )
     except KeyboardInterrupt:
