@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from itertools import count
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -456,12 +457,15 @@ def main() -> None:
         ended.set()
         waiting.put(None)
 
+    def is_unwanted(number: int) -> bool:
+        return number in withdrawn or ended.is_set()
+
     server = _Server()
     with suppress(EOFError, OSError), parent(end) as connection:
         threading.Thread(target=_listen, args=(connection, waiting, withdrawn, end), daemon=True).start()
         while (item := waiting.get()) is not None:
             number, message = item
-            server.cancelled = lambda number=number: number in withdrawn or ended.is_set()  # type: ignore[misc]
+            server.cancelled = partial(is_unwanted, number)
             connection.send(_answer(server, message))
             withdrawn.discard(number)
 

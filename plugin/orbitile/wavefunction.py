@@ -31,14 +31,14 @@ def _frozen(
     shape: tuple[int | None, ...],
     what: str,
     unknown: bool = False,
-) -> NDArray:  # type: ignore[type-arg]
+) -> NDArray[Any]:
     """The one gate through which arrays enter: dtype, shape, contiguity, finite; the result cannot be written to.
 
     Where values may be `unknown`, NaN stands for them.
     """
     try:
         with np.errstate(invalid="raise"):
-            result: NDArray = np.array(array, dtype=dtype, order="C")  # type: ignore[type-arg]
+            result: NDArray[Any] = np.array(array, dtype=dtype, order="C")
     except (TypeError, ValueError, ArithmeticError) as error:
         raise OrbitileError(f"{what}: expected numbers, got {type(array).__name__} ({error})") from error
     wanted = tuple("any" if n is None else n for n in shape)

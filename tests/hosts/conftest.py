@@ -1,4 +1,4 @@
-"""A trajectory for the tests of all viewers."""
+"""A trajectory for the tests of all viewers, and PyMOL without a window."""
 
 import numpy as np
 import pytest
@@ -26,3 +26,15 @@ def series(tmp_path_factory):
         for n, frame in enumerate(frames):
             writer.append(frame if n == 0 else shuffled(frame, rng))
     return path
+
+
+@pytest.fixture
+def cmd(monkeypatch):
+    """The commands of a PyMOL of its own, Orbitile's among them."""
+    pymol2 = pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+    monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
+    from orbitile.hosts.pymol.commands import register
+
+    with pymol2.PyMOL() as instance:
+        register(instance.cmd)
+        yield instance.cmd

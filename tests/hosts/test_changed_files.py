@@ -10,21 +10,11 @@ import pytest
 import orbitile as ob
 from tests.conftest import SAMPLES
 
-pymol2 = pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 
-from .test_pymol_commands import BENZENE, call, map_points  # noqa: E402 - after what may skip
+from .test_pymol_commands import BENZENE, call, map_points
 
 AMMONIA, NEON = SAMPLES / "nh3_molden_cart.molden", SAMPLES / "neon_turbomole_def2-qzvp.molden"
-
-
-@pytest.fixture
-def cmd(monkeypatch):
-    monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
-    from orbitile.hosts.pymol.commands import register
-
-    with pymol2.PyMOL() as instance:
-        register(instance.cmd)
-        yield instance.cmd
 
 
 @pytest.fixture

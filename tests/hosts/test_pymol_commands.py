@@ -12,19 +12,9 @@ import orbitile as ob
 from orbitile.units import angstrom
 from tests.conftest import SAMPLES
 
-pymol2 = pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
-
-
-@pytest.fixture
-def cmd(monkeypatch):
-    monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
-    from orbitile.hosts.pymol.commands import register
-
-    with pymol2.PyMOL() as instance:
-        register(instance.cmd)
-        yield instance.cmd
 
 
 def call(cmd, name, *arguments, **keywords):

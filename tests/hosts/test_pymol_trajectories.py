@@ -16,23 +16,13 @@ import orbitile as ob
 from orbitile.units import angstrom
 
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
-pymol2 = pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 
-from .conftest import N  # noqa: E402 - after what may skip
-from .test_pymol_commands import call  # noqa: E402 - likewise
-from .test_pymol_panel import BENZENE, in_window, needs_window  # noqa: E402 - likewise
+from .conftest import N
+from .test_pymol_commands import call
+from .test_pymol_panel import BENZENE, in_window, needs_window
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def cmd(monkeypatch):
-    monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
-    from orbitile.hosts.pymol.commands import register
-
-    with pymol2.PyMOL() as instance:
-        register(instance.cmd)
-        yield instance.cmd
 
 
 def map_points(cmd, name, state):

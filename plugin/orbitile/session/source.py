@@ -381,8 +381,11 @@ class ShownTrajectory:
         References are what the files hold that the field refers to, as in a `Request`.
         """
         key = field, share, device, references
-        made = lambda: default_isovalue(self.first, self.field(field), share, device=device)  # noqa: E731 - of one line
-        return _found(self._isovalues, key, made)
+
+        def make() -> float:
+            return default_isovalue(self.first, self.field(field), share, device=device)
+
+        return _found(self._isovalues, key, make)
 
 
 def _found(known: OrderedDict[Any, T], key: Any, make: Callable[[], T]) -> T:
