@@ -30,9 +30,7 @@ from .fields import as_drawn, resolve
 from .files import checked_target, user_path, written_atomically
 from .lattice import Lattice, spacing_of
 from .paths import align, interpolate
-from .renderer import checked_size, margins, render
-from .renderer.image import Patches, write_png
-from .renderer.scene import Camera, Margins, default_camera
+from .renderer import Camera, Margins, Patches, checked_size, default_camera, margins, render, write_png
 from .surface import IsovalueError, Surface
 from .tracking import Tracking
 from .trajectory import Trajectory

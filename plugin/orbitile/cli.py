@@ -476,10 +476,10 @@ def _render(options: argparse.Namespace) -> None:
     names = options.fields or ["homo"]
     output = options.output or f"{stem}-{re.sub('[:/]', '-', '-'.join(names))}.png"
     wavefunction = _wavefunction(options)
-    choices: dict[str, Any] = {} if options.colors is None else {"colors": _colors(options.colors)}
+    choices: dict[str, Any] = {} if options.colors is None else {"colours": _colors(options.colors)}
     camera = None
     if options.turn is not None:
-        from .renderer.scene import Camera
+        from .renderer import Camera
 
         camera = Camera.facing(wavefunction.positions).turned(*_turn(options.turn))
     requests = _requests(options, wavefunction, names)

@@ -7,7 +7,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.exporters import save
-from orbitile.renderer.scene import GHOST_RADIUS, Molecule
+from orbitile.renderer.molecule import GHOST_RADIUS, Molecule
 from orbitile.units import angstrom
 from tests.conftest import SAMPLES
 
