@@ -14,10 +14,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .animation import along as along
-    from .animation import animate as animate
-    from .animation import over_isovalues as over_isovalues
-    from .animation import over_orbitals as over_orbitals
     from .charges import charges_of_density as charges_of_density
     from .charges import load_charges as load_charges
     from .colouring import coloured as coloured
@@ -35,6 +31,10 @@ if TYPE_CHECKING:
     from .evaluation import potential_of_charges as potential_of_charges
     from .exporters import save as save
     from .fields import field_names as field_names
+    from .films import along as along
+    from .films import animate as animate
+    from .films import over_isovalues as over_isovalues
+    from .films import over_orbitals as over_orbitals
     from .lattice import Lattice as Lattice
     from .level_of_theory import Calculation as Calculation
     from .overlap import overlap_matrix as overlap_matrix
@@ -78,8 +78,8 @@ _HOME = {
     "Volume": "volume",
     "Wavefunction": "wavefunction",
     "align": "paths",
-    "along": "animation",
-    "animate": "animation",
+    "along": "films",
+    "animate": "films",
     "charges_of_density": "charges",
     "coloured": "colouring",
     "compute": "evaluation",
@@ -105,8 +105,8 @@ _HOME = {
     "load_charges": "charges",
     "load_trajectory": "readers",
     "load_volumes": "readers",
-    "over_isovalues": "animation",
-    "over_orbitals": "animation",
+    "over_isovalues": "films",
+    "over_orbitals": "films",
     "overlap_matrix": "overlap",
     "plane_through": "planes",
     "potential_of_charges": "evaluation",

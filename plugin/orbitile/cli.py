@@ -633,7 +633,8 @@ def _mesh(options: argparse.Namespace) -> None:
 
 
 def _slice(options: argparse.Namespace) -> None:
-    from .planes import check_picture, draw_slice, plane_through, slice_field
+    from .figures import check_picture
+    from .planes import draw_slice, plane_through, slice_field
     from .units import angstrom
 
     size = _size(options.size)
@@ -811,7 +812,7 @@ def _scf(options: argparse.Namespace) -> None:
 
 def _correlate(options: argparse.Namespace) -> None:
     from .correlation import draw_correlation
-    from .planes import check_picture
+    from .figures import check_picture
     from .readers import load_trajectory
     from .tracking import track
 
@@ -828,7 +829,7 @@ def _correlate(options: argparse.Namespace) -> None:
 
 
 def _animate(options: argparse.Namespace) -> None:
-    from .animation import animate
+    from .films import animate
     from .units import angstrom
 
     with _stoppable() as cancelled:
@@ -877,9 +878,9 @@ def _stoppable() -> Iterator[Callable[[], bool]]:
 
 def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
-    from .animation import along, over_isovalues, over_orbitals
     from .evaluation import default_isovalue
     from .fields.orbital import orbital_list
+    from .films import along, over_isovalues, over_orbitals
     from .readers import load_trajectory
     from .tracking import track
 

@@ -15,6 +15,7 @@ from orbitile.planes import (
     draw_slice,
     plane_through,
     slice_field,
+    slice_figure,
 )
 from orbitile.units import angstrom
 from tests.conftest import random_wavefunction
@@ -161,9 +162,7 @@ def test_a_plane_has_one_field(benzene, tmp_path, capsys):
 
 
 def figure_of(one, wavefunction, size=(1600, 1200)):
-    from orbitile.planes import _figure
-
-    return _figure(one, wavefunction, None, size)
+    return slice_figure(one, wavefunction, size=size)
 
 
 def test_bonds_of_a_density_are_seen(benzene):

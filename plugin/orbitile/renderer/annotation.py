@@ -53,14 +53,14 @@ def annotate(
     height, width = pixels.shape[:2]
     margin = round(_MARGIN * min(width, height))
     if parts:
-        room = _legend_width((width, height), scale is not None)
-        _, high = legend_places((width, height), parts, room)
-        pixels = draw_legend(pixels, parts, (margin, height - margin - high), room, ink, halo)
+        most = _legend_width((width, height), scale is not None)
+        _, high = legend_places((width, height), parts, most)
+        pixels = draw_legend(pixels, parts, (margin, height - margin - high), most, ink, halo)
     if scale is not None:
         # The largest of 1, 2, 5, 10, ... Angstrom that takes up a quarter of the width at most
-        room = _SCALE_BAR * width / (scale * angstrom)
-        power = 10.0 ** np.floor(np.log10(room))
-        length = power * max(step for step in (1, 2, 5) if step * power <= room * (1 + 1e-9))
+        longest = _SCALE_BAR * width / (scale * angstrom)
+        power = 10.0 ** np.floor(np.log10(longest))
+        length = power * max(step for step in (1, 2, 5) if step * power <= longest * (1 + 1e-9))
         corner = width - margin, height - margin
         pixels = _draw_scale_bar(pixels, round(length * angstrom * scale), f"{length:g} Å", corner, ink, halo)
     return pixels

@@ -1,4 +1,4 @@
-"""Legends: what they say of the surfaces of a picture, how much room they take, and how they are drawn (Pillow)."""
+"""Legends: what they say of the surfaces of a picture, how much space they take, and how they are drawn (Pillow)."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _small(height: int) -> int:
 
 
 def _extent(part: LegendPart, height: int) -> tuple[float, float]:
-    """Room that a part of a legend takes up, (width, height) in pixels."""
+    """Space that a part of a legend takes up, (width, height) in pixels."""
     if isinstance(part, ColourBar):
         length, indent = part.length * height, _bar_indent(part, height)
         ends = [length * share + measure(label, _small(height)) / 2 for share, label in part.ticks]
@@ -154,7 +154,7 @@ def legend_places(
 ) -> tuple[list[tuple[int, int]], int]:
     """Where the parts of a legend go that is not wider than `width` pixels, and the height of it all.
 
-    They stand side by side as long as there is room, then below. Places are those of the upper left corners.
+    They stand side by side as long as there is space, then below. Places are those of the upper left corners.
     """
     height = text_size(size)
     places, x, y, row = [], 0.0, 0.0, 0.0
@@ -234,11 +234,11 @@ def _draw_bar(
     outline = [(tip[0], 0), (length - tip[1], 0), (length, thick / 2), (length - tip[1], thick), (tip[0], thick)]
     outline.append((0, thick / 2))
     corners = [(fine * (across + line), fine * (down + line)) for across, down in outline]
-    room = (fine * (length + 2 * line), fine * (thick + 2 * line))
-    inside, edge = Image.new("L", room), Image.new("L", room)
+    enlarged = (fine * (length + 2 * line), fine * (thick + 2 * line))
+    inside, edge = Image.new("L", enlarged), Image.new("L", enlarged)
     ImageDraw.Draw(inside).polygon(corners, fill=255)
     ImageDraw.Draw(edge).line([*corners, corners[0], corners[1]], fill=255, width=fine * line, joint="curve")
-    reduced = (room[0] // fine, room[1] // fine)
+    reduced = (enlarged[0] // fine, enlarged[1] // fine)
     cover = blank_mask(letters.size)
     cover.paste(inside.resize(reduced, Image.Resampling.BOX), (x - line, y - line))
     shares = (np.arange(letters.size[0]) - x + 0.5) / length * (len(bar.colours) - 1)

@@ -175,7 +175,7 @@ def place_camera(
     scale: bool,
     orthographic: bool,
 ) -> Camera:
-    """The camera asked for, or the default one, with everything in the picture and room for what is written on it."""
+    """The camera asked for, or the default one, with everything in the picture and space for what is written on it."""
     width, height = size
     if camera is None:
         camera = default_camera(scene.molecule.centres if len(scene.molecule.centres) else scene.extent()[0])

@@ -30,7 +30,7 @@ class Transparency:
         self._context, self._programs, self._arrays, self._screen = context, programs, arrays, screen
         self._query = int(np.ravel(context.gl.glGenQueries(1))[0])
         self._storage: tuple[int, int] | None = None
-        self._room = 0
+        self._capacity = 0
 
     def delete(self) -> None:
         """Free the query; buffers go with the vertex arrays."""
@@ -63,11 +63,11 @@ class Transparency:
             count = np.zeros(4, np.uint8)  # bytes: PyOpenGL would fill a copy of another type
             gl.glGetBufferSubData(target, 0, count.nbytes, count)
             used = int(count.view(np.uint32)[0]) + 1
-            if used <= self._room:
+            if used <= self._capacity:
                 break
             if used > most:
                 return False
-            self._make_room(nodes, min(most, 2 * used))
+            self._make_space(nodes, min(most, 2 * used))
         gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, buffers.peel[0][0])
         gl.glDisable(gl.GL_DEPTH_TEST)
         self._programs.use("compose", width=size[0])
@@ -80,15 +80,17 @@ class Transparency:
         gl, target = self._context.gl, self._context.gl.GL_SHADER_STORAGE_BUFFER
         if self._storage is None:
             self._storage = self._arrays.buffer(), self._arrays.buffer()
-            self._make_room(self._storage[1], min(FRAGMENTS[0], 4 * n_samples))  # drivers may clear it: that takes time
+            self._make_space(
+                self._storage[1], min(FRAGMENTS[0], 4 * n_samples)
+            )  # drivers may clear it: that takes time
         heads, nodes = self._storage
         gl.glBindBuffer(target, heads)
         gl.glBufferData(target, 4 + 4 * n_samples, None, gl.GL_DYNAMIC_DRAW)
         return heads, nodes
 
-    def _make_room(self, nodes: int, n_fragments: int) -> None:
+    def _make_space(self, nodes: int, n_fragments: int) -> None:
         gl, target = self._context.gl, self._context.gl.GL_SHADER_STORAGE_BUFFER
-        self._room = n_fragments
+        self._capacity = n_fragments
         gl.glBindBuffer(target, nodes)
         gl.glBufferData(target, 16 * n_fragments, None, gl.GL_DYNAMIC_DRAW)
 
