@@ -238,14 +238,14 @@ def test_legend_and_scale_bar():
     surface = p_orbital(2, quantity="HOMO (orbital 5, π²)")
     atoms = molecule([8], [[0, 0, 0]])
     for background in ("white", "black", "transparent"):
-        plain = render(surface, atoms, size=(480, 360), background=background)
-        legend = render(surface, atoms, size=(480, 360), background=background, legend=True)
-        both = render(surface, atoms, size=(480, 360), background=background, legend=True, scale=True)
-        corner = np.s_[270:, :240]
+        plain = render(surface, atoms, size=SIZE, background=background)
+        legend = render(surface, atoms, size=SIZE, background=background, legend=True)
+        both = render(surface, atoms, size=SIZE, background=background, legend=True, scale=True)
+        corner = np.s_[135:, :160]
         assert (legend[corner] != plain[0, 0]).any(axis=-1).mean() > 0.02
         patch = np.rint(255 * np.array([33, 102, 172]) / 255)
         assert (legend[corner][..., :3] == patch).all(axis=-1).sum() > 20
-        right = np.s_[330:, 300:]
+        right = np.s_[165:, 170:]
         assert np.array_equal(legend[right], np.broadcast_to(plain[0, 0], legend[right].shape))
         assert (both[right] != plain[0, 0]).any(axis=-1).mean() > 0.01
 
