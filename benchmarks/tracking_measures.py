@@ -16,11 +16,11 @@ import numpy as np
 from pyscf import gto, scf
 from scipy.optimize import linear_sum_assignment
 
-from orbitile.overlap import overlap_matrix
-from orbitile.scf import wavefunction_of
-from orbitile.tracking import track
-from orbitile.trajectory import Trajectory
-from orbitile.wavefunction import Wavefunction
+from orbitile.gaussians.overlap import overlap_matrix
+from orbitile.model.trajectory import Trajectory
+from orbitile.model.wavefunction import Wavefunction
+from orbitile.scf.engine import wavefunction_of
+from orbitile.trajectories.tracking import track
 
 N_FRAMES = 33
 STEPS = (1, 2, 4, 8, 16)

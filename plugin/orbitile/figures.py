@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import FileError, OrbitileError
-from .files import written_atomically
+from .files.writing import written_atomically
 
 FORMATS = (".png", ".svg", ".pdf")
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import orbitile as ob
+from orbitile.evaluation.slabs import _direct, slabs_of
 from orbitile.fields import resolve
-from orbitile.slabs import _direct, slabs_of
 from taichi_kernels import runtime
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital

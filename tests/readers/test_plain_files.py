@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.charges import load_charges
 from orbitile.readers import load_geometries, load_volumes
+from orbitile.readers._point_charges import load_charges
 from tests.readers.mutation import SAMPLES, opened, seeds
 
 MOLDEN = "h2o.molden.input"

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from orbitile import render
-from orbitile.colouring import colours_along, linear_light
+from orbitile.analysis.extrema import linear_light
 from orbitile.errors import RenderError
+from orbitile.surfaces.colour_maps import colours_along
 
 pytest.importorskip("OpenGL")
 

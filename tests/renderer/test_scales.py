@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from orbitile.colouring import round_ends, rounded_up, tick_labels, ticks
+from orbitile.analysis.extrema import round_ends
+from orbitile.surfaces.colour_maps import rounded_up, tick_labels, ticks
 
 
 def test_ticks_are_round():

@@ -13,11 +13,11 @@ import pytest
 
 import orbitile as ob
 from orbitile.errors import Cancelled, FileError, OrbitileError
-from orbitile.geometry import Geometry
-from orbitile.level_of_theory import Calculation, functional, molecule_of
+from orbitile.model.geometry import Geometry
 from orbitile.readers import load_geometries
-from orbitile.scf import compute_series, wavefunction_of
-from orbitile.series import SeriesFrames
+from orbitile.readers.series import SeriesFrames
+from orbitile.scf.engine import compute_series, wavefunction_of
+from orbitile.scf.level_of_theory import Calculation, functional, molecule_of
 
 from .conftest import gto, scf, shuffled, trajectory_of, with_orbitals
 from .test_series import assert_same

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orbitile import isolation
 from orbitile.errors import Cancelled, ConventionError, FileError
-from orbitile.isolation import isolated
-from orbitile.processes import environment
+from orbitile.readers import _isolation as isolation
+from orbitile.readers._isolation import isolated
 from orbitile.watch import watched
+from orbitile.workers.processes import environment
 
 HERE = {"name": "some.file", "library": "a library", "size": 0}
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FieldError
-from ..lattice import Lattice
-from ..wavefunction import Wavefunction
+from ..model.lattice import Lattice
+from ..model.wavefunction import Wavefunction
 
 SlabEvaluator = Callable[[int, int, Any], None]
 """Writes the values of the slab start <= i < stop into an array (NumPy, or on the device)."""

@@ -15,14 +15,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..analysis.notes import notes
 from ..errors import Cancelled, OrbitileError
 from ..fields import as_drawn, resolve
 from ..fields.orbital import orbital_name
-from ..lattice import QUALITIES
-from ..notes import notes
-from ..surface import CUT, isosurface, reaches_faces
-from ..tracking import DOUBTFUL
-from ..wavefunction import Wavefunction
+from ..model.lattice import QUALITIES
+from ..model.wavefunction import Wavefunction
+from ..surfaces.isosurface import isosurface
+from ..surfaces.isovalue import CUT, reaches_faces
+from ..trajectories.tracking import DOUBTFUL
 from . import commands
 from .orbitals import Level, Levels, levels_of
 from .request import Request, Sample
@@ -31,7 +32,7 @@ from .shown import NEGATIVE, POSITIVE, Shown, are_rows, is_number
 from .source import Source
 
 if TYPE_CHECKING:
-    from ..hosts.protocol import Colour
+    from .host import Colour
 
 TWO_COLOURS = "two colours"
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..child_process import ChildProcess
-from ..elements import SYMBOLS
 from ..errors import Cancelled, OrbitileError
-from ..level_of_theory import Calculation
-from ..processes import interpreter
-from ..series import SeriesFrames
-from ..units import angstrom
+from ..model.elements import SYMBOLS
+from ..model.units import angstrom
+from ..readers.series import SeriesFrames
+from ..scf.level_of_theory import Calculation
+from ..workers.child_process import ChildProcess
+from ..workers.processes import interpreter
 
 _FAREWELL = 3.0
 """Seconds that it may take to end, and to complete the frame that it writes."""

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
-from ..lattice import Lattice
-from ..surface import Colouring, Surface, isosurface
-from ..volume import Volume
+from ..model.lattice import Lattice
+from ..model.surface import Colouring, Surface
+from ..model.volume import Volume
+from ..surfaces.isosurface import isosurface
 
 Box = tuple[tuple[float, float, float], float, tuple[int, int, int]]
 """Origin in bohr, spacing in bohr and shape of a lattice along x, y and z."""
