@@ -26,7 +26,7 @@ import numpy as np
 
 import orbitile as ob
 from orbitile.kernels import kernel_modules
-from orbitile.sampling import upright
+from orbitile.kernels._sums import upright
 from orbitile.units import angstrom
 from orbitile_benchmarks.orbitile_rows import ready
 from orbitile_benchmarks.systems import STONE

@@ -5,7 +5,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.fields.electrostatic_potential import ElectrostaticPotential
-from orbitile.multipoles import _DISTANCES, RADII, Class, far_field, harmonics
+from orbitile.gaussians.multipoles import _DISTANCES, RADII, Class, far_field, harmonics
 from taichi_kernels.electrostatics import powers_of
 from tests.conftest import random_wavefunction
 

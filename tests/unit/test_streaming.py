@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.compute.slabs import slabs_of
 from orbitile.errors import Cancelled, FileError
 from orbitile.exporters import exporter_modules
 from orbitile.fields import resolve
-from orbitile.slabs import slabs_of
+from orbitile.model.volume import VolumeHeader
 from orbitile.units import angstrom
-from orbitile.volume import VolumeHeader
 from taichi_kernels import runtime
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital
@@ -26,8 +26,8 @@ AXES = {
 
 @pytest.fixture(autouse=True)
 def small_slabs(monkeypatch):
-    monkeypatch.setattr("orbitile.slabs.SLAB_POINTS", 1)
-    monkeypatch.setattr("orbitile.slabs.TILE_POINTS", 700)
+    monkeypatch.setattr("orbitile.compute.slabs.SLAB_POINTS", 1)
+    monkeypatch.setattr("orbitile.compute.slabs.TILE_POINTS", 700)
 
 
 def lattice_with(axes: np.ndarray) -> ob.Lattice:

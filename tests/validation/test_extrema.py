@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.colouring import coloured, extrema
-from orbitile.surface import Colouring, Surface
+from orbitile.analysis.extrema import extrema
+from orbitile.compute.colouring import coloured
+from orbitile.model.surface import Colouring, Surface
 from orbitile.units import angstrom
 from tests.conftest import random_wavefunction
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..colouring import colours_of
-from ..spelling import plain
-from ..surface import Colouring, Surface
+from ..files.characters import plain
+from ..model.surface import Colouring, Surface
+from ..surfaces.colour_maps import colours_of
 from ..units import angstrom
 
 POSITIVE, NEGATIVE = (0x21, 0x66, 0xAC, 0xFF), (0xB2, 0x18, 0x2B, 0xFF)

@@ -8,14 +8,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..charges import PointCharges, load_charges
-from ..expansion import integrals
-from ..hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
-from ..lattice import Lattice
-from ..multipoles import Class, FarField, far_field
-from ..products import TOLERANCE
+from ..gaussians.expansion import integrals
+from ..gaussians.hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
+from ..gaussians.multipoles import Class, FarField, far_field
+from ..gaussians.products import TOLERANCE
+from ..model.charges import PointCharges
+from ..model.lattice import Lattice
+from ..model.wavefunction import Wavefunction
+from ..readers._point_charges import load_charges
 from ..watch import checkpoint, watcher
-from ..wavefunction import Wavefunction
 from . import PointEvaluator, SlabEvaluator
 from .density import density_of
 
@@ -87,7 +88,7 @@ class ElectrostaticPotential:
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box about the atoms and what charge, dipole and quadrupole tell of the isosurface beyond.
 
-        It is no proof, and ends where the surface is too far away: `orbitile.evaluation.is_cut` tells.
+        It is no proof, and ends where the surface is too far away: `orbitile.compute.evaluation.is_cut` tells.
         """
         positions = self.wavefunction.positions
         centre, radius = _reach(self.wavefunction, isovalue)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..elements import SYMBOLS
+from ..model.wavefunction import Wavefunction
 from ..units import angstrom
-from ..wavefunction import Wavefunction
 
 GHOST = SYMBOLS[0]
 """Element, and name, of a ghost atom in all viewers."""

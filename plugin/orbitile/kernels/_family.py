@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LatticeError
-from ..lattice import Lattice
+from ..model.lattice import Lattice
 from ..watch import watcher
 from . import Points, PreparedOrbital, Slabs
 

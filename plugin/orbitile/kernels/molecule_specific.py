@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import OrbitileError
-from ..lattice import Lattice
-from ..processes import environment, interpreter
+from ..model.lattice import Lattice
+from ..workers.processes import environment, interpreter
 from . import Points, PreparedOrbital, Slabs, direct
 from ._family import SlowSlabs, shells_of
 

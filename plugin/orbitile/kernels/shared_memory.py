@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import DeviceError, OrbitileError
-from ..lattice import Lattice
+from ..model.lattice import Lattice
 from . import Points, PreparedOrbital, Slabs
 from ._family import shells_of
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError, LatticeError
-from ..files import check_room, numbers_in_text, read_bytes
-from ..lattice import Lattice
+from ..files.reading import check_room, numbers_in_text, read_bytes
+from ..model.lattice import Lattice
+from ..model.volume import Volume
 from ..units import angstrom
-from ..volume import Volume
 
 DESCRIPTION = "Gaussian cube files"
 PATTERNS = ("*.cube", "*.cub")

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError, LatticeError
-from ..files import check_room
-from ..lattice import Lattice
+from ..files.reading import check_room
+from ..model.lattice import Lattice
+from ..model.volume import Volume
 from ..units import angstrom
-from ..volume import Volume
 
 DESCRIPTION = "MRC and CCP4 maps"
 PATTERNS = ("*.mrc", "*.map", "*.ccp4")

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import FileError, LatticeError
-from ..files import check_room, numbers_in_text, read_bytes
-from ..lattice import Lattice
+from ..files.reading import check_room, numbers_in_text, read_bytes
+from ..model.lattice import Lattice
+from ..model.volume import Volume
 from ..units import angstrom
-from ..volume import Volume
 
 DESCRIPTION = "OpenDX files of regular grids (APBS)"
 PATTERNS = ("*.dx",)

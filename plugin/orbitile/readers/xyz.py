@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..elements import SYMBOLS
 from ..errors import FileError, OrbitileError
-from ..geometry import Geometry
-from ..plain_files import PlainFile
+from ..files.plain import PlainFile
+from ..model.geometry import Geometry
 from ..units import angstrom
 
 DESCRIPTION = "geometries in xyz and extended xyz files"

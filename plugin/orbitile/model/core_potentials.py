@@ -1,0 +1,165 @@
+"""Effective core potentials: which charges the electrons see, where a file is silent or says two things.
+
+Programs that replace core electrons by a potential write the charge of the nucleus, or that of nucleus and core
+together, in the same place. The electrons of the orbitals tell which: a molecule is neutral, or nearly so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..elements import SYMBOLS
+
+Reals = NDArray[np.float64]
+
+_CORES = (
+    (2, 10, (2,)),
+    (10, 18, (10, 2)),
+    (18, 36, (10, 18, 28)),
+    (36, 54, (28, 36, 46)),
+    (54, 56, (46, 54)),
+    (56, 71, (28, 46, 54)),
+    (71, 86, (60, 68, 46, 78)),
+    (86, 118, (60, 78, 92)),
+)
+"""Atomic numbers above the first and up to the second; electrons in usual cores of these elements, usual ones first:
+those of the Stuttgart/Cologne and Karlsruhe (def2) sets, then of Los Alamos (P. J. Hay, W. R. Wadt, J. Chem. Phys.
+1985, 82, 270 and 299) and of W. J. Stevens, M. Krauss, H. Basch and P. G. Jasien (Can. J. Chem. 1992, 70, 612)."""
+
+_HEAVY = 36
+"""Atomic number beyond which elements usually have a core potential where any has."""
+
+_CHARGES = (0.0, 1.0, -1.0, 2.0, -2.0)
+"""Total charges in e that a molecule is thought to have, the likeliest first, where the file states none."""
+
+_MOST_COMBINATIONS = 20_000
+
+
+def usual_cores(number: int) -> tuple[int, ...]:
+    """Electrons in the effective core potentials that are in use for an element, the usual one first."""
+    return next((cores for low, high, cores in _CORES if low < number <= high), ())
+
+
+def is_usual(number: int, core: float) -> bool:
+    """Whether a core of that many electrons is in use for an element; none always is, f shells in a core too."""
+    with_f = (56 < number <= 71 and 46 <= core <= 60) or (88 < number <= 103 and 78 <= core <= 92)
+    return core == 0 or core in usual_cores(number) or (with_f and core == round(core))
+
+
+def believable(charge: float, n_nuclei: int) -> bool:
+    """Whether a molecule of that many nuclei may have a total charge, in e.
+
+    Ions of a few atoms carry +4 or -3 at most, where not in a plasma, polyions one for four atoms.
+    """
+    least, most = (-3.0, 4.0) if n_nuclei < 5 else (-max(4.0, n_nuclei / 4), max(4.0, n_nuclei / 4))
+    return least - 1e-3 <= charge <= most + 1e-3
+
+
+def inferred_cores(numbers: NDArray[np.int64], missing: float) -> Reals | None:
+    """Electrons in the core of each atom that add up to those missing from the orbitals; None where nothing fits.
+
+    All atoms of an element have the same core. Of several ways the one with the most usual cores is taken, and none
+    where two are as usual.
+    """
+    if missing < 1.5 or abs(missing - round(missing)) > 1e-3:
+        return None
+    elements, counts = np.unique(numbers[numbers > 0], return_counts=True)
+    choices = [(*usual_cores(z), 0) if z > _HEAVY else (0, *usual_cores(z)) for z in elements.tolist()]
+    if np.prod([float(len(one)) for one in choices]) > _MOST_COMBINATIONS:
+        return None
+    ways: list[tuple[int, tuple[int, ...]]] = []
+    for places in product(*(range(len(one)) for one in choices)):
+        cores = tuple(one[place] for one, place in zip(choices, places, strict=True))
+        if np.dot(cores, counts) == round(missing):
+            ways.append((sum(places), cores))
+    ways.sort()
+    if not ways or (len(ways) > 1 and ways[0][0] == ways[1][0]):
+        return None
+    core_of = dict(zip(elements.tolist(), ways[0][1], strict=True))
+    return np.array([core_of.get(z, 0) for z in numbers.tolist()], float)
+
+
+def named_ghosts(numbers: NDArray[np.int64], charges: Reals) -> tuple[str, ...]:
+    """A remark on atoms that are named as an element but have no charge."""
+    ghosts = [f"{SYMBOLS[numbers[n]]}{n + 1}" for n in np.flatnonzero((numbers > 0) & (charges == 0)).tolist()]
+    if not ghosts:
+        return ()
+    named = ", ".join(ghosts[:6]) + (" ..." if len(ghosts) > 6 else "")
+    return (f"{named} without nuclear charge: taken for ghost atoms, which carry functions only",)
+
+
+def settled_charges(
+    numbers: NDArray[np.int64],
+    candidates: Sequence[Reals],
+    n_electrons: float,
+    charge: float | None = None,
+) -> tuple[Reals, tuple[str, ...]]:
+    """Core charges that go with the electrons of a molecule, and what had to be assumed.
+
+    Parameters
+    ----------
+    numbers
+        Element of each atom, 0 for a ghost.
+    candidates
+        Core charges of the atoms as the file may be understood, what it says most plainly first; 0 makes an atom a
+        ghost.
+    n_electrons
+        Electrons in the orbitals.
+    charge
+        Total charge that the file states, if it does.
+
+    Returns
+    -------
+    tuple
+        Core charges, and remarks for people.
+    """
+    full = numbers.astype(float)
+    kept = [np.asarray(one, float) for one in candidates]
+    kept += [np.where(kept[0] == 0, 0.0, full), full]
+    wanted = charge or 0.0
+
+    def excess(charges: Reals) -> float:
+        return float(charges.sum()) - n_electrons - wanted
+
+    first = kept[0]
+    # which atoms are ghosts is what the file says, unless that cannot be
+    ghosts_kept = [one for one in kept if np.array_equal(one == 0, first == 0)]
+    best = min(ghosts_kept, key=lambda one: abs(excess(one)))  # the first of those as good
+    if not _fits(excess(best), wanted, charge, best):
+        best = min(kept, key=lambda one: abs(excess(one)))
+    if not _fits(excess(best), wanted, charge, best):
+        real = np.where(first == 0, 0.0, full)
+        for shift in (0.0,) if charge is not None else _CHARGES:
+            cores = inferred_cores(real.astype(np.int64), excess(real) - shift)
+            if cores is not None:
+                total = f"{wanted + shift:+g}" if wanted + shift else "0"
+                said = f"its charge of {total}" if charge is not None else f"a total charge of {total}"
+                return real - cores, (
+                    f"core potentials on {_listed(numbers, cores)} are assumed: the electrons of the orbitals are "
+                    f"{cores.sum():g} fewer than those of all-electron atoms with {said}",
+                )
+        return first, ()
+    if np.array_equal(best, first):
+        return best, ()
+    wrong = np.flatnonzero(best != first)
+    named = ", ".join(f"{SYMBOLS[numbers[n]]}{n + 1} ({first[n]:g})" for n in wrong[:3].tolist())
+    named += " ..." if len(wrong) > 3 else ""
+    return best, (
+        f"the file gives nuclear charges to {named} with which the molecule would have a charge of "
+        f"{excess(first) + wanted:+g}; {excess(best) + wanted:+g} is taken, as its electrons ask for",
+    )
+
+
+def _fits(excess: float, wanted: float, charge: float | None, charges: Reals) -> bool:
+    if charge is not None:
+        return abs(excess) < 1e-3
+    return believable(excess + wanted, int(np.count_nonzero(charges)))
+
+
+def _listed(numbers: NDArray[np.int64], cores: Reals) -> str:
+    found = {SYMBOLS[z]: core for z, core in zip(numbers.tolist(), cores.tolist(), strict=True) if core}
+    return ", ".join(f"{symbol} ({core:g} electrons)" for symbol, core in found.items())
