@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 import orbitile as ob
-from orbitile.compute.several_devices import end_processes
 from orbitile.errors import OrbitileError
+from orbitile.evaluation.several_devices import end_processes
 from taichi_kernels import runtime
 
 

@@ -79,7 +79,7 @@ class Clock:
 def run(series: Path, what: str, spacing: float | None, points: int | None, device: str, n: int) -> None:
     """From the wavefunction to the mesh, whole and stage by stage."""
     import orbitile as ob
-    from orbitile.compute.evaluation import field_of, fits, surface_in_motion
+    from orbitile.evaluation.fields_on_lattices import field_of, fits, surface_in_motion
     from orbitile.fields.orbital import resolve
     from orbitile.session.request import Request, Sample, put_sample, take_sample
     from orbitile.session.shown import NEGATIVE, POSITIVE

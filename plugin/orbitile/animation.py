@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .compute.evaluation import (
+from .errors import Cancelled, FileError, IsovalueError, OrbitileError, RenderError
+from .evaluation.fields_on_lattices import (
     compute,
     default_isovalue,
     enclosing_lattice,
@@ -24,7 +25,6 @@ from .compute.evaluation import (
     resolving_spacing,
     surface_in_motion,
 )
-from .errors import Cancelled, FileError, IsovalueError, OrbitileError, RenderError
 from .fields import as_drawn, resolve
 from .files.reading import user_path
 from .files.writing import checked_target, written_atomically

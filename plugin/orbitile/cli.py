@@ -425,8 +425,8 @@ def _info(options: argparse.Namespace) -> None:
 
 def _integrate(options: argparse.Namespace) -> None:
     from .analysis.integration import analytic_moments, atomic_charges, lattice_moments
-    from .compute.evaluation import compute, enclosing_lattice
     from .elements import SYMBOLS
+    from .evaluation.fields_on_lattices import compute, enclosing_lattice
     from .fields.density import density_of
 
     wavefunction = _wavefunction(options)
@@ -555,7 +555,7 @@ def _drawn_surfaces(
 
 
 def _volume(options: argparse.Namespace) -> None:
-    from .compute.streaming import compute_to_file
+    from .evaluation.streaming import compute_to_file
     from .exporters import exporter_for
     from .fields.orbital import orbital_list
 
@@ -583,7 +583,7 @@ def _volumes(options: argparse.Namespace, wavefunction: Wavefunction, orbitals: 
     """Write several orbitals on one lattice, each to a file of its own."""
     import numpy as np
 
-    from .compute.evaluation import compute_many, default_isovalue
+    from .evaluation.fields_on_lattices import compute_many, default_isovalue
     from .exporters import save
     from .model.lattice import Lattice
 
@@ -670,7 +670,7 @@ def _as_drawn(options: argparse.Namespace) -> argparse.Namespace:
 def _tell_if_cut(
     options: argparse.Namespace, wavefunction: Wavefunction, surface: Surface, field: Field, lattice: Lattice
 ) -> None:
-    from .compute.evaluation import is_cut
+    from .evaluation.fields_on_lattices import is_cut
     from .surfaces.isovalue import CUT
 
     if is_cut(surface, wavefunction, field, lattice, device=options.device):
@@ -680,7 +680,7 @@ def _tell_if_cut(
 def _isosurface(
     options: argparse.Namespace, wavefunction: Wavefunction, field: Field, lattice: Lattice, isovalue: float
 ) -> Surface:
-    from .compute.evaluation import compute_surface
+    from .evaluation.fields_on_lattices import compute_surface
 
     with _progress(options, field.quantity) as progress:
         return compute_surface(
@@ -699,7 +699,7 @@ def _coloured(options: argparse.Namespace, wavefunction: Wavefunction, surface: 
     if options.color_by is None:
         return surface
     from .analysis.extrema import as_text, extrema
-    from .compute.colouring import coloured
+    from .evaluation.colouring import coloured
 
     surface = coloured(
         surface,
@@ -734,7 +734,7 @@ def _flat(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
 
 def _sampling(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Field, Lattice, float]:
     """The field that the options ask for, the lattice and the isovalue."""
-    from .compute.evaluation import default_isovalue, with_kernel
+    from .evaluation.fields_on_lattices import default_isovalue, with_kernel
     from .fields import resolve
 
     field = with_kernel(resolve(wavefunction, options.field), options.kernel)
@@ -749,7 +749,7 @@ def _sampling(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[
 
 
 def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: float, field: str | Field) -> Lattice:
-    from .compute.evaluation import enclosing_lattice
+    from .evaluation.fields_on_lattices import enclosing_lattice
     from .model.lattice import Lattice, spacing_of
     from .units import angstrom
 
@@ -879,7 +879,7 @@ def _stoppable() -> Iterator[Callable[[], bool]]:
 def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
     from .animation import along, over_isovalues, over_orbitals
-    from .compute.evaluation import default_isovalue
+    from .evaluation.fields_on_lattices import default_isovalue
     from .fields.orbital import orbital_list
     from .readers import load_trajectory
     from .trajectories.tracking import track
@@ -934,7 +934,7 @@ def _isovalues(text: str, n: int) -> list[float]:
 
 
 def _devices(options: argparse.Namespace) -> None:
-    from .compute.diagnosis import device_report
+    from .evaluation.diagnosis import device_report
 
     for line in device_report():
         print(line)

@@ -94,7 +94,7 @@ def test_values_do_not_depend_on_slabs(device, kernel, monkeypatch):
     wavefunction = random_wavefunction(4)
     lattice = ob.Lattice([-6.0, -5.5, -6.0], np.eye(3) * 0.5, (25, 22, 21))
     at_once = computed(wavefunction, "homo", lattice, kernel, device)
-    monkeypatch.setattr("orbitile.compute.slabs.SLAB_POINTS", 1)
+    monkeypatch.setattr("orbitile.evaluation.slabs.SLAB_POINTS", 1)
     assert np.array_equal(at_once, computed(wavefunction, "homo", lattice, kernel, device))
 
 

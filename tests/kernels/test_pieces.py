@@ -5,8 +5,8 @@ import pytest
 
 import orbitile as ob
 from orbitile import watch
-from orbitile.compute.evaluation import computed_slabs
 from orbitile.errors import Cancelled
+from orbitile.evaluation.fields_on_lattices import computed_slabs
 from taichi_kernels import orbital_lattice
 from taichi_kernels.pace import Pace
 from tests.conftest import random_wavefunction

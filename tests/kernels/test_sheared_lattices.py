@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import orbitile as ob
-from orbitile.compute.slabs import _direct, slabs_of
+from orbitile.evaluation.slabs import _direct, slabs_of
 from orbitile.fields import resolve
 from taichi_kernels import runtime
 from tests.conftest import random_wavefunction

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.compute.evaluation import resolving_spacing
+from orbitile.evaluation.fields_on_lattices import resolving_spacing
 from orbitile.fields import resolve
 from orbitile.gaussians.extent import directions
 from orbitile.model.lattice import QUALITIES

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.compute.slabs import slabs_of
 from orbitile.errors import Cancelled, FileError
+from orbitile.evaluation.slabs import slabs_of
 from orbitile.exporters import exporter_modules
 from orbitile.fields import resolve
 from orbitile.model.volume import VolumeHeader
@@ -26,8 +26,8 @@ AXES = {
 
 @pytest.fixture(autouse=True)
 def small_slabs(monkeypatch):
-    monkeypatch.setattr("orbitile.compute.slabs.SLAB_POINTS", 1)
-    monkeypatch.setattr("orbitile.compute.slabs.TILE_POINTS", 700)
+    monkeypatch.setattr("orbitile.evaluation.slabs.SLAB_POINTS", 1)
+    monkeypatch.setattr("orbitile.evaluation.slabs.TILE_POINTS", 700)
 
 
 def lattice_with(axes: np.ndarray) -> ob.Lattice:

@@ -7,7 +7,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.analysis.extrema import extrema
-from orbitile.compute.colouring import coloured
+from orbitile.evaluation.colouring import coloured
 from orbitile.model.surface import Colouring, Surface
 from orbitile.units import angstrom
 from tests.conftest import random_wavefunction

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.compute.evaluation import is_cut
+from orbitile.evaluation.fields_on_lattices import is_cut
 from orbitile.fields import as_drawn, resolve
 from orbitile.fields.density import density_of
 from orbitile.gaussians.expansion import concatenated, merged, value_at

@@ -212,7 +212,7 @@ def _refined(
     Points of a disc about each place are moved along its normal to the isovalue, a quadratic is fitted to the colours
     there, and the place goes to where that is extreme. `sign` is 1 for a maximum, -1 for a minimum.
     """
-    from ..compute.evaluation import evaluate
+    from ..evaluation.fields_on_lattices import evaluate
 
     def of(one: str | Field, points: NDArray[np.float64]) -> NDArray[np.float64]:
         values: NDArray[np.float64] = evaluate(wavefunction, one, points.reshape(-1, 3), device=device).astype(

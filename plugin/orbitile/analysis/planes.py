@@ -174,7 +174,7 @@ def slice_field(
     cancelled: Callable[[], bool] | None = None,
 ) -> Slice:
     """Evaluate a field on a plane; parameters and errors as for `orbitile.evaluate`."""
-    from ..compute.evaluation import evaluate
+    from ..evaluation.fields_on_lattices import evaluate
     from ..fields import resolve
 
     resolved = resolve(wavefunction, field) if isinstance(field, str) else field

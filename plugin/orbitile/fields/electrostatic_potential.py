@@ -88,7 +88,7 @@ class ElectrostaticPotential:
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box about the atoms and what charge, dipole and quadrupole tell of the isosurface beyond.
 
-        It is no proof, and ends where the surface is too far away: `orbitile.compute.evaluation.is_cut` tells.
+        It is no proof, and ends where the surface is too far away: `orbitile.evaluation` has `is_cut` to tell.
         """
         positions = self.wavefunction.positions
         centre, radius = _reach(self.wavefunction, isovalue)

@@ -15,6 +15,13 @@ USER_BLOCK = 512
 
 
 def library(name: str) -> ModuleType:
+    """The package h5py, for a file of that name.
+
+    Raises
+    ------
+    FileError
+        When it is not installed.
+    """
     try:
         import h5py
     except ImportError as error:

@@ -225,5 +225,6 @@ class SeriesFrame:
 
 
 def orbital_sets(wavefunction: Wavefunction) -> list[tuple[str, Orbitals]]:
+    """Orbitals of a wavefunction by the names that their spins have in a series."""
     sets = zip(SPINS, (wavefunction.alpha, wavefunction.beta), strict=True)
     return [(spin, orbitals) for spin, orbitals in sets if orbitals is not None]

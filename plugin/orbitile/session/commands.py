@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ..analysis.information import as_text
 from ..analysis.notes import notes
-from ..compute.evaluation import one_device
 from ..errors import OrbitileError
+from ..evaluation.fields_on_lattices import one_device
 from ..exporters import exporter_for, save
 from ..fields import as_drawn, resolve
 from ..model.lattice import QUALITIES

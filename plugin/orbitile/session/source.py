@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compute.evaluation import default_isovalue, enclosing_lattice
 from ..errors import OrbitileError
+from ..evaluation.fields_on_lattices import default_isovalue, enclosing_lattice
 from ..fields.orbital import resolve
 from ..model.lattice import Lattice
 from ..model.trajectory import Frames, Trajectory

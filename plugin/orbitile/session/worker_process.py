@@ -22,9 +22,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..compute.colouring import coloured
-from ..compute.evaluation import compute, default_isovalue, enclosing_lattice, extract_surface, fits, resolving_spacing
 from ..errors import Cancelled, OrbitileError
+from ..evaluation.colouring import coloured
+from ..evaluation.fields_on_lattices import (
+    compute,
+    default_isovalue,
+    enclosing_lattice,
+    extract_surface,
+    fits,
+    resolving_spacing,
+)
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.volume import Volume

@@ -126,6 +126,13 @@ def single_precision_level(isovalue: float) -> float:
 
 
 def check_shape(lattice: Lattice, name: str) -> None:
+    """Refuse a lattice with a single point along an axis.
+
+    Raises
+    ------
+    LatticeError
+        When there is one.
+    """
     if min(lattice.shape) < 2:
         raise LatticeError(
             f"isosurface of {name}: expected 2 or more points along each axis, got a lattice of shape "
@@ -136,6 +143,7 @@ def check_shape(lattice: Lattice, name: str) -> None:
 def no_surface(
     isovalue: float, name: str, unit: str, smallest: float, largest: float, lattice: Lattice
 ) -> IsovalueError:
+    """The error for an isovalue that a volume, with values from smallest to largest, does not reach."""
     finer = ""
     if isovalue > largest:
         finer = f", or for a small surface a spacing below {lattice.spacings.max() / angstrom:.3g} Angstrom"
@@ -162,6 +170,7 @@ def range_of_magnitude(volume: Volume) -> tuple[float, float]:
 
 
 def name_of(volume: Volume) -> str:
+    """Quantity of a volume, for messages."""
     return volume.quantity or "this volume"
 
 

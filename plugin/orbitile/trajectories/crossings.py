@@ -70,6 +70,7 @@ class Crossing:
 
 
 def crossings_of(matches: dict[int, FrameMatch], mixings: list[Mixing], degeneracy: float) -> tuple[Crossing, ...]:
+    """Crossings of followed orbitals, from their matches frame by frame and from how they mix."""
     frames = list(matches)
     place = {frame: n for n, frame in enumerate(frames)}
     spins: list[Spin] = ["alpha"] if matches[frames[0]].beta is None else ["alpha", "beta"]

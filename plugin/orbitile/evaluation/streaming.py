@@ -16,7 +16,7 @@ from ..exporters import exporter_for
 from ..files.writing import checked_target, refuse_inputs, written_atomically
 from ..model.volume import VolumeHeader
 from ..watch import Cancel, Progress
-from .evaluation import computed_slabs, field_of
+from .fields_on_lattices import computed_slabs, field_of
 
 if TYPE_CHECKING:
     from ..fields import Field

@@ -48,7 +48,7 @@ def coloured(
         When `cancelled` said so.
     """
     from ..fields import resolve
-    from .evaluation import evaluate
+    from .fields_on_lattices import evaluate
 
     if limit is not None and not (np.isfinite(limit) and limit > 0):
         raise OrbitileError(f"range of colours: expected a positive number, got {limit}")
