@@ -19,8 +19,8 @@ from scipy.spatial import cKDTree
 from skimage.measure import marching_cubes
 
 import orbitile as ob
+from orbitile.model.units import angstrom
 from orbitile.surfaces.isosurface import isosurface_in_session
-from orbitile.units import angstrom
 from orbitile_benchmarks.systems import STONE
 from taichi_kernels import runtime
 

@@ -425,9 +425,9 @@ def _info(options: argparse.Namespace) -> None:
 
 def _integrate(options: argparse.Namespace) -> None:
     from .analysis.integration import analytic_moments, atomic_charges, lattice_moments
-    from .elements import SYMBOLS
     from .evaluation.fields_on_lattices import compute, enclosing_lattice
     from .fields.density import density_of
+    from .model.elements import SYMBOLS
 
     wavefunction = _wavefunction(options)
     exact = analytic_moments(wavefunction, density_of(wavefunction))
@@ -634,7 +634,7 @@ def _mesh(options: argparse.Namespace) -> None:
 
 def _slice(options: argparse.Namespace) -> None:
     from .analysis.planes import check_picture, draw_slice, plane_through, slice_field
-    from .units import angstrom
+    from .model.units import angstrom
 
     size = _size(options.size)
     check_picture(options.output)
@@ -719,7 +719,7 @@ def _flat(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
     """The plane that the options ask for, coloured by the field."""
     from .analysis.planes import as_surface, plane_through, slice_field
     from .model.lattice import spacing_of
-    from .units import angstrom
+    from .model.units import angstrom
 
     if options.color_by is not None:
         raise OrbitileError("--plane is coloured by FIELD itself; leave out --color-by")
@@ -751,7 +751,7 @@ def _sampling(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[
 def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: float, field: str | Field) -> Lattice:
     from .evaluation.fields_on_lattices import enclosing_lattice
     from .model.lattice import Lattice, spacing_of
-    from .units import angstrom
+    from .model.units import angstrom
 
     spacing = None if options.spacing is None else options.spacing * angstrom
     if options.margin is None:
@@ -830,7 +830,7 @@ def _correlate(options: argparse.Namespace) -> None:
 
 def _animate(options: argparse.Namespace) -> None:
     from .animation import animate
-    from .units import angstrom
+    from .model.units import angstrom
 
     with _stoppable() as cancelled:
         shots = _shots(options, cancelled)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.units import angstrom
+from orbitile.model.units import angstrom
 from tests.conftest import SAMPLES
 
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")

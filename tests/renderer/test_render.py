@@ -13,10 +13,10 @@ from orbitile import render
 from orbitile.errors import DeviceError, FileError, RenderError
 from orbitile.model.lattice import Lattice
 from orbitile.model.surface import Surface
+from orbitile.model.units import angstrom
 from orbitile.model.volume import Volume
 from orbitile.model.wavefunction import Orbitals, Shell, Wavefunction
 from orbitile.surfaces.isosurface import isosurface
-from orbitile.units import angstrom
 
 pytest.importorskip("OpenGL")
 

@@ -21,8 +21,8 @@ from orbitile.errors import FieldError, FileError, OrbitileError, RenderError
 from orbitile.evaluation import fields_on_lattices as evaluation
 from orbitile.evaluation.fields_on_lattices import surface_in_motion
 from orbitile.exporters._series import SeriesWriter
+from orbitile.model.units import angstrom
 from orbitile.trajectories.tracking import track
-from orbitile.units import angstrom
 
 from .conftest import shuffled, trajectory_of
 

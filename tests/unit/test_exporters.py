@@ -12,11 +12,11 @@ from orbitile.errors import FileError
 from orbitile.exporters import exporter_for, exporter_modules, save
 from orbitile.files.writing import written_atomically
 from orbitile.model.lattice import Lattice
+from orbitile.model.units import angstrom
 from orbitile.model.volume import Volume
 from orbitile.model.wavefunction import Orbitals, Shell, Wavefunction
 from orbitile.readers import load_volumes
 from orbitile.surfaces.isosurface import isosurface, lobe
-from orbitile.units import angstrom
 
 SHAPE = (9, 8, 7)
 ORIGIN = np.array([-1.25, -0.5, -3.125])

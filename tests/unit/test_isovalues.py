@@ -10,9 +10,9 @@ from orbitile.evaluation.fields_on_lattices import resolving_spacing
 from orbitile.fields import resolve
 from orbitile.gaussians.extent import directions
 from orbitile.model.lattice import QUALITIES
+from orbitile.model.units import angstrom
 from orbitile.model.wavefunction import Orbitals
 from orbitile.surfaces.enclosure import enclosure, enclosure_along_rays
-from orbitile.units import angstrom
 
 
 def slater_share(isovalue):

@@ -16,7 +16,7 @@ from orbitile.analysis.planes import (
     slice_field,
 )
 from orbitile.cli import main
-from orbitile.units import angstrom
+from orbitile.model.units import angstrom
 from tests.conftest import random_wavefunction
 
 

@@ -10,8 +10,8 @@ from orbitile.errors import Cancelled, FileError
 from orbitile.evaluation.slabs import slabs_of
 from orbitile.exporters import exporter_modules
 from orbitile.fields import resolve
+from orbitile.model.units import angstrom
 from orbitile.model.volume import VolumeHeader
-from orbitile.units import angstrom
 from taichi_kernels import runtime
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital

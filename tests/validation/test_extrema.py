@@ -9,7 +9,7 @@ import orbitile as ob
 from orbitile.analysis.extrema import extrema
 from orbitile.evaluation.colouring import coloured
 from orbitile.model.surface import Colouring, Surface
-from orbitile.units import angstrom
+from orbitile.model.units import angstrom
 from tests.conftest import random_wavefunction
 
 gto = pytest.importorskip("pyscf.gto")

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..errors import FieldError, OrbitileError
 from ..fields.orbital import frontier_order
+from ..model.units import electronvolt
 from ..model.wavefunction import Spin
 from ..trajectories.tracking import DOUBTFUL, Tracking
-from ..units import electronvolt
 from .planes import check_picture, write_picture
 
 _DPI = 200

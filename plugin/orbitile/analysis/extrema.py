@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..elements import SYMBOLS
 from ..errors import OrbitileError
+from ..model.elements import SYMBOLS
 from ..model.surface import Surface
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def _uphill(values: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[n
 
 def as_text(found: list[Extremum], wavefunction: Wavefunction, unit: str) -> str:
     """The extrema as a table."""
-    from ..units import angstrom
+    from ..model.units import angstrom
 
     factor = 627.5095 if unit == "hartree/e" else None  # kcal/mol, CODATA 2018
     lines = [f"{'':8s} {unit:>12s} {'kcal/mol' if factor else '':>9s}   nearest atom   position / Angstrom"]

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..elements import SYMBOLS
 from ..fields.orbital import frontier_order
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
+from ..model.elements import SYMBOLS
+from ..model.units import angstrom, electronvolt
 from ..model.wavefunction import Orbitals, Spin, Wavefunction
-from ..units import angstrom, electronvolt
 from .notes import notes
 
 _AROUND = 10

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..elements import ATOMIC_RADII, SYMBOLS
 from ..errors import OrbitileError
 from ..gaussians.expansion import GaussianExpansion, integrals
+from ..model.elements import ATOMIC_RADII, SYMBOLS
 
 if TYPE_CHECKING:
     from ..model.lattice import Lattice

@@ -13,10 +13,10 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from ..elements import SYMBOLS
 from ..model.core_potentials import believable, is_usual
+from ..model.elements import SYMBOLS
+from ..model.units import angstrom
 from ..model.wavefunction import Orbitals, Wavefunction
-from ..units import angstrom
 
 Reals = NDArray[np.float64]
 

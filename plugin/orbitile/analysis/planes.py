@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..elements import ATOMIC_RADII, SYMBOLS
 from ..errors import FileError, OrbitileError
 from ..files.writing import written_atomically
+from ..model.elements import ATOMIC_RADII, SYMBOLS
 from ..model.surface import Colouring, Surface
+from ..model.units import angstrom
 from ..surfaces.colour_maps import MAPS, rounded_up, tick_labels, ticks
-from ..units import angstrom
 
 if TYPE_CHECKING:
     from ..fields import Field

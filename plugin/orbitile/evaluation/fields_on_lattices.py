@@ -18,12 +18,12 @@ from ..memory import available_memory
 from ..model.charges import PointCharges
 from ..model.lattice import QUALITIES, Lattice, spacing_for, spacing_of
 from ..model.surface import Surface
+from ..model.units import angstrom
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..surfaces.enclosure import enclosure, enclosure_along_rays
 from ..surfaces.isosurface import isosurface, isosurface_in_session, working_bytes
 from ..surfaces.isovalue import check_share, on_faces, positive_isovalue
-from ..units import angstrom
 from ..watch import Cancel, Progress, Watch, checkpoint, stage, tell, watched
 from .several_devices import prepared, several
 from .slabs import MOST_POINTS, at_tiles, slabs_of

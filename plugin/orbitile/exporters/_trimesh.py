@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..files.characters import plain
 from ..model.surface import Colouring, Surface
+from ..model.units import angstrom
 from ..surfaces.colour_maps import colours_of
-from ..units import angstrom
 
 POSITIVE, NEGATIVE = (0x21, 0x66, 0xAC, 0xFF), (0xB2, 0x18, 0x2B, 0xFF)
 """Colours of the two phases, red, green, blue and alpha: those of the pictures (`orbitile.renderer`)."""

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from ..errors import FileError
 from ..files.characters import plain
 from ..model.lattice import Lattice
+from ..model.units import angstrom
 from ..model.volume import Volume, VolumeHeader
 from ..model.wavefunction import Wavefunction
-from ..units import angstrom
 
 DESCRIPTION = "MRC/CCP4 map"
 PATTERNS = ("*.mrc", "*.map", "*.ccp4")

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ..files.characters import plain
 from ..files.writing import write_numbers
+from ..model.units import angstrom
 from ..model.volume import Volume, VolumeHeader
 from ..model.wavefunction import Wavefunction
-from ..units import angstrom
 
 DESCRIPTION = "OpenDX file"
 PATTERNS = ("*.dx",)

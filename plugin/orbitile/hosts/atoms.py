@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..elements import SYMBOLS
+from ..model.elements import SYMBOLS
+from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
-from ..units import angstrom
 
 GHOST = SYMBOLS[0]
 """Element, and name, of a ghost atom in all viewers."""

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..errors import LatticeError
 from ..files.writing import written_atomically
+from ..model.units import angstrom
 from ..model.volume import Volume
-from ..units import angstrom
 
 _ORBITAL = 2
 """Kind of surface, of which readers take no notice."""

@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from ..elements import SYMBOLS
+from .elements import SYMBOLS
 
 Reals = NDArray[np.float64]
 

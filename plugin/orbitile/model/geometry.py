@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..elements import SYMBOLS
 from ..errors import OrbitileError
+from .elements import SYMBOLS
 
 FARTHEST = 1e6
 """Largest coordinate of an atom in bohr: 0.05 mm. Squares of what is much larger are not numbers any more."""

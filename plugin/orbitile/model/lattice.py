@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import LatticeError
-from ..units import angstrom
+from .units import angstrom
 
 if TYPE_CHECKING:
     from .wavefunction import Wavefunction

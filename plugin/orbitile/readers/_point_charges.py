@@ -11,7 +11,7 @@ from ..files.plain import PlainFile, text_of
 from ..files.reading import read_bytes, user_path
 from ..model.charges import PointCharges
 from ..model.geometry import FARTHEST
-from ..units import angstrom
+from ..model.units import angstrom
 
 
 def load_charges(path: str | Path) -> PointCharges:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from ..errors import FileError, LatticeError
 from ..files.reading import check_room, numbers_in_text, read_bytes
 from ..model.lattice import Lattice
+from ..model.units import angstrom
 from ..model.volume import Volume
-from ..units import angstrom
 
 DESCRIPTION = "Gaussian cube files"
 PATTERNS = ("*.cube", "*.cub")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import FileError, OrbitileError
 from ..files.plain import PlainFile
 from ..model.geometry import Geometry
-from ..units import angstrom
+from ..model.units import angstrom
 from ._isolation import isolated
 
 DESCRIPTION = "geometries in DCD, XTC, TRR and NetCDF trajectories, with a topology; PDB files"

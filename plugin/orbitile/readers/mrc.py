@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ..errors import FileError, LatticeError
 from ..files.reading import check_room
 from ..model.lattice import Lattice
+from ..model.units import angstrom
 from ..model.volume import Volume
-from ..units import angstrom
 
 DESCRIPTION = "MRC and CCP4 maps"
 PATTERNS = ("*.mrc", "*.map", "*.ccp4")

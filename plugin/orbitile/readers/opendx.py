@@ -15,8 +15,8 @@ import numpy as np
 from ..errors import FileError, LatticeError
 from ..files.reading import check_room, numbers_in_text, read_bytes
 from ..model.lattice import Lattice
+from ..model.units import angstrom
 from ..model.volume import Volume
-from ..units import angstrom
 
 DESCRIPTION = "OpenDX files of regular grids (APBS)"
 PATTERNS = ("*.dx",)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..elements import SYMBOLS
 from ..errors import FileError
 from ..model.conventions import (
     angular_normalization,
@@ -22,6 +21,7 @@ from ..model.conventions import (
     radial_normalization,
 )
 from ..model.core_potentials import named_ghosts, settled_charges
+from ..model.elements import SYMBOLS
 from ..model.wavefunction import Orbitals, Shell, Stated, Wavefunction, are_natural
 from ._isolation import isolated
 

@@ -338,7 +338,7 @@ def _write_legend(
 
 
 def _write_scale(pixels: NDArray[np.uint8], camera: Camera, ink: RGB, halo: RGB | None) -> NDArray[np.uint8]:
-    from ..units import angstrom
+    from ..model.units import angstrom
     from .image import draw_scale_bar
 
     height, width = pixels.shape[:2]

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import RenderError
 from ..model.surface import Surface
+from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
 from ..surfaces.colour_maps import colours_of
-from ..units import angstrom
 
 Floats = NDArray[np.float64]
 RGB = tuple[float, float, float]

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from ..elements import SYMBOLS
 from ..errors import Cancelled, FileError, OrbitileError
 from ..exporters._series import SeriesWriter
 from ..files.writing import checked_target, refuse_inputs
 from ..gaussians.check import checked
 from ..gaussians.overlap import inverse_root
 from ..model.conventions import angular_normalization, cartesian_powers, component_names
+from ..model.elements import SYMBOLS
 from ..model.geometry import Geometries, Geometry
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Orbitals, Shell, Wavefunction

@@ -15,8 +15,8 @@ from typing import Any
 
 from scipy.linalg import eigh
 
-from ..elements import SYMBOLS
 from ..errors import OrbitileError
+from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..elements import SYMBOLS
 from ..errors import Cancelled, OrbitileError
+from ..model.elements import SYMBOLS
+from ..model.units import angstrom
 from ..readers.series import SeriesFrames
 from ..scf.level_of_theory import Calculation
-from ..units import angstrom
 from ..workers.child_process import ChildProcess
 from ..workers.processes import interpreter
 

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from ..analysis.information import formula, frontier_marks
+from ..model.units import electronvolt
 from ..model.wavefunction import Spin, Wavefunction
-from ..units import electronvolt
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import LatticeError
-from ..units import angstrom
+from ..model.units import angstrom
 from .enclosure import enclosure
 
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pymol import commanding, editing
 
-from ...elements import SYMBOLS
 from ...errors import OrbitileError
+from ...model.elements import SYMBOLS
 from ...model.lattice import Lattice
 from ...model.surface import Colouring, Surface
+from ...model.units import angstrom
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
 from ...session.host import Colour
@@ -24,7 +25,6 @@ from ...session.shown import numbered
 from ...session.source import files_of, is_trajectory
 from ...surfaces.colour_maps import MAPS, colours_of
 from ...surfaces.isosurface import lobe
-from ...units import angstrom
 from ..atoms import GHOST, xyz_of
 
 _MARK = " orbitile:"

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from ...errors import OrbitileError
 from ...files.characters import plain
 from ...model.surface import Colouring, Surface
+from ...model.units import angstrom
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
 from ...session.host import Colour
-from ...units import angstrom
 from ..atoms import GHOST, xyz_of
 from ..colour_volume import colour_volume
 
