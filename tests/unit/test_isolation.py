@@ -152,7 +152,7 @@ def test_it_ends_with_the_process_that_asked():
     """However that ends."""
     program = (
         "import os, signal\n"
-        "from orbitile import isolation\n"
+        "from orbitile.readers import _isolation as isolation\n"
         "function = type('F', (), {'__module__': 'os', '__qualname__': 'getpid'})\n"
         "print(isolation.isolated(function, name='', library='', size=0), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
