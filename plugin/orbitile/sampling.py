@@ -55,7 +55,7 @@ def on_slabs(
         slab = lattice.slab(start, stop)
         nx, ny, nz = (slab.shape[i] for i in order)
         turned = Lattice(slab.origin, slab.axes[list(order)], (nx, ny, nz))
-        values = np.empty(turned.shape, np.float32 if _is_single(out) else np.float64)
+        values = np.empty(turned.shape, out.dtype)
         _gather(_on_upright_slabs(expansion, turned, tolerance, precision, device), values, device)
         back = values.transpose(np.argsort(order))
         if isinstance(out, np.ndarray):
@@ -76,10 +76,6 @@ def upright(lattice: Lattice) -> tuple[int, int, int] | None:
     return None
 
 
-def _is_single(out: Any) -> bool:
-    return str(out.dtype) in ("float32", "f32")
-
-
 def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floating], device: str) -> None:
     """All planes of a lattice into an array at home, wherever they are computed."""
     from taichi_kernels import runtime
@@ -87,7 +83,7 @@ def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floati
     if device == "cpu":
         evaluate(0, len(values), values)
     else:
-        part: Any = runtime.allocate(values.shape, "single" if values.dtype == np.float32 else "double")
+        part: Any = runtime.allocate(values.shape, values.dtype)
         evaluate(0, len(values), part)
         runtime.to_numpy(part, values)
 
@@ -103,7 +99,9 @@ def _on_upright_slabs(
     from taichi_kernels import runtime
     from taichi_kernels.layout import BRICK, layout
     from taichi_kernels.orbital_lattice import orbital_on_lattice
+    from taichi_kernels.target import Target
 
+    target = Target(device, precision)
     many = len(expansion) > MANY
     limit = float(np.min(tolerance)) / (2 * len(expansion))
     if many:
@@ -133,7 +131,7 @@ def _on_upright_slabs(
     def planes_at_once(count: int, at_home: bool) -> int:
         step = _PLANES if many and at_home else count
         if shear:
-            bytes_a_plane = (4 if precision == "single" else 8) * (plane[0] + BRICK[1]) * int((local.degree + 1).sum())
+            bytes_a_plane = target.dtype.itemsize * (plane[0] + BRICK[1]) * int((local.degree + 1).sum())
             step = min(step, max(_SHEARED_BYTES // bytes_a_plane // BRICK[0], 1) * BRICK[0])
         return step
 
@@ -141,7 +139,7 @@ def _on_upright_slabs(
         at_home = isinstance(out, np.ndarray)
         step = planes_at_once(stop - start, at_home)
         in_parts = step < stop - start
-        gathered = np.empty((stop - start, *plane), np.float32 if _is_single(out) else np.float64) if in_parts else None
+        gathered = np.empty((stop - start, *plane), out.dtype) if in_parts else None
         for first in range(start, stop, step):
             last = min(first + step, stop)
             chosen = local
@@ -156,7 +154,7 @@ def _on_upright_slabs(
             part = out
             if in_parts:
                 shape = (last - first, *plane)
-                part = out[first - start : last - start] if at_home else runtime.allocate(shape, _name(out))
+                part = out[first - start : last - start] if at_home else runtime.allocate(shape, out.dtype)
             with stage((first - start) / (stop - start), (last - start) / (stop - start)):
                 orbital_on_lattice(
                     layout(chosen.degree),
@@ -167,8 +165,7 @@ def _on_upright_slabs(
                     (last - first, *plane),
                     first,
                     inside,
-                    precision,
-                    device,
+                    target,
                     part,
                     shear,
                     watcher(),
@@ -185,10 +182,6 @@ def _on_upright_slabs(
 
 _SHEARED_BYTES = 1 << 28
 """Memory that the tables of shifted planes may take; 8 planes are computed at once at least."""
-
-
-def _name(out: Any) -> str:
-    return "single" if _is_single(out) else "double"
 
 
 def _sheared_frame(lattice: Lattice) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
@@ -209,7 +202,9 @@ def at_points(
 ) -> Callable[[NDArray[np.float64]], NDArray[np.floating]]:
     """Evaluator for arbitrary points; parameters as for `on_slabs`."""
     from taichi_kernels.gaussians_at_points import gaussians_at_points
+    from taichi_kernels.target import Target
 
+    target = Target(device, precision)
     radius = reach(expansion, tolerance / len(expansion))
 
     def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
@@ -221,8 +216,7 @@ def at_points(
             expansion.first_term,
             expansion.terms,
             radius,
-            precision,
-            device,
+            target,
             watcher(),
         )
         return values
@@ -336,7 +330,7 @@ class SumField:
 
             on_device = not isinstance(out, np.ndarray)
             step = stop - start if on_device else _PLANES
-            home = np.empty(out.shape, np.float32 if _is_single(out) else np.float64) if on_device else out
+            home = np.empty(out.shape, out.dtype) if on_device else out
             few = max(1, _COMBINED // (lattice.shape[1] * lattice.shape[2]))
             for first in range(start, stop, step):
                 last = min(first + step, stop)
@@ -344,7 +338,7 @@ class SumField:
                 values = []
                 for n, one in enumerate(evaluators):
                     assert one is not None  # looked at above
-                    part: Any = runtime.allocate(shape, precision) if on_device else np.empty(shape, out.dtype)
+                    part: Any = runtime.allocate(shape, out.dtype) if on_device else np.empty(shape, out.dtype)
                     done = (first - start + (last - first) * np.array([n, n + 1]) / len(evaluators)) / (stop - start)
                     with stage(*done.tolist()):
                         one(first, last, part)
