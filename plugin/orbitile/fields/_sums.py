@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..gaussians.expansion import GaussianExpansion, radial_bounds
-from ..kernels._sums import _PLANES, _is_single, at_points, on_slabs
+from ..kernels._sums import PLANES, at_points, on_slabs
 from ..model.lattice import Lattice
 from ..watch import checkpoint, stage
 
@@ -119,8 +119,8 @@ class SumField:
             from taichi_kernels import runtime
 
             on_device = not isinstance(out, np.ndarray)
-            step = stop - start if on_device else _PLANES
-            home = np.empty(out.shape, np.float32 if _is_single(out) else np.float64) if on_device else out
+            step = stop - start if on_device else PLANES
+            home = np.empty(out.shape, out.dtype) if on_device else out
             few = max(1, _COMBINED // (lattice.shape[1] * lattice.shape[2]))
             for first in range(start, stop, step):
                 last = min(first + step, stop)
@@ -128,7 +128,7 @@ class SumField:
                 values = []
                 for n, one in enumerate(evaluators):
                     assert one is not None  # looked at above
-                    part: Any = runtime.allocate(shape, precision) if on_device else np.empty(shape, out.dtype)
+                    part: Any = runtime.allocate(shape, out.dtype) if on_device else np.empty(shape, out.dtype)
                     done = (first - start + (last - first) * np.array([n, n + 1]) / len(evaluators)) / (stop - start)
                     with stage(*done.tolist()):
                         one(first, last, part)

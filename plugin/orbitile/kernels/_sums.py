@@ -16,7 +16,7 @@ from ..watch import checkpoint, stage, watcher
 MANY = 1 << 14
 """Gaussians from which on a CPU deals with few planes at a time, each with the Gaussians that reach it."""
 
-_PLANES = 32
+PLANES = 32
 
 _MOST = 0.9
 """Where more than this share of the Gaussians reaches the planes, a device is given all, which it may have already:
@@ -54,7 +54,7 @@ def on_slabs(
         slab = lattice.slab(start, stop)
         nx, ny, nz = (slab.shape[i] for i in order)
         turned = Lattice(slab.origin, slab.axes[list(order)], (nx, ny, nz))
-        values = np.empty(turned.shape, np.float32 if _is_single(out) else np.float64)
+        values = np.empty(turned.shape, out.dtype)
         _gather(_on_upright_slabs(expansion, turned, tolerance, precision, device), values, device)
         back = values.transpose(np.argsort(order))
         if isinstance(out, np.ndarray):
@@ -75,10 +75,6 @@ def upright(lattice: Lattice) -> tuple[int, int, int] | None:
     return None
 
 
-def _is_single(out: Any) -> bool:
-    return str(out.dtype) in ("float32", "f32")
-
-
 def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floating], device: str) -> None:
     """All planes of a lattice into an array at home, wherever they are computed."""
     from taichi_kernels import runtime
@@ -86,7 +82,7 @@ def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floati
     if device == "cpu":
         evaluate(0, len(values), values)
     else:
-        part: Any = runtime.allocate(values.shape, "single" if values.dtype == np.float32 else "double")
+        part: Any = runtime.allocate(values.shape, values.dtype)
         evaluate(0, len(values), part)
         runtime.to_numpy(part, values)
 
@@ -102,7 +98,9 @@ def _on_upright_slabs(
     from taichi_kernels import runtime
     from taichi_kernels.layout import BRICK, layout
     from taichi_kernels.orbital_lattice import orbital_on_lattice
+    from taichi_kernels.target import Target
 
+    target = Target(device, precision)
     many = len(expansion) > MANY
     limit = float(np.min(tolerance)) / (2 * len(expansion))
     if many:
@@ -130,9 +128,9 @@ def _on_upright_slabs(
         local = GaussianExpansion(local.centre, local.exponent, local.degree, local.first_term, terms)
 
     def planes_at_once(count: int, at_home: bool) -> int:
-        step = _PLANES if many and at_home else count
+        step = PLANES if many and at_home else count
         if shear:
-            bytes_a_plane = (4 if precision == "single" else 8) * (plane[0] + BRICK[1]) * int((local.degree + 1).sum())
+            bytes_a_plane = target.dtype.itemsize * (plane[0] + BRICK[1]) * int((local.degree + 1).sum())
             step = min(step, max(_SHEARED_BYTES // bytes_a_plane // BRICK[0], 1) * BRICK[0])
         return step
 
@@ -140,7 +138,7 @@ def _on_upright_slabs(
         at_home = isinstance(out, np.ndarray)
         step = planes_at_once(stop - start, at_home)
         in_parts = step < stop - start
-        gathered = np.empty((stop - start, *plane), np.float32 if _is_single(out) else np.float64) if in_parts else None
+        gathered = np.empty((stop - start, *plane), out.dtype) if in_parts else None
         for first in range(start, stop, step):
             last = min(first + step, stop)
             chosen = local
@@ -155,7 +153,7 @@ def _on_upright_slabs(
             part = out
             if in_parts:
                 shape = (last - first, *plane)
-                part = out[first - start : last - start] if at_home else runtime.allocate(shape, _name(out))
+                part = out[first - start : last - start] if at_home else runtime.allocate(shape, out.dtype)
             with stage((first - start) / (stop - start), (last - start) / (stop - start)):
                 orbital_on_lattice(
                     layout(chosen.degree),
@@ -166,8 +164,7 @@ def _on_upright_slabs(
                     (last - first, *plane),
                     first,
                     inside,
-                    precision,
-                    device,
+                    target,
                     part,
                     shear,
                     watcher(),
@@ -184,10 +181,6 @@ def _on_upright_slabs(
 
 _SHEARED_BYTES = 1 << 28
 """Memory that the tables of shifted planes may take; 8 planes are computed at once at least."""
-
-
-def _name(out: Any) -> str:
-    return "single" if _is_single(out) else "double"
 
 
 def _sheared_frame(lattice: Lattice) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
@@ -208,7 +201,9 @@ def at_points(
 ) -> Callable[[NDArray[np.float64]], NDArray[np.floating]]:
     """Evaluator for arbitrary points; parameters as for `on_slabs`."""
     from taichi_kernels.gaussians_at_points import gaussians_at_points
+    from taichi_kernels.target import Target
 
+    target = Target(device, precision)
     radius = reach(expansion, tolerance / len(expansion))
 
     def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
@@ -220,8 +215,7 @@ def at_points(
             expansion.first_term,
             expansion.terms,
             radius,
-            precision,
-            device,
+            target,
             watcher(),
         )
         return values

@@ -117,6 +117,7 @@ def isosurface_in_session(
         As `isosurface` does.
     """
     from taichi_kernels.marching_cubes import marching_cubes
+    from taichi_kernels.target import Target
 
     from .cube_cases import cube_cases
 
@@ -134,7 +135,7 @@ def isosurface_in_session(
         cases.corners,
         np.linalg.inv(lattice.axes),
         bool(np.linalg.det(lattice.axes) < 0),
-        device,
+        Target(device, "single" if values.dtype == np.float32 else "double"),
     )
     if not np.isfinite(mesh.largest):
         raise LatticeError(f"{name}: expected finite values, got some that are NaN or infinite")
