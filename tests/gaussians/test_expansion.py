@@ -75,7 +75,9 @@ def test_several_sums_and_multiples():
 
 def test_those_that_share_centre_exponent_and_degree_become_one():
     first, second = random_sum(5, (3, 1, 0)), random_sum(6, (2, 2))
-    rounded = make_sum(first.centre * (1 + 2e-16), first.exponent * (1 - 2e-16), [3, 1, 0], np.split(first.terms, [20, 24]))
+    rounded = make_sum(
+        first.centre * (1 + 2e-16), first.exponent * (1 - 2e-16), [3, 1, 0], np.split(first.terms, [20, 24])
+    )
     points = points_about(first, 5)
     whole = merged([first, second, rounded.scaled(0.5)])
     assert whole.degree.tolist() == [3, 1, 0, 2, 2]  # in the order in which they appear

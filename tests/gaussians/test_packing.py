@@ -1,9 +1,12 @@
 """Packed arrays: the worked example of the module, and that both forms describe the same orbital."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from orbitile import Orbitals, Shell, Wavefunction
+from orbitile.conventions import cartesian_powers
 from orbitile.packing import merged_primitives, packed_shells, polynomial_powers, rotate_terms
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital
@@ -65,6 +68,62 @@ def sum_of_merged(merged, terms, points):
     return value
 
 
+def sum_of_packed(packed, coefficients, points):
+    """The formula of the module, by the ranges of the arrays."""
+    value = np.zeros(len(points))
+    for atom, basis in enumerate(packed.atom_basis):
+        x, y, z = (points - packed.atom_position[atom]).T
+        next_coefficient = packed.atom_first_coefficient[atom]
+        for shell in range(packed.basis_first_shell[basis], packed.basis_first_shell[basis + 1]):
+            some = slice(packed.shell_first_primitive[shell], packed.shell_first_primitive[shell + 1])
+            radial = packed.contraction[some] @ np.exp(-np.outer(packed.exponent[some], x * x + y * y + z * z))
+            powers = cartesian_powers(packed.shell_angular_momentum[shell])
+            own = coefficients[next_coefficient : next_coefficient + len(powers)]
+            value += radial * sum(c * x**i * y**j * z**k for c, (i, j, k) in zip(own, powers, strict=True))
+            next_coefficient += len(powers)
+    return value
+
+
+@pytest.mark.parametrize("momenta", [(0, 1, 2, 3, 4), (5, 1), (6, 7)])
+def test_packed_shells_are_the_same_orbital(momenta):
+    wavefunction = random_wavefunction(7, momenta)
+    packed = packed_shells(wavefunction)
+    points = np.random.default_rng(1).normal(size=(60, 3)) * 2
+    coefficients = packed.from_basis @ wavefunction.alpha.coefficients[:, 1]
+    expected = orbital(wavefunction, 1, points)
+    assert sum_of_packed(packed, coefficients, points) == pytest.approx(expected, rel=1e-11, abs=1e-13)
+
+
+@pytest.mark.parametrize("factor", [1e-4, 1e6])
+def test_exponents_far_from_the_usual(factor):
+    """Lengths scale with the root of the exponents, values with their power 3/4."""
+    usual = random_wavefunction(7, (0, 1, 2, 3))
+    shells = tuple(replace(shell, exponents=shell.exponents * factor) for shell in usual.shells)
+    scaled = replace(usual, shells=shells, positions=usual.positions / np.sqrt(factor))
+    points = np.random.default_rng(1).normal(size=(60, 3)) * 2
+    expected = orbital(usual, 0, points) * factor**0.75
+    packed, merged = packed_shells(scaled), merged_primitives(scaled)
+    coefficients = scaled.alpha.coefficients[:, 0]
+    points = points / np.sqrt(factor)
+    tolerance = {"rel": 1e-11, "abs": 1e-12 * np.abs(expected).max()}
+    assert sum_of_packed(packed, packed.from_basis @ coefficients, points) == pytest.approx(expected, **tolerance)
+    assert sum_of_merged(merged, merged.from_basis @ coefficients, points) == pytest.approx(expected, **tolerance)
+
+
+def test_frames_of_one_basis_share_all_but_the_positions():
+    """Shapes of a molecule in motion: what does not move is packed once."""
+    here = random_wavefunction(6)
+    there = replace(here, positions=here.positions + 0.25)
+    assert packed_shells(here) is packed_shells(here)
+    assert merged_primitives(here) is merged_primitives(here)
+    assert packed_shells(there).from_basis is packed_shells(here).from_basis
+    assert merged_primitives(there).from_basis is merged_primitives(here).from_basis
+    assert np.array_equal(packed_shells(there).atom_position, packed_shells(here).atom_position + 0.25)
+    assert np.array_equal(merged_primitives(there).centre, merged_primitives(here).centre + 0.25)
+    tighter = replace(here, shells=tuple(replace(shell, exponents=shell.exponents * 2) for shell in here.shells))
+    assert merged_primitives(tighter).exponent == pytest.approx(2 * merged_primitives(here).exponent)
+
+
 def test_merged_primitives_are_the_same_orbital():
     wavefunction = random_wavefunction(8, momenta=(0, 1, 2, 3, 4))
     merged = merged_primitives(wavefunction)
@@ -88,3 +147,37 @@ def test_rotated_terms_are_the_same_orbital_in_another_frame():
     assert sum_of_merged(centred, turned, shifted @ frame.T) == pytest.approx(
         orbital(wavefunction, 0, points), abs=1e-12
     )
+
+
+def magnitudes_of_terms(merged, terms, points):
+    """Sum of the magnitudes of all terms."""
+    value = np.zeros(len(points))
+    for p, degree in enumerate(merged.degree):
+        x, y, z = np.abs(points - merged.centre[p]).T
+        own = np.abs(terms[merged.first_term[p] : merged.first_term[p + 1]])
+        polynomial = sum(
+            c * x**i * y**j * z**k for c, (i, j, k) in zip(own, polynomial_powers(int(degree)), strict=True)
+        )
+        value += polynomial * np.exp(-merged.exponent[p] * (x * x + y * y + z * z))
+    return value
+
+
+@pytest.mark.parametrize("n_atoms", [1, 3, 201])
+def test_how_large_an_orbital_is_about_its_atoms(n_atoms):
+    """The first orbital is evaluated in one way, all others in another; small and large molecules have other points."""
+    one = random_wavefunction(5, (0, 1, 2, 3), n_atoms=1)
+    positions = np.random.default_rng(3).uniform(-1, 1, (n_atoms, 3)) * 3 * n_atoms ** (1 / 3)
+    shells = tuple(replace(shell, atom=atom) for atom in range(n_atoms) for shell in one.shells)
+    coefficients = np.random.default_rng(4).normal(size=(one.n_basis * n_atoms, 3))
+    wavefunction = Wavefunction([6] * n_atoms, positions, shells, Orbitals(coefficients, np.zeros(3)))
+    merged = merged_primitives(wavefunction)
+    if n_atoms <= 200:
+        offsets = [step * axis for step in (0.06, 0.25, 0.8) for axis in np.eye(3)]
+    else:
+        offsets = [0.8 * np.ones(3), -0.8 * np.ones(3)]
+    points = (positions[:, None] + [np.zeros(3), *offsets]).reshape(-1, 3)
+    for index in range(3):
+        terms = merged.from_basis @ coefficients[:, index]
+        largest, magnitude = merged.largest(terms)
+        assert largest == pytest.approx(np.abs(sum_of_merged(merged, terms, points)).max(), rel=1e-9)
+        assert magnitude == pytest.approx(magnitudes_of_terms(merged, terms, points).max(), rel=1e-9)
