@@ -88,16 +88,23 @@ def test_lengths_that_crash_mdtraj(tmp_path, whole):
 def test_trajectories_that_are_cut_off(tmp_path, whole, suffix):
     if f"geometry.{suffix}" not in whole:
         pytest.skip("the package mdtraj is not installed")
-    content = whole[f"geometry.{suffix}"].read_bytes()
+    source, topology = whole[f"geometry.{suffix}"], _topology(whole)
+    content, expected = source.read_bytes(), load_geometries(source, topology)
+    n_read = n_refused = 0
     for length in np.linspace(1, len(content) - 1, 15).astype(int):
         path = tmp_path / f"a.{suffix}"
         path.write_bytes(content[:length])
         try:
-            geometries = load_geometries(path, _topology(whole))
+            geometries = load_geometries(path, topology)
+            assert len(geometries) > 0
             for n in range(len(geometries)):
-                geometries.read(n)
-        except ob.OrbitileError:
-            pass
+                assert np.array_equal(geometries.read(n).positions, expected.read(n).positions)
+                n_read += 1
+        except ob.OrbitileError as error:
+            assert path.name in str(error)
+            n_refused += 1
+    assert n_refused > 0
+    assert n_read > 0
 
 
 def test_frames_of_gromacs(whole):
