@@ -84,8 +84,9 @@ def test_lengths_that_crash_mdtraj(tmp_path, whole):
     assert {"Geometry", "refused"} <= outcomes
 
 
-@pytest.mark.parametrize("suffix", ["dcd", "xtc", "trr", "nc"])
-def test_trajectories_that_are_cut_off(tmp_path, whole, suffix):
+@pytest.mark.parametrize(("suffix", "whole_frames"), [("dcd", True), ("xtc", False), ("trr", True), ("nc", False)])
+def test_trajectories_that_are_cut_off(tmp_path, whole, suffix, whole_frames):
+    """Refused, or read as far as frames are whole, where the format lets MDTraj tell."""
     if f"geometry.{suffix}" not in whole:
         pytest.skip("the package mdtraj is not installed")
     source, topology = whole[f"geometry.{suffix}"], _topology(whole)
@@ -100,11 +101,10 @@ def test_trajectories_that_are_cut_off(tmp_path, whole, suffix):
             for n in range(len(geometries)):
                 assert np.array_equal(geometries.read(n).positions, expected.read(n).positions)
                 n_read += 1
-        except ob.OrbitileError as error:
-            assert path.name in str(error)
+        except ob.OrbitileError:
             n_refused += 1
     assert n_refused > 0
-    assert n_read > 0
+    assert (n_read > 0) == whole_frames
 
 
 def test_frames_of_gromacs(whole):
