@@ -25,7 +25,8 @@ def cache(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _in_cache(cache, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    # not by XDG_CACHE_HOME, where compiled kernels are found
+    monkeypatch.setattr(systems, "cache_folder", lambda: cache)
     monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
 
 
@@ -81,7 +82,7 @@ def test_help_and_refusals(tmp_path, capsys, monkeypatch):
 
 
 def test_molecules_need_pyscf_or_a_folder(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(systems, "cache_folder", lambda: tmp_path)
     monkeypatch.setitem(sys.modules, "pyscf", None)
     assert main(["bench", "--quick", "--systems", "Kr-a"]) == 2
     assert "pip install 'orbitile[peers]'" in capsys.readouterr().err
