@@ -17,8 +17,8 @@ import orbitile as ob
 from orbitile.analysis.correlation import _chosen, draw_correlation
 from orbitile.animation import Shot, Shots, _Room, _Surfaces, along, animate, over_isovalues, over_orbitals
 from orbitile.cli import main
-from orbitile.compute.evaluation import fields_on_lattices as evaluation
 from orbitile.errors import FieldError, FileError, OrbitileError, RenderError
+from orbitile.evaluation import fields_on_lattices as evaluation
 from orbitile.evaluation.fields_on_lattices import surface_in_motion
 from orbitile.exporters._series import SeriesWriter
 from orbitile.model.units import angstrom

@@ -14,8 +14,8 @@ import pytest
 
 import orbitile as ob
 from orbitile.cli import main
-from orbitile.compute.evaluation import several_devices
 from orbitile.errors import Cancelled, DeviceError, FieldError
+from orbitile.evaluation import several_devices
 from orbitile.evaluation.diagnosis import device_report
 from taichi_kernels import runtime
 from tests.conftest import random_wavefunction
