@@ -95,7 +95,7 @@ def main() -> None:
         with runtime.session(device):
             values = volume.values
             if device != "cpu":
-                values = runtime.allocate(lattice.shape, "single")
+                values = runtime.allocate(lattice.shape, np.float32)
                 values.from_numpy(volume.values)
             for isovalue, expected in by_scikit_image.items():
 

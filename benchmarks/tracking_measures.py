@@ -2,10 +2,10 @@
 
     python benchmarks/tracking_measures.py
 
-Compared are the overlap in space, C1^T S12 C2, and that of `orbitile.tracking`: of orbitals carried along with the
-atoms and made orthonormal there. Each row: the lowest overlap of an orbital with its successor, core and valence, and
-the number of orbitals that are assigned to another one than by the finest steps. Molecules by PySCF, restricted
-Hartree-Fock.
+Compared are the overlap in space, C1^T S12 C2, and that of `orbitile.trajectories.tracking`: of orbitals carried
+along with the atoms and made orthonormal there. Each row: the lowest overlap of an orbital with its successor, core
+and valence, and the number of orbitals that are assigned to another one than by the finest steps. Molecules by PySCF,
+restricted Hartree-Fock.
 """
 
 from __future__ import annotations

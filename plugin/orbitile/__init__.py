@@ -11,57 +11,7 @@ is imported before it is used.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .analysis.correlation import draw_correlation as draw_correlation
-    from .analysis.extrema import extrema as extrema
-    from .analysis.planes import draw_slice as draw_slice
-    from .analysis.planes import plane_through as plane_through
-    from .analysis.planes import slice_field as slice_field
-    from .errors import OrbitileError as OrbitileError
-    from .evaluation.colouring import coloured as coloured
-    from .evaluation.fields_on_lattices import compute as compute
-    from .evaluation.fields_on_lattices import compute_many as compute_many
-    from .evaluation.fields_on_lattices import compute_on_device as compute_on_device
-    from .evaluation.fields_on_lattices import compute_surface as compute_surface
-    from .evaluation.fields_on_lattices import default_isovalue as default_isovalue
-    from .evaluation.fields_on_lattices import enclosing_lattice as enclosing_lattice
-    from .evaluation.fields_on_lattices import evaluate as evaluate
-    from .evaluation.fields_on_lattices import extract_surface as extract_surface
-    from .evaluation.fields_on_lattices import potential_of_charges as potential_of_charges
-    from .evaluation.streaming import compute_to_file as compute_to_file
-    from .exporters import save as save
-    from .exporters._series import SeriesWriter as SeriesWriter
-    from .fields import field_names as field_names
-    from .films import along as along
-    from .films import animate as animate
-    from .films import over_isovalues as over_isovalues
-    from .films import over_orbitals as over_orbitals
-    from .gaussians.overlap import overlap_matrix as overlap_matrix
-    from .model.charges import charges_of_density as charges_of_density
-    from .model.lattice import Lattice as Lattice
-    from .model.surface import Surface as Surface
-    from .model.trajectory import Trajectory as Trajectory
-    from .model.volume import Volume as Volume
-    from .model.wavefunction import Orbitals as Orbitals
-    from .model.wavefunction import Shell as Shell
-    from .model.wavefunction import Wavefunction as Wavefunction
-    from .readers import load as load
-    from .readers import load_trajectory as load_trajectory
-    from .readers import load_volumes as load_volumes
-    from .readers._point_charges import load_charges as load_charges
-    from .renderer import render as render
-    from .scf.engine import compute_series as compute_series
-    from .scf.level_of_theory import Calculation as Calculation
-    from .surfaces.isosurface import isosurface as isosurface
-    from .surfaces.isovalue import enclosing_isovalue as enclosing_isovalue
-    from .trajectories.interpolation import interpolate as interpolate
-    from .trajectories.interpolation import interpolated as interpolated
-    from .trajectories.paths import align as align
-    from .trajectories.paths import follow as follow
-    from .trajectories.tracking import Tracking as Tracking
-    from .trajectories.tracking import track as track
+from typing import Any
 
 __version__ = "0.1.0"
 

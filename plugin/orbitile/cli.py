@@ -633,8 +633,8 @@ def _mesh(options: argparse.Namespace) -> None:
 
 
 def _slice(options: argparse.Namespace) -> None:
+    from .analysis.figures import check_picture
     from .analysis.planes import draw_slice, plane_through, slice_field
-    from .figures import check_picture
     from .model.units import angstrom
 
     size = _size(options.size)
@@ -813,7 +813,7 @@ def _scf(options: argparse.Namespace) -> None:
 
 def _correlate(options: argparse.Namespace) -> None:
     from .analysis.correlation import draw_correlation
-    from .figures import check_picture
+    from .analysis.figures import check_picture
     from .readers import load_trajectory
     from .trajectories.tracking import track
 

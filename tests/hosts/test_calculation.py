@@ -94,7 +94,7 @@ _HOST = """
 import sys, time
 from pathlib import Path
 from tests.hosts.test_calculation import WATER, waters
-from orbitile.level_of_theory import Calculation
+from orbitile.scf.level_of_theory import Calculation
 from orbitile.session.calculation import RunningCalculation
 one = RunningCalculation("water", WATER, waters(400), Calculation("hf", "cc-pvdz"), Path(sys.argv[1]))
 while one.done < 1:

@@ -91,7 +91,7 @@ def test_densities_agree_with_the_direct_kernel(field, name, benzene):
 def test_values_do_not_depend_on_the_memory_for_tables(name, device, monkeypatch):
     wavefunction, lattice = random_wavefunction(4), lattice_with(AXES[name])
     at_once = ob.compute(wavefunction, "mo:1", lattice, device=device).values
-    monkeypatch.setattr("orbitile.sampling._SHEARED_BYTES", 1)
+    monkeypatch.setattr("orbitile.kernels._sums._SHEARED_BYTES", 1)
     assert np.array_equal(ob.compute(wavefunction, "mo:1", lattice, device=device).values, at_once)
 
 

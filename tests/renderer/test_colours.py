@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from orbitile import render
-from orbitile.analysis.extrema import linear_light
 from orbitile.model.surface import Colouring, Surface
-from orbitile.surfaces.colour_maps import MAPS, colours_along, colours_of
+from orbitile.surfaces.colour_maps import MAPS, colours_along, colours_of, linear_light
 
 pytest.importorskip("OpenGL")
 

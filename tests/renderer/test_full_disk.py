@@ -25,7 +25,7 @@ DRAW = (
 COMPUTE = (
     "from taichi_kernels import runtime\n"
     "with runtime.session('vulkan'):\n"
-    "    runtime.allocate((8,), 'single').fill(1.0)\n"
+    "    runtime.allocate((8,), 'float32').fill(1.0)\n"
     "    runtime.synchronise()\n"
     "print('computed')\n"
 )

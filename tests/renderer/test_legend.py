@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from orbitile import render
-from orbitile.analysis.extrema import linear_light
 from orbitile.errors import RenderError
-from orbitile.surfaces.colour_maps import colours_along
+from orbitile.surfaces.colour_maps import colours_along, linear_light
 
 pytest.importorskip("OpenGL")
 

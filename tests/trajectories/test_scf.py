@@ -70,7 +70,7 @@ def test_killed_and_taken_up_it_ends_with_the_same_file(tmp_path, calculation):
     geometries = write_water(tmp_path / "water.xyz")
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     work = (
-        "import sys; from orbitile.level_of_theory import *; from orbitile.scf import *; "
+        "import sys; from orbitile.scf.level_of_theory import *; from orbitile.scf.engine import *; "
         f"compute_series(sys.argv[1], sys.argv[2], {calculation!r}, "
         "progress=lambda share: print(share, flush=True))"
     )

@@ -33,7 +33,7 @@ import sys
 import numpy as np
 from dataclasses import replace
 import orbitile as ob
-from orbitile.series import SeriesWriter
+from orbitile.exporters._series import SeriesWriter
 path, seed = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(0)
 n = 24

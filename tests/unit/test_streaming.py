@@ -26,8 +26,8 @@ AXES = {
 
 @pytest.fixture(autouse=True)
 def small_slabs(monkeypatch):
-    monkeypatch.setattr("orbitile.slabs.SLAB_POINTS", 1)
-    monkeypatch.setattr("orbitile.slabs.TILE_POINTS", 700)
+    monkeypatch.setattr("orbitile.evaluation.slabs.SLAB_POINTS", 1)
+    monkeypatch.setattr("orbitile.evaluation.slabs.TILE_POINTS", 700)
 
 
 def lattice_with(axes: np.ndarray) -> ob.Lattice:

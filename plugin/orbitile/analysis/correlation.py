@@ -9,10 +9,10 @@ import numpy as np
 
 from ..errors import FieldError, OrbitileError
 from ..fields.orbital import frontier_order
-from ..figures import check_picture, matplotlib_module, new_figure, write_picture
 from ..model.units import electronvolt
 from ..model.wavefunction import Spin
 from ..trajectories.tracking import DOUBTFUL, Tracking
+from .figures import check_picture, matplotlib_module, new_figure, write_picture
 
 _DPI = 200
 

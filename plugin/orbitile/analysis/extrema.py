@@ -41,19 +41,6 @@ _DISC, _ROUNDS, _PROJECTIONS, _NUDGE = 0.15, 8, 3, 0.01
 moved to the isovalue, and the step in bohr for the slope along the normal."""
 
 
-def round_ends(low: float, high: float) -> tuple[float, float]:
-    """A range of one sign, widened to multiples of a round number."""
-    span = high - low if high - low > 1e-6 * max(abs(low), abs(high)) else max(abs(high), abs(low), 1e-30)
-    step = 10.0 ** np.floor(np.log10(span)) / 5
-    first, last = np.floor(low / step + 1e-6), np.ceil(high / step - 1e-6)
-    return float(f"{first * step:.12g}"), float(f"{max(last, first + 1) * step:.12g}")
-
-
-def linear_light(display: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Amounts of light, from 0 to 1, of colours for the display (sRGB, IEC 61966-2-1) from 0 to 1."""
-    return np.where(display > 0.04045, ((display + 0.055) / 1.055) ** 2.4, display / 12.92)
-
-
 @dataclass(frozen=True)
 class Extremum:
     """A place on a surface where the field that colours it is largest or least among its surroundings.

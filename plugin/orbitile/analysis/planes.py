@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
-from ..figures import check_picture, matplotlib_module, new_figure, write_picture
 from ..model.elements import ATOMIC_RADII, SYMBOLS
 from ..model.surface import Colouring, Surface
 from ..model.units import angstrom
 from ..surfaces.colour_maps import MAPS, rounded_up, tick_labels, ticks
+from .figures import check_picture, matplotlib_module, new_figure, write_picture
 
 if TYPE_CHECKING:
     from ..fields import Field
@@ -95,7 +95,7 @@ class Slice:
     valence : ndarray of bool, shape `plane.shape`, or None
         Points that are near to a nucleus, but outside the core of the atom: those whose values the colours span.
     colour_map : str
-        Name of one of `orbitile.colouring.MAPS` that is customary for the field, or nothing.
+        Name of one of `orbitile.surfaces.colour_maps.MAPS` that is customary for the field, or nothing.
     colour_range : float or None
         Largest magnitude of the colours that is customary for the field.
     """

@@ -13,8 +13,7 @@ from ..model.surface import Colouring, Surface
 
 if TYPE_CHECKING:
     from ..model.wavefunction import Wavefunction
-from ..analysis.extrema import round_ends
-from ..surfaces.colour_maps import rounded_up
+from ..surfaces.colour_maps import round_ends, rounded_up
 
 
 def coloured(

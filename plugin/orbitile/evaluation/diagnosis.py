@@ -12,7 +12,7 @@ _PROGRAM = {
     "compute": (
         "from taichi_kernels import runtime\n"
         "with runtime.session({name!r}):\n"
-        "    runtime.allocate((8,), 'single').fill(1.0)\n"
+        "    runtime.allocate((8,), 'float32').fill(1.0)\n"
         "    runtime.synchronise()\n"
     ),
     "draw": (

@@ -282,7 +282,7 @@ def _together(
             values = np.empty(shape, dtype)
             evaluate(0, nx, values)
         else:
-            out: Any = runtime.allocate(shape, precision)
+            out: Any = runtime.allocate(shape, dtype)
             evaluate(0, nx, out)
             values = out.to_numpy()
         return values.reshape(len(orbitals), nx, ny, nz)
@@ -319,7 +319,7 @@ def compute_on_device(
         When the device cannot be used, or its lists for this lattice would be too long.
     """
     resolved = with_kernel(field_of(wavefunction, field), kernel)
-    _dtype(precision)
+    dtype = _dtype(precision)
     with device_session(device, precision) as name:
         from taichi_kernels import runtime
 
@@ -333,7 +333,7 @@ def compute_on_device(
             raise LatticeError(
                 f"values stay on the device for {MOST_POINTS} points at most, got {lattice.n_points}; use compute"
             )
-        out = runtime.allocate(lattice.shape, precision)
+        out = runtime.allocate(lattice.shape, dtype)
         evaluate(0, lattice.shape[0], out)
         runtime.synchronise()
         return out
@@ -400,7 +400,7 @@ def compute_surface(
                 from taichi_kernels import runtime
 
                 checkpoint()
-                values = runtime.allocate(lattice.shape, precision)
+                values = runtime.allocate(lattice.shape, _dtype(precision))
                 evaluate(0, lattice.shape[0], values)
                 tell(1.0)
                 return isosurface_in_session(values, lattice, isovalue, resolved.quantity, resolved.unit, name)
@@ -442,7 +442,7 @@ def extract_surface(volume: Volume, isovalue: float, *, device: str | None = Non
 
         values: Any = np.ascontiguousarray(volume.values, np.float32)
         if name != "cpu":
-            home, values = values, runtime.allocate(values.shape, "single")
+            home, values = values, runtime.allocate(values.shape, np.float32)
             runtime.send(values, home)
         return isosurface_in_session(values, volume.lattice, isovalue, volume.quantity, volume.unit, name)
 

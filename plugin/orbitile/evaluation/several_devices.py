@@ -1,8 +1,8 @@
 """One field on several devices of a machine: slabs of its lattice, each computed by a process of its own.
 
 Taichi computes on one device a process. A process is told which GPU to see, keeps warm between calls, and writes
-values into memory that it shares with this one. `python -m orbitile.several_devices` is such a process; how it starts
-and ends is said in `orbitile.child_process`.
+values into memory that it shares with this one. `python -m orbitile.evaluation.several_devices` is such a process; how
+it starts and ends is said in `orbitile.workers.child_process`.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def _separable(evaluate: SlabEvaluator, lattice: Lattice, precision: str, device
         if device == "cpu":
             evaluate(start, stop, out)
         else:
-            values: Any = runtime.allocate(out.shape, precision)
+            values: Any = runtime.allocate(out.shape, out.dtype)
             evaluate(start, stop, values)
             runtime.to_numpy(values, out)
 

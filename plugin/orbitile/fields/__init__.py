@@ -70,7 +70,11 @@ class Field(Protocol):
 @lru_cache
 def field_modules() -> dict[str, ModuleType]:
     """All field modules by name."""
-    return {info.name: import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__)}
+    return {
+        info.name: import_module(f"{__name__}.{info.name}")
+        for info in iter_modules(__path__)
+        if not info.name.startswith("_")
+    }
 
 
 def field_names() -> list[tuple[str, str]]:

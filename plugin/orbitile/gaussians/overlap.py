@@ -51,7 +51,7 @@ def overlap_matrix(bra: Wavefunction, ket: Wavefunction | None = None) -> csr_ma
     Returns
     -------
     scipy.sparse.csr_matrix, shape (bra.n_basis, ket.n_basis)
-        Overlaps, in the conventions of `orbitile.conventions`.
+        Overlaps, in the conventions of `orbitile.model.conventions`.
     """
     from scipy.sparse import csr_matrix
 

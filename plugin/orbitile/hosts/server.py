@@ -69,7 +69,7 @@ class Drawing(NamedTuple):
 
 
 class ServedHost:
-    """The viewer at the other end as a host; see `orbitile.hosts.protocol.Host`.
+    """The viewer at the other end as a host; see `orbitile.session.host.Host`.
 
     Parameters
     ----------

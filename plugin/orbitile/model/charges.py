@@ -60,17 +60,19 @@ class PointCharges:
     def potential_in_session(self, points: Reals, device: str, precision: str) -> Reals:
         """Potential in hartree/e at points, shape (n, 3), in bohr; within a session of the compute device."""
         from taichi_kernels.point_charges import pace_of_charges, potential_of_charges, send_charges
+        from taichi_kernels.target import Target
 
+        target = Target(device, precision)
         held = self.cache.get(precision)
         if held is None or held.is_lost:
             radii = np.full(len(self.charges), self.radius)
-            held = self.cache[precision] = send_charges(self.positions, self.charges, radii, precision, device)
+            held = self.cache[precision] = send_charges(self.positions, self.charges, radii, target)
         values = np.empty(len(points))
 
         def some(first: int, last: int) -> None:
             values[first:last] = potential_of_charges(points[first:last], held)
 
-        pace_of_charges(precision, device).run(np.full(len(points), float(len(self.charges))), some, watcher())
+        pace_of_charges(target).run(np.full(len(points), float(len(self.charges))), some, watcher())
         return values
 
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +20,7 @@ class Colouring:
     quantity, unit : str
         For people.
     colour_map : str
-        Name of one of `orbitile.colouring.MAPS`.
+        Name of one of `orbitile.surfaces.colour_maps.MAPS`.
     """
 
     values: NDArray[np.float32]

@@ -34,7 +34,11 @@ from ..model.wavefunction import Wavefunction
 @lru_cache
 def reader_modules() -> dict[str, ModuleType]:
     """All reader modules by name."""
-    return {info.name: import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__)}
+    return {
+        info.name: import_module(f"{__name__}.{info.name}")
+        for info in iter_modules(__path__)
+        if not info.name.startswith("_")
+    }
 
 
 def load(path: str | PathLike[str]) -> Wavefunction:

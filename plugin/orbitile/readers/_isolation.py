@@ -123,7 +123,7 @@ class _Process:
         if self._child is None or not self._child.running():
             self.end()
             settings = {**environment(), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-            name, module = "the process for readers", "orbitile.reading_process"
+            name, module = "the process for readers", "orbitile.readers._isolation_process"
             self._child = AnsweringProcess(name, interpreter(), module, settings=settings, given_up=_is_not_wanted)
         return self._child
 

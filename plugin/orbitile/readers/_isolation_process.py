@@ -1,4 +1,4 @@
-"""The process for foreign readers: `python -m orbitile.reading_process ADDRESS`, started by `orbitile.isolation`."""
+"""The process that `orbitile.readers._isolation` starts: `python -m` this module, and an address."""
 
 from __future__ import annotations
 

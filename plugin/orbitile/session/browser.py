@@ -96,7 +96,7 @@ class Playback:
     playing : bool
     drawn, doubtful, refused : frozenset of int
         Frames whose surface the viewer has; those of them to which the orbital was followed with a confidence below
-        `orbitile.tracking.DOUBTFUL`; and frames that have none.
+        `orbitile.trajectories.tracking.DOUBTFUL`; and frames that have none.
     state : str
         What there is to say of the frame that is shown.
     """

@@ -68,7 +68,7 @@ class RunningCalculation:
         options += [f"--charge={calculation.charge}", f"--unpaired={calculation.unpaired}"]
         options += ["--cartesian"] if calculation.cartesian else []
         python = os.environ.get("ORBITILE_PYTHON") or interpreter()
-        command = [python, "-m", "orbitile.child_process", self._folder, "orbitile.cli", "scf"]
+        command = [python, "-m", "orbitile.workers.child_process", self._folder, "orbitile.cli", "scf"]
         command += [str(path), "-o", str(target)]
         try:
             self._child = ChildProcess("the calculation", command + options)

@@ -132,7 +132,7 @@ class Sample:
     seconds : float
         What it took in the worker, from the wavefunction to the mesh.
     confidence : float or None
-        Of an orbital that was followed along a trajectory, see `orbitile.tracking.Match`.
+        Of an orbital that was followed along a trajectory, see `orbitile.trajectories.matching.Match`.
     """
 
     request: Request
@@ -165,7 +165,7 @@ def surface_within(
     Raises
     ------
     OrbitileError
-        As `orbitile.surface.isosurface` does.
+        As `orbitile.surfaces.isosurface.isosurface` does.
     """
     if most_faces is None or volume.values.size < _FEW_POINTS:
         return extract(volume, isovalue), 1

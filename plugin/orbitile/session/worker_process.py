@@ -1,8 +1,8 @@
 """The worker process: `python -m orbitile.session.worker_process ADDRESS FOLDER`, started by `orbitile.session.worker`.
 
 It answers requests one after the other; a thread listens meanwhile, so that a request can be withdrawn while it is
-computed. When the host wants no more or is gone, the process ends (see `orbitile.child_process`), and takes the folder
-along, which nobody else removes where the host was killed.
+computed. When the host wants no more or is gone, the process ends (see
+`orbitile.workers.child_process`), and takes the folder along, which nobody else removes where the host was killed.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ Its standard input is a pipe of which this process holds the other end: when thi
 the child ends, in good order if it can. It is in a session of its own, so that Ctrl-C and the end of a terminal come to
 this process alone.
 
-`python -m orbitile.child_process FOLDER MODULE ARGUMENTS` runs a module as such a child, and removes the folder.
+`python -m orbitile.workers.child_process FOLDER MODULE ARGUMENTS` runs a module as such a child, and
+removes the folder.
 """
 
 from __future__ import annotations

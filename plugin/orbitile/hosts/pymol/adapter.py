@@ -45,7 +45,7 @@ _BEGIN, _END, _VERTEX, _NORMAL, _COLOR, _TRIANGLES = 2.0, 3.0, 4.0, 5.0, 6.0, 4.
 
 
 class PyMOLHost:
-    """One PyMOL as a host; see `orbitile.hosts.protocol.Host`.
+    """One PyMOL as a host; see `orbitile.session.host.Host`.
 
     Parameters
     ----------

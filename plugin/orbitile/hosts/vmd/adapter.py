@@ -30,7 +30,7 @@ from ..colour_volume import colour_volume
 _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
 
 _SCALES = {"signed": "RWB", "sequential": "WBlk", "negative": "BlkW", "interaction": "BGR"}
-"""What comes closest to `orbitile.colouring.MAPS` among the colour scales of VMD."""
+"""What comes closest to `orbitile.surfaces.colour_maps.MAPS` among the colour scales of VMD."""
 
 
 class Drawing(NamedTuple):
@@ -54,7 +54,7 @@ class Drawing(NamedTuple):
 
 
 class VMDHost:
-    """The VMD of this process as a host; see `orbitile.hosts.protocol.Host`.
+    """The VMD of this process as a host; see `orbitile.session.host.Host`.
 
     Parameters
     ----------

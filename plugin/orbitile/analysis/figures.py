@@ -8,8 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from .errors import FileError, OrbitileError
-from .files.writing import written_atomically
+from ..errors import FileError, OrbitileError
+from ..files.writing import written_atomically
 
 FORMATS = (".png", ".svg", ".pdf")
 
