@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from orbitile import render
-from orbitile.cli import main
 from orbitile.colouring import MAPS, _round_ends, colours_along, colours_of, rounded_up, tick_labels, ticks
+from orbitile.commandline import main
 from orbitile.errors import RenderError
 from orbitile.lattice import Lattice
 from orbitile.renderer import PALETTES, _legend, round_lattice, round_spacing

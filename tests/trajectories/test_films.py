@@ -16,7 +16,7 @@ import pytest
 import orbitile as ob
 from orbitile import evaluation
 from orbitile.animation import Shot, Shots, _Room, _Surfaces, along, animate, over_isovalues, over_orbitals
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile.correlation import _chosen, draw_correlation
 from orbitile.errors import FieldError, FileError, OrbitileError, RenderError
 from orbitile.evaluation import surface_in_motion
@@ -312,7 +312,7 @@ def test_interrupted_it_leaves_nothing(tmp_path, water, name):
     output.mkdir()
     arguments = ["animate", str(tmp_path / "water.h5"), "--interpolate", "24", "--device", "cpu", "--size", "64x48"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "orbitile.cli", *arguments, "-o", str(output / name)],
+        [sys.executable, "-m", "orbitile", *arguments, "-o", str(output / name)],
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,

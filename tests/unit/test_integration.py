@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile.fields.density import density_of
 from orbitile.integration import analytic_moments, atomic_charges, lattice_moments
 

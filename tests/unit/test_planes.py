@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile.planes import (
     Slice,
     as_surface,

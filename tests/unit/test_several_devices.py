@@ -14,7 +14,7 @@ import pytest
 
 import orbitile as ob
 from orbitile import several_devices
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile.diagnosis import device_report
 from orbitile.errors import Cancelled, DeviceError, FieldError
 from taichi_kernels import runtime

@@ -28,7 +28,10 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from ..errors import FileChanged, OrbitileError
+from ..exporters import plt
+from ..exporters.xyz import xyz_of
 from ..fields.orbital import orbital_name
+from ..files import written_atomically
 from ..session.commands import COMMANDS, orb_cancel, place
 from ..session.declaration import Command, brief
 from ..session.orbitals import levels_of
@@ -38,9 +41,7 @@ from ..session.source import Source, changes, files_of, is_trajectory
 from ..surface import Colouring, Surface
 from ..volume import Volume
 from ..wavefunction import Wavefunction
-from .atoms import xyz_of
 from .colour_volume import colour_volume
-from .plt import write_plt
 from .protocol import Colour
 
 _LONGEST = 1 << 20
@@ -244,7 +245,8 @@ class ServedHost:
 
     def _written(self, name: str, volume: Volume) -> Path:
         file = self._file(name, "plt")
-        write_plt(volume, file)
+        with written_atomically(file) as temporary:
+            plt.write(volume, temporary)
         return file
 
     def _file(self, name: str, suffix: str) -> Path:

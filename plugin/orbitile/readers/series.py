@@ -8,6 +8,7 @@ from ..series import MAGIC, SeriesFrames
 
 DESCRIPTION = "series files of Orbitile"
 PATTERNS = ("*.series.h5",)
+KIND = "trajectory"
 BINARY = True
 
 
@@ -16,12 +17,6 @@ def recognises(head: str) -> bool:
     return head.startswith(MAGIC.decode("ascii"))
 
 
-def read_trajectory(path: Path) -> SeriesFrames:
-    """Frames of a series file.
-
-    Raises
-    ------
-    FileError
-        When it is damaged, or the package h5py is missing.
-    """
+def read(path: Path) -> SeriesFrames:
+    """Frames of a series file, which needs the package h5py."""
     return SeriesFrames(path)

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..child_process import ChildProcess
-from ..elements import SYMBOLS
 from ..errors import Cancelled, OrbitileError
+from ..exporters.xyz import xyz_text
 from ..level_of_theory import Calculation
 from ..processes import interpreter
 from ..series import SeriesFrames
-from ..units import angstrom
 
 _FAREWELL = 3.0
 """Seconds that it may take to end, and to complete the frame that it writes."""
@@ -56,19 +55,12 @@ class RunningCalculation:
         self.molecule, self.target, self.n_frames = molecule, target, len(geometries)
         self._folder = tempfile.mkdtemp(prefix="orbitile-")
         path = Path(self._folder, f"{molecule}.xyz")
-        lines = []
-        for positions in geometries / angstrom:
-            lines += [str(len(positions)), molecule]
-            lines += [
-                f"{SYMBOLS[n]} {x:.8f} {y:.8f} {z:.8f}"
-                for n, (x, y, z) in zip(atomic_numbers.tolist(), positions.tolist(), strict=True)
-            ]
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        path.write_text(xyz_text(atomic_numbers, geometries, molecule), encoding="utf-8")
         options = ["--method", calculation.method, "--basis", calculation.basis]
         options += [f"--charge={calculation.charge}", f"--unpaired={calculation.unpaired}"]
         options += ["--cartesian"] if calculation.cartesian else []
         python = os.environ.get("ORBITILE_PYTHON") or interpreter()
-        command = [python, "-m", "orbitile.child_process", self._folder, "orbitile.cli", "scf"]
+        command = [python, "-m", "orbitile.child_process", self._folder, "orbitile", "scf"]
         command += [str(path), "-o", str(target)]
         try:
             self._child = ChildProcess("the calculation", command + options)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import FileChanged, OrbitileError
-from ..readers import reader_modules
+from ..readers import folder_patterns
 from ..series import MAGIC, SeriesFrames
 
 _SETTLED = 2 * 10**9
@@ -93,8 +93,7 @@ def _files(path: str) -> list[str]:
     plain = os.path.expanduser(path)
     if os.path.isfile(plain):
         return [plain]
-    patterns = [pattern for module in reader_modules().values() for pattern in getattr(module, "FOLDERS", ())]
-    if not any(Path(plain).match(pattern) for pattern in patterns):
+    if not any(Path(plain).match(pattern) for pattern in folder_patterns()):
         raise OSError(f"{path}: no file")
     return [plain, *sorted(str(one) for one in Path(plain).iterdir() if one.is_file())]
 

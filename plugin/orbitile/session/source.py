@@ -22,7 +22,7 @@ from ..fields.orbital import resolve
 from ..lattice import Lattice
 from ..paths import AlignedFrames, FollowedFrames, interpolate
 from ..readers import load, load_trajectory, natural_order
-from ..readers.cclib import LogFrames
+from ..readers.cclib_frames import LogFrames
 from ..series import SeriesFrames
 from ..tracking import pinned
 from ..trajectory import Frames, Trajectory

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from pymol import commanding, editing
 
 from ...colouring import MAPS, colours_of
-from ...elements import SYMBOLS
+from ...elements import GHOST, SYMBOLS
 from ...errors import OrbitileError
+from ...exporters.xyz import xyz_of
 from ...lattice import Lattice
 from ...session.shown import numbered
 from ...session.source import files_of, is_trajectory
@@ -23,7 +24,6 @@ from ...surface import Colouring, Surface, lobe
 from ...units import angstrom
 from ...volume import Volume
 from ...wavefunction import Wavefunction
-from ..atoms import GHOST, xyz_of
 from ..protocol import Colour
 
 _MARK = " orbitile:"

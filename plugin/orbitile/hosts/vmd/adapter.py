@@ -17,13 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...elements import GHOST
 from ...errors import OrbitileError
+from ...exporters.xyz import xyz_of
 from ...spelling import plain
 from ...surface import Colouring, Surface
 from ...units import angstrom
 from ...volume import Volume
 from ...wavefunction import Wavefunction
-from ..atoms import GHOST, xyz_of
 from ..colour_volume import colour_volume
 from ..protocol import Colour
 
