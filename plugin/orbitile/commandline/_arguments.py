@@ -149,7 +149,7 @@ def add_exported(parser: CommandParser, kind: str, more: str = "") -> None:
     def known_formats() -> str:
         from ..exporters import suffixes
 
-        return f"file to write: {', '.join(suffixes(kind))}{more}"
+        return f"file to write: {suffixes(kind)}{more}"
 
     parser.add_argument_of_formats("-o", "--output", metavar="OUT", required=True, help=known_formats)
 

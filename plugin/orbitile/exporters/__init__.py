@@ -145,9 +145,9 @@ def patterns(kind: str) -> list[str]:
     return [pattern for exporter in _of_kind(kind) for pattern in exporter.PATTERNS]
 
 
-def suffixes(kind: str) -> list[str]:
-    """The customary suffix of each format for something of a kind."""
-    return sorted(exporter.PATTERNS[0].lstrip("*") for exporter in _of_kind(kind))
+def suffixes(kind: str) -> str:
+    """The customary suffix of each format for something of a kind, with commas between: ".cube, .dx, .mrc"."""
+    return ", ".join(sorted(exporter.PATTERNS[0].lstrip("*") for exporter in _of_kind(kind)))
 
 
 def write_slabs(

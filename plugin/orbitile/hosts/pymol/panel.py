@@ -8,6 +8,7 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
 
+from ... import exporters, readers
 from ...fields import field_names
 from ...lattice import QUALITIES
 from ...session.browser import TWO_COLOURS, Browser, Playback
@@ -198,7 +199,9 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.transparency_slider.setToolTip("Transparency of the surface")
         self.transparency_slider.valueChanged.connect(lambda at: self.browser.choose_transparency(at / 100))
         self.export_button = QtWidgets.QPushButton("Export…")
-        self.export_button.setToolTip("Write the volume (.cube, .dx, .mrc, .npz) or the surface (.ply, .obj, .glb)")
+        self.export_button.setToolTip(
+            f"Write the volume ({exporters.suffixes('volume')}) or the surface ({exporters.suffixes('mesh')})"
+        )
         self.export_button.clicked.connect(self._ask_export)
         form.addWidget(QtWidgets.QLabel("Colours"), 3, 0)
         form.addLayout(
@@ -394,7 +397,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             self,
             "Open the output of a quantum-chemistry program",
             str(Path(recent[0]).parent) if recent else "",
-            "Wavefunctions (*.molden *.input *.fchk *.fch *.mkl *.wfn *.wfx *.mwfn *.log *.out *.h5);;All files (*)",
+            f"Wavefunctions ({' '.join(readers.patterns('wavefunction', 'trajectory'))});;All files (*)",
         )
         if path:
             self.open(path)
@@ -411,7 +414,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             self,
             "Export",
             f"{self.browser.current()}.cube",
-            "Volumes (*.cube *.dx *.mrc *.npz);;Surfaces (*.ply *.obj *.glb)",
+            f"Volumes ({' '.join(exporters.patterns('volume'))});;Surfaces ({' '.join(exporters.patterns('mesh'))})",
         )
         if path:
             self.export(path)
