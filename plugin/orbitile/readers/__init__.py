@@ -55,7 +55,7 @@ def reader_modules() -> Mapping[str, Reader]:
 
 def patterns(*kinds: str) -> list[str]:
     """Names of files that hold something of these kinds: "*.molden", "*.fchk", ..."""
-    return [pattern for reader in _of_kind(*kinds) for pattern in reader.PATTERNS]
+    return list(dict.fromkeys(pattern for reader in _of_kind(*kinds) for pattern in reader.PATTERNS))
 
 
 def descriptions(*kinds: str) -> list[str]:

@@ -8,12 +8,13 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
 
-from ... import exporters, readers
+from ...exporters import suffixes
 from ...fields import field_names
 from ...lattice import QUALITIES
 from ...session.browser import TWO_COLOURS, Browser, Playback
 from ...session.orbitals import Level, summary
 from ...session.session import Session
+from ..file_filters import files_to_export, files_to_open
 from .frame_bar import FrameBar
 from .widgets import ColourButton, LevelDiagram, OrbitalFilter, OrbitalModel, row
 
@@ -199,9 +200,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.transparency_slider.setToolTip("Transparency of the surface")
         self.transparency_slider.valueChanged.connect(lambda at: self.browser.choose_transparency(at / 100))
         self.export_button = QtWidgets.QPushButton("Export…")
-        self.export_button.setToolTip(
-            f"Write the volume ({exporters.suffixes('volume')}) or the surface ({exporters.suffixes('mesh')})"
-        )
+        self.export_button.setToolTip(f"Write the volume ({suffixes('volume')}) or the surface ({suffixes('mesh')})")
         self.export_button.clicked.connect(self._ask_export)
         form.addWidget(QtWidgets.QLabel("Colours"), 3, 0)
         form.addLayout(
@@ -397,7 +396,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             self,
             "Open the output of a quantum-chemistry program",
             str(Path(recent[0]).parent) if recent else "",
-            f"Wavefunctions ({' '.join(readers.patterns('wavefunction', 'trajectory'))});;All files (*)",
+            files_to_open(),
         )
         if path:
             self.open(path)
@@ -414,7 +413,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             self,
             "Export",
             f"{self.browser.current()}.cube",
-            f"Volumes ({' '.join(exporters.patterns('volume'))});;Surfaces ({' '.join(exporters.patterns('mesh'))})",
+            files_to_export(),
         )
         if path:
             self.export(path)
