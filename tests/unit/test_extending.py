@@ -16,7 +16,7 @@ from orbitile.readers import load_trajectory
 READER = '''
 """A hydrogen atom, whose exponent is all that a file says."""
 import numpy as np
-from orbitile.wavefunction import Orbitals, Shell, Wavefunction
+from orbitile.model.wavefunction import Orbitals, Shell, Wavefunction
 
 DESCRIPTION = "toy atoms"
 PATTERNS = ("*.toyatom", "*.ta")

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.expansion import integrals
 from orbitile.fields.transition import natural_transition_orbitals, resolve
+from orbitile.gaussians.expansion import integrals
+from orbitile.model.wavefunction import Excitation
 from orbitile.readers._logs.excitations import excitations_of, with_deexcitations
 from orbitile.readers._logs.programs import PROGRAMS
-from orbitile.wavefunction import Excitation
 
 gto = pytest.importorskip("pyscf.gto")
 

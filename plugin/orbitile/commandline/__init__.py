@@ -20,8 +20,8 @@ from typing import Any, Protocol
 
 from .. import __version__
 from ..errors import OrbitileError
-from ..processes import Terminated, ended_in_order
 from ..registry import modules_of
+from ..workers.processes import Terminated, ended_in_order
 from ._arguments import CommandParser, add_common
 
 _EPILOG = """\
@@ -123,7 +123,7 @@ def _refuse_to_overwrite(options: argparse.Namespace) -> None:
     """No command writes to a file that it reads, be it the molecule, a frame, or what a field refers to."""
     if not getattr(options, "output", None):
         return
-    from ..files import refuse_inputs
+    from ..files.writing import refuse_inputs
 
     named = vars(options)
     inputs = [named[name] for name in ("file", "trajectory", "geometries", "topology") if named.get(name)]

@@ -9,7 +9,7 @@ from ..errors import FileError
 from ._console import tell
 
 if TYPE_CHECKING:
-    from ..wavefunction import Wavefunction
+    from ..model.wavefunction import Wavefunction
 
 
 def wavefunction_of(options: argparse.Namespace) -> Wavefunction:
@@ -34,7 +34,7 @@ def load_frame(options: argparse.Namespace) -> Wavefunction:
 
 def tell_notes(options: argparse.Namespace, wavefunction: Wavefunction) -> None:
     """Tell what is odd about a wavefunction."""
-    from ..notes import notes
+    from ..analysis.notes import notes
 
     for note in () if options.quiet else notes(wavefunction):
         tell(f"{wavefunction.source.rpartition('/')[2]}: note: {note}")

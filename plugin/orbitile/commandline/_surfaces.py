@@ -9,14 +9,14 @@ from ._console import note, progress_bar, tell
 
 if TYPE_CHECKING:
     from ..fields import Field
-    from ..lattice import Lattice
-    from ..surface import Surface
-    from ..wavefunction import Wavefunction
+    from ..model.lattice import Lattice
+    from ..model.surface import Surface
+    from ..model.wavefunction import Wavefunction
 
 
 def sampling_of(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Field, Lattice, float]:
     """The field that the options ask for, the lattice and the isovalue."""
-    from ..evaluation import default_isovalue, with_kernel
+    from ..evaluation.fields_on_lattices import default_isovalue, with_kernel
     from ..fields import resolve
 
     field = with_kernel(resolve(wavefunction, options.field), options.kernel)
@@ -32,9 +32,9 @@ def sampling_of(options: argparse.Namespace, wavefunction: Wavefunction) -> tupl
 
 def lattice_of(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: float, field: Field) -> Lattice:
     """The lattice that the options ask for, around a surface or around the atoms."""
-    from ..evaluation import enclosing_lattice
-    from ..lattice import Lattice, spacing_of
-    from ..units import angstrom
+    from ..evaluation.fields_on_lattices import enclosing_lattice
+    from ..model.lattice import Lattice, spacing_of
+    from ..model.units import angstrom
 
     spacing = None if options.spacing is None else options.spacing * angstrom
     if options.margin is None:
@@ -67,7 +67,7 @@ def isosurface_of(
     options: argparse.Namespace, wavefunction: Wavefunction, field: Field, lattice: Lattice, isovalue: float
 ) -> Surface:
     """The isosurface of a field on a lattice."""
-    from ..evaluation import compute_surface
+    from ..evaluation.fields_on_lattices import compute_surface
 
     with progress_bar(options, field.quantity) as progress:
         return compute_surface(
@@ -85,8 +85,8 @@ def tell_if_cut(
     options: argparse.Namespace, wavefunction: Wavefunction, surface: Surface, field: Field, lattice: Lattice
 ) -> None:
     """Tell when a surface reaches the faces of its lattice."""
-    from ..evaluation import is_cut
-    from ..surface import CUT
+    from ..evaluation.fields_on_lattices import is_cut
+    from ..surfaces.isovalue import CUT
 
     if is_cut(surface, wavefunction, field, lattice, device=options.device):
         tell(f"{CUT}; a larger --margin shows more")
@@ -96,7 +96,8 @@ def coloured_as_asked(options: argparse.Namespace, wavefunction: Wavefunction, s
     """The surface in the colours of a second field, if the options say so; its extrema are printed."""
     if options.color_by is None:
         return surface
-    from ..colouring import as_text, coloured, extrema
+    from ..analysis.extrema import as_text, extrema
+    from ..evaluation.colouring import coloured
 
     surface = coloured(
         surface,

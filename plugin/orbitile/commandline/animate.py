@@ -55,7 +55,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Draw a film, and print how many pictures it has."""
     from ..animation import animate
-    from ..units import angstrom
+    from ..model.units import angstrom
 
     with stoppable() as cancelled:
         shots = _shots(options, cancelled)
@@ -80,10 +80,10 @@ def run(options: argparse.Namespace) -> None:
 def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
     from ..animation import along, over_isovalues, over_orbitals
-    from ..evaluation import default_isovalue
+    from ..evaluation.fields_on_lattices import default_isovalue
     from ..fields.orbital import orbital_list
     from ..readers import load_trajectory
-    from ..tracking import track
+    from ..trajectories.tracking import track
 
     if not 1 <= options.pictures <= _MOST_PICTURES:
         raise OrbitileError(f"--pictures: expected 1 to {_MOST_PICTURES}, got {options.pictures}")

@@ -22,10 +22,10 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw a correlation diagram; print the crossings in it and its name."""
-    from ..correlation import draw_correlation
-    from ..planes import check_picture
+    from ..analysis.correlation import draw_correlation
+    from ..analysis.planes import check_picture
     from ..readers import load_trajectory
-    from ..tracking import track
+    from ..trajectories.tracking import track
 
     size = read_size(options.size)
     check_picture(options.output)

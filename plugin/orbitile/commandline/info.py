@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> None:
     """Print atoms, basis set, method and orbitals, for people or as JSON."""
     import json
 
-    from ..information import as_dictionary, as_text
+    from ..analysis.information import as_dictionary, as_text
 
     wavefunction = load_frame(options)
     if options.json:

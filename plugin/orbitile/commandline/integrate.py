@@ -23,10 +23,10 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print tables of moments, analytic and summed over a lattice, and of charges."""
-    from ..elements import SYMBOLS
-    from ..evaluation import compute, enclosing_lattice
+    from ..analysis.integration import analytic_moments, atomic_charges, lattice_moments
+    from ..evaluation.fields_on_lattices import compute, enclosing_lattice
     from ..fields.density import density_of
-    from ..integration import analytic_moments, atomic_charges, lattice_moments
+    from ..model.elements import SYMBOLS
 
     wavefunction = wavefunction_of(options)
     exact = analytic_moments(wavefunction, density_of(wavefunction))

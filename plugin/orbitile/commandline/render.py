@@ -23,8 +23,8 @@ from ._surfaces import as_drawn, coloured_as_asked, isosurface_of, sampling_of, 
 
 if TYPE_CHECKING:
     from ..fields import Field
-    from ..surface import Surface
-    from ..wavefunction import Wavefunction
+    from ..model.surface import Surface
+    from ..model.wavefunction import Wavefunction
 
 HELP = "draw fields and the molecule"
 PRIORITY = 150
@@ -164,9 +164,9 @@ def _is_smooth(field: Field) -> bool:
 
 def _plane(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
     """The plane that the options ask for, coloured by the field."""
-    from ..lattice import spacing_of
-    from ..planes import as_surface, plane_through, slice_field
-    from ..units import angstrom
+    from ..analysis.planes import as_surface, plane_through, slice_field
+    from ..model.lattice import spacing_of
+    from ..model.units import angstrom
 
     if options.color_by is not None:
         raise OrbitileError("--plane is coloured by FIELD itself; leave out --color-by")

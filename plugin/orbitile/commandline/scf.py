@@ -40,7 +40,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compute the frames that the series file lacks, and print how many it has."""
-    from ..scf import Calculation, compute_series
+    from ..scf.engine import Calculation, compute_series
 
     calculation = Calculation(options.method, options.basis, options.charge, options.unpaired, options.cartesian)
     try:

@@ -23,9 +23,9 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the frames that can be read, and print how many they are."""
-    from ..files import written_atomically
+    from ..exporters._series import SeriesWriter, require_series
+    from ..files.writing import written_atomically
     from ..readers import load_trajectory, natural_order
-    from ..series import SeriesWriter, require_series
 
     files = sorted(options.files, key=natural_order)
     require_series(options.output)

@@ -42,8 +42,8 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw the plane, and print the name of the picture."""
-    from ..planes import check_picture, draw_slice, plane_through, slice_field
-    from ..units import angstrom
+    from ..analysis.planes import check_picture, draw_slice, plane_through, slice_field
+    from ..model.units import angstrom
 
     size = read_size(options.size)
     check_picture(options.output)

@@ -14,7 +14,7 @@ from ._surfaces import lattice_of, sampling_of
 
 if TYPE_CHECKING:
     from ..fields.orbital import Orbital
-    from ..wavefunction import Wavefunction
+    from ..model.wavefunction import Wavefunction
 
 HELP = "write a field on a lattice"
 PRIORITY = 140
@@ -30,9 +30,9 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compute volumes slab by slab into files, and print their names."""
+    from ..evaluation.streaming import compute_to_file
     from ..exporters import exporter_for
     from ..fields.orbital import orbital_list
-    from ..streaming import compute_to_file
 
     exporter_for(options.output, "volume")  # refuse before the work, not after it
     wavefunction = wavefunction_of(options)
@@ -58,9 +58,9 @@ def _write_orbitals(options: argparse.Namespace, wavefunction: Wavefunction, orb
     """Write several orbitals on one lattice, each to a file of its own."""
     import numpy as np
 
-    from ..evaluation import compute_many, default_isovalue
+    from ..evaluation.fields_on_lattices import compute_many, default_isovalue
     from ..exporters import save
-    from ..lattice import Lattice
+    from ..model.lattice import Lattice
 
     orbitals = [orbital.with_kernel(options.kernel) for orbital in orbitals]
     names = [_numbered(options.output, orbital.index + 1) for orbital in orbitals]

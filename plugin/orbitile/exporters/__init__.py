@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
-from ..files import checked_target, refuse_inputs, written_atomically
+from ..files.writing import checked_target, refuse_inputs, written_atomically
+from ..model.surface import Surface
+from ..model.volume import Volume, VolumeHeader
+from ..model.wavefunction import Wavefunction
 from ..registry import modules_of
-from ..surface import Surface
-from ..volume import Volume, VolumeHeader
-from ..wavefunction import Wavefunction
 
 KINDS: dict[str, tuple[type, str]] = {
     "volume": (Volume, "a volume"),

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import LatticeError
-from ..units import angstrom
-from ..volume import Volume
-from ..wavefunction import Wavefunction
+from ..model.units import angstrom
+from ..model.volume import Volume
+from ..model.wavefunction import Wavefunction
 
 DESCRIPTION = "gOpenMol plt file"
 PATTERNS = ("*.plt",)

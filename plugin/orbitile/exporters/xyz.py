@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..elements import SYMBOLS
-from ..units import angstrom
-from ..wavefunction import Wavefunction
+from ..model.elements import SYMBOLS
+from ..model.units import angstrom
+from ..model.wavefunction import Wavefunction
 
 DESCRIPTION = "XYZ file"
 PATTERNS = ("*.xyz",)

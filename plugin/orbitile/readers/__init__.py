@@ -11,15 +11,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..check import checked
 from ..errors import FileError, OrbitileError
-from ..files import user_path
-from ..geometry import Geometries
-from ..plain_files import PlainFile, beginning, name_within
+from ..files.plain import PlainFile, beginning, name_within
+from ..files.reading import user_path
+from ..gaussians.check import checked
+from ..model.geometry import Geometries
+from ..model.trajectory import Trajectory
+from ..model.volume import Volume
+from ..model.wavefunction import Wavefunction
 from ..registry import modules_of
-from ..trajectory import Trajectory
-from ..volume import Volume
-from ..wavefunction import Wavefunction
 
 KINDS = ("wavefunction", "trajectory", "volume", "geometries")
 """What a format may hold."""

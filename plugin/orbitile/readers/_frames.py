@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..check import checked
-from ..plain_files import PlainFile, text_of
-from ..wavefunction import Wavefunction
+from ..files.plain import PlainFile, text_of
+from ..gaussians.check import checked
+from ..model.wavefunction import Wavefunction
 
 
 class FramesInText(ABC):

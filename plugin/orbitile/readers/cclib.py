@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core_potentials import settled_charges
 from ..errors import FileError, OrbitileError
-from ..wavefunction import Orbitals, Stated, Wavefunction
+from ..model.core_potentials import settled_charges
+from ..model.wavefunction import Orbitals, Stated, Wavefunction
 from ._logs.basis import basis_of
 from ._logs.conventions import choose_convention
 from ._logs.excitations import excitations_of, with_deexcitations

@@ -6,10 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..check import checked
 from ..errors import ConventionError, OrbitileError
-from ..files import complete_lines, excerpt
-from ..wavefunction import Wavefunction
+from ..files.reading import complete_lines, excerpt
+from ..gaussians.check import checked
+from ..model.wavefunction import Wavefunction
 from . import cclib
 from ._frames import FramesInText
 from ._logs.parsing import parse_log

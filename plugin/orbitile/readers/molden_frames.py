@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..files import complete_lines, excerpt
-from ..wavefunction import Wavefunction
+from ..files.reading import complete_lines, excerpt
+from ..model.wavefunction import Wavefunction
 from . import iodata
 from ._frames import FramesInText
 

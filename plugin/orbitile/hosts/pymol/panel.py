@@ -10,7 +10,7 @@ from pymol.Qt import QtCore, QtWidgets
 
 from ...exporters import suffixes
 from ...fields import field_names
-from ...lattice import QUALITIES
+from ...model.lattice import QUALITIES
 from ...session.browser import TWO_COLOURS, Browser, Playback
 from ...session.orbitals import Level, summary
 from ...session.session import Session

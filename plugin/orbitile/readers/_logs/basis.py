@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...conventions import ANGULAR_MOMENTUM_LETTERS
 from ...errors import FileError
-from ...plain_files import text_of
+from ...files.plain import text_of
+from ...model.conventions import ANGULAR_MOMENTUM_LETTERS
 from .programs import Program, missing_error
 
 RawShell = tuple[int, int, NDArray[np.float64], NDArray[np.float64]]

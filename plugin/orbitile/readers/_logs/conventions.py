@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...check import TOLERANCE
-from ...conventions import ANGULAR_MOMENTUM_LETTERS, angular_normalization, cartesian_powers, component_names
 from ...errors import ConventionError, OrbitileError
-from ...overlap import shell_overlap
-from ...wavefunction import Shell
+from ...gaussians.check import TOLERANCE
+from ...gaussians.overlap import shell_overlap
+from ...model.conventions import ANGULAR_MOMENTUM_LETTERS, angular_normalization, cartesian_powers, component_names
+from ...model.wavefunction import Shell
 from .basis import RawShell
 from .programs import Program, harmonic
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...files import complete_lines
-from ...wavefunction import Excitation
+from ...files.reading import complete_lines
+from ...model.wavefunction import Excitation
 from .programs import Program
 
 _DEEXCITATION = re.compile(r"\s+(\d+)([AB]?)\s*<-\s*(\d+)([AB]?)\s+(-?\d*\.\d+)\s*$")

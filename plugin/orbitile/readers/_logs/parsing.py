@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import FileError, OrbitileError
-from ...isolation import OutOfTime, isolated
+from .._isolation import OutOfTime, isolated
 from .programs import PROGRAMS, Program
 
 BOHR, ELECTRONVOLT = 1.8897261245, 27.21138505

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...conventions import component_names
 from ...errors import FileError
+from ...model.conventions import component_names
 
 LOG_PATTERNS = ("*.log", "*.out", "*.output")
 """Names of their logs."""
