@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile_benchmarks import fragments, measurement, orbitile_rows, peers, report, strand, systems
 from taichi_kernels import peaks, runtime
 from taichi_kernels.layout import layout
