@@ -78,14 +78,14 @@ def upright(lattice: Lattice) -> tuple[int, int, int] | None:
 
 def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floating], device: str) -> None:
     """All planes of a lattice into an array at home, wherever they are computed."""
-    from taichi_kernels import runtime
+    from taichi_kernels.arrays import allocate, to_numpy
 
     if device == "cpu":
         evaluate(0, len(values), values)
     else:
-        part: Any = runtime.allocate(values.shape, values.dtype)
+        part: Any = allocate(values.shape, values.dtype)
         evaluate(0, len(values), part)
-        runtime.to_numpy(part, values)
+        to_numpy(part, values)
 
 
 def _on_upright_slabs(
@@ -96,7 +96,7 @@ def _on_upright_slabs(
     device: str,
 ) -> Callable[[int, int, Any], None]:
     """Evaluator for slabs of a lattice whose third axis is at right angles to the first two."""
-    from taichi_kernels import runtime
+    from taichi_kernels.arrays import allocate, to_numpy
     from taichi_kernels.layout import BRICK, layout
     from taichi_kernels.orbital_lattice import orbital_on_lattice
     from taichi_kernels.target import Target
@@ -154,7 +154,7 @@ def _on_upright_slabs(
             part = out
             if in_parts:
                 shape = (last - first, *plane)
-                part = out[first - start : last - start] if at_home else runtime.allocate(shape, out.dtype)
+                part = out[first - start : last - start] if at_home else allocate(shape, out.dtype)
             with stage((first - start) / (stop - start), (last - start) / (stop - start)):
                 orbital_on_lattice(
                     layout(chosen.degree),
@@ -173,7 +173,7 @@ def _on_upright_slabs(
                 if last < stop:
                     checkpoint(1.0)
             if gathered is not None and not at_home:
-                runtime.to_numpy(part, gathered[first - start : last - start])
+                to_numpy(part, gathered[first - start : last - start])
         if gathered is not None and not at_home:
             out.from_numpy(gathered)
 
@@ -304,9 +304,9 @@ class SumField:
         return float(part.cache["magnitudes"])
 
     def _working(self, precision: str, device: str) -> str:
-        from taichi_kernels import runtime
+        from taichi_kernels.devices import probe
 
-        return "double" if self._cancels() and runtime.probe(device).double else precision
+        return "double" if self._cancels() and probe(device).double else precision
 
     def _tolerance(self, precision: str) -> float:
         return TOLERANCES[precision] * (_RATIOS if self.combine is not None or self.is_difference else 1.0)
@@ -326,7 +326,7 @@ class SumField:
             return evaluators[0]
 
         def evaluate(start: int, stop: int, out: Any) -> None:
-            from taichi_kernels import runtime
+            from taichi_kernels.arrays import allocate
 
             on_device = not isinstance(out, np.ndarray)
             step = stop - start if on_device else _PLANES
@@ -338,7 +338,7 @@ class SumField:
                 values = []
                 for n, one in enumerate(evaluators):
                     assert one is not None  # looked at above
-                    part: Any = runtime.allocate(shape, out.dtype) if on_device else np.empty(shape, out.dtype)
+                    part: Any = allocate(shape, out.dtype) if on_device else np.empty(shape, out.dtype)
                     done = (first - start + (last - first) * np.array([n, n + 1]) / len(evaluators)) / (stop - start)
                     with stage(*done.tolist()):
                         one(first, last, part)
