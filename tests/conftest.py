@@ -28,12 +28,12 @@ def sample_files() -> list[Path]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests on CUDA and Vulkan are left out where the device is missing."""
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import probe
 
     for item in items:
         for name in ("cuda", "vulkan"):
-            if item.get_closest_marker(name) and not runtime.probe(name).available:
-                item.add_marker(pytest.mark.skip(reason=f"{name}: {runtime.probe(name).detail}"))
+            if item.get_closest_marker(name) and not probe(name).available:
+                item.add_marker(pytest.mark.skip(reason=f"{name}: {probe(name).detail}"))
 
 
 @pytest.fixture(
