@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .arrays import DeviceArray
 
 _DEVICES = ("cuda", "vulkan", "cpu")
-_PRECISIONS = ("single", "double")  # NumPy knows them by these names too
+PRECISIONS = ("single", "double")  # NumPy knows them by these names too
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Target:
     precision: str
 
     def __post_init__(self) -> None:
-        for name, value, expected in (("device", self.device, _DEVICES), ("precision", self.precision, _PRECISIONS)):
+        for name, value, expected in (("device", self.device, _DEVICES), ("precision", self.precision, PRECISIONS)):
             if value not in expected:
                 raise ValueError(f"{name}: expected {' or '.join(expected)}, got {value!r}")
 
