@@ -17,6 +17,7 @@ from taichi_kernels.radial import exact as exact_radial
 from taichi_kernels.radial import fast_gaussian, table
 from taichi_kernels.radial import smooth_cutoff as ending
 from taichi_kernels.session import generation, renew, session
+from taichi_kernels.target import Target
 from tests.conftest import random_wavefunction
 from tests.kernels.test_orbitals import LATTICES, LIMIT, errors
 from tests.oracle import orbital
@@ -255,9 +256,9 @@ def test_radial_tables_keep_the_bound_that_they_were_made_for(precision, momentu
 def test_auto_goes_by_the_record(device):
     for place in ("orthogonal lattice", "upright lattice", "skewed lattice", "points"):
         times = record()[place].get(device, record()[place]["cpu"])["single"]["seconds"]
-        chosen = recorded_choice(place, device, "single")
+        chosen = recorded_choice(place, Target(device, "single"))
         assert times[chosen] == min(times.values())
-        assert kernel_for("auto", place, device, "single") is kernel_modules()[chosen]
+        assert kernel_for("auto", place, Target(device, "single")) is kernel_modules()[chosen]
         assert all(kernel_modules()[name].EXACT for name in times)
 
 
@@ -325,7 +326,7 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
     def served_by() -> str:
         with session(device) as name:
             field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
-            evaluate = field.on_slabs(lattice, "single", name)
+            evaluate = field.on_slabs(lattice, Target(name, "single"))
         return getattr(evaluate, "evaluate", evaluate).__module__
 
     assert served_by() == "orbitile.kernels._family"
@@ -356,7 +357,7 @@ def test_marks_belong_to_a_version_of_taichi_and_a_cache(tmp_path, monkeypatch):
     def sources() -> set[str]:
         field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
         with session("cpu") as name:
-            field.on_slabs(LATTICES["orthogonal"], "single", name)
+            field.on_slabs(LATTICES["orthogonal"], Target(name, "single"))
         molecule_specific.wait()
         return {path.name for path in molecule_specific.cache_folder().glob("*.py")}
 
@@ -380,7 +381,7 @@ def test_source_that_somebody_else_has_put_there_is_not_run(tmp_path, monkeypatc
     def prepare() -> None:
         field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
         with session("cpu") as name:
-            field.on_slabs(LATTICES["orthogonal"], "single", name)
+            field.on_slabs(LATTICES["orthogonal"], Target(name, "single"))
         molecule_specific.wait()
 
     prepare()

@@ -28,6 +28,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from taichi_kernels.target import Target
+
 from ..errors import DeviceError, OrbitileError
 from ..fields import Field, resolve
 from ..model.lattice import Lattice
@@ -155,8 +157,7 @@ def prepared(
         pool.busy = True
         try:
             cuts = pool.prepare(wavefunction, field, lattice, precision)
-            dtype: np.dtype[np.floating] = np.dtype(np.float64 if precision == "double" else np.float32)
-            yield Task(pool, cuts, lattice.shape, dtype)
+            yield Task(pool, cuts, lattice.shape, np.dtype(precision))
         except DeviceError:
             pool.close()  # others are started for the next call
             raise
@@ -419,8 +420,8 @@ class _Server:
             self.wavefunctions = {key: wavefunction}
         resolved = resolve(self.wavefunctions[key], field) if isinstance(field, str) else field
         with session(None, precision) as name:
-            self.slabs = slabs_of(resolved, lattice, precision, name)
-        self.shape, self.dtype = lattice.shape, np.dtype(np.float64 if precision == "double" else np.float32)
+            self.slabs = slabs_of(resolved, lattice, Target(name, precision))
+        self.shape, self.dtype = lattice.shape, np.dtype(precision)
         self.precision = precision
         return self.slabs.cuts
 
