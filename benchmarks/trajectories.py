@@ -25,7 +25,7 @@ ISOVALUE = 0.03
 def frames(path: Path, n: int):
     """A molecule swinging: displacements of a few hundredths of an Angstrom, each atom about its own place."""
     import orbitile as ob
-    from orbitile.overlap import overlap_matrix
+    from orbitile.gaussians.overlap import overlap_matrix
 
     still = ob.load(path)
     rng = np.random.default_rng(1)
@@ -79,7 +79,7 @@ class Clock:
 def run(series: Path, what: str, spacing: float | None, points: int | None, device: str, n: int) -> None:
     """From the wavefunction to the mesh, whole and stage by stage."""
     import orbitile as ob
-    from orbitile.evaluation import field_of, fits, surface_in_motion
+    from orbitile.evaluation.fields_on_lattices import field_of, fits, surface_in_motion
     from orbitile.fields.orbital import resolve
     from orbitile.session.request import Request, Sample, put_sample, take_sample
     from orbitile.session.shown import NEGATIVE, POSITIVE

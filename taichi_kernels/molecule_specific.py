@@ -27,14 +27,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import taichi as ti
 from taichi.lang import impl
 
 from . import is_ours, runtime
+from ._taichi import number, ti
+from .arrays import DeviceArray
 from .device_arrays import DeviceArrays
 from .direct import LANES, Place, Shells
-from .gaussian import DTYPES, REALS
 from .radial.exact import power_of_two
+from .target import Target
 
 LARGEST = 400
 """Exponents, primitives and coefficients that are written out, at most: compilation takes minutes beyond."""
@@ -144,7 +145,7 @@ def cache_folder() -> Path:
 
 
 def kernel_when_ready(
-    shells: Shells, precision: str, device: str, result: str, python: str, environment: dict[str, str]
+    shells: Shells, target: Target, result: str, python: str, environment: dict[str, str]
 ) -> object | None:
     """The kernel for a molecule, or None while another process compiles it, which the first call starts.
 
@@ -160,13 +161,15 @@ def kernel_when_ready(
         shells.cache["source"] = source_of(shells)
     text = shells.cache["source"]
     file = _written(text)
-    mark = _mark(file, device, precision, result)
+    mark = _mark(file, target, result)
     if not mark.exists():
-        _compile_elsewhere([python, "-m", __name__, str(file), device, precision, result], environment, mark)
+        _compile_elsewhere(
+            [python, "-m", __name__, str(file), target.device, target.precision, result], environment, mark
+        )
         return None
     if mark.stat().st_mtime >= runtime.started() and not runtime.renew():
         return None
-    return _kernel(text, str(file), precision, device, result)
+    return _kernel(text, str(file), target, result)
 
 
 def molecule_on_lattice(
@@ -175,12 +178,11 @@ def molecule_on_lattice(
     coefficient: np.ndarray,
     shell_reach: np.ndarray,
     place: Place,
-    precision: str,
-    device: str,
-    out: "np.ndarray | ti.Ndarray",
+    target: Target,
+    out: "np.ndarray | DeviceArray",
 ) -> None:
     """Evaluate an orbital on a slab with the kernel of its molecule; otherwise as `direct.direct_on_lattice`."""
-    lanes = LANES[device, precision]
+    lanes = LANES[target.device, target.precision]
     nx, ny, nz = place.shape
     step, rest = place.of_atoms(shells.atom_position)
     bases = np.arange(len(shells.basis_first_shell))
@@ -189,15 +191,15 @@ def molecule_on_lattice(
         ny,
         nz,
         nx * ny * -(-nz // lanes),
-        *(ti.Vector(axis.tolist(), DTYPES[precision]) for axis in place.axes),
-        _held.operand(device, "basis_first_atom", np.searchsorted(shells.atom_basis, bases), np.int32),
-        _held.operand(device, "step", step, np.int32, 3),
-        _held.operand(device, "rest", rest, REALS[precision], 3),
-        _held.operand(device, "first coefficient", shells.atom_first_coefficient, np.int32),
-        _held.operand(device, "first shell", shells.atom_first_shell, np.int32),
-        _held.operand(device, "shell reach", shell_reach**2, REALS[precision]),
-        _held.operand(device, "reach", np.maximum.reduceat(shell_reach**2, shells.atom_first_shell), REALS[precision]),
-        _held.operand(device, "coefficient", coefficient, REALS[precision]),
+        *(ti.Vector(axis.tolist(), number(target.dtype)) for axis in place.axes),
+        _held.operand(target, "basis_first_atom", np.searchsorted(shells.atom_basis, bases), np.int32),
+        _held.operand(target, "step", step, np.int32, 3),
+        _held.operand(target, "rest", rest, target.dtype, 3),
+        _held.operand(target, "first coefficient", shells.atom_first_coefficient, np.int32),
+        _held.operand(target, "first shell", shells.atom_first_shell, np.int32),
+        _held.operand(target, "shell reach", shell_reach**2, target.dtype),
+        _held.operand(target, "reach", np.maximum.reduceat(shell_reach**2, shells.atom_first_shell), target.dtype),
+        _held.operand(target, "coefficient", coefficient, target.dtype),
         out,
     )
 
@@ -226,8 +228,8 @@ def _written(text: str) -> Path:
     return file
 
 
-def _mark(file: Path, device: str, precision: str, result: str) -> Path:
-    return file.with_suffix(f".{device}-{precision}-{result}")
+def _mark(file: Path, target: Target, result: str) -> Path:
+    return file.with_suffix(f".{target.device}-{target.precision}-{result}")
 
 
 def _compile_elsewhere(command: list[str], environment: dict[str, str], mark: Path) -> None:
@@ -251,30 +253,30 @@ def _compile_elsewhere(command: list[str], environment: dict[str, str], mark: Pa
 
 
 @lru_cache(maxsize=32)
-def _kernel(text: str, file: str, precision: str, device: str, result: str) -> object:
-    real, lanes = DTYPES[precision], LANES[device, precision]
+def _kernel(text: str, file: str, target: Target, result: str) -> object:
+    real, lanes = number(target.dtype), LANES[target.device, target.precision]
     names = {
         "ti": ti,
         "real": real,
-        "kept": DTYPES[result],
+        "kept": number(result),
         "LANES": lanes,
         "RAMP": [float(n) for n in range(lanes)],
-        "BLOCK": 4 if device == "cpu" else 128,
-        "NOTHING": _NOTHING[precision],
+        "BLOCK": 4 if target.on_host else 128,
+        "NOTHING": _NOTHING[target.precision],
         "L": ti.types.vector(lanes, real),
         "V3": ti.types.vector(3, real),
         "I1": ti.types.ndarray(ti.i32, 1),
         "R1": ti.types.ndarray(real, 1),
         "Steps": ti.types.ndarray(ti.types.vector(3, ti.i32), 1),
         "Rests": ti.types.ndarray(ti.types.vector(3, real), 1),
-        "Result": ti.types.ndarray(DTYPES[result], 3),
-        "power": power_of_two(precision),
+        "Result": ti.types.ndarray(number(result), 3),
+        "power": power_of_two(target.precision),
     }
     exec(compile(text, file, "exec"), names)
     return names["kernel"]
 
 
-def _compile(file: Path, device: str, precision: str, result: str) -> None:
+def _compile(file: Path, target: Target, result: str) -> None:
     """Compile a source for a lattice of one point and a molecule without atoms, and leave a mark."""
     text = file.read_text(encoding="utf-8")
     bases = text.count("for a in range(basis_first_atom")
@@ -285,16 +287,16 @@ def _compile(file: Path, device: str, precision: str, result: str) -> None:
         atom_first_shell=np.zeros(1, np.int32),
         basis_first_shell=np.zeros(bases + 1, np.int32),
     )
-    with runtime.session(device, "double" if "double" in (precision, result) else "single"):
-        out = np.zeros((1, 1, 1), REALS[result]) if device == "cpu" else runtime.allocate((1, 1, 1), result)
-        kernel = _kernel(text, str(file), precision, device, result)
+    with runtime.session(target.device, "double" if "double" in (target.precision, result) else "single"):
+        out = Target(target.device, result).empty((1, 1, 1))
+        kernel = _kernel(text, str(file), target, result)
         place = Place(np.zeros(3), np.eye(3), (1, 1, 1), 0)
-        molecule_on_lattice(kernel, nobody, np.zeros(1), np.zeros(1), place, precision, device, out)
+        molecule_on_lattice(kernel, nobody, np.zeros(1), np.zeros(1), place, target, out)
         runtime.finish()
-    _mark(file, device, precision, result).touch()
+    _mark(file, target, result).touch()
 
 
 if __name__ == "__main__":
     if hasattr(os, "nice"):
         os.nice(10)
-    _compile(Path(sys.argv[1]), *sys.argv[2:5])
+    _compile(Path(sys.argv[1]), Target(*sys.argv[2:4]), sys.argv[4])

@@ -14,8 +14,8 @@ pytest.importorskip("pyscf", reason="PySCF (extra scf) is not installed")
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 
 from orbitile.errors import Cancelled, OrbitileError
-from orbitile.level_of_theory import Calculation
-from orbitile.series import SeriesFrames
+from orbitile.readers.series import SeriesFrames
+from orbitile.scf.level_of_theory import Calculation
 from orbitile.session.calculation import RunningCalculation
 
 WATER = np.array([8, 1, 1])
@@ -94,7 +94,7 @@ _HOST = """
 import sys, time
 from pathlib import Path
 from tests.hosts.test_calculation import WATER, waters
-from orbitile.level_of_theory import Calculation
+from orbitile.scf.level_of_theory import Calculation
 from orbitile.session.calculation import RunningCalculation
 one = RunningCalculation("water", WATER, waters(400), Calculation("hf", "cc-pvdz"), Path(sys.argv[1]))
 while one.done < 1:

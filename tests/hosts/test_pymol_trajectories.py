@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.units import angstrom
+from orbitile.model.units import angstrom
 
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")

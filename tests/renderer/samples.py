@@ -4,10 +4,11 @@ import dataclasses
 
 import numpy as np
 
-from orbitile.lattice import Lattice
-from orbitile.surface import Colouring, Surface, isosurface
-from orbitile.volume import Volume
-from orbitile.wavefunction import Orbitals, Shell, Wavefunction
+from orbitile.model.lattice import Lattice
+from orbitile.model.surface import Colouring, Surface
+from orbitile.model.volume import Volume
+from orbitile.model.wavefunction import Orbitals, Shell, Wavefunction
+from orbitile.surfaces.isosurface import isosurface
 
 BLUE, RED = (0.13, 0.40, 0.67), (0.70, 0.09, 0.17)
 

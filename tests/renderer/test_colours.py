@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from orbitile import render
-from orbitile.colouring import MAPS, colours_along, colours_of, linear_light
-from orbitile.surface import Colouring, Surface
+from orbitile.model.surface import Colouring, Surface
+from orbitile.surfaces.colour_maps import MAPS, colours_along, colours_of, linear_light
 
 pytest.importorskip("OpenGL")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from orbitile import render
-from orbitile.colouring import colours_along, linear_light
 from orbitile.errors import RenderError
+from orbitile.surfaces.colour_maps import colours_along, linear_light
 
 pytest.importorskip("OpenGL")
 

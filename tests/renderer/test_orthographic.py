@@ -5,8 +5,8 @@ import pytest
 
 from orbitile import render
 from orbitile.errors import RenderError
-from orbitile.units import angstrom
-from orbitile.wavefunction import Wavefunction
+from orbitile.model.units import angstrom
+from orbitile.model.wavefunction import Wavefunction
 
 pytest.importorskip("OpenGL")
 

@@ -11,9 +11,9 @@ from PIL import Image
 
 from orbitile import render
 from orbitile.errors import DeviceError, FileError, RenderError
-from orbitile.surface import Surface
-from orbitile.units import angstrom
-from orbitile.wavefunction import Wavefunction
+from orbitile.model.surface import Surface
+from orbitile.model.units import angstrom
+from orbitile.model.wavefunction import Wavefunction
 
 pytest.importorskip("OpenGL")
 

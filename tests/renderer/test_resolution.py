@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from orbitile import render
-from orbitile.lattice import Lattice
-from orbitile.surface import isosurface
-from orbitile.units import angstrom
-from orbitile.volume import Volume
+from orbitile.model.lattice import Lattice
+from orbitile.model.units import angstrom
+from orbitile.model.volume import Volume
+from orbitile.surfaces.isosurface import isosurface
 
 pytest.importorskip("OpenGL")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from orbitile.colouring import round_ends, rounded_up, tick_labels, ticks
+from orbitile.surfaces.colour_maps import round_ends, rounded_up, tick_labels, ticks
 
 
 def test_ticks_are_round():
@@ -30,7 +30,7 @@ def test_ticks_are_round():
 
 
 @pytest.mark.parametrize(("low", "high"), [(-0.2547, -0.1441), (0.5499, 0.7941), (3.0, 3.0), (0.101, 0.102)])
-def test_a_range_of_one_sign_hasround_ends(low, high):
+def test_a_range_of_one_sign_has_round_ends(low, high):
     first, last = round_ends(low, high)
     assert first <= low + 1e-9
     assert last >= high - 1e-9

@@ -14,18 +14,18 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile import evaluation
+from orbitile.analysis.correlation import draw_correlation, orbitals_of_diagram
 from orbitile.cli import main
-from orbitile.correlation import draw_correlation, orbitals_of_diagram
 from orbitile.errors import FieldError, FileError, OrbitileError, RenderError
-from orbitile.evaluation import surface_in_motion
+from orbitile.evaluation import fields_on_lattices as evaluation
+from orbitile.evaluation.fields_on_lattices import surface_in_motion
+from orbitile.exporters._series import SeriesWriter
 from orbitile.films import Shot, Shots, along, animate, framing, over_isovalues, over_orbitals
 from orbitile.films.animation import ShotSurfaces
 from orbitile.films.framing import find_framing
 from orbitile.films.writing import write_film
-from orbitile.series import SeriesWriter
-from orbitile.tracking import track
-from orbitile.units import angstrom
+from orbitile.model.units import angstrom
+from orbitile.trajectories.tracking import track
 
 from .conftest import lib, shuffled, trajectory_of
 
@@ -59,7 +59,7 @@ def test_with_tracking_nothing_jumps(spoilt, tmp_path):
 @pytest.fixture(scope="module")
 def reaction(tmp_path_factory):
     """HCN to HNC, the path of the examples."""
-    from orbitile.scf import Calculation, compute_series
+    from orbitile.scf.engine import Calculation, compute_series
 
     pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
     xyz = Path(__file__).parents[2] / "docs" / "examples" / "hcn_to_hnc.xyz"

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orbitile import isolation
 from orbitile.errors import Cancelled, ConventionError, FileError
-from orbitile.isolation import isolated
-from orbitile.processes import environment
+from orbitile.readers import _isolation as isolation
+from orbitile.readers._isolation import isolated
 from orbitile.watch import watched
+from orbitile.workers.processes import environment
 
 HERE = {"name": "some.file", "library": "a library", "size": 0}
 
@@ -95,7 +95,7 @@ def test_what_is_printed_there_is_not_seen_here(call, capfd):
 
 def test_a_process_that_ended_while_idle_is_replaced(call):
     first = call("import os; return os.getpid()")
-    call("import orbitile.isolation as i; i._IDLE = 0")
+    call("import orbitile.readers._isolation as i; i._IDLE = 0")
     time.sleep(0.3)
     assert call("import os; return os.getpid()") != first
 
@@ -152,7 +152,7 @@ def test_it_ends_with_the_process_that_asked():
     """However that ends."""
     program = (
         "import os, signal\n"
-        "from orbitile import isolation\n"
+        "from orbitile.readers import _isolation as isolation\n"
         "function = type('F', (), {'__module__': 'os', '__qualname__': 'getpid'})\n"
         "print(isolation.isolated(function, name='', library='', size=0), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

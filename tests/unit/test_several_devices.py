@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile import several_devices
 from orbitile.cli import main
-from orbitile.diagnosis import device_report
 from orbitile.errors import Cancelled, DeviceError, FieldError
+from orbitile.evaluation import several_devices
+from orbitile.evaluation.diagnosis import device_report
 from taichi_kernels import runtime
 from tests.conftest import random_wavefunction
 

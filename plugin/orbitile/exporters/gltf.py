@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..colouring import linear_light
-from ..surface import Surface
-from ..wavefunction import Wavefunction
+from ..model.surface import Surface
+from ..model.wavefunction import Wavefunction
+from ..surfaces.colour_maps import linear_light
 from ._trimesh import trimesh_of
 
 DESCRIPTION = "binary glTF scene"

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RenderError
-from ..evaluation import compute, extract_surface, surface_in_motion
-from ..lattice import Lattice
+from ..errors import IsovalueError, RenderError
+from ..evaluation.fields_on_lattices import compute, extract_surface, surface_in_motion
+from ..model.lattice import Lattice
+from ..model.surface import Surface
+from ..model.volume import Volume
 from ..renderer import Patches, margins, render
-from ..surface import IsovalueError, Surface
-from ..volume import Volume
 from ..watch import checkpoint, stage, tell, watched
 from .framing import Framing, find_framing
 from .shots import Shot, Shots

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluation import enclosing_lattice, resolving_spacing, surface_in_motion
-from ..lattice import Lattice, spacing_of
+from ..errors import IsovalueError
+from ..evaluation.fields_on_lattices import enclosing_lattice, resolving_spacing, surface_in_motion
+from ..model.lattice import Lattice, spacing_of
 from ..renderer import Camera, Margins, default_camera
-from ..surface import IsovalueError
 from ..watch import checkpoint, stage
 from .shots import Shot, Shots
 

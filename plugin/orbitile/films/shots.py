@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..errors import OrbitileError
-from ..evaluation import default_isovalue
+from ..evaluation.fields_on_lattices import default_isovalue
 from ..fields import as_drawn, resolve
-from ..paths import align, interpolate
-from ..tracking import Tracking
-from ..trajectory import Trajectory
-from ..wavefunction import Wavefunction
+from ..model.trajectory import Trajectory
+from ..model.wavefunction import Wavefunction
+from ..trajectories.interpolation import interpolate
+from ..trajectories.paths import align
+from ..trajectories.tracking import Tracking
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..child_process import ChildProcess
 from ..errors import FileError, OrbitileError, RenderError
-from ..files import checked_target, user_path, written_atomically
+from ..files.reading import user_path
+from ..files.writing import checked_target, written_atomically
 from ..renderer import checked_size, write_png
+from ..workers.child_process import ChildProcess
 
 Pixels = NDArray[np.uint8]
 """A picture, shape (height, width, 4): red, green, blue and straight alpha."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..colouring import RGB
-from ..units import angstrom
+from ..model.units import angstrom
+from ..surfaces.colour_maps import RGB
 from .camera import Margins
 from .legend import LegendPart, draw_legend, legend_places
 from .lettering import blank_mask, measure, stamp, stamp_halo, text_size, write

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..colouring import RGB, colours_along, tick_labels, ticks
-from ..surface import Colouring, Surface
+from ..model.surface import Colouring, Surface
+from ..surfaces.colour_maps import RGB, colours_along, tick_labels, ticks
 from .lettering import blank_mask, measure, stamp, stamp_halo, text_size, write
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..colouring import RGB
-from ..spelling import in_words
+from ..files.characters import in_words
+from ..surfaces.colour_maps import RGB
 
 if TYPE_CHECKING:
     from PIL.Image import Image

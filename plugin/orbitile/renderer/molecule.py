@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..colouring import RGB
 from ..errors import RenderError
-from ..units import angstrom
-from ..wavefunction import Wavefunction
+from ..model.units import angstrom
+from ..model.wavefunction import Wavefunction
+from ..surfaces.colour_maps import RGB
 
 Floats = NDArray[np.float64]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..colouring import RGB
 from ..errors import RenderError
-from ..surface import Surface
+from ..model.surface import Surface
+from ..surfaces.colour_maps import RGB
 
 Colour = str | tuple[float, float, float]
 """A name or hexadecimal string that Pillow knows ("white", "#2166ac"), or red, green and blue between 0 and 1."""

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RenderError
-from ..surface import Surface
-from ..wavefunction import Wavefunction
+from ..model.surface import Surface
+from ..model.wavefunction import Wavefunction
 from .annotation import annotate, margins
 from .camera import Camera, default_camera
 from .draw import draw

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
-from ..files import written_atomically
+from ..files.writing import written_atomically
 
 PIXELS_PER_INCH = 300
 """Resolution noted in the files, so that 1600 pixels come out 13.5 cm wide in print."""

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..lattice import Lattice
-from ..surface import Surface
-from ..wavefunction import Wavefunction
+from ..model.lattice import Lattice
+from ..model.surface import Surface
+from ..model.wavefunction import Wavefunction
 from .camera import Camera
 from .palette import PALETTES, colours_of_fields
 from .picture import checked_size, checked_surfaces, place_camera

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..colouring import RGB, colours_of
 from ..errors import RenderError
-from ..surface import Surface
-from ..wavefunction import Wavefunction
+from ..model.surface import Surface
+from ..model.wavefunction import Wavefunction
+from ..surfaces.colour_maps import RGB, colours_of
 from .molecule import Molecule, check_array
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..colouring import linear_light
+from ..surfaces.colour_maps import linear_light
 from .molecule import Molecule
 from .scene import Mesh
 from .view import View, Window

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..child_process import ChildProcess
-from ..elements import SYMBOLS
 from ..errors import Cancelled, OrbitileError
-from ..level_of_theory import Calculation
-from ..processes import interpreter
-from ..series import SeriesFrames
-from ..units import angstrom
+from ..model.elements import SYMBOLS
+from ..model.units import angstrom
+from ..readers.series import SeriesFrames
+from ..scf.level_of_theory import Calculation
+from ..workers.child_process import ChildProcess
+from ..workers.processes import interpreter
 
 _FAREWELL = 3.0
 """Seconds that it may take to end, and to complete the frame that it writes."""
@@ -68,7 +68,7 @@ class RunningCalculation:
         options += [f"--charge={calculation.charge}", f"--unpaired={calculation.unpaired}"]
         options += ["--cartesian"] if calculation.cartesian else []
         python = os.environ.get("ORBITILE_PYTHON") or interpreter()
-        command = [python, "-m", "orbitile.child_process", self._folder, "orbitile.cli", "scf"]
+        command = [python, "-m", "orbitile.workers.child_process", self._folder, "orbitile.cli", "scf"]
         command += [str(path), "-o", str(target)]
         try:
             self._child = ChildProcess("the calculation", command + options)

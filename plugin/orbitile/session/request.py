@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
-from ..lattice import Lattice
-from ..surface import Colouring, Surface, isosurface
-from ..volume import Volume
+from ..model.lattice import Lattice
+from ..model.surface import Colouring, Surface
+from ..model.volume import Volume
+from ..surfaces.isosurface import isosurface
 
 Box = tuple[tuple[float, float, float], float, tuple[int, int, int]]
 """Origin in bohr, spacing in bohr and shape of a lattice along x, y and z."""
@@ -131,7 +132,7 @@ class Sample:
     seconds : float
         What it took in the worker, from the wavefunction to the mesh.
     confidence : float or None
-        Of an orbital that was followed along a trajectory, see `orbitile.tracking.Match`.
+        Of an orbital that was followed along a trajectory, see `orbitile.trajectories.matching.Match`.
     """
 
     request: Request
@@ -164,7 +165,7 @@ def surface_within(
     Raises
     ------
     OrbitileError
-        As `orbitile.surface.isosurface` does.
+        As `orbitile.surfaces.isosurface.isosurface` does.
     """
     if most_faces is None or volume.values.size < _FEW_POINTS:
         return extract(volume, isovalue), 1

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..errors import Cancelled, OrbitileError
 from ..fields import field_names, files_in, resolve, with_absolute_files
 from ..fields.orbital import Orbital, orbital_name
-from ..surface import Surface
+from ..model.surface import Surface
+from ..model.wavefunction import Wavefunction
 from ..watch import watched
-from ..wavefunction import Wavefunction
 from .calculation import RunningCalculation
 from .declaration import brief
 from .player import MEMORY, TICK, Player
@@ -27,7 +27,7 @@ from .worker import Worker
 from .worker_process import WavefunctionCache, sample
 
 if TYPE_CHECKING:
-    from ..hosts.protocol import Host
+    from .host import Host
 
 _Result = TypeVar("_Result")
 

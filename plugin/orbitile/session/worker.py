@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..child_process import AnsweringProcess, ProcessError
 from ..errors import Cancelled, OrbitileError
-from ..processes import environment, interpreter
+from ..workers.child_process import AnsweringProcess, ProcessError
+from ..workers.processes import environment, interpreter
 from .request import Request, Sample, take_sample
 
 _FAREWELL = 2.0

@@ -1,8 +1,8 @@
 """The worker process: `python -m orbitile.session.worker_process ADDRESS FOLDER`, started by `orbitile.session.worker`.
 
 It answers requests one after the other; a thread listens meanwhile, so that a request can be withdrawn while it is
-computed. When the host wants no more or is gone, the process ends (see `orbitile.child_process`), and takes the folder
-along, which nobody else removes where the host was killed.
+computed. When the host wants no more or is gone, the process ends (see
+`orbitile.workers.child_process`), and takes the folder along, which nobody else removes where the host was killed.
 """
 
 from __future__ import annotations
@@ -22,16 +22,24 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..child_process import parent
-from ..colouring import coloured
 from ..errors import Cancelled, OrbitileError
-from ..evaluation import compute, default_isovalue, enclosing_lattice, extract_surface, fits, resolving_spacing
-from ..lattice import Lattice
+from ..evaluation.colouring import coloured
+from ..evaluation.fields_on_lattices import (
+    compute,
+    default_isovalue,
+    enclosing_lattice,
+    extract_surface,
+    fits,
+    resolving_spacing,
+)
+from ..model.lattice import Lattice
+from ..model.surface import Surface
+from ..model.volume import Volume
+from ..model.wavefunction import Wavefunction
 from ..readers import load
-from ..surface import Surface, isosurface
-from ..volume import Volume
+from ..surfaces.isosurface import isosurface
 from ..watch import checkpoint, watched
-from ..wavefunction import Wavefunction
+from ..workers.child_process import parent
 from .content import require_unchanged
 from .request import Request, Sample, lattice_of, put_sample, shared_lattice, surface_within
 from .source import OneFile, ShownTrajectory, Source, is_trajectory
