@@ -1,8 +1,11 @@
 """A reader, an exporter and a command of another distribution: a file each, and no other change."""
 
+import re
 import subprocess
 import sys
 from importlib import invalidate_caches
+from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -13,56 +16,24 @@ from orbitile.exporters import exporter_for
 from orbitile.hosts.file_filters import files_to_export, files_to_open
 from orbitile.readers import load_trajectory
 
-READER = '''
-"""A hydrogen atom, whose exponent is all that a file says."""
-import numpy as np
-from orbitile.model.wavefunction import Orbitals, Shell, Wavefunction
+PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 
-DESCRIPTION = "toy atoms"
-PATTERNS = ("*.toyatom", "*.ta")
-KIND = "wavefunction"
+PLUGINS = {
+    name: dedent(text)
+    for name, text in re.findall(r"^    # (orbitile_plugins/\S+)\n((?:    .*\n|\n)+)", PAGE.read_text(), re.MULTILINE)
+}
+"""The examples of the page that tells how it is done."""
 
-def recognises(head):
-    return head.startswith("toy atom")
 
-def read(path):
-    exponent = float(path.read_text().split()[-1])
-    return Wavefunction([1], np.zeros((1, 3)), (Shell(0, 0, False, [exponent], [1.0]),),
-        Orbitals(np.eye(1), [2.0]), source=str(path))
-'''
-
-EXPORTER = '''
-"""The largest magnitude of a volume."""
-import numpy as np
-
-DESCRIPTION = "toy volume"
-PATTERNS = ("*.toyvol",)
-KIND = "volume"
-
-def write(volume, path, wavefunction=None):
-    path.write_text(f"{volume.quantity}: {np.abs(volume.values).max():.6f}")
-'''
-
-COMMAND = '''
-"""Say a word."""
-HELP = "say a word again and again"
-
-def add_arguments(parser):
-    parser.add_argument("word")
-    parser.add_argument("--times", type=int, default=2)
-
-def run(options):
-    print(" ".join([options.word] * options.times))
-'''
-
-PLUGINS = {"readers/toy_atom": READER, "exporters/toy_volume": EXPORTER, "commandline/say_again": COMMAND}
+def test_the_page_has_an_example_of_each():
+    assert [name.split("/")[1] for name in PLUGINS] == ["readers", "exporters", "commandline"]
 
 
 @pytest.fixture(autouse=True)
 def plugins(tmp_path, monkeypatch):
     """Folder on the path with the three files, beside an atom to read; forgotten afterwards."""
     for name, text in PLUGINS.items():
-        file = tmp_path / f"orbitile_plugins/{name}.py"
+        file = tmp_path / name
         file.parent.mkdir(parents=True)
         file.write_text(text)
     (tmp_path / "h.toyatom").write_text("toy atom 0.8")
@@ -90,6 +61,9 @@ def test_a_reader(capsys, tmp_path):
     assert "toy atoms" in help_of(capsys, "info")
     assert main(["info", "h.toyatom"]) == 0
     assert "molecule  H, 1 atoms" in capsys.readouterr().out
+    (tmp_path / "b.ta").write_text("an empty file")
+    with pytest.raises(ob.OrbitileError, match=r"b\.ta: expected 'toy atom' and an exponent"):
+        ob.load("b.ta")
     (tmp_path / "a.unknown").write_text("?")
     with pytest.raises(ob.OrbitileError, match=r"\*\.toyatom"):
         ob.load("a.unknown")
@@ -105,7 +79,7 @@ def test_an_exporter(capsys, tmp_path):
     assert "*.toyvol)" in files_to_export()
     assert ".npz, .plt, .toyvol" in help_of(capsys, "volume")
     assert main(["volume", "h.toyatom", "density", "--points", "21", "--margin", "1", "-o", "b.toyvol"]) == 0
-    density = 2 * (2 * 0.8 / np.pi) ** 1.5  # at the nucleus
+    density = (2 * 0.8 / np.pi) ** 1.5  # at the nucleus
     assert float((tmp_path / "b.toyvol").read_text().split()[-1]) == pytest.approx(density, rel=1e-5)
     with pytest.raises(ob.OrbitileError, match=r"did you mean \.toyvol"):
         exporter_for("a.toyvl", "volume")
