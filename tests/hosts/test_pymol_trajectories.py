@@ -18,9 +18,9 @@ from orbitile.model.units import angstrom
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 
-from .conftest import N
-from .test_pymol_commands import call
-from .test_pymol_panel import BENZENE, in_window, needs_window
+from tests.hosts.conftest import N
+from tests.hosts.test_pymol_commands import call
+from tests.hosts.test_pymol_panel import BENZENE, in_window, needs_window
 
 ROOT = Path(__file__).parents[2]
 

@@ -24,8 +24,7 @@ from orbitile.session import commands
 from orbitile.session.commands import COMMANDS
 from orbitile.session.session import Session
 from tests.conftest import SAMPLES
-
-from .conftest import N
+from tests.hosts.conftest import N
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 

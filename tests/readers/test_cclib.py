@@ -13,9 +13,8 @@ from orbitile.gaussians.check import checked
 from orbitile.readers import cclib as reader
 from orbitile.readers._logs.basis import nwchem_basis
 from orbitile.readers._logs.programs import PROGRAMS
-
-from ..conftest import SAMPLES
-from ..oracle import basis_functions, orbital
+from tests.conftest import SAMPLES
+from tests.oracle import basis_functions, orbital
 
 LOGS = Path(__file__).parents[3] / "shared" / "data" / "logs"
 needs_logs = pytest.mark.skipif(not LOGS.is_dir(), reason="logs of whole calculations are not kept with the package")

@@ -93,7 +93,7 @@ def test_cancelled_where_it_stands_still(tmp_path):
 _HOST = """
 import sys, time
 from pathlib import Path
-from tests.hosts.test_calculation import WATER, waters
+from tests.session.test_calculation import WATER, waters
 from orbitile.scf.level_of_theory import Calculation
 from orbitile.session.calculation import RunningCalculation
 one = RunningCalculation("water", WATER, waters(400), Calculation("hf", "cc-pvdz"), Path(sys.argv[1]))

@@ -10,8 +10,8 @@ import orbitile as ob
 from orbitile.readers.cube import read_atoms
 from orbitile.readers.iodata import _fast_normalisation_test
 from tests.conftest import SAMPLES, random_wavefunction, sample_files
+from tests.fields.test_against_gbasis import points_near
 from tests.oracle import orbital
-from tests.validation.test_against_gbasis import points_near
 
 density = pytest.importorskip("gbasis.evals.density", reason="qc-gbasis has no wheels here")
 from_iodata = pytest.importorskip("gbasis.wrappers").from_iodata

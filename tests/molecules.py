@@ -1,4 +1,4 @@
-"""Small trajectories computed by PySCF once per session, and ways to spoil them."""
+"""Small molecules computed by PySCF, trajectories of them, and ways to spoil these."""
 
 from __future__ import annotations
 
@@ -71,25 +71,6 @@ def shuffled(wavefunction: Wavefunction, rng: np.random.Generator) -> Wavefuncti
     n = len(wavefunction.alpha)
     order = rng.permutation(n)
     return with_orbitals(wavefunction, wavefunction.alpha.coefficients[:, order] * rng.choice([-1.0, 1.0], n), order)
-
-
-@pytest.fixture(scope="session")
-def water() -> list[Wavefunction]:
-    """Both O-H bonds stretched from 0.8 to 1.3 Angstrom."""
-    return scanned(
-        f"O 0 0 0; H 0 {0.79 * r:.6f} {0.61 * r:.6f}; H 0 {-0.79 * r:.6f} {0.61 * r:.6f}"
-        for r in np.linspace(0.8, 1.3, 9)
-    )
-
-
-@pytest.fixture(scope="session")
-def hydrogens() -> list[Wavefunction]:
-    """Two hydrogen molecules side by side, each bond lengthening while they approach: through the square."""
-    frames = []
-    for t in np.linspace(0, 1, 12):  # not through the square itself, where restricted orbitals have no gap
-        a, b = 0.75 + 0.75 * t, 1.5 - 0.75 * t
-        frames.append(f"H {-b} {-a} 0; H {-b} {a} 0; H {b} {-a} 0; H {b} {a} 0")
-    return [computed(atoms, "6-31g") for atoms in frames]
 
 
 def twisted(angle: float) -> str:

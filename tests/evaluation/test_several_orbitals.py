@@ -10,9 +10,9 @@ import orbitile as ob
 from orbitile.commandline import main
 from orbitile.errors import Cancelled, FieldError
 from orbitile.fields.orbital import orbital_list
+from tests.commandline.test_cli import BENZENE
 from tests.conftest import SAMPLES, random_wavefunction
 from tests.oracle import orbital
-from tests.unit.test_cli import BENZENE
 
 LIMIT = {"single": 2e-6, "double": 1e-12}
 

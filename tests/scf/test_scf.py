@@ -18,9 +18,8 @@ from orbitile.readers import load_geometries
 from orbitile.readers.series import SeriesFrames
 from orbitile.scf.engine import compute_series, wavefunction_of
 from orbitile.scf.level_of_theory import Calculation, functional, molecule_of
-
-from .conftest import gto, scf, shuffled, trajectory_of, with_orbitals
-from .test_series import assert_same
+from tests.molecules import gto, scf, shuffled, trajectory_of, with_orbitals
+from tests.trajectories.test_series import assert_same
 
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 

@@ -26,8 +26,7 @@ from orbitile.films.framing import find_framing
 from orbitile.films.writing import write_film
 from orbitile.model.units import angstrom
 from orbitile.trajectories.tracking import track
-
-from .conftest import lib, shuffled, trajectory_of
+from tests.molecules import lib, shuffled, trajectory_of
 
 SMALL = {"size": (96, 72), "spacing": 0.6, "legend": False, "device": "cpu"}
 
@@ -366,7 +365,7 @@ def test_there_is_no_diagram_of_a_spin_that_has_no_orbitals_of_its_own(hydrogens
 
 def test_from_the_shell(tmp_path, water, capsys):
     pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
-    from .test_scf import write_water
+    from tests.scf.test_scf import write_water
 
     write_water(tmp_path / "water.xyz", 4)
     series, copy = str(tmp_path / "water.h5"), str(tmp_path / "copy.h5")
