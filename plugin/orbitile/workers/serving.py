@@ -1,4 +1,4 @@
-"""A worker from inside: `python -m orbitile.workers.serving ADDRESS PREFIX ...`, started by `orbitile.workers.worker`.
+"""A worker from inside.
 
 It runs one function after the other, under a watch (`orbitile.watch`) that tells the other side how far it has come and
 asks it whether the result is still wanted. It ends in good order when the other side says so, on SIGTERM, and when
@@ -127,7 +127,11 @@ def _raised(error: Exception) -> Raised:
 
 
 def _watch(worker: _Worker, prefixes: list[str]) -> Callable[[], None]:
-    """End this process with the one that it works for; returns a function that leaves it time to complete its end."""
+    """End this process with the one that it works for, and remove what the two have left in shared memory.
+
+    Returns a function to be called when the work is done: it leaves the process time to complete its end, and the names
+    of the other process to that.
+    """
     told: queue.SimpleQueue[None] = queue.SimpleQueue()
     seconds = [_FAREWELL]
 
@@ -155,6 +159,7 @@ def _watch(worker: _Worker, prefixes: list[str]) -> Callable[[], None]:
 
     def complete() -> None:
         seconds[0] = _COMPLETION
+        prefixes.clear()
         if guard is not None:
             guard.kill()
             guard.wait()
@@ -203,7 +208,3 @@ def main() -> None:
         complete()
         connection.close()
     transport.remove_all(prefix)
-
-
-if __name__ == "__main__":
-    main()

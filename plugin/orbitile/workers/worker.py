@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import signal
 import tempfile
 import threading
 import time
@@ -36,7 +37,11 @@ _Result = TypeVar("_Result")
 
 
 class WorkerError(OrbitileError):
-    """A worker could not be started, died, or failed by a defect."""
+    """A worker failed, not what it ran."""
+
+
+class WorkerNotStarted(WorkerError):
+    """A worker could not be started, or did not connect."""
 
 
 class WorkerEnded(WorkerError):
@@ -116,33 +121,37 @@ class Worker:
             What the function raised: the same class, the same message. When the arguments cannot be pickled.
         WorkerEnded
             When the worker died at it, or stood still twice.
+        WorkerNotStarted
+            When it cannot be started.
         WorkerError
-            When it cannot be started, or the function raised anything else.
+            When the function raised anything else: a defect.
         Cancelled
             When the watch says that the result is not wanted any more.
         """
         with self._claimed():
-            for last in (False, True):
-                process = self._process
-                process = self._running()
-                try:
-                    process.ready(self._patience)
-                    message = process.ask((function, arguments, keywords), self._patience > 0)
-                    break
-                except _Lost as lost:
-                    self._drop()
-                    if last or not lost.again:
-                        error = WorkerEnded(f"{self.name} ended ({lost}); the next request starts another")
-                        error.status = lost.status
-                        raise error from None
-                except BaseException:
-                    if not process.is_in_order:
-                        self._drop()
-                    raise
+            process, message = self._asked((function, arguments, keywords))
         if isinstance(message, Raised):
             raise self._error(message, process)
         result: _Result = transport.unpack(message.result)
         return result
+
+    def _asked(self, call: object) -> tuple[_Process, Done | Raised]:
+        for last in (False, True):
+            process = self._running()
+            try:
+                process.ready(self._patience)
+                return process, process.ask(call, self._patience > 0)
+            except _Lost as lost:
+                self._drop()
+                if last or not lost.again:
+                    error = WorkerEnded(f"{self.name} ended ({lost}); the next request starts another")
+                    error.status = lost.status
+                    raise error from None
+            except BaseException:
+                if not process.is_in_order:
+                    self._drop()
+                raise
+        raise AssertionError  # the second time there is an answer, or an error
 
     def end(self, seconds: float = _FAREWELL) -> None:
         """End the process, if there is one, and wait for it so many seconds; then it is left to complete its end.
@@ -232,14 +241,14 @@ class _Process(ChildProcess):
             self._listener = Listener(address, _FAMILY, authkey=self._key)
         except OSError as error:  # the temporary folder has too long a name, above all
             os.rmdir(self._folder)
-            raise WorkerError(f"{name} cannot be connected to ({error})") from error
-        module = ["-m", "orbitile.workers.serving", str(self._listener.address)]
+            raise WorkerNotStarted(f"{name} cannot be connected to ({error})") from error
+        module = ["-m", "orbitile.workers", str(self._listener.address)]
         command = [python, *module, self._prefix, transport.own_prefix(), *options]
         try:
             super().__init__(name, command, settings)
         except ProcessError as error:
             self._close()
-            raise WorkerError(str(error)) from error
+            raise WorkerNotStarted(str(error)) from error
         self._deadline = time.monotonic() + _START
         with suppress(OSError):  # it has ended already, which is noticed below
             self.feed(memoryview(self._key.hex().encode() + b"\n"))
@@ -255,7 +264,7 @@ class _Process(ChildProcess):
 
         Raises
         ------
-        WorkerError
+        WorkerNotStarted
             When it did not start.
         _Lost
             When it stands still.
@@ -263,12 +272,12 @@ class _Process(ChildProcess):
         while self._connection is None:
             self._accepting.join(_EVERY)
             if not self.running():
-                raise WorkerError(f"{self.name} did not start ({self.ending()})")
+                raise WorkerNotStarted(f"{self.name} did not start ({self.ending()})")
             if self.stands_still():
                 raise _Lost("it was stopped", True, None)
             if time.monotonic() > self._deadline:
                 self.is_in_order = False
-                raise WorkerError(f"{self.name} did not answer within {_START:g} s")
+                raise WorkerNotStarted(f"{self.name} did not answer within {_START:g} s")
             checkpoint()
         self._close()
         while self._withdrawn is not None:
@@ -326,7 +335,7 @@ class _Process(ChildProcess):
         return None
 
     def end(self, seconds: float) -> None:
-        """Ask it to end, and wait for that so long; then it is left alone, with what it has to complete."""
+        """Ask it to end and wait so long; then it is left alone where it has stopped working, and killed elsewhere."""
         if self._connection is not None:
             self._send(End())
         else:
@@ -334,12 +343,24 @@ class _Process(ChildProcess):
         until = time.monotonic() + seconds
         while self.running() and time.monotonic() < until and not self.is_stopped():
             self.wait(_EVERY)
-        if os.name != "posix" or self.is_stopped() or not self.running():
+        if not self.running() or self.is_stopped() or not self._has_stopped_working():
             self.kill()
         self.hang_up()
 
+    def _has_stopped_working(self) -> bool:
+        """Whether it has closed the connection, and only its end is to be completed."""
+        try:
+            while self._connection is not None and self._connection.poll():
+                self._connection.recv()
+        except (EOFError, OSError):
+            return True
+        return False
+
     def kill(self) -> None:
-        """End it at once, and remove what it has left."""
+        """End it at once, with its guard, and remove what it has left."""
+        if os.name == "posix":
+            with suppress(OSError):  # both have gone
+                os.killpg(self.process_id, signal.SIGKILL)
         super().kill()
         self.forget()
         self._close()
