@@ -19,8 +19,8 @@ from scipy.spatial import cKDTree
 from skimage.measure import marching_cubes
 
 import orbitile as ob
-from orbitile.surface import isosurface_in_session
-from orbitile.units import angstrom
+from orbitile.model.units import angstrom
+from orbitile.surfaces.isosurface import isosurface_in_session
 from orbitile_benchmarks.systems import STONE
 from taichi_kernels import runtime
 
@@ -95,7 +95,7 @@ def main() -> None:
         with runtime.session(device):
             values = volume.values
             if device != "cpu":
-                values = runtime.allocate(lattice.shape, "single")
+                values = runtime.allocate(lattice.shape, np.float32)
                 values.from_numpy(volume.values)
             for isovalue, expected in by_scikit_image.items():
 

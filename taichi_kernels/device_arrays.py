@@ -1,11 +1,10 @@
 """Arrays on the device that live from call to call."""
 
 import numpy as np
-import taichi as ti
 
 from . import runtime
-
-_NUMBERS = {"int32": ti.i32, "float32": ti.f32, "float64": ti.f64}
+from ._taichi import number, ti
+from .target import Target
 
 
 class DeviceArrays:
@@ -29,16 +28,16 @@ class DeviceArrays:
         if held is not None and (held is values or np.array_equal(held, values)):
             return self._arrays[name]
         self._sources.pop(name, None)
-        number = _NUMBERS[np.dtype(dtype).name]
         shape = values.shape[:-1] if lanes else values.shape
-        array = self.array(name, ti.types.vector(lanes, number) if lanes else number, shape)
+        element = ti.types.vector(lanes, number(dtype)) if lanes else number(dtype)
+        array = self.array(name, element, shape)
         runtime.send(array, np.array(values, dtype, order="C"))  # a copy: Taichi refuses what is read-only
         self._sources[name] = values.copy() if values.flags.writeable else values
         return array
 
-    def operand(self, device: str, name: str, values: np.ndarray, dtype: type, lanes: int = 0) -> object:
+    def operand(self, target: Target, name: str, values: np.ndarray, dtype: type, lanes: int = 0) -> object:
         """The same for a kernel that takes arrays of any kind: on a CPU the array itself will do."""
-        if device == "cpu":
+        if target.on_host:
             return np.ascontiguousarray(values, dtype)
         return self.upload(f"{name}, {np.dtype(dtype)}", values, dtype, lanes)
 

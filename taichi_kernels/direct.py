@@ -21,13 +21,14 @@ from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
-import taichi as ti
 
 from . import runtime
+from ._taichi import number, ti
+from .arrays import DeviceArray
 from .cells import CELL, split_position
 from .device_arrays import DeviceArrays
-from .gaussian import DTYPES, REALS
 from .pace import Checkpoint, Pace
+from .target import Target
 
 LANES = {
     ("cpu", "single"): 16, ("cpu", "double"): 8, ("cuda", "single"): 4, ("cuda", "double"): 4, ("vulkan", "single"): 4,
@@ -118,9 +119,8 @@ def direct_on_lattice(
     shell_reach: np.ndarray,
     radial: str,
     place: Place,
-    precision: str,
-    device: str,
-    out: "np.ndarray | ti.Ndarray",
+    target: Target,
+    out: "np.ndarray | DeviceArray",
     checkpoint: Checkpoint | None = None,
 ) -> None:
     """Evaluate an orbital on a slab of a lattice.
@@ -137,16 +137,15 @@ def direct_on_lattice(
         Module of `radial`.
     place
         The slab.
-    precision, device
-        Of the sums; and the device of the current session.
+    target
+        The device of the current session, and the precision of the sums.
     out : ndarray, or array on the device, of float32 or float64, shape `place.shape`
         Where the values go. Beside it there are the lists: 4 bytes an atom for 1024 points.
     checkpoint
         Called some twenty times a second with the share that is done, between pieces of whole planes of bricks; what it
         raises ends the work. Without one all is done at once.
     """
-    result = "double" if out.dtype in (np.float64, ti.f64) else "single"
-    lanes = LANES[device, precision]
+    lanes = LANES[target.device, target.precision]
     nx, ny, nz = place.shape
     step, rest = place.of_atoms(shells.atom_position)
     layers = -(-nx // BX)
@@ -155,14 +154,14 @@ def direct_on_lattice(
     signs = np.array([[1, 1, 1], [1, 1, -1], [1, -1, 1], [1, -1, -1]])
     half = (np.array(BRICK) - 1) / 2
     radius = float(np.linalg.norm((signs * half) @ place.axes, axis=1).max())
-    operands = _operands(shells, coefficient, shell_reach, radial, precision, device)
+    operands = _operands(shells, coefficient, shell_reach, radial, target)
 
     def launch(first: int, last: int) -> None:
         plane, planes = first * BX, min(last * BX, nx) - first * BX
         n_bricks = (last - first) * bricks_a_layer
         n_listed = n_bricks * (len(step) + 1)
         runtime.launch(
-            _kernels(radial, precision, device, result).on_lattice,
+            _kernels(radial, target, out.dtype).on_lattice,
             plane,
             n_bricks,
             radius * (1 + 1e-5),
@@ -170,26 +169,26 @@ def direct_on_lattice(
             nz,
             planes * ny * -(-nz // lanes),
             len(step),
-            *(ti.Vector(axis.tolist(), DTYPES[precision]) for axis in place.axes),
-            _held.operand(device, "lattice steps", step - np.array([plane, 0, 0], np.int32), np.int32, 3),
-            _held.operand(device, "lattice rest", rest, REALS[precision], 3),
+            *(ti.Vector(axis.tolist(), number(target.dtype)) for axis in place.axes),
+            _held.operand(target, "lattice steps", step - np.array([plane, 0, 0], np.int32), np.int32, 3),
+            _held.operand(target, "lattice rest", rest, target.dtype, 3),
             *operands,
-            np.empty(n_listed, np.int32) if device == "cpu" else _held.array("atoms of bricks", ti.i32, (n_listed,)),
+            np.empty(n_listed, np.int32) if target.on_host else _held.array("atoms of bricks", ti.i32, (n_listed,)),
             out,
         )
 
     work = np.full(layers, float(BX * ny * nz * max(len(step), 1)))
-    _pace_of_bricks(radial, precision, device).run(work, launch, checkpoint)
+    _pace_of_bricks(radial, target).run(work, launch, checkpoint)
 
 
 @lru_cache
-def _pace_of_bricks(radial: str, precision: str, device: str) -> Pace:
+def _pace_of_bricks(radial: str, target: Target) -> Pace:
     """How many points times atoms make a piece for `direct_on_lattice`."""
     return Pace(1 << 20)
 
 
 @lru_cache
-def pace_of_points(radial: str, precision: str, device: str) -> Pace:
+def pace_of_points(radial: str, target: Target) -> Pace:
     """How many points times atoms make a piece for `direct_at_points`."""
     return Pace(1 << 20)
 
@@ -200,43 +199,42 @@ def direct_at_points(
     shell_reach: np.ndarray,
     radial: str,
     points: np.ndarray,
-    precision: str,
-    device: str,
+    target: Target,
 ) -> np.ndarray:
     """Evaluate an orbital at points of shape (n_points, 3), in bohr; otherwise as `direct_on_lattice`.
 
     Memory is about 60 bytes a point: the caller hands over tiles.
     """
-    real = REALS[precision]
+    real = target.dtype
     if len(points) == 0:
         return np.empty(0, real)
-    lanes = LANES[device, precision]
+    lanes = LANES[target.device, target.precision]
     groups = -(-len(points) // lanes)
     padded = points[np.minimum(np.arange(groups * lanes), len(points) - 1)]
     cell, rest = (part.reshape(groups, lanes, 3).transpose(0, 2, 1) for part in split_position(padded))
     atom_cell, atom_rest = split_position(shells.atom_position)
     out = np.empty((groups, lanes), real)
     runtime.launch(
-        _kernels(radial, precision, device, precision).at_points,
+        _kernels(radial, target, real).at_points,
         groups,
         len(atom_cell),
         np.ascontiguousarray(cell, np.int32),
         np.ascontiguousarray(rest, real),
-        _held.operand(device, "point cells", atom_cell, np.int32, 3),
-        _held.operand(device, "point rest", atom_rest, real, 3),
-        *_operands(shells, coefficient, shell_reach, radial, precision, device),
+        _held.operand(target, "point cells", atom_cell, np.int32, 3),
+        _held.operand(target, "point rest", atom_rest, real, 3),
+        *_operands(shells, coefficient, shell_reach, radial, target),
         out,
     )
     return out.reshape(-1)[: len(points)]
 
 
-def _operands(shells, coefficient, shell_reach, radial, precision, device):
+def _operands(shells, coefficient, shell_reach, radial, target):
     """What both kernels read, on the device."""
-    first, a, b = _radial_operands(shells, radial, precision)
+    first, a, b = _radial_operands(shells, radial, target.precision)
     limits = reach_of(shells, shell_reach, radial) ** 2
     return (
         *(
-            _held.operand(device, name, getattr(shells, name), np.int32)
+            _held.operand(target, name, getattr(shells, name), np.int32)
             for name in (
                 "atom_basis",
                 "atom_first_coefficient",
@@ -246,15 +244,15 @@ def _operands(shells, coefficient, shell_reach, radial, precision, device):
             )
         ),
         *(
-            _held.operand(device, f"{radial}: {name}", values, dtype)
+            _held.operand(target, f"{radial}: {name}", values, dtype)
             for name, values, dtype in (
                 ("first", first, np.int32),
-                ("a", a, REALS[precision]),
-                ("b", b, REALS[precision]),
+                ("a", a, target.dtype),
+                ("b", b, target.dtype),
             )
         ),
         *(
-            _held.operand(device, name, values, REALS[precision])
+            _held.operand(target, name, values, target.dtype)
             for name, values in (
                 ("coefficient", coefficient),
                 ("shell reach", limits),
@@ -281,18 +279,18 @@ def _radial_operands(shells, radial, precision):
 
 
 @lru_cache
-def _kernels(radial: str, precision: str, device: str, result: str) -> SimpleNamespace:
-    real, kept = DTYPES[precision], DTYPES[result]
-    lanes = LANES[device, precision]
+def _kernels(radial: str, target: Target, result: "np.dtype[np.floating]") -> SimpleNamespace:
+    real, kept = number(target.dtype), number(result)
+    lanes = LANES[target.device, target.precision]
     L = ti.types.vector(lanes, real)
-    block = 4 if device == "cpu" else 128
+    block = 4 if target.on_host else 128
     I1, R1 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(real, 1)
     V3, I3 = ti.types.vector(3, real), ti.types.vector(3, ti.i32)
     Steps, Rests = ti.types.ndarray(I3, 1), ti.types.ndarray(V3, 1)
     Cells = ti.types.ndarray(ti.types.vector(lanes, ti.i32), 2)
     Remainders, Values = ti.types.ndarray(L, 2), ti.types.ndarray(L, 1)
     Result = ti.types.ndarray(kept, 3)
-    contracted = import_module(f".radial.{radial}", __package__).function(precision, device, L)
+    contracted = import_module(f".radial.{radial}", __package__).function(target.precision, L)
     ramp = [float(n) for n in range(lanes)]
     middle = V3([(n - 1) / 2 for n in BRICK])
 

@@ -30,12 +30,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import taichi as ti
 
 from . import runtime
+from ._taichi import number, ti
 from .cells import CELL, Cells, sorted_into_cells, split_position
-from .gaussian import DTYPES
 from .pace import Checkpoint, Pace
+from .target import Target
 
 LANES = 16
 """Points that a CPU takes at once."""
@@ -112,9 +112,9 @@ def powers_of(degree: int) -> tuple[tuple[int, int, int], ...]:
     return tuple((t, n - t - v, v) for n in range(degree + 1) for v in range(n + 1) for t in range(n - v, -1, -1))
 
 
-def cells_of(points: np.ndarray, device: str) -> Cells:
+def cells_of(points: np.ndarray, target: Target) -> Cells:
     """Points sorted for `potential_in_cells`."""
-    return sorted_into_cells(points, _EDGE, _POINTS_A_CELL, LANES if device == "cpu" else 32)
+    return sorted_into_cells(points, _EDGE, _POINTS_A_CELL, LANES if target.on_host else 32)
 
 
 def potential_in_cells(
@@ -123,8 +123,7 @@ def potential_in_cells(
     rows: np.ndarray,
     distributions: list[Distributions],
     multipoles: Multipoles,
-    precision: str,
-    device: str,
+    target: Target,
     checkpoint: Checkpoint | None = None,
 ) -> np.ndarray:
     """Potential of Gaussian charge distributions at points.
@@ -139,11 +138,9 @@ def potential_in_cells(
         Rows of the lists: for each cell and site one.
     distributions, multipoles
         The distributions that are near, for each row, and the multipoles of those that are far.
-    precision : str
-        single: terms are evaluated in single precision and summed up in double precision where the device has it;
-        double: all in double precision.
-    device : str
-        The device of the current session.
+    target
+        The device of the current session, and the precision. Single: terms are evaluated in single precision and
+        summed up in double precision where the device has it; double: all in double precision.
     checkpoint
         Called some thirty times a second with the share that is done, between pieces of the work; what it raises ends
         it. Without one all is done at once.
@@ -153,13 +150,13 @@ def potential_in_cells(
     ndarray of float64, shape (n_points,)
         In hartree / e.
     """
-    real = np.float32 if precision == "single" else np.float64
-    sums = np.float64 if runtime.probe(device).double else real
-    lanes = LANES if device == "cpu" else 1
+    real = target.dtype
+    sums = np.dtype(np.float64) if runtime.probe(target.device).double else real
+    lanes = LANES if target.on_host else 1
     whole, rest = split_position(points[cells.placed])
     rest = np.ascontiguousarray(rest, real)
     out = np.zeros(len(cells.placed), sums)
-    target = out.reshape(-1, lanes) if lanes > 1 else out
+    sums_in_lanes = out.reshape(-1, lanes) if lanes > 1 else out
     cell = cells.of_slots(lanes)
     there = _in_lanes(whole, lanes), _in_lanes(rest, lanes)
     near = np.zeros(len(multipoles.moments), bool)
@@ -169,7 +166,7 @@ def potential_in_cells(
     fits, estimate = checkpoint is None, 0.0
     if checkpoint is not None:
         estimate = _work(cells, rows, distributions, multipoles)
-        fits = _pace(precision, device, _ALL).fits(estimate)
+        fits = _pace(target, _ALL).fits(estimate)
     begin = time.perf_counter()
 
     def in_pieces(
@@ -178,13 +175,13 @@ def potential_in_cells(
         """Launch a kernel for all slots; `size` says how much work a row of the lists is, `n` how many came before."""
         first, listed = lists
         places, of_place, values = (
-            (cells.of_slots(), (whole, rest), out) if kind > _WRITTEN_OUT else (cell, there, target)
+            (cells.of_slots(), (whole, rest), out) if kind > _WRITTEN_OUT else (cell, there, sums_in_lanes)
         )
         if checkpoint is None or fits:
             runtime.launch(kernel, len(places), *numbers, places, first, listed, *of_place, *arrays, values)
             return
         run = _RUN * len(places) // len(out)
-        kept = [runtime.sent(array, device) for array in arrays]
+        kept = [runtime.sent(array, target) for array in arrays]
 
         def launch(begin: int, end: int) -> None:
             here = slice(begin * run, min(end * run, len(places)))
@@ -204,7 +201,7 @@ def potential_in_cells(
                 )
 
         of_cell = np.diff(np.concatenate([[0.0], np.cumsum(size[listed], dtype=np.float64)])[first]) + 1
-        _pace(precision, device, kind).run(
+        _pace(target, kind).run(
             of_cell[places[::run]] * run, launch, lambda share: checkpoint((n + share) / (len(distributions) + 1))
         )
 
@@ -216,13 +213,13 @@ def potential_in_cells(
             centre_whole,
             np.ascontiguousarray(np.column_stack([centre_rest, one.exponent]), real),
             np.ascontiguousarray(one.hermite, real),
-            _boys_table(precision, one.degree),
+            _boys_table(target.precision, one.degree),
         )
         written_out = one.degree <= _WRITTEN_OUT
         if written_out:
-            kernel = _written_out(precision, device, sums is np.float64, one.degree)
+            kernel = _written_out(target, sums, one.degree)
         else:
-            kernel, arrays = _with_loops(precision, sums is np.float64), (*arrays, _recurrence(one.degree))
+            kernel, arrays = _with_loops(target.precision, sums), (*arrays, _recurrence(one.degree))
         size = one.ranges[:, 1] - one.ranges[:, 0]
         in_pieces(kernel, one.degree, () if written_out else (one.degree,), lists, size, arrays, n)
     far = np.any(multipoles.moments != 0, axis=1)
@@ -234,10 +231,10 @@ def potential_in_cells(
             np.ascontiguousarray(site_rest, real),
             np.ascontiguousarray(multipoles.moments, real),
         )
-        kernel = _far(precision, device, sums is np.float64)
+        kernel = _far(target, sums)
         in_pieces(kernel, _FAR, (multipoles.order,), lists, far.astype(np.int64), arrays, len(distributions))
     if checkpoint is not None:
-        _pace(precision, device, _ALL).learn(estimate, time.perf_counter() - begin)
+        _pace(target, _ALL).learn(estimate, time.perf_counter() - begin)
     return cells.by_point(out).astype(np.float64, copy=False)
 
 
@@ -251,7 +248,7 @@ def _work(cells: Cells, rows: np.ndarray, distributions: list[Distributions], mu
 
 
 @lru_cache
-def _pace(precision: str, device: str, kind: int) -> Pace:
+def _pace(target: Target, kind: int) -> Pace:
     return Pace(1 << 15 if kind < _ALL else 1 << 20)
 
 
@@ -284,7 +281,7 @@ def _boys_table(precision: str, degree: int) -> np.ndarray:
     columns = [decay, decay * series]
     for m in range(highest, degree, -1):
         columns.append((2 * t * columns[-1] + decay) / (2 * m - 1))
-    return np.ascontiguousarray(np.stack(columns[::-1], axis=1), np.float32 if precision == "single" else np.float64)
+    return np.ascontiguousarray(np.stack(columns[::-1], axis=1), np.dtype(precision))
 
 
 @lru_cache
@@ -369,35 +366,31 @@ def _near_source(degree: int, n_taylor: int, vectors: bool) -> str:
 
 
 @lru_cache
-def _written_out(precision: str, device: str, wide: bool, degree: int) -> object:
-    source = _near_source(degree, _TAYLOR[precision], device == "cpu")
-    return _compiled(source, f"<potential of degree {degree}, {precision}, {device}>", precision, device, wide)
+def _written_out(target: Target, sums: "np.dtype[np.floating]", degree: int) -> object:
+    source = _near_source(degree, _TAYLOR[target.precision], target.on_host)
+    return _compiled(source, f"<potential of degree {degree}, {target.precision}, {target.device}>", target, sums)
 
 
-def _types(precision: str, device: str, wide: bool) -> tuple:
+def _types(target: Target, sums: "np.dtype[np.floating]") -> tuple:
     """Types of a term, of a sum, and of arrays of integers, terms and sums: vectors on a CPU, numbers on a GPU."""
-    real, sums, vector, ndarray = (
-        DTYPES[precision],
-        ti.f64 if wide else DTYPES[precision],
-        ti.types.vector,
-        ti.types.ndarray,
-    )
-    i, r, w = (vector(LANES, one) if device == "cpu" else one for one in (ti.i32, real, sums))
+    vector, ndarray, real = ti.types.vector, ti.types.ndarray, number(target.dtype)
+    kinds = ti.i32, real, number(sums)
+    i, r, w = (vector(LANES, kind) for kind in kinds) if target.on_host else kinds
     return r, w, ndarray(ti.i32, 1), ndarray(ti.i32, 2), ndarray(real, 2), ndarray(i, 2), ndarray(r, 2), ndarray(w, 1)
 
 
-def _compiled(text: str, file: str, precision: str, device: str, wide: bool) -> object:
+def _compiled(text: str, file: str, target: Target, sums: "np.dtype[np.floating]") -> object:
     """A kernel from its source."""
     names = {
         "ti": ti,
-        "real": DTYPES[precision],
-        "WIDE": ti.f64 if wide else DTYPES[precision],
+        "real": number(target.dtype),
+        "WIDE": number(sums),
         "CELL": CELL,
         "STEP": _STEP,
-        "END": _TABLE_END[precision],
-        "LANES": LANES if device == "cpu" else 1,
-        "BLOCK": _BLOCK[device],
-        **dict(zip(("L", "W", "I1", "I2", "R2", "IL", "RL", "WL"), _types(precision, device, wide), strict=True)),
+        "END": _TABLE_END[target.precision],
+        "LANES": LANES if target.on_host else 1,
+        "BLOCK": _BLOCK[target.device],
+        **dict(zip(("L", "W", "I1", "I2", "R2", "IL", "RL", "WL"), _types(target, sums), strict=True)),
     }
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where Taichi looks for the source
     exec(compile(text, file, "exec"), names)
@@ -405,11 +398,11 @@ def _compiled(text: str, file: str, precision: str, device: str, wide: bool) -> 
 
 
 @lru_cache
-def _far(precision: str, device: str, wide: bool) -> object:
+def _far(target: Target, sums: "np.dtype[np.floating]") -> object:
     """Kernel for multipoles of any order."""
-    real, sums = DTYPES[precision], ti.f64 if wide else DTYPES[precision]
-    L, W, I1, I2, R2, IL, RL, WL = _types(precision, device, wide)
-    block = _BLOCK[device]
+    real, wide = number(target.dtype), number(sums)
+    L, W, I1, I2, R2, IL, RL, WL = _types(target, sums)
+    block = _BLOCK[target.device]
 
     @ti.kernel
     def kernel(
@@ -450,19 +443,19 @@ def _far(precision: str, device: str, wide: bool) -> object:
                     re_next = f * (x * diagonal_re - y * diagonal_im)
                     diagonal_im = f * (x * diagonal_im + y * diagonal_re)
                     diagonal_re = re_next
-                total += ti.cast(value, sums)
+                total += ti.cast(value, wide)
             out[i] = out[i] + total
 
     return kernel
 
 
 @lru_cache
-def _with_loops(precision: str, wide: bool) -> object:
-    real, sums = DTYPES[precision], ti.f64 if wide else DTYPES[precision]
+def _with_loops(precision: str, sums: "np.dtype[np.floating]") -> object:
+    real, wide = number(precision), number(sums)
     n_taylor, end = _TAYLOR[precision], _TABLE_END[precision]
     vector = ti.types.vector
     I1, I2, R2 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.i32, 2), ti.types.ndarray(real, 2)
-    W1 = ti.types.ndarray(sums, 1)
+    W1 = ti.types.ndarray(wide, 1)
     most = len(powers_of(_HIGHEST))
 
     @ti.kernel
@@ -484,7 +477,7 @@ def _with_loops(precision: str, wide: bool) -> object:
     ):
         ti.loop_config(block_dim=32)
         for i in range(n):
-            total = ti.cast(0.0, sums)
+            total = ti.cast(0.0, wide)
             n_all = (degree + 1) * (degree + 2) * (degree + 3) // 6
             for entry in range(first[cell[i]], first[cell[i] + 1]):
                 row = listed[entry]
@@ -533,7 +526,7 @@ def _with_loops(precision: str, wide: bool) -> object:
                     value = ti.cast(0.0, real)
                     for s in range(n_all):
                         value += hermite[q, s] * r[s]
-                    total += ti.cast(value, sums)
+                    total += ti.cast(value, wide)
             out[i] = out[i] + total
 
     return kernel

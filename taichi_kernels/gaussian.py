@@ -2,27 +2,23 @@
 
 from collections.abc import Callable
 
-import numpy as np
-import taichi as ti
-
-DTYPES = {"single": ti.f32, "double": ti.f64}
-REALS = {"single": np.float32, "double": np.float64}
-"""The same for NumPy."""
+from ._taichi import number, ti
+from .target import Target
 
 _LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # ln 2 in two parts, the first of 32 bits
 
 
-def exponential(precision: str, device: str) -> Callable[..., object]:
+def exponential(target: Target) -> Callable[..., object]:
     """A Taichi function exp(x) for x <= 0.
 
     Arguments so small that the result would be a denormal number give zero: denormals are slow, and matter to nobody.
     Vulkan shaders have no exponential in double precision, so there one is computed from exp(x) = 2^n exp(r),
     |r| <= ln(2)/2, with the Taylor series of exp(r) to the 13th order (remainder below 1e-17) and 2^n by squaring.
     """
-    real = DTYPES[precision]
-    smallest = -80.0 if precision == "single" else -650.0
+    real = number(target.dtype)
+    smallest = -80.0 if target.precision == "single" else -650.0
 
-    if precision == "single" or device != "vulkan":
+    if target.precision == "single" or target.device != "vulkan":
 
         @ti.func
         def builtin(x):

@@ -9,12 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import taichi as ti
 
 from . import runtime
+from ._taichi import number, ti
 from .cells import CELL, sorted_into_cells, split_position
-from .gaussian import DTYPES, exponential
+from .gaussian import exponential
 from .pace import Checkpoint, Pace
+from .target import Target
 
 _EDGE = 2.0
 """Edge of the cells that points are sorted into, in bohr; doubled until there are several points a cell."""
@@ -58,8 +59,7 @@ def gaussians_at_points(
     first_term: np.ndarray,
     terms: np.ndarray,
     reach: np.ndarray,
-    precision: str,
-    device: str,
+    target: Target,
     checkpoint: Checkpoint | None = None,
 ) -> np.ndarray:
     """Evaluate a sum of Gaussians times polynomials at points.
@@ -73,8 +73,8 @@ def gaussians_at_points(
         power of z slowest and that of x fastest.
     reach : ndarray of float64, shape (n,)
         Distance in bohr beyond which a Gaussian is left out.
-    precision, device
-        Of the sums; and the device of the current session.
+    target
+        The device of the current session, and the precision of the sums.
     checkpoint
         Called some thirty times a second with the share that is done, between pieces of the work; what it raises ends
         it. Without one all is done at once.
@@ -83,11 +83,11 @@ def gaussians_at_points(
     -------
     ndarray of float32 or float64, shape (n_points,)
     """
-    real = np.float32 if precision == "single" else np.float64
+    real = target.dtype
     if len(points) == 0 or len(exponent) == 0:
         return np.zeros(len(points), real)
-    kernels = _kernels(precision, device)
-    cells = sorted_into_cells(points, _EDGE, _POINTS_A_CELL, _TOGETHER[device])
+    kernels = _kernels(target)
+    cells = sorted_into_cells(points, _EDGE, _POINTS_A_CELL, _TOGETHER[target.device])
     sorted_cell = cells.of_slots()
     whole, remainder = split_position(points[cells.placed])
     whole_centre, remainder_centre = split_position(centre)
@@ -106,7 +106,7 @@ def gaussians_at_points(
         runtime.launch(kernels.count, last - first, len(exponent), low[some], high[some], position, radius, count[some])
 
     asked = None if checkpoint is None else lambda share: checkpoint(0.0)
-    _pace(precision, device, "lists").run(looks, look, asked)
+    _pace(target, "lists").run(looks, look, asked)
     of_all = gaussian, integer, np.ascontiguousarray(terms, real)
     kept: list[Any] = []
     result = np.zeros(len(cells.placed), real)
@@ -132,7 +132,7 @@ def gaussians_at_points(
                 listed[first[one] : max(first[other], first[one] + 1)],
             )
 
-        _pace(precision, device, "lists").run(looks[begin:end], fill, asked)
+        _pace(target, "lists").run(looks[begin:end], fill, asked)
         slots = slice(int(cells.first_slot[begin]), int(cells.first_slot[end]))
         of_slots = sorted_cell[slots] - np.int32(begin)
         there = whole[slots], np.ascontiguousarray(remainder[slots], real), result[slots]
@@ -145,7 +145,7 @@ def gaussians_at_points(
             if here.stop - here.start < len(of_slots):
                 if not kept:
                     kept.extend(
-                        runtime.sent(array, device, lanes) for array, lanes in zip(of_all, (8, 8, 0), strict=True)
+                        runtime.sent(array, target, lanes) for array, lanes in zip(of_all, (8, 8, 0), strict=True)
                     )
                 low, high = int(of_slots[here.start]), int(of_slots[here.stop - 1]) + 1
                 places = of_slots[here] - np.int32(low)
@@ -157,7 +157,7 @@ def gaussians_at_points(
 
         before, share = (begin / len(cells), (end - begin) / len(cells))
         told = None if checkpoint is None else _mapped(checkpoint, before, share)
-        _pace(precision, device, "sums").run((np.diff(first) + 1.0)[of_slots[::_RUN]] * _RUN, evaluate, told)
+        _pace(target, "sums").run((np.diff(first) + 1.0)[of_slots[::_RUN]] * _RUN, evaluate, told)
         begin = end
     return cells.by_point(result)
 
@@ -167,14 +167,14 @@ def _mapped(checkpoint: Checkpoint, before: float, length: float) -> Checkpoint:
 
 
 @lru_cache
-def _pace(precision: str, device: str, step: str) -> Pace:
+def _pace(target: Target, step: str) -> Pace:
     return Pace(1 << 18)
 
 
 @lru_cache
-def _kernels(precision: str, device: str) -> SimpleNamespace:
-    real = DTYPES[precision]
-    exp = exponential(precision, device)
+def _kernels(target: Target) -> SimpleNamespace:
+    real = number(target.dtype)
+    exp = exponential(target)
     vector = ti.types.vector
     I1, R1 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(real, 1)
     F1, F3 = ti.types.ndarray(ti.f32, 1), ti.types.ndarray(vector(3, ti.f32), 1)

@@ -19,10 +19,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import taichi as ti
 
 from . import runtime
+from ._taichi import number, ti
+from .arrays import DeviceArray
 from .device_arrays import DeviceArrays
+from .target import Target
 
 MOST_POINTS = 1 << 26
 """Points of a lattice at most: with 12 triangles a cell and phase, the most there are, counts stay within 32 bits."""
@@ -60,7 +62,7 @@ class Mesh(NamedTuple):
 
 
 def marching_cubes(
-    values: "np.ndarray | ti.Ndarray",
+    values: "np.ndarray | DeviceArray",
     level: float,
     faces: np.ndarray,
     tests: np.ndarray,
@@ -69,7 +71,7 @@ def marching_cubes(
     corners: np.ndarray,
     to_real: np.ndarray,
     flip: bool,
-    device: str,
+    target: Target,
 ) -> Mesh:
     """Surfaces on which values are `level` and `-level`.
 
@@ -77,18 +79,18 @@ def marching_cubes(
 
     Parameters
     ----------
-    values : ndarray, or array on the device, of float32 or float64, shape (nx, ny, nz)
+    values : ndarray, or array on the device, of the precision of the target, shape (nx, ny, nz)
         2 points or more along each axis, `MOST_POINTS` at most.
     level
         Positive.
     faces, tests, interior, tiling, corners : ndarrays of int32
-        The cases of a cell: see `orbitile.cube_cases`.
+        The cases of a cell: see `orbitile.surfaces.cube_cases`.
     to_real : ndarray, shape (3, 3)
         Takes a gradient with respect to the index, as a column, to one in real space.
     flip
         Whether to turn the triangles round: for a left-handed lattice.
-    device
-        The device of the current session.
+    target
+        The device of the current session, and the precision of the values.
 
     Raises
     ------
@@ -98,7 +100,7 @@ def marching_cubes(
     nx, ny, nz = shape = tuple(values.shape)
     if min(shape) < 2 or nx * ny * nz > MOST_POINTS:
         raise ValueError(f"lattice: expected 2 points or more along each axis, {MOST_POINTS} in all, got {shape}")
-    count, write = _kernels("double" if values.dtype in (np.float64, ti.f64) else "single", device)
+    count, write = _kernels(target)
     words = -(-nz // 32)
     tables = [
         _held.upload(name, array, np.int32)
@@ -130,12 +132,12 @@ def marching_cubes(
         rotation = ti.Matrix(np.asarray(to_real, np.float32).tolist())
         mesh = {"vertices": vertices, "normals": normals, "triangles": triangles}
         written = mesh
-        if device == "cuda":  # whose driver brings them home faster than Taichi does
+        if target.device == "cuda":  # whose driver brings them home faster than Taichi does
             written = {
                 name: _held.array(name, ti.i32 if one is triangles else ti.f32, one.shape) for name, one in mesh.items()
             }
         on_points = write(*common, rotation, int(flip), *written.values())
-        if device == "cuda":
+        if target.device == "cuda":
             for name, one in mesh.items():
                 runtime.to_numpy(written[name], one)
     return Mesh(vertices, triangles, normals, (n_first, m_first), on_points, smallest, largest)
@@ -147,9 +149,9 @@ _held = DeviceArrays()
 
 
 @lru_cache
-def _kernels(precision: str, device: str) -> tuple:
+def _kernels(target: Target) -> tuple:
     """The counting and the writing kernel for values of one precision on one device."""
-    Values = ti.types.ndarray({"single": ti.f32, "double": ti.f64}[precision], 3)
+    Values = ti.types.ndarray(number(target.dtype), 3)
     Integers, Words = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.u32, 1)
     Pairs, Edges = ti.types.ndarray(ti.types.vector(2, ti.i32), 1), ti.types.ndarray(ti.types.vector(4, ti.u32), 1)
     Points, Triangles = ti.types.ndarray(ti.f32, 2), ti.types.ndarray(ti.i32, 2)
@@ -333,7 +335,7 @@ def _kernels(precision: str, device: str) -> tuple:
         nz: ti.i32,
         level: ti.f32,
         values: Values,  # (nx, ny, nz)
-        faces: Integers,  # see `orbitile.cube_cases`, also for the other tables
+        faces: Integers,  # see `orbitile.surfaces.cube_cases`, also for the other tables
         tests: Integers,
         interior: Integers,
         tiling: Integers,

@@ -8,10 +8,9 @@ share, as in SP shells and general contractions, are evaluated once, and those t
 all.
 
 To compile takes seconds, in which Taichi lets nothing else happen in its process. Another process does it therefore:
-`python -m taichi_kernels.molecule_specific FILE DEVICE PRECISION RESULT` fills Taichi's cache of compiled kernels and
-leaves a mark beside the source. A Taichi program reads that cache once, when it starts, so a kernel that came later is
-taken up by starting Taichi anew, which happens only where no result is left on the device. Until then the caller has to
-do without.
+`compile_source` fills Taichi's cache of compiled kernels and leaves a mark beside the source. A Taichi program reads
+that cache once, when it starts, so a kernel that came later is taken up by starting Taichi anew, which happens only
+where no result is left on the device. Until then the caller has to do without.
 
 Sources and marks are in `orbitile/molecules` of the cache folder of the user, by a digest of the source, Taichi's
 version and the place of its cache: what another version has compiled, or for another cache, is not found in this one.
@@ -19,22 +18,24 @@ version and the place of its cache: what another version has compiled, or for an
 
 import hashlib
 import os
-import subprocess
-import sys
 import warnings
+from collections.abc import Callable
+from concurrent import futures
+from concurrent.futures import Future
 from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import taichi as ti
 from taichi.lang import impl
 
 from . import is_ours, runtime
+from ._taichi import number, ti
+from .arrays import DeviceArray
 from .device_arrays import DeviceArrays
 from .direct import LANES, Place, Shells
-from .gaussian import DTYPES, REALS
 from .radial.exact import power_of_two
+from .target import Target
 
 LARGEST = 400
 """Exponents, primitives and coefficients that are written out, at most: compilation takes minutes beyond."""
@@ -144,12 +145,12 @@ def cache_folder() -> Path:
 
 
 def kernel_when_ready(
-    shells: Shells, precision: str, device: str, result: str, python: str, environment: dict[str, str]
+    shells: Shells, target: Target, result: str, elsewhere: "Callable[..., Future[None]]"
 ) -> object | None:
     """The kernel for a molecule, or None while another process compiles it, which the first call starts.
 
-    `python` and `environment` are for that process. To be called in a session, with no array on the device that is
-    still needed and was not handed out by `allocate`.
+    `elsewhere` calls a function with arguments in another process, as `submit` of an executor does. To be called in a
+    session, with no array on the device that is still needed and was not handed out by `allocate`.
 
     Raises
     ------
@@ -160,13 +161,16 @@ def kernel_when_ready(
         shells.cache["source"] = source_of(shells)
     text = shells.cache["source"]
     file = _written(text)
-    mark = _mark(file, device, precision, result)
+    mark = _mark(file, target, result)
     if not mark.exists():
-        _compile_elsewhere([python, "-m", __name__, str(file), device, precision, result], environment, mark)
+        if mark not in _compiled:
+            _compiled[mark] = elsewhere(compile_source, str(file), target, result)
+        elif _compiled[mark].done():
+            _tell_of_failure(_compiled[mark])
         return None
     if mark.stat().st_mtime >= runtime.started() and not runtime.renew():
         return None
-    return _kernel(text, str(file), precision, device, result)
+    return _kernel(text, str(file), target, result)
 
 
 def molecule_on_lattice(
@@ -175,12 +179,11 @@ def molecule_on_lattice(
     coefficient: np.ndarray,
     shell_reach: np.ndarray,
     place: Place,
-    precision: str,
-    device: str,
-    out: "np.ndarray | ti.Ndarray",
+    target: Target,
+    out: "np.ndarray | DeviceArray",
 ) -> None:
     """Evaluate an orbital on a slab with the kernel of its molecule; otherwise as `direct.direct_on_lattice`."""
-    lanes = LANES[device, precision]
+    lanes = LANES[target.device, target.precision]
     nx, ny, nz = place.shape
     step, rest = place.of_atoms(shells.atom_position)
     bases = np.arange(len(shells.basis_first_shell))
@@ -189,27 +192,26 @@ def molecule_on_lattice(
         ny,
         nz,
         nx * ny * -(-nz // lanes),
-        *(ti.Vector(axis.tolist(), DTYPES[precision]) for axis in place.axes),
-        _held.operand(device, "basis_first_atom", np.searchsorted(shells.atom_basis, bases), np.int32),
-        _held.operand(device, "step", step, np.int32, 3),
-        _held.operand(device, "rest", rest, REALS[precision], 3),
-        _held.operand(device, "first coefficient", shells.atom_first_coefficient, np.int32),
-        _held.operand(device, "first shell", shells.atom_first_shell, np.int32),
-        _held.operand(device, "shell reach", shell_reach**2, REALS[precision]),
-        _held.operand(device, "reach", np.maximum.reduceat(shell_reach**2, shells.atom_first_shell), REALS[precision]),
-        _held.operand(device, "coefficient", coefficient, REALS[precision]),
+        *(ti.Vector(axis.tolist(), number(target.dtype)) for axis in place.axes),
+        _held.operand(target, "basis_first_atom", np.searchsorted(shells.atom_basis, bases), np.int32),
+        _held.operand(target, "step", step, np.int32, 3),
+        _held.operand(target, "rest", rest, target.dtype, 3),
+        _held.operand(target, "first coefficient", shells.atom_first_coefficient, np.int32),
+        _held.operand(target, "first shell", shells.atom_first_shell, np.int32),
+        _held.operand(target, "shell reach", shell_reach**2, target.dtype),
+        _held.operand(target, "reach", np.maximum.reduceat(shell_reach**2, shells.atom_first_shell), target.dtype),
+        _held.operand(target, "coefficient", coefficient, target.dtype),
         out,
     )
 
 
 def wait() -> None:
-    """Wait for the processes that compile."""
-    for process in _processes.values():
-        process.wait()
+    """Wait for what is compiled elsewhere."""
+    futures.wait(_compiled.values())
 
 
 _held = DeviceArrays()
-_processes: dict[Path, "subprocess.Popen[bytes]"] = {}
+_compiled: "dict[Path, Future[None]]" = {}
 
 
 def _written(text: str) -> Path:
@@ -226,56 +228,46 @@ def _written(text: str) -> Path:
     return file
 
 
-def _mark(file: Path, device: str, precision: str, result: str) -> Path:
-    return file.with_suffix(f".{device}-{precision}-{result}")
+def _mark(file: Path, target: Target, result: str) -> Path:
+    return file.with_suffix(f".{target.device}-{target.precision}-{result}")
 
 
-def _compile_elsewhere(command: list[str], environment: dict[str, str], mark: Path) -> None:
-    """Start a process that compiles, once; where it fails, say so, and leave it at that."""
-    if mark in _processes:
-        if status := _processes[mark].poll():
-            warnings.warn(
-                f"the kernel for this molecule could not be compiled in the background (exit status {status}); the "
-                f"direct kernel serves. To see why: {' '.join(command)}",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-        return
-    _processes[mark] = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-    )
+def _tell_of_failure(compiled: "Future[None]") -> None:
+    if error := compiled.exception():
+        warnings.warn(
+            f"the kernel for this molecule could not be compiled in the background ({error}); the direct kernel serves",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 @lru_cache(maxsize=32)
-def _kernel(text: str, file: str, precision: str, device: str, result: str) -> object:
-    real, lanes = DTYPES[precision], LANES[device, precision]
+def _kernel(text: str, file: str, target: Target, result: str) -> object:
+    real, lanes = number(target.dtype), LANES[target.device, target.precision]
     names = {
         "ti": ti,
         "real": real,
-        "kept": DTYPES[result],
+        "kept": number(result),
         "LANES": lanes,
         "RAMP": [float(n) for n in range(lanes)],
-        "BLOCK": 4 if device == "cpu" else 128,
-        "NOTHING": _NOTHING[precision],
+        "BLOCK": 4 if target.on_host else 128,
+        "NOTHING": _NOTHING[target.precision],
         "L": ti.types.vector(lanes, real),
         "V3": ti.types.vector(3, real),
         "I1": ti.types.ndarray(ti.i32, 1),
         "R1": ti.types.ndarray(real, 1),
         "Steps": ti.types.ndarray(ti.types.vector(3, ti.i32), 1),
         "Rests": ti.types.ndarray(ti.types.vector(3, real), 1),
-        "Result": ti.types.ndarray(DTYPES[result], 3),
-        "power": power_of_two(precision),
+        "Result": ti.types.ndarray(number(result), 3),
+        "power": power_of_two(target.precision),
     }
     exec(compile(text, file, "exec"), names)
     return names["kernel"]
 
 
-def _compile(file: Path, device: str, precision: str, result: str) -> None:
+def compile_source(path: str, target: Target, result: str) -> None:
     """Compile a source for a lattice of one point and a molecule without atoms, and leave a mark."""
+    file = Path(path)
     text = file.read_text(encoding="utf-8")
     bases = text.count("for a in range(basis_first_atom")
     nobody = SimpleNamespace(
@@ -285,16 +277,10 @@ def _compile(file: Path, device: str, precision: str, result: str) -> None:
         atom_first_shell=np.zeros(1, np.int32),
         basis_first_shell=np.zeros(bases + 1, np.int32),
     )
-    with runtime.session(device, "double" if "double" in (precision, result) else "single"):
-        out = np.zeros((1, 1, 1), REALS[result]) if device == "cpu" else runtime.allocate((1, 1, 1), result)
-        kernel = _kernel(text, str(file), precision, device, result)
+    with runtime.session(target.device, "double" if "double" in (target.precision, result) else "single"):
+        out = Target(target.device, result).empty((1, 1, 1))
+        kernel = _kernel(text, str(file), target, result)
         place = Place(np.zeros(3), np.eye(3), (1, 1, 1), 0)
-        molecule_on_lattice(kernel, nobody, np.zeros(1), np.zeros(1), place, precision, device, out)
+        molecule_on_lattice(kernel, nobody, np.zeros(1), np.zeros(1), place, target, out)
         runtime.finish()
-    _mark(file, device, precision, result).touch()
-
-
-if __name__ == "__main__":
-    if hasattr(os, "nice"):
-        os.nice(10)
-    _compile(Path(sys.argv[1]), *sys.argv[2:5])
+    _mark(file, target, result).touch()

@@ -31,12 +31,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import taichi as ti
 
 from . import orbital_lattice_gpu, runtime
-from .gaussian import DTYPES, REALS, exponential
+from ._taichi import number, ti
+from .arrays import DeviceArray
+from .gaussian import exponential
 from .layout import BRICK, BX, BY, BZ, Layout
 from .pace import Checkpoint
+from .target import Target
 from .workspace import Workspace
 
 _GROUP = {"cpu": 16, "cuda": 1, "vulkan": 1}
@@ -64,9 +66,8 @@ def orbital_on_lattice(
     shape: tuple[int, int, int],
     start: int,
     tolerance: "float | np.ndarray",
-    precision: str,
-    device: str,
-    out: "np.ndarray | ti.Ndarray",
+    target: Target,
+    out: "np.ndarray | DeviceArray",
     shear: float = 0.0,
     checkpoint: Checkpoint | None = None,
 ) -> None:
@@ -92,10 +93,8 @@ def orbital_on_lattice(
         values do not depend on how the lattice is cut.
     tolerance : float, or ndarray of shape (n_sums,)
         Bound on the error of screening, of each sum.
-    precision
-        single or double: of tables and sums.
-    device
-        The device of the current session.
+    target
+        The device of the current session, and the precision of tables and sums.
     out : ndarray, or array on the device, of float32 or float64, shape `shape`
         Where the values go; those of several sums follow one another along the first axis, shape (n_sums * nx, ny, nz).
     shear
@@ -111,7 +110,7 @@ def orbital_on_lattice(
         raise ValueError("result of the lattice kernel: expected a C-ordered array")
     n_sums, n_terms = (1, len(terms)) if terms.ndim == 1 else terms.shape
     least = float(np.min(tolerance))
-    real = REALS[precision]
+    real = target.dtype
     # Positions relative to the nearest point keep float32 tables exact to rounding wherever the molecule lies.
     step = np.asarray(spacing)
     primitives = np.zeros((len(exponent), 8), real)
@@ -121,14 +120,13 @@ def orbital_on_lattice(
     primitives[:, 4:7] = nearest - [start, 0, 0]
 
     many = len(plan.rows).bit_length() > _MANY_ROWS
-    if device != "cpu" and not many and not shear:
-        _on_gpu(plan, primitives, terms, spacing, shape, tolerance, precision, device, out, checkpoint)
+    if not target.on_host and not many and not shear:
+        _on_gpu(plan, primitives, terms, spacing, shape, tolerance, target, out, checkpoint)
         return
-    space = _workspace(precision, "many rows" if many else "few rows")
-    result = "double" if out.dtype in (np.float64, ti.f64) else "single"
-    kernel = _kernel(precision, device, result, n_sums > 1, shear != 0)
+    space = _workspace(target.dtype, "many rows" if many else "few rows")
+    kernel = _kernel(target, out.dtype, n_sums > 1, shear != 0)
     bricks_x, bricks_y, bricks_z = tuple(-(-n // b) for n, b in zip(shape, BRICK, strict=True))
-    group = _GROUP[device]
+    group = _GROUP[target.device]
     groups_y, groups_z = -(-bricks_y // group), -(-bricks_z // group)
     n_rows, n_tables, n_tables_x = len(plan.rows), int(plan.first_table[-1]), len(plan.tables_x)
     # the shift of each plane along y as whole steps and a remainder, for the same reason
@@ -139,8 +137,8 @@ def orbital_on_lattice(
     layers, sheets = (bricks_x, bricks_x * BX) if shear else (1, 1)
 
     most, together = _GPU_PARTS[many]
-    parts = 1 if device == "cpu" else min(most, -(-n_rows // 4))
-    shared = 1 if device == "cpu" else min(together, parts)
+    parts = 1 if target.on_host else min(most, -(-n_rows // 4))
+    shared = 1 if target.on_host else min(together, parts)
     parts = parts // shared * shared
     brick_parts = parts // shared
     n_columns, n_bricks = bricks_x * bricks_y, bricks_x * bricks_y * bricks_z
@@ -169,7 +167,7 @@ def orbital_on_lattice(
         space.upload("offset", offset, real, 2),
     )
     kept: Any = out
-    if device == "cpu":  # an index along one axis becomes a store of vectors
+    if target.on_host:  # an index along one axis becomes a store of vectors
         kept = out.reshape(-1) if isinstance(out, np.ndarray) else runtime.view(out)
 
     def launch(primitives: Range = _NONE, lists: bool = False, columns: Range = _NONE, bricks: Range = _NONE) -> None:
@@ -284,13 +282,12 @@ def _on_gpu(
     spacing: tuple[float, float, float],
     shape: tuple[int, int, int],
     tolerance: "float | np.ndarray",
-    precision: str,
-    device: str,
-    out: "ti.Ndarray",
+    target: Target,
+    out: DeviceArray,
     checkpoint: Checkpoint | None,
 ) -> None:
     """Not too many Gaussians on a GPU: in pieces of whole planes of bricks, each with tables and masks of its own."""
-    space = _workspace(precision, "on a GPU")
+    space = _workspace(target.dtype, "on a GPU")
     basis = plan.first_table, plan.first_table_x, plan.products
     sums = np.atleast_2d(terms)
     tolerances = np.broadcast_to(tolerance, len(sums)).tolist()
@@ -314,8 +311,7 @@ def _on_gpu(
                 spacing,
                 part,
                 tolerances[one],
-                precision,
-                device,
+                target,
                 out,
                 one * nx + layer * BX,
             )
@@ -357,7 +353,7 @@ def latest_work(plan: Layout, precision: str) -> Work:
     ValueError
         When the latest call was for another layout, so that its lists are gone.
     """
-    spaces = [_workspace(precision, use) for use in ("on a GPU", "few rows", "many rows")]
+    spaces = [_workspace(np.dtype(precision), use) for use in ("on a GPU", "few rows", "many rows")]
     space = next((space for space in spaces if space.latest is not None and space.latest[0] is plan), None)
     if space is None or space.latest is None:
         raise ValueError("the lists of that call are gone: another one came after it")
@@ -387,27 +383,27 @@ _ONE.setflags(write=False)  # sent to the device once
 _MANY_ROWS = 14
 """Bits of a number of rows that is large: densities have lists, and so a workspace, of a size of their own."""
 
-_workspaces: dict[tuple[str, str], tuple[int, Workspace]] = {}
+_workspaces: dict["tuple[np.dtype[np.floating], str]", tuple[int, Workspace]] = {}
 
 
-def _workspace(precision: str, use: str) -> Workspace:
+def _workspace(real: "np.dtype[np.floating]", use: str) -> Workspace:
     """The arrays of one use: those of another differ in type or size."""
     generation = runtime.generation()
-    held = _workspaces.get((precision, use))
+    held = _workspaces.get((real, use))
     if held is None or held[0] != generation:
-        held = _workspaces[precision, use] = (generation, Workspace(precision))
+        held = _workspaces[real, use] = (generation, Workspace(real))
     return held[1]
 
 
 @lru_cache
-def _kernel(precision: str, device: str, result: str, several: bool, sheared: bool) -> object:
-    """The kernel for one precision of tables and sums, one device, one precision of the result, one sum or several.
+def _kernel(target: Target, result: "np.dtype[np.floating]", several: bool, sheared: bool) -> object:
+    """The kernel for one device and precision of tables and sums, one type of the result, one sum or several.
 
     On a sheared lattice each plane has tables along y of its own.
     """
-    real = DTYPES[precision]
+    real, kept = number(target.dtype), number(result)
     vector = ti.types.vector
-    at_once, wide, on_cpu = _GROUP[device], _WIDE, device == "cpu"
+    at_once, wide, on_cpu = _GROUP[target.device], _WIDE, target.on_host
     few = 1 if on_cpu else 64  # tasks that a thread of a CPU takes at once: there are few, and long ones
     V8, V16, G = vector(8, real), vector(16, real), vector(at_once, real)
     GI = vector(at_once, ti.i32)
@@ -419,9 +415,8 @@ def _kernel(precision: str, device: str, result: str, several: bool, sheared: bo
     )  # exponent; nearest point less centre; index of that point; bound on factors along y and z
     Offsets = ti.types.ndarray(vector(2, real), 1)
     X, Z, Largest = ti.types.ndarray(V8, 1), ti.types.ndarray(V16, 1), ti.types.ndarray(G, 1)
-    kept = DTYPES[result]
     Result = ti.types.ndarray(kept, 1 if on_cpu else 3)
-    exp = exponential(precision, device)
+    exp = exponential(target)
 
     @ti.kernel
     def evaluate(

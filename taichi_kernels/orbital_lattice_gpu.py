@@ -16,10 +16,12 @@ they load the same factors along x and y, and store to neighbouring addresses.
 from functools import lru_cache
 
 import numpy as np
-import taichi as ti
 
-from .gaussian import DTYPES, REALS, exponential
+from ._taichi import number, ti
+from .arrays import DeviceArray
+from .gaussian import exponential
 from .layout import BRICK, BX, BY, BZ
+from .target import Target
 from .workspace import Workspace
 
 _NEAR = 8
@@ -40,9 +42,8 @@ def evaluate(
     spacing: tuple[float, float, float],
     shape: tuple[int, int, int],
     tolerance: float,
-    precision: str,
-    device: str,
-    out: "ti.Ndarray",
+    target: Target,
+    out: DeviceArray,
     first: int,
 ) -> int:
     """Launch the kernel; arguments are those of `orbital_lattice.orbital_on_lattice`, packed for the device.
@@ -53,10 +54,10 @@ def evaluate(
     n_tables, n_products = int(first_table[-1]), len(products)
     bricks_x, bricks_y, bricks_z = (-(-n // b) for n, b in zip(shape, BRICK, strict=True))
     words = -(-n_products // (32 * _NEAR)) * _NEAR
-    real = REALS[precision]
+    real = target.dtype
     parts, n_words = min(words, _PARTS), bricks_x * bricks_y * bricks_z * words
     space.launch(
-        _kernel(precision, device, "double" if out.dtype in (np.float64, ti.f64) else "single"),
+        _kernel(target, out.dtype),
         len(primitives),
         n_tables,
         n_products,
@@ -83,15 +84,15 @@ def evaluate(
 
 
 @lru_cache
-def _kernel(precision: str, device: str, result: str) -> object:
-    """The kernel for one precision of tables and sums, one device, and one precision of the result."""
-    real, kept = DTYPES[precision], DTYPES[result]
+def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
+    """The kernel for one device and precision of tables and sums, and one type of the result."""
+    real, kept = number(target.dtype), number(result)
     vector = ti.types.vector
     V4, V8 = vector(4, real), vector(8, real)
     I1, R1, R3 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(real, 1), ti.types.ndarray(kept, 3)
     Products = ti.types.ndarray(vector(4, ti.i32), 1)
     Quads, Primitives = ti.types.ndarray(V4, 1), ti.types.ndarray(V8, 1)
-    exp = exponential(precision, device)
+    exp = exponential(target)
 
     @ti.kernel
     def evaluate(

@@ -7,11 +7,10 @@ Taichi makes of a device and not that of a data sheet.
 import time
 from functools import lru_cache
 
-import taichi as ti
+import numpy as np
 
 from . import runtime
-
-_DTYPES = {"single": (ti.f32, 4), "double": (ti.f64, 8)}
+from ._taichi import number, ti
 
 _LANES = {"cpu": 8, "cuda": 1, "vulkan": 1}
 """Numbers of a vector: one register of a CPU with AVX2 in single precision; a thread of a GPU works on numbers."""
@@ -28,7 +27,7 @@ def copied_bytes_per_second(precision: str = "single", megabytes: int = 256) -> 
 
     Inside a `runtime.session`.
     """
-    element, size = _DTYPES[precision]
+    element, size = number(precision), np.dtype(precision).itemsize
     lanes = 4
     n = (megabytes << 20) // (lanes * size)
     source, target = (runtime.array_of(ti.types.vector(lanes, element), n) for _ in range(2))
@@ -42,7 +41,7 @@ def multiply_adds_per_second(precision: str = "single", share: float = 1.0) -> f
 
     Inside a `runtime.session`. A share of the usual work is less exact and done sooner.
     """
-    element, _ = _DTYPES[precision]
+    element = number(precision)
     on_cpu = runtime.running() == "cpu"
     lanes = _LANES[runtime.running() or "cpu"]
     tasks, steps = (1 << 8, 1 << 14) if on_cpu else (1 << 20, 1 << 9)
@@ -66,7 +65,7 @@ def _least(call: object) -> float:
 
 @lru_cache
 def _copy(precision: str, lanes: int) -> object:
-    Array = ti.types.ndarray(ti.types.vector(lanes, _DTYPES[precision][0]), 1)
+    Array = ti.types.ndarray(ti.types.vector(lanes, number(precision)), 1)
 
     @ti.kernel
     def copy(source: Array, target: Array):
@@ -78,7 +77,7 @@ def _copy(precision: str, lanes: int) -> object:
 
 @lru_cache
 def _multiply_add(precision: str, lanes: int) -> object:
-    real = _DTYPES[precision][0]
+    real = number(precision)
     value = ti.types.vector(lanes, real) if lanes > 1 else real
     Array = ti.types.ndarray(value, 1)
 

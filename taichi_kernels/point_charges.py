@@ -22,12 +22,12 @@ from functools import lru_cache
 from types import SimpleNamespace
 
 import numpy as np
-import taichi as ti
 
 from . import runtime
+from ._taichi import number, ti
 from .cells import CELL, split_position
-from .gaussian import DTYPES
 from .pace import Pace
+from .target import Target
 
 _LANES = 8
 """Charges that a CPU takes at once."""
@@ -61,7 +61,7 @@ class ChargesOnDevice:
         Charges, or blocks of them on a CPU; and parts that they are summed up in.
     arrays : tuple
         Places, charges, and squares of the radii.
-    precision, device : str
+    target : Target
         What they were prepared for.
     generation : int
         That of `runtime`: when it has changed, the arrays are lost.
@@ -70,8 +70,7 @@ class ChargesOnDevice:
     n: int
     parts: int
     arrays: tuple
-    precision: str
-    device: str
+    target: Target
     generation: int
 
     @property
@@ -80,9 +79,7 @@ class ChargesOnDevice:
         return self.generation != runtime.generation()
 
 
-def send_charges(
-    position: np.ndarray, charge: np.ndarray, radius: np.ndarray, precision: str, device: str
-) -> ChargesOnDevice:
+def send_charges(position: np.ndarray, charge: np.ndarray, radius: np.ndarray, target: Target) -> ChargesOnDevice:
     """Bring charges to the device of the current session, for any number of calls.
 
     Parameters
@@ -91,13 +88,13 @@ def send_charges(
         In bohr; one charge or more.
     charge, radius : ndarray of float64, shape (n,)
         In e, and in bohr.
-    precision, device : str
-        Of the terms that are to be summed up, single or double; and the device.
+    target : Target
+        The device, and the precision of the terms that are to be summed up.
     """
-    real = np.float32 if precision == "single" else np.float64
+    real = target.dtype
     square = np.maximum(radius, _SMALLEST) ** 2
     n = len(charge)
-    if device == "cpu":
+    if target.on_host:
         n = -(-len(charge) // _LANES)
         # what fills up the last block repeats the last charge, as nothing
         place = np.minimum(np.arange(n * _LANES), len(charge) - 1)
@@ -108,16 +105,16 @@ def send_charges(
     else:
         cell, remainder = split_position(position)
         arrays = (
-            _on_device(cell, 3, ti.i32),
-            _on_device(np.column_stack([remainder, charge]).astype(real), 4, DTYPES[precision]),
-            _on_device(square.astype(real), 0, DTYPES[precision]),
+            _on_device(cell, 3),
+            _on_device(np.column_stack([remainder, charge]).astype(real), 4),
+            _on_device(square.astype(real), 0),
         )
         parts = min(_PARTS, -(-n // _CHARGES_A_PART))
-    return ChargesOnDevice(n, parts, arrays, precision, device, runtime.generation())
+    return ChargesOnDevice(n, parts, arrays, target, runtime.generation())
 
 
 @lru_cache
-def pace_of_charges(precision: str, device: str) -> Pace:
+def pace_of_charges(target: Target) -> Pace:
     """How many points times charges make a piece for `potential_of_charges`."""
     return Pace(1 << 22)
 
@@ -138,48 +135,48 @@ def potential_of_charges(points: np.ndarray, charges: ChargesOnDevice) -> np.nda
         In hartree / e. Terms in single precision have errors of 1e-7 of each, which hardly add up; they are summed up
         in double precision where the device has it.
     """
-    real = np.float32 if charges.precision == "single" else np.float64
-    sums = "double" if runtime.probe(charges.device).double else charges.precision
-    wide = np.float32 if sums == "single" else np.float64
-    kernels = _kernels(charges.precision, charges.device, sums)
+    target = charges.target
+    wide = np.dtype(np.float64) if runtime.probe(target.device).double else target.dtype
+    kernels = _kernels(target, wide)
     values = np.empty(len(points))
     step = max(1, _PARTIAL_SUMS // charges.parts)
     for first in range(0, len(points), step):
         some = slice(first, min(first + step, len(points)))
         n = some.stop - some.start
-        if charges.device == "cpu":
+        if target.on_host:
             partial = np.empty((charges.parts, n), wide)
             where = points[some].copy()
             runtime.launch(kernels.sum_vectors, n, charges.n, charges.parts, where, *charges.arrays, partial)
             values[some] = partial.sum(axis=0)
             continue
         cell, remainder = split_position(points[some])
-        remainder = np.ascontiguousarray(remainder, real)
-        rows, held = charges.parts, runtime.allocate((charges.parts, n), sums)
+        remainder = np.ascontiguousarray(remainder, target.dtype)
+        rows, held = charges.parts, runtime.allocate((charges.parts, n), wide)
         runtime.launch(kernels.sum_charges, n, charges.n, rows, cell, remainder, *charges.arrays, held)
         while rows > 1:
             fewer = -(-rows // _FOLD)
-            folded = runtime.allocate((fewer, n), sums)
+            folded = runtime.allocate((fewer, n), wide)
             kernels.fold(n, rows, held, folded)
             rows, held = fewer, folded
         values[some] = held.to_numpy()[0]
     return values
 
 
-def _lanes(array: np.ndarray, dtype: type) -> np.ndarray:
+def _lanes(array: np.ndarray, dtype: object) -> np.ndarray:
     """From (n, columns) to (blocks, columns, lanes)."""
     return np.ascontiguousarray(array.reshape(-1, _LANES, array.shape[1]).transpose(0, 2, 1), dtype)
 
 
-def _on_device(array: np.ndarray, columns: int, dtype: object) -> object:
-    kept = runtime.array_of(ti.types.vector(columns, dtype) if columns else dtype, len(array))
+def _on_device(array: np.ndarray, columns: int) -> object:
+    element = number(array.dtype)
+    kept = runtime.array_of(ti.types.vector(columns, element) if columns else element, len(array))
     kept.from_numpy(np.ascontiguousarray(array))
     return kept
 
 
 @lru_cache
-def _kernels(precision: str, device: str, sums: str) -> SimpleNamespace:
-    real, wide = DTYPES[precision], DTYPES[sums]
+def _kernels(target: Target, sums: "np.dtype[np.floating]") -> SimpleNamespace:
+    real, wide = number(target.dtype), number(sums)
     vector = ti.types.vector
     lanes = vector(_LANES, real)
     I3, R3 = ti.types.ndarray(vector(3, ti.i32), 1), ti.types.ndarray(vector(3, real), 1)
@@ -190,7 +187,7 @@ def _kernels(precision: str, device: str, sums: str) -> SimpleNamespace:
     def term(square: ti.template(), smallest: ti.template()):
         """Potential of a unit charge at a squared distance, spread over a sphere of a squared radius."""
         larger = ti.max(square, smallest)
-        if ti.static(precision == "double"):
+        if ti.static(target.precision == "double"):
             # a root in single precision and a step of Newton's iteration take half the time of one in double precision
             seed = ti.cast(ti.rsqrt(ti.cast(larger, ti.f32)), real)
             inverse = seed * (real(1.5) - real(0.5) * larger * seed * seed)

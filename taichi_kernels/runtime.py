@@ -20,7 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import DeviceArray
 from .shader_cache import cache_with_room
+from .target import Target
 
 DEVICES = ("cuda", "vulkan", "cpu")
 """Devices in the order in which `auto` prefers them."""
@@ -413,28 +415,28 @@ def _library(name: str, *files: str) -> ctypes.CDLL | None:
     return None
 
 
-def allocate(shape: tuple[int, ...], precision: str) -> Any:
-    """Uninitialised array on the device, for kernels to write to; has `to_numpy()`.
+def allocate(shape: tuple[int, ...], dtype: object) -> DeviceArray:
+    """Uninitialised array on the device, of float32 or float64, for kernels to write to.
 
     The memory of the last one that died is kept. If the next has its shape, it gets that, since to allocate takes more
     time than a fast kernel; if not, it is given back first.
     """
-    import taichi as ti
+    from ._taichi import number
 
-    key = (precision, shape)
+    key = (np.dtype(dtype), shape)
     if key in _spare:
         array = object.__new__(_result_class())
         array.__dict__.update(_spare.pop(key))
         _arrays.add(array)
         return array
     _free_spare()
-    array = array_of({"single": ti.f32, "double": ti.f64}[precision], shape)
+    array = array_of(number(dtype), shape)
     array.__class__ = _result_class()
     array.key = key
     return array
 
 
-_spare: dict[tuple[str, tuple[int, ...]], dict[str, Any]] = {}
+_spare: "dict[tuple[np.dtype[Any], tuple[int, ...]], dict[str, Any]]" = {}
 """What is left of a result that died, one at most."""
 
 
@@ -443,10 +445,17 @@ def _result_class() -> type:
     from taichi.lang._ndarray import ScalarNdarray
 
     class Result(ScalarNdarray):  # type: ignore[misc]  # Taichi has no types
-        """Values of a field on the device."""
+        """Values of a field on the device, with the types of NumPy."""
+
+        @property
+        def dtype(self) -> "np.dtype[Any]":
+            return self.key[0]
 
         def to_numpy(self) -> "np.ndarray":
             return to_numpy(self)
+
+        def fill(self, value: float) -> None:
+            self._fill_by_kernel(value)
 
         def __del__(self) -> None:
             if sys.is_finalizing():  # memory goes with the process, and nothing can be imported any more
@@ -498,11 +507,13 @@ def to_numpy(array: Any, values: "np.ndarray | None" = None) -> "np.ndarray":
 
     From CUDA they are copied by the driver: Taichi's own way runs a kernel between two copies.
     """
-    dtype = {"f32": np.float32, "f64": np.float64, "i32": np.int32}[str(array.dtype)]
+    dtype = {"f32": np.float32, "f64": np.float64, "i32": np.int32}[str(array.element_type)]
     if _state.device != "cuda":
-        from taichi.lang._ndarray import ScalarNdarray
+        from taichi._kernels import ndarray_to_ext_arr
 
-        copied = ScalarNdarray.to_numpy(array)
+        copied = np.empty(array.shape, dtype)
+        ndarray_to_ext_arr(array, copied)
+        synchronise()
         if values is None:
             return copied
         values[...] = copied[: len(values)]
@@ -523,7 +534,7 @@ def view(array: Any) -> "np.ndarray":
     """Values of a scalar array of the CPU where they lie, in one dimension. They go when the array does."""
     from taichi.lang import impl
 
-    number = {"f32": ctypes.c_float, "f64": ctypes.c_double}[str(array.dtype)]
+    number = {"f32": ctypes.c_float, "f64": ctypes.c_double}[str(array.element_type)]
     address = impl.get_runtime().prog.get_ndarray_data_ptr_as_int(array.arr)
     return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(number)), (int(np.prod(array.shape)),))
 
@@ -577,18 +588,18 @@ def _lost(kind: type) -> type:
     return type(f"Lost{kind.__name__}", (kind,), {"__del__": lambda self: None, "to_numpy": gone, "from_numpy": gone})
 
 
-def sent(array: "np.ndarray", device: str, lanes: int = 0) -> Any:
+def sent(array: "np.ndarray", target: Target, lanes: int = 0) -> Any:
     """An array for a kernel that is launched in pieces: a copy on the device if it is large, otherwise itself.
 
     Small ones travel with each launch in less time than an array on the device takes to make. With lanes, the last
     axis becomes a vector that is an element of the copy.
     """
-    if device == "cpu" or array.nbytes < _LARGE:
+    if target.on_host or array.nbytes < _LARGE:
         return array
-    import taichi as ti
+    from ._taichi import number, ti
 
-    number = {"int32": ti.i32, "float32": ti.f32, "float64": ti.f64}[array.dtype.name]
-    there = array_of(ti.types.vector(lanes, number) if lanes else number, array.shape[:-1] if lanes else array.shape)
+    element = number(array.dtype)
+    there = array_of(ti.types.vector(lanes, element) if lanes else element, array.shape[:-1] if lanes else array.shape)
     send(there, np.ascontiguousarray(array))
     return there
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import taichi as ti
 
 from . import runtime
+from ._taichi import number, ti
+from .arrays import DeviceArray
 from .device_arrays import DeviceArrays
 from .direct import LANES, Place, Shells
-from .gaussian import DTYPES, REALS
 from .radial.exact import operands, power_of_two
+from .target import Target
 
 BLOCK = 128
 """Threads of a block."""
@@ -46,9 +47,8 @@ def shared_memory_on_lattice(
     coefficient: np.ndarray,
     shell_reach: np.ndarray,
     place: Place,
-    precision: str,
-    device: str,
-    out: "np.ndarray | ti.Ndarray",
+    target: Target,
+    out: "np.ndarray | DeviceArray",
 ) -> None:
     """Evaluate an orbital on a slab of a lattice; parameters as for `direct.direct_on_lattice`, device a GPU.
 
@@ -59,20 +59,19 @@ def shared_memory_on_lattice(
     """
     if shells.shell_angular_momentum.max() > HIGHEST:
         raise ValueError(f"angular momentum: expected {HIGHEST} at most, got {shells.shell_angular_momentum.max()}")
-    headers, numbers, tiles = _tiles(shells, coefficient, shell_reach, place, precision)
-    lanes = LANES[device, precision]
+    headers, numbers, tiles = _tiles(shells, coefficient, shell_reach, place, target.precision)
+    lanes = LANES[target.device, target.precision]
     nx, ny, nz = place.shape
     tasks = nx * ny * -(-nz // lanes)
-    result = "double" if out.dtype in (np.float64, ti.f64) else "single"
     runtime.launch(
-        _kernel(precision, device, result),
+        _kernel(target, out.dtype),
         *place.shape,
         -(-tasks // BLOCK) * BLOCK,
         len(tiles),
-        *(ti.Vector(axis.tolist(), DTYPES[precision]) for axis in place.axes),
-        _held.operand(device, "headers", headers, np.int32),
-        _held.operand(device, "numbers", numbers, REALS[precision]),
-        _held.operand(device, "tiles", tiles, np.int32),
+        *(ti.Vector(axis.tolist(), number(target.dtype)) for axis in place.axes),
+        _held.operand(target, "headers", headers, np.int32),
+        _held.operand(target, "numbers", numbers, target.dtype),
+        _held.operand(target, "tiles", tiles, np.int32),
         out,
     )
 
@@ -146,13 +145,13 @@ def _tiles(shells, coefficient, shell_reach, place, precision):
 
 
 @lru_cache
-def _kernel(precision: str, device: str, result: str) -> object:
-    real, kept = DTYPES[precision], DTYPES[result]
-    lanes = LANES[device, precision]
+def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
+    real, kept = number(target.dtype), number(result)
+    lanes = LANES[target.device, target.precision]
     L, V3 = ti.types.vector(lanes, real), ti.types.vector(3, real)
     I1, I2, R1 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.i32, 2), ti.types.ndarray(real, 1)
     Result = ti.types.ndarray(kept, 3)
-    power = power_of_two(precision)
+    power = power_of_two(target.precision)
     ramp = [float(n) for n in range(lanes)]
     n_headers = _HEADERS * _FIELDS
 

@@ -2,20 +2,20 @@
 
 from collections import defaultdict
 
-import taichi as ti
+import numpy as np
 
 from . import runtime
+from ._taichi import number, ti
 from .device_arrays import DeviceArrays
-from .gaussian import DTYPES
 from .pace import Pace
 
 
 class Workspace(DeviceArrays):
     """Arrays of one precision, compiled kernels, and what the latest call left in the arrays; of one run of Taichi."""
 
-    def __init__(self, precision: str) -> None:
+    def __init__(self, real: "np.dtype[np.floating]") -> None:
         super().__init__()
-        self._real = DTYPES[precision]
+        self._real = number(real)
         self._launches: dict[object, runtime.Launch] = {}
         self.paces: defaultdict[str, Pace] = defaultdict(lambda: Pace(1 << 18))
         """How much of each step makes a piece: rows, products or tables times bricks."""

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .child_process import ChildProcess
-from .errors import Cancelled, FileError, OrbitileError, RenderError
-from .evaluation import (
+from .errors import Cancelled, FileError, IsovalueError, OrbitileError, RenderError
+from .evaluation.fields_on_lattices import (
     compute,
     default_isovalue,
     enclosing_lattice,
@@ -27,17 +26,20 @@ from .evaluation import (
     surface_in_motion,
 )
 from .fields import as_drawn, resolve
-from .files import checked_target, user_path, written_atomically
-from .lattice import Lattice, spacing_of
-from .paths import align, interpolate
+from .files.reading import user_path
+from .files.writing import checked_target, written_atomically
+from .model.lattice import Lattice, spacing_of
+from .model.surface import Surface
+from .model.trajectory import Trajectory
+from .model.volume import Volume
+from .model.wavefunction import Wavefunction
 from .renderer import checked_size, margins, render
 from .renderer.image import Patches, write_png
 from .renderer.scene import Camera, Margins, default_camera
-from .surface import IsovalueError, Surface
-from .tracking import Tracking
-from .trajectory import Trajectory
-from .volume import Volume
-from .wavefunction import Wavefunction
+from .trajectories.interpolation import interpolate
+from .trajectories.paths import align
+from .trajectories.tracking import Tracking
+from .workers.child_process import ChildProcess
 
 SUFFIXES = (".mp4", ".gif")
 

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 from . import __version__
 from .errors import Cancelled, FileError, OrbitileError
 from .memory import require_memory
-from .processes import Terminated, ended_in_order
+from .workers.processes import Terminated, ended_in_order
 
 if TYPE_CHECKING:
     from .fields import Field
     from .fields.orbital import Orbital
-    from .lattice import Lattice
-    from .surface import Surface
-    from .wavefunction import Wavefunction
+    from .model.lattice import Lattice
+    from .model.surface import Surface
+    from .model.wavefunction import Wavefunction
 
 _EPILOG = """\
 examples:
@@ -101,7 +101,7 @@ def _refuse_to_overwrite(options: argparse.Namespace) -> None:
     """No command writes to a file that it reads, be it the molecule, a frame, or what a field refers to."""
     if not getattr(options, "output", None):
         return
-    from .files import refuse_inputs
+    from .files.writing import refuse_inputs
 
     named = vars(options)
     inputs = [named[name] for name in ("file", "trajectory", "geometries", "topology") if named.get(name)]
@@ -395,7 +395,7 @@ def _wavefunction(options: argparse.Namespace) -> Wavefunction:
 
 
 def _tell_notes(options: argparse.Namespace, wavefunction: Wavefunction) -> None:
-    from .notes import notes
+    from .analysis.notes import notes
 
     for note in () if options.quiet else notes(wavefunction):
         _tell(f"{wavefunction.source.rpartition('/')[2]}: note: {note}")
@@ -414,7 +414,7 @@ def _loaded(options: argparse.Namespace) -> Wavefunction:
 
 
 def _info(options: argparse.Namespace) -> None:
-    from .information import as_dictionary, as_text
+    from .analysis.information import as_dictionary, as_text
 
     wavefunction = _loaded(options)
     if options.json:
@@ -424,10 +424,10 @@ def _info(options: argparse.Namespace) -> None:
 
 
 def _integrate(options: argparse.Namespace) -> None:
-    from .elements import SYMBOLS
-    from .evaluation import compute, enclosing_lattice
+    from .analysis.integration import analytic_moments, atomic_charges, lattice_moments
+    from .evaluation.fields_on_lattices import compute, enclosing_lattice
     from .fields.density import density_of
-    from .integration import analytic_moments, atomic_charges, lattice_moments
+    from .model.elements import SYMBOLS
 
     wavefunction = _wavefunction(options)
     exact = analytic_moments(wavefunction, density_of(wavefunction))
@@ -555,9 +555,9 @@ def _drawn_surfaces(
 
 
 def _volume(options: argparse.Namespace) -> None:
+    from .evaluation.streaming import compute_to_file
     from .exporters import exporter_for
     from .fields.orbital import orbital_list
-    from .streaming import compute_to_file
 
     exporter_for(options.output, "volume")  # refuse before the work, not after it
     wavefunction = _wavefunction(options)
@@ -583,9 +583,9 @@ def _volumes(options: argparse.Namespace, wavefunction: Wavefunction, orbitals: 
     """Write several orbitals on one lattice, each to a file of its own."""
     import numpy as np
 
-    from .evaluation import compute_many, default_isovalue
+    from .evaluation.fields_on_lattices import compute_many, default_isovalue
     from .exporters import save
-    from .lattice import Lattice
+    from .model.lattice import Lattice
 
     orbitals = [orbital.with_kernel(options.kernel) for orbital in orbitals]
     names = [_numbered(options.output, orbital.index + 1) for orbital in orbitals]
@@ -633,8 +633,8 @@ def _mesh(options: argparse.Namespace) -> None:
 
 
 def _slice(options: argparse.Namespace) -> None:
-    from .planes import check_picture, draw_slice, plane_through, slice_field
-    from .units import angstrom
+    from .analysis.planes import check_picture, draw_slice, plane_through, slice_field
+    from .model.units import angstrom
 
     size = _size(options.size)
     check_picture(options.output)
@@ -670,8 +670,8 @@ def _as_drawn(options: argparse.Namespace) -> argparse.Namespace:
 def _tell_if_cut(
     options: argparse.Namespace, wavefunction: Wavefunction, surface: Surface, field: Field, lattice: Lattice
 ) -> None:
-    from .evaluation import is_cut
-    from .surface import CUT
+    from .evaluation.fields_on_lattices import is_cut
+    from .surfaces.isovalue import CUT
 
     if is_cut(surface, wavefunction, field, lattice, device=options.device):
         _tell(f"{CUT}; a larger --margin shows more")
@@ -680,7 +680,7 @@ def _tell_if_cut(
 def _isosurface(
     options: argparse.Namespace, wavefunction: Wavefunction, field: Field, lattice: Lattice, isovalue: float
 ) -> Surface:
-    from .evaluation import compute_surface
+    from .evaluation.fields_on_lattices import compute_surface
 
     with _progress(options, field.quantity) as progress:
         return compute_surface(
@@ -698,7 +698,8 @@ def _coloured(options: argparse.Namespace, wavefunction: Wavefunction, surface: 
     """The surface in the colours of a second field, if the options say so; its extrema are printed."""
     if options.color_by is None:
         return surface
-    from .colouring import as_text, coloured, extrema
+    from .analysis.extrema import as_text, extrema
+    from .evaluation.colouring import coloured
 
     surface = coloured(
         surface,
@@ -716,9 +717,9 @@ def _coloured(options: argparse.Namespace, wavefunction: Wavefunction, surface: 
 
 def _flat(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
     """The plane that the options ask for, coloured by the field."""
-    from .lattice import spacing_of
-    from .planes import as_surface, plane_through, slice_field
-    from .units import angstrom
+    from .analysis.planes import as_surface, plane_through, slice_field
+    from .model.lattice import spacing_of
+    from .model.units import angstrom
 
     if options.color_by is not None:
         raise OrbitileError("--plane is coloured by FIELD itself; leave out --color-by")
@@ -733,7 +734,7 @@ def _flat(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
 
 def _sampling(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Field, Lattice, float]:
     """The field that the options ask for, the lattice and the isovalue."""
-    from .evaluation import default_isovalue, with_kernel
+    from .evaluation.fields_on_lattices import default_isovalue, with_kernel
     from .fields import resolve
 
     field = with_kernel(resolve(wavefunction, options.field), options.kernel)
@@ -748,9 +749,9 @@ def _sampling(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[
 
 
 def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: float, field: str | Field) -> Lattice:
-    from .evaluation import enclosing_lattice
-    from .lattice import Lattice, spacing_of
-    from .units import angstrom
+    from .evaluation.fields_on_lattices import enclosing_lattice
+    from .model.lattice import Lattice, spacing_of
+    from .model.units import angstrom
 
     spacing = None if options.spacing is None else options.spacing * angstrom
     if options.margin is None:
@@ -767,9 +768,9 @@ def _tell(line: str) -> None:
 
 
 def _series(options: argparse.Namespace) -> None:
-    from .files import written_atomically
+    from .exporters._series import SeriesWriter, require_series
+    from .files.writing import written_atomically
     from .readers import load_trajectory, natural_order
-    from .series import SeriesWriter, require_series
 
     files = sorted(options.files, key=natural_order)
     require_series(options.output)
@@ -788,7 +789,7 @@ def _series(options: argparse.Namespace) -> None:
 
 
 def _scf(options: argparse.Namespace) -> None:
-    from .scf import Calculation, compute_series
+    from .scf.engine import Calculation, compute_series
 
     calculation = Calculation(options.method, options.basis, options.charge, options.unpaired, options.cartesian)
     try:
@@ -810,10 +811,10 @@ def _scf(options: argparse.Namespace) -> None:
 
 
 def _correlate(options: argparse.Namespace) -> None:
-    from .correlation import draw_correlation
-    from .planes import check_picture
+    from .analysis.correlation import draw_correlation
+    from .analysis.planes import check_picture
     from .readers import load_trajectory
-    from .tracking import track
+    from .trajectories.tracking import track
 
     size = _size(options.size)
     check_picture(options.output)
@@ -829,7 +830,7 @@ def _correlate(options: argparse.Namespace) -> None:
 
 def _animate(options: argparse.Namespace) -> None:
     from .animation import animate
-    from .units import angstrom
+    from .model.units import angstrom
 
     with _stoppable() as cancelled:
         shots = _shots(options, cancelled)
@@ -878,10 +879,10 @@ def _stoppable() -> Iterator[Callable[[], bool]]:
 def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
     from .animation import along, over_isovalues, over_orbitals
-    from .evaluation import default_isovalue
+    from .evaluation.fields_on_lattices import default_isovalue
     from .fields.orbital import orbital_list
     from .readers import load_trajectory
-    from .tracking import track
+    from .trajectories.tracking import track
 
     if not 1 <= options.pictures <= _MOST_PICTURES:
         raise OrbitileError(f"--pictures: expected 1 to {_MOST_PICTURES}, got {options.pictures}")
@@ -933,7 +934,7 @@ def _isovalues(text: str, n: int) -> list[float]:
 
 
 def _devices(options: argparse.Namespace) -> None:
-    from .diagnosis import device_report
+    from .evaluation.diagnosis import device_report
 
     for line in device_report():
         print(line)

@@ -3,14 +3,14 @@ r"""Radial parts of contracted shells, :math:`f(R^2) = \sum_p d_p e^{-\zeta_p R^
 A module offers
 
 - `operands(shells, precision)`: two arrays of float64, `a` and `b`, and where the part of each shell in them begins;
-- `function(precision, device, real)`: the Taichi function `radial(shell, square, first, a, b)` of them, where `square`
+- `function(precision, real)`: the Taichi function `radial(shell, square, first, a, b)` of them, where `square`
   is R^2, a number or a vector of the type `real`;
 - `reach(shells)`: distance beyond which the function gives zero, for each shell; None where that is left to the caller.
 """
 
 from collections.abc import Callable
 
-import taichi as ti
+from .._taichi import ti
 
 
 def contraction_of(gaussian: Callable[..., object], real: object) -> Callable[..., object]:

@@ -8,9 +8,7 @@ which a call of the library's function does not, and because it is the same ever
 from functools import lru_cache
 from math import factorial, log
 
-import taichi as ti
-
-from ..gaussian import DTYPES
+from .._taichi import number, ti
 from . import contraction_of
 
 _DEGREE = {"single": 7, "double": 13}
@@ -28,7 +26,7 @@ def reach(shells):
     return None
 
 
-def function(precision, device, real):
+def function(precision, real):
     """Radial part of exact Gaussians."""
     return contraction_of(power_of_two(precision), real)
 
@@ -39,7 +37,7 @@ def power_of_two(precision):
 
     In double precision 2^n is the product of two numbers in single precision: not every device has integers of 64 bits.
     """
-    real, degree, smallest = DTYPES[precision], _DEGREE[precision], _SMALLEST[precision]
+    real, degree, smallest = number(precision), _DEGREE[precision], _SMALLEST[precision]
     c = [log(2) ** k / factorial(k) for k in range(degree + 1)]
     halves = precision == "double"
 

@@ -12,9 +12,8 @@ they are 0.125 % and 7.155e-4. It is continuous down to the cutoff, but at power
 from math import factorial, log
 
 import numpy as np
-import taichi as ti
 
-from ..gaussian import DTYPES
+from .._taichi import number, ti
 from . import contraction_of
 
 CUTOFF = 10.0
@@ -39,14 +38,14 @@ def reach(shells):
     return np.sqrt(CUTOFF / np.minimum.reduceat(shells.exponent, shells.shell_first_primitive[:-1]))
 
 
-def function(precision, device, real):
+def function(precision, real):
     """Radial part of fast Gaussians."""
     return contraction_of(gaussian(precision), real)
 
 
 def gaussian(precision):
     """A Taichi function of x >= 0, near 2^-x, of numbers and vectors."""
-    real = DTYPES[precision]
+    real = number(precision)
     c = blend().tolist()
     end = CUTOFF * _LOG2E
 

@@ -16,9 +16,8 @@ The coefficients minimise the largest (1 + t/4)^2 |g(t) - e^-t|, since errors fa
 from functools import lru_cache
 
 import numpy as np
-import taichi as ti
 
-from ..gaussian import DTYPES
+from .._taichi import number, ti
 from . import contraction_of
 
 CUTOFF = 26.0
@@ -43,14 +42,14 @@ def reach(shells):
     return np.sqrt(CUTOFF / np.minimum.reduceat(shells.exponent, shells.shell_first_primitive[:-1]))
 
 
-def function(precision, device, real):
+def function(precision, real):
     """Radial part of Gaussians that end."""
     return contraction_of(gaussian(precision), real)
 
 
 def gaussian(precision):
     """A Taichi function g(26 u) of u >= 0, of numbers and vectors."""
-    real = DTYPES[precision]
+    real = number(precision)
     c = COEFFICIENTS
 
     @ti.func

@@ -14,9 +14,8 @@ of every shell: that is about what rounding costs too.
 from functools import lru_cache
 
 import numpy as np
-import taichi as ti
 
-from ..gaussian import DTYPES
+from .._taichi import number, ti
 from . import lanes_of
 
 SHARE = {"single": 2.0**-25, "double": 1e-14}
@@ -84,9 +83,9 @@ def reach(shells):
 
 
 @lru_cache
-def function(precision, device, real):
+def function(precision, real):
     """Radial part from the table."""
-    kind = DTYPES[precision]
+    kind = number(precision)
     lanes = lanes_of(real)
     integer = ti.types.vector(lanes, ti.i32) if lanes > 1 else ti.i32
 

@@ -19,10 +19,10 @@ from scipy.ndimage import map_coordinates
 
 import orbitile as ob
 from orbitile.hosts.server import ServedHost, _restore, _state
+from orbitile.model.units import angstrom, electronvolt
 from orbitile.session import commands
 from orbitile.session.commands import COMMANDS
 from orbitile.session.session import Session
-from orbitile.units import angstrom, electronvolt
 from tests.conftest import SAMPLES
 
 from .conftest import N

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.units import angstrom
+from orbitile.model.units import angstrom
 
 from .conftest import N
 from .test_vmd import STAND_IN, WISH, in_vmd, install, screen

@@ -6,12 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import taichi as ti
 
 import orbitile as ob
 from orbitile.fields import resolve
 from orbitile.kernels import kernel_for, kernel_modules, kernel_names, record, recorded_choice, smooth_cutoff
+from orbitile.workers import Worker, Workers
 from taichi_kernels import molecule_specific, runtime
+from taichi_kernels._taichi import number, ti
 from taichi_kernels.radial import exact as exact_radial
 from taichi_kernels.radial import fast_gaussian, table
 from taichi_kernels.radial import smooth_cutoff as ending
@@ -94,7 +95,7 @@ def test_values_do_not_depend_on_slabs(device, kernel, monkeypatch):
     wavefunction = random_wavefunction(4)
     lattice = ob.Lattice([-6.0, -5.5, -6.0], np.eye(3) * 0.5, (25, 22, 21))
     at_once = computed(wavefunction, "homo", lattice, kernel, device)
-    monkeypatch.setattr("orbitile.slabs.SLAB_POINTS", 1)
+    monkeypatch.setattr("orbitile.evaluation.slabs.SLAB_POINTS", 1)
     assert np.array_equal(at_once, computed(wavefunction, "homo", lattice, kernel, device))
 
 
@@ -109,15 +110,14 @@ def test_values_of_a_direct_kernel_can_stay_on_the_device(device, benzene):
 
 def tabulated(function, arguments: np.ndarray, precision: str) -> np.ndarray:
     """A Taichi function of numbers at many arguments."""
-    real, dtype = {"single": (ti.f32, np.float32), "double": (ti.f64, np.float64)}[precision]
-    numbers = ti.types.ndarray(real, 1)
+    numbers = ti.types.ndarray(number(precision), 1)
 
     @ti.kernel
     def evaluate(n: ti.i32, x: numbers, out: numbers):
         for i in range(n):
             out[i] = function(x[i])
 
-    x, out = arguments.astype(dtype), np.empty(len(arguments), dtype)
+    x, out = arguments.astype(precision), np.empty(len(arguments), precision)
     runtime.launch(evaluate, len(x), x, out)
     return out.astype(np.float64)
 
@@ -337,7 +337,8 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
 
 def test_a_kernel_that_cannot_be_compiled_is_told_of_and_done_without(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("orbitile.kernels.molecule_specific.interpreter", lambda: shutil.which("false"))
+    without = Workers([Worker("the compiler", python=shutil.which("false"))])
+    monkeypatch.setattr("orbitile.kernels.molecule_specific._compilers", without)
     wavefunction, lattice = random_wavefunction(32, momenta=(0, 1), n_atoms=1), LATTICES["orthogonal"]
     expected = orbital(wavefunction, 0, lattice.points())
     ob.compute(wavefunction, "mo:1", lattice, device="cpu", kernel="molecule-specific")

@@ -5,8 +5,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import orbitile as ob
+from orbitile.evaluation.slabs import _direct, slabs_of
 from orbitile.fields import resolve
-from orbitile.slabs import _direct, slabs_of
 from taichi_kernels import runtime
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital
@@ -91,7 +91,7 @@ def test_densities_agree_with_the_direct_kernel(field, name, benzene):
 def test_values_do_not_depend_on_the_memory_for_tables(name, device, monkeypatch):
     wavefunction, lattice = random_wavefunction(4), lattice_with(AXES[name])
     at_once = ob.compute(wavefunction, "mo:1", lattice, device=device).values
-    monkeypatch.setattr("orbitile.sampling._SHEARED_BYTES", 1)
+    monkeypatch.setattr("orbitile.kernels._sums._SHEARED_BYTES", 1)
     assert np.array_equal(ob.compute(wavefunction, "mo:1", lattice, device=device).values, at_once)
 
 

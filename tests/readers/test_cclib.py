@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.check import checked
 from orbitile.errors import ConventionError, FileError
+from orbitile.gaussians.check import checked
 from orbitile.readers import cclib as reader
 
 from ..conftest import SAMPLES

@@ -10,13 +10,13 @@ import pytest
 
 import orbitile as ob
 from orbitile import cli
-from orbitile.check import checked
-from orbitile.core_potentials import inferred_cores, settled_charges
+from orbitile.analysis.information import as_dictionary, as_text, formula
+from orbitile.analysis.integration import atomic_charges
+from orbitile.analysis.notes import notes
 from orbitile.errors import FileError
-from orbitile.information import as_dictionary, as_text, formula
-from orbitile.integration import atomic_charges
-from orbitile.notes import notes
-from orbitile.wavefunction import Orbitals, Shell, Wavefunction
+from orbitile.gaussians.check import checked
+from orbitile.model.core_potentials import inferred_cores, settled_charges
+from orbitile.model.wavefunction import Orbitals, Shell, Wavefunction
 from tests.conftest import SAMPLES
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")

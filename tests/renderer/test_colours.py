@@ -9,14 +9,15 @@ from PIL import Image
 
 from orbitile import render
 from orbitile.cli import main
-from orbitile.colouring import MAPS, _round_ends, colours_along, colours_of, rounded_up, tick_labels, ticks
 from orbitile.errors import RenderError
-from orbitile.lattice import Lattice
+from orbitile.model.lattice import Lattice
+from orbitile.model.surface import Colouring, Surface
+from orbitile.model.units import angstrom
+from orbitile.model.volume import Volume
+from orbitile.model.wavefunction import Orbitals, Shell, Wavefunction
 from orbitile.renderer import PALETTES, _legend, round_lattice, round_spacing
-from orbitile.surface import Colouring, Surface, isosurface
-from orbitile.units import angstrom
-from orbitile.volume import Volume
-from orbitile.wavefunction import Orbitals, Shell, Wavefunction
+from orbitile.surfaces.colour_maps import MAPS, _round_ends, colours_along, colours_of, rounded_up, tick_labels, ticks
+from orbitile.surfaces.isosurface import isosurface
 
 pytest.importorskip("OpenGL")
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from orbitile.processes import environment
+from orbitile.workers.processes import environment
 from taichi_kernels.shader_cache import cache_with_room
 
 FULL = 'mount -t tmpfs -o size=1m tmpfs "$0" && { head -c 2m /dev/zero > "$0/filler"; true; } 2>&- && exec "$@"'
@@ -25,7 +25,7 @@ DRAW = (
 COMPUTE = (
     "from taichi_kernels import runtime\n"
     "with runtime.session('vulkan'):\n"
-    "    runtime.allocate((8,), 'single').fill(1.0)\n"
+    "    runtime.allocate((8,), 'float32').fill(1.0)\n"
     "    runtime.synchronise()\n"
     "print('computed')\n"
 )

@@ -11,11 +11,12 @@ from PIL import Image
 
 from orbitile import render
 from orbitile.errors import DeviceError, FileError, RenderError
-from orbitile.lattice import Lattice
-from orbitile.surface import Surface, isosurface
-from orbitile.units import angstrom
-from orbitile.volume import Volume
-from orbitile.wavefunction import Orbitals, Shell, Wavefunction
+from orbitile.model.lattice import Lattice
+from orbitile.model.surface import Surface
+from orbitile.model.units import angstrom
+from orbitile.model.volume import Volume
+from orbitile.model.wavefunction import Orbitals, Shell, Wavefunction
+from orbitile.surfaces.isosurface import isosurface
 
 pytest.importorskip("OpenGL")
 

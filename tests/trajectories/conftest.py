@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from orbitile import Orbitals, Wavefunction
-from orbitile.trajectory import Trajectory
+from orbitile.model.trajectory import Trajectory
 
 gto = pytest.importorskip("pyscf.gto", reason="PySCF (extra scf) is not installed")
 scf = pytest.importorskip("pyscf.scf", reason="PySCF (extra scf) is not installed")
@@ -41,7 +41,7 @@ def computed(atoms: str, basis: str = "sto-3g", before: Wavefunction | None = No
 
 
 def _computed(atoms: str, basis: str, before: Wavefunction | None) -> Wavefunction:
-    from orbitile.scf import _start, wavefunction_of
+    from orbitile.scf.engine import _start, wavefunction_of
 
     molecule = gto.M(atom=atoms, basis=basis, verbose=0)
     field = scf.RHF(molecule)

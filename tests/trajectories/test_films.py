@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile import evaluation
+from orbitile.analysis.correlation import _chosen, draw_correlation
 from orbitile.animation import Shot, Shots, _Room, _Surfaces, along, animate, over_isovalues, over_orbitals
 from orbitile.cli import main
-from orbitile.correlation import _chosen, draw_correlation
 from orbitile.errors import FieldError, FileError, OrbitileError, RenderError
-from orbitile.evaluation import surface_in_motion
-from orbitile.series import SeriesWriter
-from orbitile.tracking import track
-from orbitile.units import angstrom
+from orbitile.evaluation import fields_on_lattices as evaluation
+from orbitile.evaluation.fields_on_lattices import surface_in_motion
+from orbitile.exporters._series import SeriesWriter
+from orbitile.model.units import angstrom
+from orbitile.trajectories.tracking import track
 
 from .conftest import shuffled, trajectory_of
 
@@ -56,7 +56,7 @@ def test_with_tracking_nothing_jumps(spoilt, tmp_path):
 @pytest.fixture(scope="module")
 def reaction(tmp_path_factory):
     """HCN to HNC, the path of the examples."""
-    from orbitile.scf import Calculation, compute_series
+    from orbitile.scf.engine import Calculation, compute_series
 
     pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
     xyz = Path(__file__).parents[2] / "docs" / "examples" / "hcn_to_hnc.xyz"
@@ -287,7 +287,8 @@ def test_a_film_that_cannot_be_written_leaves_nothing(tmp_path, suffix):
 
 def test_an_encoder_that_stands_still_is_not_waited_for(tmp_path):
     pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg (extra films) is not installed")
-    from orbitile import animation, child_process
+    from orbitile import animation
+    from orbitile.workers import child_process
 
     def pictures():
         for n in range(60):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.alignment import placed
 from orbitile.errors import FileError, OrbitileError
-from orbitile.overlap import overlap_matrix
+from orbitile.gaussians.alignment import placed
+from orbitile.gaussians.overlap import overlap_matrix
 
 from .conftest import computed, shuffled, trajectory_of
 
@@ -79,7 +79,7 @@ def test_a_turned_molecule_has_the_turned_orbital(rich):
     rotation *= np.sign(np.linalg.det(rotation))
     here = np.random.default_rng(4).normal(scale=2.0, size=(200, 3))
     moved = placed(rich[0], rotation, np.array([1.0, -2.0, 0.5]))
-    from orbitile.alignment import centre
+    from orbitile.gaussians.alignment import centre
 
     there = (here - centre(rich[0])) @ rotation.T + [1.0, -2.0, 0.5]
     for field in ("homo", "mo:3", "density"):
@@ -149,7 +149,7 @@ def test_geometries_are_those_of_the_frames(spoilt):
 
 
 def test_frames_share_what_the_basis_set_determines(water):
-    from orbitile.packing import merged_primitives, packed_shells
+    from orbitile.gaussians.packing import merged_primitives, packed_shells
 
     one, other = (merged_primitives(w) for w in water[:2])
     assert one.from_basis is other.from_basis
@@ -158,7 +158,7 @@ def test_frames_share_what_the_basis_set_determines(water):
 
 
 def test_a_lattice_that_fits_is_recognised(water):
-    from orbitile.evaluation import fits
+    from orbitile.evaluation.fields_on_lattices import fits
 
     for w in water:
         lattice = ob.enclosing_lattice(w, "homo", 0.02)

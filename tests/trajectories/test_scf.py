@@ -13,11 +13,11 @@ import pytest
 
 import orbitile as ob
 from orbitile.errors import Cancelled, FileError, OrbitileError
-from orbitile.geometry import Geometry
-from orbitile.level_of_theory import Calculation, functional, molecule_of
+from orbitile.model.geometry import Geometry
 from orbitile.readers import load_geometries
-from orbitile.scf import compute_series, wavefunction_of
-from orbitile.series import SeriesFrames
+from orbitile.readers.series import SeriesFrames
+from orbitile.scf.engine import compute_series, wavefunction_of
+from orbitile.scf.level_of_theory import Calculation, functional, molecule_of
 
 from .conftest import gto, scf, shuffled, trajectory_of, with_orbitals
 from .test_series import assert_same
@@ -70,7 +70,7 @@ def test_killed_and_taken_up_it_ends_with_the_same_file(tmp_path, calculation):
     geometries = write_water(tmp_path / "water.xyz")
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     work = (
-        "import sys; from orbitile.level_of_theory import *; from orbitile.scf import *; "
+        "import sys; from orbitile.scf.level_of_theory import *; from orbitile.scf.engine import *; "
         f"compute_series(sys.argv[1], sys.argv[2], {calculation!r}, "
         "progress=lambda share: print(share, flush=True))"
     )

@@ -5,7 +5,7 @@ import pytest
 from iodata.convert import HORTON2_CONVENTIONS
 from iodata.overlap_cartpure import tfs
 
-from orbitile.conventions import (
+from orbitile.model.conventions import (
     angular_normalization,
     cartesian_powers,
     component_names,

@@ -10,13 +10,13 @@ import pytest
 
 from orbitile.errors import FileError
 from orbitile.exporters import exporter_for, exporter_modules, save
-from orbitile.files import written_atomically
-from orbitile.lattice import Lattice
+from orbitile.files.writing import written_atomically
+from orbitile.model.lattice import Lattice
+from orbitile.model.units import angstrom
+from orbitile.model.volume import Volume
+from orbitile.model.wavefunction import Orbitals, Shell, Wavefunction
 from orbitile.readers import load_volumes
-from orbitile.surface import isosurface, lobe
-from orbitile.units import angstrom
-from orbitile.volume import Volume
-from orbitile.wavefunction import Orbitals, Shell, Wavefunction
+from orbitile.surfaces.isosurface import isosurface, lobe
 
 SHAPE = (9, 8, 7)
 ORIGIN = np.array([-1.25, -0.5, -3.125])

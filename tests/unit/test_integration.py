@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.analysis.integration import analytic_moments, atomic_charges, lattice_moments
 from orbitile.cli import main
 from orbitile.fields.density import density_of
-from orbitile.integration import analytic_moments, atomic_charges, lattice_moments
 
 gto = pytest.importorskip("pyscf.gto")
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.enclosure import enclosure, enclosure_along_rays
-from orbitile.evaluation import resolving_spacing
-from orbitile.extent import directions
+from orbitile.evaluation.fields_on_lattices import resolving_spacing
 from orbitile.fields import resolve
-from orbitile.lattice import QUALITIES
-from orbitile.units import angstrom
-from orbitile.wavefunction import Orbitals
+from orbitile.gaussians.extent import directions
+from orbitile.model.lattice import QUALITIES
+from orbitile.model.units import angstrom
+from orbitile.model.wavefunction import Orbitals
+from orbitile.surfaces.enclosure import enclosure, enclosure_along_rays
 
 
 def slater_share(isovalue):

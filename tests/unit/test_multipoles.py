@@ -5,7 +5,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.fields.electrostatic_potential import ElectrostaticPotential
-from orbitile.multipoles import _DISTANCES, RADII, Class, far_field, harmonics
+from orbitile.gaussians.multipoles import _DISTANCES, RADII, Class, far_field, harmonics
 from taichi_kernels.electrostatics import powers_of
 from tests.conftest import random_wavefunction
 
@@ -90,6 +90,7 @@ def test_every_distribution_is_near_or_far_and_never_both():
 def test_the_error_stays_within_its_bound(degree, tolerance):
     """Of each level alone, at the distances for which the bound is known; the direct sum is in double precision."""
     from taichi_kernels import electrostatics, runtime
+    from taichi_kernels.target import Target
 
     one = some_charges(degree, 30, seed=degree)
     one = one.chosen(np.linalg.norm(one.centre, axis=1) < 1.8)
@@ -104,15 +105,15 @@ def test_the_error_stays_within_its_bound(degree, tolerance):
         )
     ]
     multipoles = electrostatics.Multipoles(10, np.repeat(site, len(field.moments), axis=0), field.moments)
-    checked = 0
+    checked, target = 0, Target("cpu", "double")
     with runtime.session("cpu", "double"):
         for number in range(1, len(RADII) + 1):
             for place in np.flatnonzero(field.bounds[0, number - 1] < 0.1)[::4]:
                 points = directions * (_DISTANCES[place] * (1 + 1e-9))
-                cells = electrostatics.cells_of(points, "cpu")
+                cells = electrostatics.cells_of(points, target)
                 values = [
                     electrostatics.potential_in_cells(
-                        points, cells, np.full((len(cells), 1), row, np.int32), near, multipoles, "double", "cpu"
+                        points, cells, np.full((len(cells), 1), row, np.int32), near, multipoles, target
                     )
                     for row in (0, number)
                 ]

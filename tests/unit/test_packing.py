@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from orbitile import Orbitals, Shell, Wavefunction
-from orbitile.packing import merged_primitives, packed_shells, polynomial_powers, rotate_terms
+from orbitile.gaussians.packing import merged_primitives, packed_shells, polynomial_powers, rotate_terms
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital
 

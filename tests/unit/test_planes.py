@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.cli import main
-from orbitile.planes import (
+from orbitile.analysis.planes import (
     Slice,
     as_surface,
     colour_range,
@@ -16,7 +15,8 @@ from orbitile.planes import (
     plane_through,
     slice_field,
 )
-from orbitile.units import angstrom
+from orbitile.cli import main
+from orbitile.model.units import angstrom
 from tests.conftest import random_wavefunction
 
 
@@ -161,7 +161,7 @@ def test_a_plane_has_one_field(benzene, tmp_path, capsys):
 
 
 def figure_of(one, wavefunction, size=(1600, 1200)):
-    from orbitile.planes import _figure
+    from orbitile.analysis.planes import _figure
 
     return _figure(one, wavefunction, None, size)
 
@@ -234,7 +234,8 @@ def test_an_orbital_on_its_nodal_plane_is_nothing(benzene):
 
 def test_nci_keeps_to_its_convention(benzene):
     """Attraction is blue, repulsion red, the range fixed: on surfaces, planes and slices."""
-    from orbitile.colouring import coloured, colours_of
+    from orbitile.evaluation.colouring import coloured
+    from orbitile.surfaces.colour_maps import colours_of
 
     surface = ob.compute_surface(benzene, "density", 0.03, device="cpu")
     on_surface = coloured(surface, benzene, "nci", device="cpu").colouring
@@ -252,7 +253,7 @@ def test_nci_keeps_to_its_convention(benzene):
 
 
 def test_values_of_one_sign_have_no_white_in_their_middle(benzene):
-    from orbitile.colouring import coloured
+    from orbitile.evaluation.colouring import coloured
 
     surface = ob.compute_surface(benzene, "density", 0.001, device="cpu")
     colouring = coloured(surface, benzene, "ionisation", device="cpu").colouring

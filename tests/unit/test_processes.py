@@ -11,7 +11,7 @@ _CLEANING = """
 import signal, sys, time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from orbitile.processes import Terminated, ended_in_order
+from orbitile.workers.processes import Terminated, ended_in_order
 for name in sys.argv[1:]:
     signal.signal(signal.Signals[name], signal.SIG_IGN)
 try:

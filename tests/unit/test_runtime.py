@@ -96,7 +96,7 @@ def test_nothing_is_printed(standard_output):
 
 def test_a_result_that_is_held_to_the_end_of_the_process_goes_in_silence():
     done = run(
-        "from taichi_kernels import runtime\nwith runtime.session('cpu'): held = runtime.allocate((4, 4), 'single')\n"
+        "from taichi_kernels import runtime\nwith runtime.session('cpu'): held = runtime.allocate((4, 4), 'float32')\n"
     )
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -139,15 +139,15 @@ def test_arrays_of_a_program_that_ended_free_nothing_of_the_next():
         return runtime.session("cpu")
 
     with start():
-        held = [runtime.allocate((64, 64), "single") for _ in range(50)]
+        held = [runtime.allocate((64, 64), np.float32) for _ in range(50)]
     with start():
-        fresh = [runtime.allocate((64, 64), "single") for _ in range(50)]
+        fresh = [runtime.allocate((64, 64), np.float32) for _ in range(50)]
         for n, array in enumerate(fresh):
             array.from_numpy(np.full((64, 64), n, np.float32))
         with pytest.raises(runtime.DeviceUnavailable, match="lost"):
             held[0].to_numpy()
         held.clear()
-        more = [runtime.allocate((64, 64), "single") for _ in range(50)]
+        more = [runtime.allocate((64, 64), np.float32) for _ in range(50)]
         for array in more:
             array.from_numpy(np.full((64, 64), -1, np.float32))
         assert [float(array.to_numpy().max()) for array in fresh] == list(range(50))

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile import several_devices
 from orbitile.cli import main
-from orbitile.diagnosis import device_report
 from orbitile.errors import Cancelled, DeviceError, FieldError
+from orbitile.evaluation import several_devices
+from orbitile.evaluation.diagnosis import device_report
 from orbitile.watch import Watch
 from orbitile.workers.transport import own_prefix
 from taichi_kernels import runtime
@@ -116,7 +116,6 @@ _CALLER = """
 import sys
 import numpy as np
 import orbitile as ob
-from orbitile import several_devices
 wavefunction = ob.load(sys.argv[1])
 lattice = ob.Lattice.around(wavefunction, 0.1, 6.0)
 

@@ -7,11 +7,11 @@ import pytest
 
 import orbitile as ob
 from orbitile.errors import Cancelled, FileError
+from orbitile.evaluation.slabs import slabs_of
 from orbitile.exporters import exporter_modules
 from orbitile.fields import resolve
-from orbitile.slabs import slabs_of
-from orbitile.units import angstrom
-from orbitile.volume import VolumeHeader
+from orbitile.model.units import angstrom
+from orbitile.model.volume import VolumeHeader
 from taichi_kernels import runtime
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital
@@ -26,8 +26,8 @@ AXES = {
 
 @pytest.fixture(autouse=True)
 def small_slabs(monkeypatch):
-    monkeypatch.setattr("orbitile.slabs.SLAB_POINTS", 1)
-    monkeypatch.setattr("orbitile.slabs.TILE_POINTS", 700)
+    monkeypatch.setattr("orbitile.evaluation.slabs.SLAB_POINTS", 1)
+    monkeypatch.setattr("orbitile.evaluation.slabs.TILE_POINTS", 700)
 
 
 def lattice_with(axes: np.ndarray) -> ob.Lattice:

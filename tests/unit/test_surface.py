@@ -7,18 +7,12 @@ import pytest
 from skimage.measure import marching_cubes
 
 import orbitile as ob
-from orbitile.errors import LatticeError, OrbitileError
-from orbitile.lattice import Lattice
-from orbitile.surface import (
-    IsovalueError,
-    Surface,
-    _merge_at_lattice_points,
-    enclosing_isovalue,
-    isosurface,
-    lobe,
-    working_bytes,
-)
-from orbitile.volume import Volume
+from orbitile.errors import IsovalueError, LatticeError, OrbitileError
+from orbitile.model.lattice import Lattice
+from orbitile.model.surface import Surface
+from orbitile.model.volume import Volume
+from orbitile.surfaces.isosurface import _merge_at_lattice_points, isosurface, lobe, working_bytes
+from orbitile.surfaces.isovalue import enclosing_isovalue
 
 CENTRE = np.array([0.31, -0.22, 0.17])
 RADIUS = 1.7

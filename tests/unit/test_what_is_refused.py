@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.check import checked
-from orbitile.geometry import Geometry
-from orbitile.wavefunction import Excitation
+from orbitile.gaussians.check import checked
+from orbitile.model.geometry import Geometry
+from orbitile.model.wavefunction import Excitation
 from tests.conftest import random_wavefunction
 
 BAD = [np.nan, np.inf, -np.inf]

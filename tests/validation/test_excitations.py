@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.expansion import integrals
 from orbitile.fields.transition import natural_transition_orbitals, resolve
+from orbitile.gaussians.expansion import integrals
+from orbitile.model.wavefunction import Excitation
 from orbitile.readers.cclib import _excitations
-from orbitile.wavefunction import Excitation
 
 gto = pytest.importorskip("pyscf.gto")
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.colouring import coloured, extrema
-from orbitile.surface import Colouring, Surface
-from orbitile.units import angstrom
+from orbitile.analysis.extrema import extrema
+from orbitile.evaluation.colouring import coloured
+from orbitile.model.surface import Colouring, Surface
+from orbitile.model.units import angstrom
 from tests.conftest import random_wavefunction
 
 gto = pytest.importorskip("pyscf.gto")

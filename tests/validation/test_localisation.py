@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.evaluation import is_cut
-from orbitile.expansion import concatenated, merged, value_at
+from orbitile.evaluation.fields_on_lattices import is_cut
 from orbitile.fields import as_drawn, resolve
 from orbitile.fields.density import density_of
-from orbitile.surface import reaches_faces
+from orbitile.gaussians.expansion import concatenated, merged, value_at
+from orbitile.surfaces.isovalue import reaches_faces
 from tests.conftest import SAMPLES
 
 gto = pytest.importorskip("pyscf.gto")

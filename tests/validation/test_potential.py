@@ -76,7 +76,7 @@ def test_a_tolerance_is_kept(tmp_path, monkeypatch):
     """Also where it is below what is left out of a density: all products of primitives are the reference."""
     from orbitile.fields import electrostatic_potential
     from orbitile.fields.density import occupied
-    from orbitile.products import density_products
+    from orbitile.gaussians.products import density_products
 
     mol, sets, counts = molecule(
         "O 0 0 0; H 0 1.4 1.1; H 0 -1.4 1.1; O 0 0 5.5; H 1.4 0 6.6; H -1.4 0 6.6", "6-31g", False, 0

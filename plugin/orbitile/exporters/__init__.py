@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import FileError
-from ..files import checked_target, refuse_inputs, written_atomically
-from ..surface import Surface
-from ..volume import Volume
+from ..files.writing import checked_target, refuse_inputs, written_atomically
+from ..model.surface import Surface
+from ..model.volume import Volume
 
 if TYPE_CHECKING:
-    from ..wavefunction import Wavefunction
+    from ..model.wavefunction import Wavefunction
 
 _KINDS = {"volume": "a volume", "mesh": "a surface"}
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files import write_numbers
-from ..spelling import plain
-from ..volume import Volume, VolumeHeader
-from ..wavefunction import Wavefunction
+from ..files.characters import plain
+from ..files.writing import write_numbers
+from ..model.volume import Volume, VolumeHeader
+from ..model.wavefunction import Wavefunction
 
 DESCRIPTION = "Gaussian cube file"
 PATTERNS = ("*.cube", "*.cub")

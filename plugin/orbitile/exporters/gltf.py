@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..surface import Surface
-from ..wavefunction import Wavefunction
+from ..model.surface import Surface
+from ..model.wavefunction import Wavefunction
 from ._trimesh import trimesh_of
 
 DESCRIPTION = "binary glTF scene"

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
-from ..lattice import Lattice
-from ..spelling import plain
-from ..units import angstrom
-from ..volume import Volume, VolumeHeader
-from ..wavefunction import Wavefunction
+from ..files.characters import plain
+from ..model.lattice import Lattice
+from ..model.units import angstrom
+from ..model.volume import Volume, VolumeHeader
+from ..model.wavefunction import Wavefunction
 
 DESCRIPTION = "MRC/CCP4 map"
 PATTERNS = ("*.mrc", "*.map", "*.ccp4")

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..volume import Volume, VolumeHeader
-from ..wavefunction import Wavefunction
+from ..model.volume import Volume, VolumeHeader
+from ..model.wavefunction import Wavefunction
 
 DESCRIPTION = "Orbitile volume (NumPy archive)"
 PATTERNS = ("*.npz",)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..surface import Surface
-from ..wavefunction import Wavefunction
+from ..model.surface import Surface
+from ..model.wavefunction import Wavefunction
 from ._trimesh import comments, trimesh_of
 
 DESCRIPTION = "Wavefront OBJ mesh"

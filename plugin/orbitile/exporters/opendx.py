@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files import write_numbers
-from ..spelling import plain
-from ..units import angstrom
-from ..volume import Volume, VolumeHeader
-from ..wavefunction import Wavefunction
+from ..files.characters import plain
+from ..files.writing import write_numbers
+from ..model.units import angstrom
+from ..model.volume import Volume, VolumeHeader
+from ..model.wavefunction import Wavefunction
 
 DESCRIPTION = "OpenDX file"
 PATTERNS = ("*.dx",)

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FieldError
-from ..lattice import Lattice
-from ..wavefunction import Wavefunction
+from ..model.lattice import Lattice
+from ..model.wavefunction import Wavefunction
 
 SlabEvaluator = Callable[[int, int, Any], None]
 """Writes the values of the slab start <= i < stop into an array (NumPy, or on the device)."""
@@ -70,7 +70,11 @@ class Field(Protocol):
 @lru_cache
 def field_modules() -> dict[str, ModuleType]:
     """All field modules by name."""
-    return {info.name: import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__)}
+    return {
+        info.name: import_module(f"{__name__}.{info.name}")
+        for info in iter_modules(__path__)
+        if not info.name.startswith("_")
+    }
 
 
 def field_names() -> list[tuple[str, str]]:

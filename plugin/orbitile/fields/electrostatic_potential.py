@@ -8,14 +8,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..charges import PointCharges, load_charges
-from ..expansion import integrals
-from ..hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
-from ..lattice import Lattice
-from ..multipoles import Class, FarField, far_field
-from ..products import TOLERANCE
+from ..gaussians.expansion import integrals
+from ..gaussians.hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
+from ..gaussians.multipoles import Class, FarField, far_field
+from ..gaussians.products import TOLERANCE
+from ..model.charges import PointCharges
+from ..model.lattice import Lattice
+from ..model.wavefunction import Wavefunction
+from ..readers._point_charges import load_charges
 from ..watch import checkpoint, watcher
-from ..wavefunction import Wavefunction
 from . import PointEvaluator, SlabEvaluator
 from .density import density_of
 
@@ -87,7 +88,7 @@ class ElectrostaticPotential:
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box about the atoms and what charge, dipole and quadrupole tell of the isosurface beyond.
 
-        It is no proof, and ends where the surface is too far away: `orbitile.evaluation.is_cut` tells.
+        It is no proof, and ends where the surface is too far away: `orbitile.evaluation` has `is_cut` to tell.
         """
         positions = self.wavefunction.positions
         centre, radius = _reach(self.wavefunction, isovalue)
@@ -102,6 +103,7 @@ class ElectrostaticPotential:
         """Evaluator for points, by Hermite Gaussians and multipoles."""
         from taichi_kernels import runtime
         from taichi_kernels.electrostatics import Distributions, Multipoles, cells_of, potential_in_cells
+        from taichi_kernels.target import Target
 
         tolerance = _TOLERANCE[precision] if self.tolerance is None else self.tolerance
         field = _far_field(self.wavefunction, tolerance)
@@ -113,16 +115,16 @@ class ElectrostaticPotential:
         far = Multipoles(field.order, np.repeat(field.sites, rows_a_site, axis=0), field.moments)
         left_out = (1 - _SCREENED) * tolerance if self.far_field else 0.0
         working = "double" if _cancels(self.wavefunction, field) and runtime.probe(device).double else precision
-        dtype = np.float32 if precision == "single" else np.float64
+        dtype, target = Target(device, precision).dtype, Target(device, working)
 
         def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
             if len(points) == 0:
                 return np.zeros(0, dtype)
             checkpoint()
-            cells = cells_of(points, device)
+            cells = cells_of(points, target)
             checkpoint()
             rows = field.rows(cells.low, cells.high, left_out)
-            values = potential_in_cells(points, cells, rows, near, far, working, device, watcher())
+            values = potential_in_cells(points, cells, rows, near, far, target, watcher())
             if self.charges is not None:
                 checkpoint()
                 values += self.charges.potential_in_session(points, device, working)

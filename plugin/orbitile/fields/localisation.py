@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FieldError
-from ..products import density_products
-from ..sampling import SumField
-from ..wavefunction import Wavefunction
+from ..gaussians.products import density_products
+from ..model.wavefunction import Wavefunction
+from ._sums import SumField
 from .density import density_of, occupied
 from .derivatives import gradient_of, hessian_of, kinetic_of, norm
 

@@ -11,15 +11,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bounds import ShellEnvelopes, encloses, enclosing_box, shell_envelopes
 from ..errors import FieldError
-from ..expansion import GaussianExpansion
-from ..extent import Spread, radial_tables, spread_of
+from ..gaussians.bounds import ShellEnvelopes, encloses, enclosing_box, shell_envelopes
+from ..gaussians.expansion import GaussianExpansion
+from ..gaussians.extent import Spread, radial_tables, spread_of
+from ..gaussians.packing import merged_primitives, packed_shells
 from ..kernels import AUTO, PreparedOrbital, checked_name, class_of, kernel_for
-from ..lattice import Lattice
-from ..packing import merged_primitives, packed_shells
-from ..sampling import MANY, on_slabs
-from ..wavefunction import Orbitals, Spin, Wavefunction
+from ..kernels._sums import MANY, on_slabs
+from ..model.lattice import Lattice
+from ..model.wavefunction import Orbitals, Spin, Wavefunction
 from . import PointEvaluator, SlabEvaluator
 
 NAMES = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..elements import SYMBOLS
-from ..units import angstrom
-from ..wavefunction import Wavefunction
+from ..model.elements import SYMBOLS
+from ..model.units import angstrom
+from ..model.wavefunction import Wavefunction
 
 GHOST = SYMBOLS[0]
 """Element, and name, of a ghost atom in all viewers."""

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import LatticeError
-from ..files import written_atomically
-from ..units import angstrom
-from ..volume import Volume
+from ..files.writing import written_atomically
+from ..model.units import angstrom
+from ..model.volume import Volume
 
 _ORBITAL = 2
 """Kind of surface, of which readers take no notice."""

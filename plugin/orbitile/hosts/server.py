@@ -29,19 +29,19 @@ from numpy.typing import NDArray
 from .. import __version__
 from ..errors import FileChanged, OrbitileError
 from ..fields.orbital import orbital_name
+from ..model.surface import Colouring, Surface
+from ..model.volume import Volume
+from ..model.wavefunction import Wavefunction
 from ..session.commands import COMMANDS, orb_cancel, place
 from ..session.declaration import Command, brief
+from ..session.host import Colour
 from ..session.orbitals import levels_of
 from ..session.session import Session
 from ..session.shown import Shown, object_name
 from ..session.source import Source, changes, files_of, is_trajectory
-from ..surface import Colouring, Surface
-from ..volume import Volume
-from ..wavefunction import Wavefunction
 from .atoms import xyz_of
 from .colour_volume import colour_volume
 from .plt import write_plt
-from .protocol import Colour
 
 _LONGEST = 1 << 20
 """Bytes of a request, at most."""
@@ -69,7 +69,7 @@ class Drawing(NamedTuple):
 
 
 class ServedHost:
-    """The viewer at the other end as a host; see `orbitile.hosts.protocol.Host`.
+    """The viewer at the other end as a host; see `orbitile.session.host.Host`.
 
     Parameters
     ----------

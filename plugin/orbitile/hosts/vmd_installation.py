@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ..errors import OrbitileError
-from ..files import read_settings, replace_settings
+from ..files.writing import read_settings, replace_settings
 from ..session.commands import COMMANDS
 
 _BEGIN = "# Orbitile: written by `orbitile install vmd`, removed by `orbitile install vmd --uninstall`"

@@ -27,12 +27,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bounds import ShellEnvelopes, shell_reach
 from ..errors import OrbitileError
-from ..expansion import GaussianExpansion
-from ..lattice import Lattice
-from ..packing import MergedPrimitives, PackedShells
-from ..sampling import upright
+from ..gaussians.bounds import ShellEnvelopes, shell_reach
+from ..gaussians.expansion import GaussianExpansion
+from ..gaussians.packing import MergedPrimitives, PackedShells
+from ..model.lattice import Lattice
+from ._sums import upright
 
 AUTO = "auto"
 """The name that stands for the kernel that measurements speak for."""

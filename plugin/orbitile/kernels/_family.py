@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LatticeError
-from ..lattice import Lattice
+from ..model.lattice import Lattice
 from ..watch import watcher
 from . import Points, PreparedOrbital, Slabs
 
@@ -59,8 +59,9 @@ class SlowSlabs:
 def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
     """Evaluator for slabs of any lattice, with a radial function."""
     from taichi_kernels.direct import Place, bricks_of, direct_on_lattice
+    from taichi_kernels.target import Target
 
-    shells = shells_of(orbital)
+    target, shells = Target(device, orbital.precision), shells_of(orbital)
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         place = Place(lattice.origin, lattice.axes, (stop - start, *lattice.shape[1:]), start)
@@ -69,9 +70,7 @@ def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice, device: st
                 f"the lists of {len(shells.atom_basis)} atoms for {bricks_of(place.shape)} bricks of the lattice are "
                 "too long for one computation; use compute, which cuts the lattice into slabs, or a larger spacing"
             )
-        direct_on_lattice(
-            shells, orbital.coefficients, orbital.reach, radial, place, orbital.precision, device, out, watcher()
-        )
+        direct_on_lattice(shells, orbital.coefficients, orbital.reach, radial, place, target, out, watcher())
 
     return SlowSlabs(evaluate) if device == "cpu" else evaluate
 
@@ -79,22 +78,19 @@ def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice, device: st
 def at_points(radial: str, orbital: PreparedOrbital, device: str) -> Points:
     """Evaluator for points, with a radial function."""
     from taichi_kernels.direct import direct_at_points, pace_of_points
+    from taichi_kernels.target import Target
 
-    shells = shells_of(orbital)
+    target, shells = Target(device, orbital.precision), shells_of(orbital)
 
     def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
-        values: NDArray[np.floating] = np.empty(
-            len(points), np.float32 if orbital.precision == "single" else np.float64
-        )
+        values: NDArray[np.floating] = np.empty(len(points), target.dtype)
 
         def some(first: int, last: int) -> None:
             here = slice(first * _TOGETHER, last * _TOGETHER)
-            values[here] = direct_at_points(
-                shells, orbital.coefficients, orbital.reach, radial, points[here], orbital.precision, device
-            )
+            values[here] = direct_at_points(shells, orbital.coefficients, orbital.reach, radial, points[here], target)
 
         work = np.full(-(-len(points) // _TOGETHER), float(_TOGETHER * len(shells.atom_basis)))
-        pace_of_points(radial, orbital.precision, device).run(work, some, watcher())
+        pace_of_points(radial, target).run(work, some, watcher())
         return values
 
     return evaluate

@@ -5,16 +5,23 @@ The direct kernel serves until the other one is compiled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import OrbitileError
-from ..lattice import Lattice
-from ..processes import environment, interpreter
+from ..model.lattice import Lattice
+from ..workers import Job, Worker, Workers
 from . import Points, PreparedOrbital, Slabs, direct
 from ._family import SlowSlabs, shells_of
 
 SUMMARY = "direct sum with a kernel generated for the molecule, compiled in the background; lattices only"
 EXACT = True
+
+_compilers = Workers([Worker("the compiler", nice=10, idle=5.0)])
+
+
+def _compile_elsewhere(compile_source: Callable[..., None], *arguments: object) -> Job[None]:
+    return _compilers.submit(compile_source, *arguments)
 
 
 def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
@@ -27,8 +34,9 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
     """
     from taichi_kernels.direct import Place
     from taichi_kernels.molecule_specific import LARGEST, cache_folder, kernel_when_ready, molecule_on_lattice, size_of
+    from taichi_kernels.target import Target
 
-    shells = shells_of(orbital)
+    target, shells = Target(device, orbital.precision), shells_of(orbital)
     size = size_of(shells)
     if size > LARGEST:
         raise OrbitileError(
@@ -36,7 +44,7 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
             f"coefficients at most, got {size}, which would take minutes to compile; use direct or auto"
         )
     try:
-        kernel = kernel_when_ready(shells, orbital.precision, device, orbital.result, interpreter(), environment())
+        kernel = kernel_when_ready(shells, target, orbital.result, _compile_elsewhere)
     except OSError as error:
         raise OrbitileError(
             f"kernel molecule-specific: it keeps its source in {cache_folder()}, which failed ({error}); let "
@@ -47,7 +55,7 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         place = Place(lattice.origin, lattice.axes, (stop - start, *lattice.shape[1:]), start)
-        molecule_on_lattice(kernel, shells, orbital.coefficients, orbital.reach, place, orbital.precision, device, out)
+        molecule_on_lattice(kernel, shells, orbital.coefficients, orbital.reach, place, target, out)
 
     return SlowSlabs(evaluate) if device == "cpu" else evaluate
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..errors import LatticeError, OrbitileError
-from ..lattice import Lattice
-from ..sampling import on_slabs as expansion_on_slabs
+from ..model.lattice import Lattice
 from . import Points, PreparedOrbital, Slabs
+from ._sums import on_slabs as expansion_on_slabs
 
 SUMMARY = "screened product of one-dimensional tables; lattices with an axis at right angles to the others"
 EXACT = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import DeviceError, OrbitileError
-from ..lattice import Lattice
+from ..model.lattice import Lattice
 from . import Points, PreparedOrbital, Slabs
 from ._family import shells_of
 
@@ -27,17 +27,18 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
         raise DeviceError("kernel shared-memory: expected a GPU (cuda or vulkan), got cpu; use direct or auto")
     from taichi_kernels.direct import Place
     from taichi_kernels.shared_memory import HIGHEST, shared_memory_on_lattice
+    from taichi_kernels.target import Target
 
     highest = int(orbital.packed.shell_angular_momentum.max())
     if highest > HIGHEST:
         raise OrbitileError(
             f"kernel shared-memory: expected angular momenta up to {HIGHEST}, got {highest}; use direct or auto"
         )
-    shells = shells_of(orbital)
+    target, shells = Target(device, orbital.precision), shells_of(orbital)
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         place = Place(lattice.origin, lattice.axes, (stop - start, *lattice.shape[1:]), start)
-        shared_memory_on_lattice(shells, orbital.coefficients, orbital.reach, place, orbital.precision, device, out)
+        shared_memory_on_lattice(shells, orbital.coefficients, orbital.reach, place, target, out)
 
     return evaluate
 

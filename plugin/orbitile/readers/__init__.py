@@ -21,20 +21,24 @@ from types import ModuleType
 
 import numpy as np
 
-from ..check import checked
 from ..errors import FileError, OrbitileError
-from ..files import user_path
-from ..geometry import Geometries
-from ..plain_files import PlainFile, beginning, name_within
-from ..trajectory import Trajectory
-from ..volume import Volume
-from ..wavefunction import Wavefunction
+from ..files.plain import PlainFile, beginning, name_within
+from ..files.reading import user_path
+from ..gaussians.check import checked
+from ..model.geometry import Geometries
+from ..model.trajectory import Trajectory
+from ..model.volume import Volume
+from ..model.wavefunction import Wavefunction
 
 
 @lru_cache
 def reader_modules() -> dict[str, ModuleType]:
     """All reader modules by name."""
-    return {info.name: import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__)}
+    return {
+        info.name: import_module(f"{__name__}.{info.name}")
+        for info in iter_modules(__path__)
+        if not info.name.startswith("_")
+    }
 
 
 def load(path: str | PathLike[str]) -> Wavefunction:

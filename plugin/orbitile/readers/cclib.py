@@ -26,20 +26,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..check import TOLERANCE, checked
-from ..conventions import (
-    ANGULAR_MOMENTUM_LETTERS,
-    angular_normalization,
-    cartesian_powers,
-    component_names,
-)
-from ..core_potentials import settled_charges
 from ..errors import ConventionError, FileError, OrbitileError
-from ..files import complete_lines, excerpt
-from ..isolation import OutOfTime, isolated
-from ..overlap import shell_overlap
-from ..plain_files import PlainFile, text_of
-from ..wavefunction import Excitation, Orbitals, Shell, Stated, Wavefunction
+from ..files.plain import PlainFile, text_of
+from ..files.reading import complete_lines, excerpt
+from ..gaussians.check import TOLERANCE, checked
+from ..gaussians.overlap import shell_overlap
+from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, angular_normalization, cartesian_powers, component_names
+from ..model.core_potentials import settled_charges
+from ..model.wavefunction import Excitation, Orbitals, Shell, Stated, Wavefunction
+from ._isolation import OutOfTime, isolated
 
 DESCRIPTION = "logs of Gaussian, ORCA, GAMESS, NWChem, Psi4, Q-Chem and Molpro with basis set and coefficients"
 PATTERNS = ("*.log", "*.out", "*.output")

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..conventions import ANGULAR_MOMENTUM_LETTERS, component_names
-from ..core_potentials import named_ghosts, settled_charges
 from ..errors import ConventionError, FileError, OrbitileError
-from ..overlap import orbital_norms
-from ..wavefunction import Orbitals, Shell, Wavefunction, are_natural
+from ..gaussians.overlap import orbital_norms
+from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
+from ..model.core_potentials import named_ghosts, settled_charges
+from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
 from .statements import Statements, statements
 
 DESCRIPTION = "Molden, formatted checkpoint, Molekel, wfn, wfx and mwfn files"

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..check import checked
-from ..files import complete_lines, excerpt
-from ..plain_files import PlainFile, text_of
-from ..wavefunction import Wavefunction
+from ..files.plain import PlainFile, text_of
+from ..files.reading import complete_lines, excerpt
+from ..gaussians.check import checked
+from ..model.wavefunction import Wavefunction
 from . import iodata
 
 DESCRIPTION = "Molden files with several frames"

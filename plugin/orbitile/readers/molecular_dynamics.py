@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError, OrbitileError
-from ..geometry import Geometry
-from ..isolation import isolated
-from ..plain_files import PlainFile
-from ..units import angstrom
+from ..files.plain import PlainFile
+from ..model.geometry import Geometry
+from ..model.units import angstrom
+from ._isolation import isolated
 
 DESCRIPTION = "geometries in DCD, XTC, TRR and NetCDF trajectories, with a topology; PDB files"
 PATTERNS = ("*.dcd", "*.xtc", "*.trr", "*.nc", "*.pdb", "*.gro")

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError, LatticeError
-from ..files import check_room
-from ..lattice import Lattice
-from ..units import angstrom
-from ..volume import Volume
+from ..files.reading import check_room
+from ..model.lattice import Lattice
+from ..model.units import angstrom
+from ..model.volume import Volume
 
 DESCRIPTION = "MRC and CCP4 maps"
 PATTERNS = ("*.mrc", "*.map", "*.ccp4")

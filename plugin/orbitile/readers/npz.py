@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError, OrbitileError
-from ..files import check_room
-from ..lattice import Lattice
-from ..plain_files import check_expansion
-from ..volume import Volume
+from ..files.plain import check_expansion
+from ..files.reading import check_room
+from ..model.lattice import Lattice
+from ..model.volume import Volume
 
 DESCRIPTION = "Orbitile volumes (NumPy archives)"
 PATTERNS = ("*.npz",)

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import FileError, LatticeError
-from ..files import check_room, numbers_in_text, read_bytes
-from ..lattice import Lattice
-from ..units import angstrom
-from ..volume import Volume
+from ..files.reading import check_room, numbers_in_text, read_bytes
+from ..model.lattice import Lattice
+from ..model.units import angstrom
+from ..model.volume import Volume
 
 DESCRIPTION = "OpenDX files of regular grids (APBS)"
 PATTERNS = ("*.dx",)

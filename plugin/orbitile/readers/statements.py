@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
-from ..wavefunction import Stated
+from ..model.wavefunction import Stated
 from . import molden_sections
 
 Reals = NDArray[np.float64]

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..conventions import (
+from ..errors import FileError
+from ..model.conventions import (
     angular_normalization,
     cartesian_powers,
     n_components,
     pure_from_cartesian,
     radial_normalization,
 )
-from ..core_potentials import named_ghosts, settled_charges
-from ..elements import SYMBOLS
-from ..errors import FileError
-from ..isolation import isolated
-from ..wavefunction import Orbitals, Shell, Stated, Wavefunction, are_natural
+from ..model.core_potentials import named_ghosts, settled_charges
+from ..model.elements import SYMBOLS
+from ..model.wavefunction import Orbitals, Shell, Stated, Wavefunction, are_natural
+from ._isolation import isolated
 
 DESCRIPTION = "TREXIO files"
 PATTERNS = ("*.trexio", "*.h5", "*.hdf5")

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..elements import SYMBOLS
 from ..errors import FileError, OrbitileError
-from ..geometry import Geometry
-from ..plain_files import PlainFile
-from ..units import angstrom
+from ..files.plain import PlainFile
+from ..model.elements import SYMBOLS
+from ..model.geometry import Geometry
+from ..model.units import angstrom
 
 DESCRIPTION = "geometries in xyz and extended xyz files"
 PATTERNS = ("*.xyz", "*.extxyz")

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RenderError
-from ..surface import Colouring, Surface
-from ..wavefunction import Wavefunction
+from ..model.surface import Colouring, Surface
+from ..model.wavefunction import Wavefunction
 
 if TYPE_CHECKING:
-    from ..lattice import Lattice
+    from ..model.lattice import Lattice
     from .image import RGB, Colour, ColourBar, Patches
     from .scene import Camera, Margins, Scene
 
@@ -216,7 +216,7 @@ def _check_surfaces(surfaces: Surface | Sequence[Surface]) -> tuple[Surface, ...
     for surface in drawn:
         if not isinstance(surface, Surface):
             raise RenderError(
-                f"surfaces of a picture: expected Surface objects (see `orbitile.surface.isosurface`), got "
+                f"surfaces of a picture: expected Surface objects (see `orbitile.surfaces.isosurface.isosurface`), got "
                 f"{type(surface).__name__}"
             )
     return drawn
@@ -303,7 +303,7 @@ def _legend(surfaces: Sequence[Surface], pairs: Sequence[tuple[RGB, RGB]], size:
 
 def _colour_bar(surface: Surface, colouring: Colouring, size: tuple[int, int]) -> ColourBar:
     """The scale of a surface that is coloured by a second field."""
-    from ..colouring import colours_along, tick_labels, ticks
+    from ..surfaces.colour_maps import colours_along, tick_labels, ticks
     from .image import ColourBar, text_size
 
     low, high = colouring.low, colouring.high
@@ -338,7 +338,7 @@ def _write_legend(
 
 
 def _write_scale(pixels: NDArray[np.uint8], camera: Camera, ink: RGB, halo: RGB | None) -> NDArray[np.uint8]:
-    from ..units import angstrom
+    from ..model.units import angstrom
     from .image import draw_scale_bar
 
     height, width = pixels.shape[:2]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError, RenderError
-from ..files import written_atomically
-from ..spelling import in_words
+from ..files.characters import in_words
+from ..files.writing import written_atomically
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..colouring import colours_of
 from ..errors import RenderError
-from ..surface import Surface
-from ..units import angstrom
-from ..wavefunction import Wavefunction
+from ..model.surface import Surface
+from ..model.units import angstrom
+from ..model.wavefunction import Wavefunction
+from ..surfaces.colour_maps import colours_of
 
 Floats = NDArray[np.float64]
 RGB = tuple[float, float, float]

@@ -9,16 +9,17 @@ from glob import glob
 from importlib.util import find_spec
 from pathlib import Path
 
+from ..analysis.information import as_text
+from ..analysis.notes import notes
 from ..errors import OrbitileError
-from ..evaluation import one_device
+from ..evaluation.fields_on_lattices import one_device
 from ..exporters import exporter_for, save
 from ..fields import as_drawn, resolve
-from ..information import as_text
-from ..lattice import QUALITIES
-from ..level_of_theory import Calculation
-from ..notes import notes
-from ..surface import CUT, isosurface, reaches_faces
-from ..wavefunction import Wavefunction
+from ..model.lattice import QUALITIES
+from ..model.wavefunction import Wavefunction
+from ..scf.level_of_theory import Calculation
+from ..surfaces.isosurface import isosurface
+from ..surfaces.isovalue import CUT, reaches_faces
 from .calculation import RunningCalculation
 from .declaration import (
     COUNT,

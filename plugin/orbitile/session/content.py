@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import FileChanged, OrbitileError
+from ..files.hdf5 import MAGIC
 from ..readers import reader_modules
-from ..series import MAGIC, SeriesFrames
+from ..readers.series import SeriesFrames
 
 _SETTLED = 2 * 10**9
 """Nanoseconds; the coarsest times of common file systems are those of FAT, two seconds."""

@@ -19,11 +19,12 @@ its standard input, and a guard, a process without any work, kills it where it c
     serving         the worker from inside, and its guard
     worker          the worker from outside: `Worker`
     executor        `Workers`, and `awaited` for futures of any executor
-    termination     how this process ends when it is told to by a signal
+    processes       with which Python workers run, and how this process ends when it is told to by a signal
 """
 
-from .child_process import ChildProcess, ProcessError, environment, interpreter
+from .child_process import ChildProcess, ProcessError
 from .executor import Job, Workers, awaited
+from .processes import environment, interpreter
 from .serving import afterwards
 from .transport import pack, shared_array, unpack
 from .worker import Worker, WorkerEnded, WorkerError, WorkerNotStarted

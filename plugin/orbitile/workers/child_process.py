@@ -6,14 +6,13 @@ import contextlib
 import os
 import select
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from weakref import WeakSet
 
 from ..errors import OrbitileError
+from .processes import environment
 
 _STANDSTILL = 1.0
 """Seconds for which a child may be stopped, by SIGSTOP or a debugger, while something is wanted of it."""
@@ -21,28 +20,6 @@ _KEPT = 1 << 16
 """Bytes of what a child has written to its standard error that are kept."""
 _EVERY = 0.05
 """Seconds between two looks at a child that is waited for."""
-
-
-def interpreter() -> str:
-    """The Python of this process, also where a host embeds it and `sys.executable` is the host."""
-    if Path(sys.executable or "").name.lower().startswith("python"):
-        return sys.executable
-    for name in ("python3", "python", "python.exe"):
-        candidate = Path(sys.prefix) / ("" if name.endswith(".exe") else "bin") / name
-        if candidate.exists():
-            return str(candidate)
-    return sys.executable or "python3"
-
-
-def environment() -> dict[str, str]:
-    """Variables of this process, with our packages first on the path of Python, wherever they were imported from."""
-    roots = [
-        str(root)
-        for root in Path(__file__).parents[2:4]
-        if (root / "orbitile").exists() or (root / "taichi_kernels").exists()
-    ]
-    path = os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {**os.environ, "PYTHONPATH": path}
 
 
 class ProcessError(OrbitileError):

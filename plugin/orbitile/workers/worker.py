@@ -20,8 +20,9 @@ from weakref import WeakSet
 from ..errors import OrbitileError
 from ..watch import checkpoint, tell
 from . import transport
-from .child_process import ChildProcess, ProcessError, environment, interpreter
+from .child_process import ChildProcess, ProcessError
 from .messages import Done, End, Progress, Raised, Run, Withdraw
+from .processes import environment, interpreter
 
 _START = 60.0
 """Seconds that a worker may take to start and connect."""

@@ -9,7 +9,7 @@ from typing import Any
 from pymol.Qt import QtCore, QtWidgets
 
 from ...fields import field_names
-from ...lattice import QUALITIES
+from ...model.lattice import QUALITIES
 from ...session.browser import TWO_COLOURS, Browser, Playback
 from ...session.orbitals import Level, summary
 from ...session.session import Session
