@@ -1,5 +1,6 @@
 """Fixtures: devices, sample files, wavefunctions made up at random."""
 
+import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -7,6 +8,9 @@ import numpy as np
 import pytest
 
 from orbitile import Orbitals, Shell, Wavefunction
+
+# programs that tests start in another home find the kernels there that were compiled before
+os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 
 SAMPLES = Path(str(files("iodata.test.data") / ""))
 SUFFIXES = (".molden", ".molden.input", ".fchk", ".mkl", ".wfn", ".wfx", ".mwfn")

@@ -476,10 +476,10 @@ def _render(options: argparse.Namespace) -> None:
     names = options.fields or ["homo"]
     output = options.output or f"{stem}-{re.sub('[:/]', '-', '-'.join(names))}.png"
     wavefunction = _wavefunction(options)
-    choices: dict[str, Any] = {} if options.colors is None else {"colors": _colors(options.colors)}
+    choices: dict[str, Any] = {} if options.colors is None else {"colours": _colors(options.colors)}
     camera = None
     if options.turn is not None:
-        from .renderer.scene import Camera
+        from .renderer import Camera
 
         camera = Camera.facing(wavefunction.positions).turned(*_turn(options.turn))
     requests = _requests(options, wavefunction, names)
@@ -633,7 +633,8 @@ def _mesh(options: argparse.Namespace) -> None:
 
 
 def _slice(options: argparse.Namespace) -> None:
-    from .analysis.planes import check_picture, draw_slice, plane_through, slice_field
+    from .analysis.figures import check_picture
+    from .analysis.planes import draw_slice, plane_through, slice_field
     from .model.units import angstrom
 
     size = _size(options.size)
@@ -812,7 +813,7 @@ def _scf(options: argparse.Namespace) -> None:
 
 def _correlate(options: argparse.Namespace) -> None:
     from .analysis.correlation import draw_correlation
-    from .analysis.planes import check_picture
+    from .analysis.figures import check_picture
     from .readers import load_trajectory
     from .trajectories.tracking import track
 
@@ -829,7 +830,7 @@ def _correlate(options: argparse.Namespace) -> None:
 
 
 def _animate(options: argparse.Namespace) -> None:
-    from .animation import animate
+    from .films import animate
     from .model.units import angstrom
 
     with _stoppable() as cancelled:
@@ -878,9 +879,9 @@ def _stoppable() -> Iterator[Callable[[], bool]]:
 
 def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
-    from .animation import along, over_isovalues, over_orbitals
     from .evaluation.fields_on_lattices import default_isovalue
     from .fields.orbital import orbital_list
+    from .films import along, over_isovalues, over_orbitals
     from .readers import load_trajectory
     from .trajectories.tracking import track
 
