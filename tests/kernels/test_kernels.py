@@ -10,6 +10,7 @@ import pytest
 import orbitile as ob
 from orbitile.fields import resolve
 from orbitile.kernels import kernel_for, kernel_modules, kernel_names, record, recorded_choice, smooth_cutoff
+from orbitile.workers import Worker, Workers
 from taichi_kernels import molecule_specific
 from taichi_kernels._taichi import number, ti
 from taichi_kernels.launching import launch
@@ -339,7 +340,8 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
 
 def test_a_kernel_that_cannot_be_compiled_is_told_of_and_done_without(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("orbitile.kernels.molecule_specific.interpreter", lambda: shutil.which("false"))
+    without = Workers([Worker("the compiler", python=shutil.which("false"))])
+    monkeypatch.setattr("orbitile.kernels.molecule_specific._compilers", without)
     wavefunction, lattice = random_wavefunction(32, momenta=(0, 1), n_atoms=1), LATTICES["orthogonal"]
     expected = orbital(wavefunction, 0, lattice.points())
     ob.compute(wavefunction, "mo:1", lattice, device="cpu", kernel="molecule-specific")
