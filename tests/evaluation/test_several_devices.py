@@ -184,12 +184,12 @@ class Faulty:
     unit: str = ""
     isovalue: float = 1.0
 
-    def on_slabs(self, lattice, precision, device):
+    def on_slabs(self, lattice, target):
         if self.signal:
             os.kill(os.getpid(), self.signal)
         raise KeyError("a table")
 
-    def at_points(self, precision, device):
+    def at_points(self, target):
         raise KeyError("a table")
 
     def enclosing_box(self, isovalue):
