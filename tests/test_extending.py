@@ -16,7 +16,7 @@ from orbitile.exporters import exporter_for
 from orbitile.hosts.file_filters import files_to_export, files_to_open
 from orbitile.readers import load_trajectory
 
-PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
+PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 
 PLUGINS = {
     name: dedent(text)
