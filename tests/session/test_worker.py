@@ -117,6 +117,7 @@ def test_closing_ends_the_process_and_removes_the_folder():
     assert vanished(folder, 1)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_closed_keeps_what_it_has_compiled(tmp_path, monkeypatch):
     monkeypatch.setenv("TI_OFFLINE_CACHE_FILE_PATH", str(tmp_path))
     one = Worker()
@@ -140,6 +141,7 @@ def slow_to_end(tmp_path, monkeypatch):
     return tmp_path / "ended"
 
 
+@pytest.mark.slow
 def test_a_worker_that_takes_long_to_end_holds_nobody_up_and_ends_in_good_order(worker, slow_to_end, monkeypatch):
     monkeypatch.setattr("orbitile.session.worker._FAREWELL", 0.1)
     worker.submit(request()).result(60)
@@ -193,6 +195,7 @@ def test_whatever_a_worker_writes_holds_it_up_no_more_than_its_start(worker, flo
         assert worker.submit(request(field)).result(60).isovalue > 0
 
 
+@pytest.mark.slow
 def test_a_verbose_start(worker, monkeypatch):
     monkeypatch.setenv("PYTHONVERBOSE", "1")
     assert worker.submit(request()).result(60).isovalue > 0
@@ -223,6 +226,7 @@ def test_a_worker_that_stands_still_can_be_closed():
         pending.result(1)
 
 
+@pytest.mark.slow
 def test_a_withdrawn_request_that_never_ends_gives_way(worker, tmp_path, monkeypatch):
     """Here a file that nobody writes: whoever opens it waits for ever."""
     monkeypatch.setattr("orbitile.session.worker._WITHDRAWN", 0.5)
@@ -279,6 +283,7 @@ def vanished(folder: Path, seconds: float) -> bool:
     return not folder.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_process_has_a_worker_of_its_own(worker):
     worker.submit(request()).result(60)
@@ -338,6 +343,7 @@ def test_a_worker_that_is_ended_with_its_host_leaves_nothing(worker):
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_each_start_has_a_folder_of_its_own(worker):
     """One that dies removes nothing of the one that follows it."""
     worker.submit(request()).result(60)
