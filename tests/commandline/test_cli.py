@@ -326,7 +326,13 @@ def test_what_would_take_all_memory_or_is_no_number_is_refused(capsys, arguments
 
 
 @pytest.mark.skipif(os.name != "posix", reason="these signals exist on POSIX systems")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGHUP, signal.SIGINT)),
+    ],
+)
 @pytest.mark.parametrize(
     "command",
     [

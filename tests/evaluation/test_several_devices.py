@@ -94,6 +94,7 @@ def test_a_process_that_stands_still_is_replaced(benzene):
         ob.compute(benzene, Faulty(signal=signal.SIGSTOP), lattice, device=TWO)
 
 
+@pytest.mark.slow
 def test_whatever_the_processes_write_does_not_hold_them_up(benzene, tmp_path, monkeypatch, capfd):
     (tmp_path / "sitecustomize.py").write_text(
         "import os, threading\n"
@@ -139,6 +140,7 @@ def test_the_processes_end_with_one_that_is_killed():
     assert not any(process.exists() for process in processes)
 
 
+@pytest.mark.slow
 def test_a_forked_process_has_processes_of_its_own(benzene):
     lattice = lattice_of(benzene)
     expected = ob.compute(benzene, "homo", lattice, device=TWO).values

@@ -26,6 +26,7 @@ def lattices() -> list[ob.Lattice]:
     ]
 
 
+@pytest.mark.slow_on("vulkan")
 @pytest.mark.parametrize("lattice", lattices(), ids=["orthogonal", "turned", "skewed"])
 def test_each_is_as_exact_as_alone(device, precision, lattice):
     wavefunction = random_wavefunction(5, n_orbitals=5)

@@ -49,6 +49,7 @@ def by_pyscf(mol, matrix, points):
     return (mol.atom_charges() / distances).sum(axis=1) - electrons
 
 
+@pytest.mark.slow_on("vulkan")
 @pytest.mark.parametrize("cart", [False, True])
 @pytest.mark.parametrize(
     ("atoms", "basis", "spin"),
@@ -101,6 +102,7 @@ def test_a_tolerance_is_kept(tmp_path, monkeypatch):
         assert np.abs(values - exact).max() < tolerance
 
 
+@pytest.mark.slow
 def test_high_angular_momenta_by_quadrature(device):
     """A Gaussian quadrature in spherical coordinates about the point integrates the density over the distance."""
     wavefunction = random_wavefunction(2, (5, 6), n_atoms=1, n_primitives=1)

@@ -311,7 +311,7 @@ def test_an_encoder_that_stands_still_is_not_waited_for(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["film.gif", "film"])
+@pytest.mark.parametrize("name", [pytest.param("film.gif", marks=pytest.mark.slow), "film"])
 def test_interrupted_it_leaves_nothing(tmp_path, water, name):
     pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
     pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg (extra films) is not installed")

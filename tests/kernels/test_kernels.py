@@ -351,6 +351,7 @@ def test_a_kernel_that_cannot_be_compiled_is_told_of_and_done_without(tmp_path, 
     assert errors(volume.values.ravel(), expected) < LIMIT["single"]
 
 
+@pytest.mark.slow
 def test_marks_belong_to_a_version_of_taichi_and_a_cache(tmp_path, monkeypatch):
     """A kernel that another Taichi has compiled, or for another cache, does not count as compiled."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -406,6 +407,7 @@ def test_a_cache_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
         ob.compute(small, "mo:1", LATTICES["orthogonal"], device="cpu", kernel="molecule-specific")
 
 
+@pytest.mark.slow
 def test_taichi_is_not_renewed_while_a_result_is_on_the_device(benzene):
     lattice = ob.Lattice.around(benzene, 1.0, 1.0)
     left = ob.compute_on_device(benzene, "homo", lattice, device="cpu")

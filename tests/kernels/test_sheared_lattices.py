@@ -27,6 +27,7 @@ def lattice_with(axes: np.ndarray, at: tuple[float, float, float] = (0.0, 0.0, 0
     return ob.Lattice(np.asarray(at) - (np.array(SHAPE) - 1) / 2 @ axes, axes, SHAPE)
 
 
+@pytest.mark.slow_on("vulkan")
 @pytest.mark.parametrize("name", AXES)
 def test_against_the_oracle(device, precision, name):
     wavefunction, lattice = random_wavefunction(1), lattice_with(AXES[name])
