@@ -64,7 +64,7 @@ def _modules(package: str, contract: Any, kinds: tuple[str, ...], path: tuple[st
 def _names(folder: str) -> list[str]:
     """Modules in a package, by name, in any order."""
     try:
-        places = import_module(folder).__path__
+        places = {os.path.realpath(place) for place in import_module(folder).__path__}  # one may be there by two names
     except ModuleNotFoundError as error:
         if error.name in (PLUGINS, folder):  # nobody put anything there
             return []

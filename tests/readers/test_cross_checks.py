@@ -174,20 +174,19 @@ def test_core_potentials_in_molekel_files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("sample", "pattern", "replacement"),
+    ("sample", "pattern", "replacement", "charges", "note"),
     [
-        ("lih_cation_uhf.wfn", r"CHARGE =  3\.0", "CHARGE =  1.0"),
-        ("lih_cation_uhf.wfx", r"3\.0+E\+000?", "1.0E+00"),
+        # LiH- with a core potential, for all that is said
+        ("lih_cation_uhf.wfn", r"CHARGE =  3\.0", "CHARGE =  1.0", [1, 1], ""),
+        # the net charge is stated
+        ("lih_cation_uhf.wfx", r"3\.0+E\+000?", "1.0E+00", [3, 1], "as its electrons ask for"),
     ],
 )
-def test_nuclear_charges_of_wfn_and_wfx_files(tmp_path, sample, pattern, replacement):
+def test_nuclear_charges_of_wfn_and_wfx_files(tmp_path, sample, pattern, replacement, charges, note):
     """A lithium of charge 1, as with a core potential: the charge of the molecule goes with it."""
     w = ob.load(edited(tmp_path, sample, (pattern, replacement)))
-    if sample.endswith("wfn"):  # LiH- with a core potential, for all that is said
-        assert w.core_charges.tolist() == [1, 1]
-    else:  # the net charge is stated
-        assert w.core_charges.tolist() == [3, 1]
-        assert "as its electrons ask for" in notes(w)[0]
+    assert w.core_charges.tolist() == charges
+    assert note in "".join(notes(w))
 
 
 def test_which_cores_fit():

@@ -262,7 +262,7 @@ def test_nci_is_drawn_on_the_reduced_gradient(benzene, tmp_path):
 
 
 def test_films_say_that_they_have_no_second_field(benzene):
-    from orbitile.animation import over_isovalues
+    from orbitile.films import over_isovalues
 
     with pytest.raises(ob.errors.OrbitileError, match="use rdg"):
         over_isovalues(benzene, "nci", [0.5])

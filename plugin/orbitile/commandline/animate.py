@@ -54,7 +54,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw a film, and print how many pictures it has."""
-    from ..animation import animate
+    from ..films import animate
     from ..model.units import angstrom
 
     with stoppable() as cancelled:
@@ -79,9 +79,9 @@ def run(options: argparse.Namespace) -> None:
 
 def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
-    from ..animation import along, over_isovalues, over_orbitals
     from ..evaluation.fields_on_lattices import default_isovalue
     from ..fields.orbital import orbital_list
+    from ..films import along, over_isovalues, over_orbitals
     from ..readers import load_trajectory
     from ..trajectories.tracking import track
 

@@ -76,10 +76,10 @@ def run(options: argparse.Namespace) -> None:
     names = options.fields or ["homo"]
     output = options.output or f"{stem}-{re.sub('[:/]', '-', '-'.join(names))}.png"
     wavefunction = wavefunction_of(options)
-    choices: dict[str, Any] = {} if options.colors is None else {"colors": _read_colours(options.colors)}
+    choices: dict[str, Any] = {} if options.colors is None else {"colours": _read_colours(options.colors)}
     camera = None
     if options.turn is not None:
-        from ..renderer.scene import Camera
+        from ..renderer import Camera
 
         camera = Camera.facing(wavefunction.positions).turned(*_read_angles(options.turn))
     requests = _requests(options, wavefunction, names)

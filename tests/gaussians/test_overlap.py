@@ -7,6 +7,7 @@ from iodata.convert import HORTON2_CONVENTIONS, convert_conventions
 from iodata.overlap import compute_overlap
 
 from orbitile import Orbitals, Shell, Wavefunction, load, overlap_matrix
+from orbitile.gaussians.overlap import inverse_root, orbital_norms, own_overlap, shell_overlap
 from tests.conftest import SAMPLES, random_wavefunction
 from tests.oracle import basis_functions
 
@@ -83,3 +84,44 @@ def test_only_near_pairs_are_formed():
 
     assert stored(800) - stored(600) == stored(1000) - stored(800)
     assert stored(400) < 1.01 * 400 / 200 * stored(200) + 1e4
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta", "distance"), [(0.5, 0.5, 1.4), (1e-3, 4e-3, 20.0), (1e8, 3e7, 1e-4), (1e6, 0.1, 0.3)]
+)
+def test_two_s_functions(alpha, beta, distance):
+    """The closed formula, at exponents from diffuse to those of the innermost shells of heavy atoms."""
+    shells = (Shell(0, 0, False, [alpha], [1.0]), Shell(1, 0, False, [beta], [1.0]))
+    pair = Wavefunction([1, 1], [[0, 0, 0], [distance, 0, 0]], shells, Orbitals(np.zeros((2, 1)), [0.0]))
+    total = alpha + beta
+    expected = (2 * np.sqrt(alpha * beta) / total) ** 1.5 * np.exp(-alpha * beta / total * distance**2)
+    assert overlap_matrix(pair).toarray() == pytest.approx(np.array([[1, expected], [expected, 1]]), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_atoms", [3, 520])
+def test_of_a_wavefunction_with_itself(n_atoms):
+    """Dense for small molecules and sparse for large ones; made once for a frame that is checked, then followed."""
+    shells = tuple(Shell(atom, l, False, [0.4], [1.0]) for atom in range(n_atoms) for l in (0, 1))
+    positions = np.arange(n_atoms)[:, None] * [2.5, 0.3, 0.0]
+    coefficients = np.random.default_rng(0).normal(size=(4 * n_atoms, 2))
+    wavefunction = Wavefunction([6] * n_atoms, positions, shells, Orbitals(coefficients, [2.0, 0.0]))
+    own = own_overlap(wavefunction)
+    assert isinstance(own, np.ndarray) == (n_atoms == 3)
+    if n_atoms == 3:
+        assert own_overlap(wavefunction) is own
+        assert not own.flags.writeable
+    matrix = own if n_atoms == 3 else own.toarray()
+    assert np.array_equal(matrix, overlap_matrix(wavefunction).toarray())
+    assert orbital_norms(shells, positions, coefficients) == pytest.approx(
+        np.einsum("mi,mn,ni->i", coefficients, matrix, coefficients)
+    )
+    some = slice(0, 4)
+    assert np.array_equal(shell_overlap(shells[some], positions, shells, positions)[:8, :8], matrix[:8, :8])
+
+
+def test_inverse_root():
+    vectors = np.random.default_rng(2).normal(size=(5, 9))
+    gram = vectors @ vectors.T
+    root = inverse_root(gram)
+    assert root == pytest.approx(root.T)
+    assert root @ gram @ root == pytest.approx(np.eye(5), abs=1e-10)
