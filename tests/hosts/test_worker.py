@@ -16,7 +16,8 @@ import pytest
 
 import orbitile as ob
 from orbitile.session.request import Request
-from orbitile.session.shown import SampleCache, Shown, object_name
+from orbitile.session.samples import SampleCache
+from orbitile.session.shown import Shown, object_name
 from orbitile.session.source import OneFile
 from orbitile.session.worker import Worker, WorkerError
 from tests.conftest import SAMPLES

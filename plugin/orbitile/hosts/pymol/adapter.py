@@ -20,7 +20,7 @@ from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
-from ...session.host import Colour
+from ...session.host import Colour, TrajectoryViewer
 from ...session.shown import numbered
 from ...session.source import files_of, is_trajectory
 from ...surfaces.colour_maps import MAPS, colours_of
@@ -44,7 +44,7 @@ _PIECE = 5000
 _BEGIN, _END, _VERTEX, _NORMAL, _COLOR, _TRIANGLES = 2.0, 3.0, 4.0, 5.0, 6.0, 4.0  # of pymol.cgo
 
 
-class PyMOLHost:
+class PyMOLHost(TrajectoryViewer):
     """One PyMOL as a host; see `orbitile.session.host.Host`.
 
     Parameters

@@ -23,7 +23,7 @@ from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
-from ...session.host import Colour
+from ...session.host import Colour, TrajectoryViewer
 from ..atoms import GHOST, xyz_of
 from ..colour_volume import colour_volume
 
@@ -53,7 +53,7 @@ class Drawing(NamedTuple):
     shades: Volume | None
 
 
-class VMDHost:
+class VMDHost(TrajectoryViewer):
     """The VMD of this process as a host; see `orbitile.session.host.Host`.
 
     Parameters
