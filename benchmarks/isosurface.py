@@ -22,7 +22,9 @@ import orbitile as ob
 from orbitile.model.units import angstrom
 from orbitile.surfaces.isosurface import isosurface_in_session
 from orbitile_benchmarks.systems import STONE
-from taichi_kernels import runtime
+from taichi_kernels.arrays import allocate
+from taichi_kernels.devices import probe
+from taichi_kernels.session import session
 
 ROUNDS = 10
 
@@ -76,7 +78,7 @@ def main() -> None:
         lattice = ob.enclosing_lattice(wavefunction, "homo", min(isovalues), spacing=0.075 * angstrom)
     devices = options.device.split(",")
     print(f"{date.today()}, {options.file.name}, {' x '.join(map(str, lattice.shape))} points")
-    print(", ".join(runtime.probe(device).detail for device in dict.fromkeys([*devices, "cpu"])))
+    print(", ".join(probe(device).detail for device in dict.fromkeys([*devices, "cpu"])))
     volume = ob.compute(wavefunction, "homo", lattice, device=devices[0])
     by_scikit_image = {isovalue: ob.isosurface(volume, isovalue) for isovalue in isovalues}
     for isovalue, surface in by_scikit_image.items():
@@ -92,10 +94,10 @@ def main() -> None:
         for name, seconds in times.items():
             print(f"  {name:<56}{seconds * 1e3:9.2f} ms")
     for device in devices:  # one after the other: Taichi holds one at a time
-        with runtime.session(device):
+        with session(device):
             values = volume.values
             if device != "cpu":
-                values = runtime.allocate(lattice.shape, np.float32)
+                values = allocate(lattice.shape, np.float32)
                 values.from_numpy(volume.values)
             for isovalue, expected in by_scikit_image.items():
 

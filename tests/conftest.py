@@ -1,5 +1,6 @@
 """Fixtures: devices, sample files, wavefunctions made up at random."""
 
+import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -7,6 +8,9 @@ import numpy as np
 import pytest
 
 from orbitile import Orbitals, Shell, Wavefunction
+
+# programs that tests start in another home find the kernels there that were compiled before
+os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 
 SAMPLES = Path(str(files("iodata.test.data") / ""))
 SUFFIXES = (".molden", ".molden.input", ".fchk", ".mkl", ".wfn", ".wfx", ".mwfn")
@@ -24,12 +28,12 @@ def sample_files() -> list[Path]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests on CUDA and Vulkan are left out where the device is missing."""
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import probe
 
     for item in items:
         for name in ("cuda", "vulkan"):
-            if item.get_closest_marker(name) and not runtime.probe(name).available:
-                item.add_marker(pytest.mark.skip(reason=f"{name}: {runtime.probe(name).detail}"))
+            if item.get_closest_marker(name) and not probe(name).available:
+                item.add_marker(pytest.mark.skip(reason=f"{name}: {probe(name).detail}"))
 
 
 @pytest.fixture(

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 import orbitile as ob
 from orbitile.evaluation.slabs import _direct, slabs_of
 from orbitile.fields import resolve
-from taichi_kernels import runtime
+from taichi_kernels.session import session
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital
 
@@ -79,7 +79,7 @@ def test_screening_keeps_its_bound():
 def test_densities_agree_with_the_direct_kernel(field, name, benzene):
     lattice = lattice_with(AXES[name])
     values = ob.compute(benzene, field, lattice, device="cpu", precision="double").values
-    with runtime.session("cpu", "double"):
+    with session("cpu", "double"):
         direct = _direct(resolve(benzene, field).at_points("double", "cpu"), lattice)
         expected = np.empty(lattice.shape)
         for start, stop in direct.cuts:
@@ -101,7 +101,7 @@ def test_triclinic_lattices_take_the_direct_kernel():
     assert resolve(wavefunction, "density").on_slabs(lattice, "single", "cpu") is None
     with pytest.raises(ob.OrbitileError, match="got a skewed one"):
         ob.compute(wavefunction, "mo:1", lattice, device="cpu", kernel="separable")
-    with runtime.session("cpu") as name:
+    with session("cpu") as name:
         assert slabs_of(resolve(wavefunction, "mo:1"), lattice, "single", name).cuts[-1][1] == SHAPE[0]
     expected = orbital(wavefunction, 0, lattice.points()).reshape(lattice.shape)
     values = ob.compute(wavefunction, "mo:1", lattice, device="cpu").values

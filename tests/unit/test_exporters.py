@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from orbitile.errors import FileError
-from orbitile.exporters import exporter_for, exporter_modules, save
+from orbitile.exporters import KINDS, exporter_for, exporter_modules, save
 from orbitile.files.writing import written_atomically
 from orbitile.model.lattice import Lattice
 from orbitile.model.units import angstrom
@@ -261,7 +261,7 @@ def test_glb_by_pygltflib(surface, tmp_path):
         ({"path": "x" * 300 + ".cube"}, "too long"),
         ({"path": "a\0.cube"}, "not the name of a file"),
         ({"path": 3}, "expected the name of a file"),
-        ({"what": "text"}, "expected a Volume or a Surface"),
+        ({"what": "text"}, "expected a Volume, a Surface or a Wavefunction"),
     ],
 )
 def test_refusals(arguments, message, volume, tmp_path, monkeypatch):
@@ -371,7 +371,7 @@ def test_modules_are_complete():
     assert set(modules) >= {"cube", "opendx", "mrc", "npz", "ply", "obj", "gltf"}
     for module in modules.values():
         assert module.DESCRIPTION
-        assert module.KIND in ("volume", "mesh")
+        assert module.KIND in KINDS
         assert all(pattern.startswith("*.") and pattern == pattern.lower() for pattern in module.PATTERNS)
 
 

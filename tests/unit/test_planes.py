@@ -14,8 +14,9 @@ from orbitile.analysis.planes import (
     draw_slice,
     plane_through,
     slice_field,
+    slice_figure,
 )
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile.model.units import angstrom
 from tests.conftest import random_wavefunction
 
@@ -73,25 +74,68 @@ def test_ranges_and_levels():
     assert np.all(contour_levels(0.0, 3.0) > 0)
 
 
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
-def test_pictures(benzene, tmp_path, suffix):
-    one = slice_field(benzene, "homo", plane_through(benzene, [0, 1, 6], spacing=0.5), device="cpu")
-    path = tmp_path / f"slice{suffix}"
-    draw_slice(one, benzene, path, size=(640, 480))
-    assert path.stat().st_size > 3000
-    if suffix == ".png":
-        from PIL import Image
+@pytest.fixture(scope="module")
+def pi_orbital(benzene):
+    """Of the plane through a bond that stands on the ring: one side of it is positive, the other one negative."""
+    plane = plane_through(benzene, [0, 1, 6], spacing=0.5)
+    upright = dataclasses.replace(plane, right=plane.right, up=np.cross(plane.right, plane.up))
+    middle = (np.array(upright.shape) - 1) / 2 * plane.spacing
+    origin = benzene.positions[[0, 1]].mean(axis=0) - middle[1] * upright.right - middle[0] * upright.up
+    return slice_field(benzene, "homo", dataclasses.replace(upright, origin=origin), device="cpu")
 
-        with Image.open(path) as picture:
-            assert picture.size == (640, 480)
-            assert len(np.unique(np.asarray(picture.convert("RGB")).reshape(-1, 3), axis=0)) > 100
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+def test_a_picture_has_the_colours_of_its_values(benzene, pi_orbital, tmp_path):
+    """Lobes are blue and red, on the sides of the picture where the values are positive and negative."""
+    from PIL import Image
+
+    draw_slice(pi_orbital, benzene, tmp_path / "slice.png", size=(640, 480))
+    assert [path.name for path in tmp_path.iterdir()] == ["slice.png"]
+    with Image.open(tmp_path / "slice.png") as picture:
+        assert picture.size == (640, 480)
+        pixels = np.asarray(picture.convert("RGB"))[40:400, 80:480].astype(int)  # inside the axes
+    rows = {}
+    for sign, (strong, weak) in {1: (2, 0), -1: (0, 2)}.items():
+        lobe = pixels[..., strong] > pixels[..., weak] + 60
+        assert lobe.mean() > 0.01
+        rows[sign] = np.nonzero(lobe)[0].mean()
+        expected = np.nonzero(sign * pi_orbital.values > 0.5 * np.abs(pi_orbital.values).max())[0].mean()
+        assert (rows[sign] < len(pixels) / 2) == (expected > len(pi_orbital.values) / 2)  # rows count downwards
+    assert abs(rows[1] - rows[-1]) > 40
+
+
+def test_vector_formats(benzene, pi_orbital, tmp_path):
+    """The proportions that were asked for, the colours as pixels, the contours as paths."""
+    import xml.etree.ElementTree as ElementTree
+
+    for suffix in ("svg", "pdf"):
+        draw_slice(pi_orbital, benzene, tmp_path / f"slice.{suffix}", size=(640, 480))
+    svg = ElementTree.parse(tmp_path / "slice.svg").getroot()
+    width, height = (float(edge) for edge in svg.attrib["viewBox"].split()[2:])
+    assert width / height == pytest.approx(4 / 3, rel=1e-3)
+    tags = [element.tag.rpartition("}")[2] for element in svg.iter()]
+    assert tags.count("image") == 2
+    contours = [element for element in svg.iter() if element.attrib.get("id", "").startswith("QuadContourSet")]
+    assert len(contours) == 1
+    dashed = [path for path in contours[0].iter() if "stroke-dasharray" in path.attrib.get("style", "")]
+    assert 3 < len(dashed) < len(list(contours[0]))  # those of negative values
+    pdf = (tmp_path / "slice.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF-")
+    assert pdf.rstrip().endswith(b"%%EOF")
+    box = pdf[pdf.index(b"/MediaBox [") + 11 :].split(b"]")[0]
+    assert [float(edge) for edge in box.split()[2:]] == pytest.approx([width, height], abs=0.1)
 
 
 def test_a_field_that_is_zero_can_be_drawn(benzene, tmp_path):
+    from PIL import Image
+
     plane = plane_through(benzene, spacing=1.0)
-    draw_slice(Slice(plane, np.zeros(plane.shape), "nothing", ""), benzene, tmp_path / "nothing.png")
-    assert (tmp_path / "nothing.png").exists()
+    path = tmp_path / "nothing.png"
+    draw_slice(Slice(plane, np.zeros(plane.shape), "nothing", ""), benzene, path, size=(320, 240))
+    with Image.open(path) as picture:
+        pixels = np.asarray(picture.convert("RGB")).astype(int)
+    inside = pixels[40:180, 60:200]  # atoms in black and grey on white
+    assert np.ptp(inside, axis=-1).max() < 10
+    assert (inside.min(axis=-1) > 245).mean() > 0.7
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
@@ -161,9 +205,7 @@ def test_a_plane_has_one_field(benzene, tmp_path, capsys):
 
 
 def figure_of(one, wavefunction, size=(1600, 1200)):
-    from orbitile.analysis.planes import _figure
-
-    return _figure(one, wavefunction, None, size)
+    return slice_figure(one, wavefunction, size=size)
 
 
 def test_bonds_of_a_density_are_seen(benzene):
@@ -194,7 +236,7 @@ def test_both_signs_of_a_potential_are_seen(benzene, height):
 def test_the_picture_says_what_its_contours_and_colours_are(benzene):
     plane = plane_through(benzene, [0, 1, 2], spacing=0.4)
     figure = figure_of(slice_field(benzene, "density", plane, device="cpu"), benzene)
-    stated = figure._supxlabel.get_text()
+    stated = figure.get_supxlabel()
     assert stated.startswith("contours at ")
     assert stated.endswith(" e bohr$^{-3}$")
     levels = [float(part) for part in stated[12:].removesuffix(" e bohr$^{-3}$").split(",")]
@@ -206,7 +248,7 @@ def test_the_picture_says_what_its_contours_and_colours_are(benzene):
     assert np.array_equal(drawn, levels)
 
     above = dataclasses.replace(plane, origin=plane.origin + np.cross(plane.right, plane.up))
-    signed = figure_of(slice_field(benzene, "homo", above, device="cpu"), benzene)._supxlabel.get_text()
+    signed = figure_of(slice_field(benzene, "homo", above, device="cpu"), benzene).get_supxlabel()
     assert signed.startswith("contours at ±")
     assert signed.endswith(" bohr$^{-3/2}$; negative ones dashed")
 
@@ -218,7 +260,8 @@ def test_nothing_written_is_cut_off(benzene, size):
     figure = figure_of(named, benzene, size)
     figure.draw_without_rendering()
     assert (figure.bbox.size.astype(int) == size).all()
-    for text in (figure._suptitle, figure._supxlabel, figure.axes[1].yaxis.label):
+    title, contours = figure.texts
+    for text in (title, contours, figure.axes[1].yaxis.label):
         (left, bottom), (right, top) = text.get_window_extent().get_points()
         assert -1 < left < right < size[0] + 1
         assert -1 < bottom < top < size[1] + 1
@@ -228,7 +271,7 @@ def test_an_orbital_on_its_nodal_plane_is_nothing(benzene):
     one = slice_field(benzene, "homo", plane_through(benzene, [0, 1, 2], spacing=0.4), device="cpu")
     assert 0 <= np.abs(one.values).max() < 1e-7
     figure = figure_of(one, benzene)
-    assert figure._supxlabel.get_text() == "0 everywhere on this plane"
+    assert figure.get_supxlabel() == "0 everywhere on this plane"
     assert abs(figure.axes[0].images[0].get_clim()[1]) == 1.0
 
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile.errors import Cancelled, DeviceError, FieldError
 from orbitile.evaluation import several_devices
 from orbitile.evaluation.diagnosis import device_report
-from taichi_kernels import runtime
+from taichi_kernels import devices
 from tests.conftest import random_wavefunction
 
 TWO = "cpu,cpu"
@@ -256,7 +256,7 @@ def test_devices_that_are_not_there(device, words, benzene):
 
 
 def test_names_of_devices(monkeypatch):
-    monkeypatch.setattr(runtime, "gpus", lambda: ("one", "another", "third"))
+    monkeypatch.setattr(devices, "gpus", lambda: ("one", "another", "third"))
     assert several_devices.several("cuda:0,2") == ("cuda:0", "cuda:2")
     assert several_devices.several("CUDA:1, cuda:0") == ("cuda:1", "cuda:0")
     assert several_devices.several("cuda:all") == ("cuda:0", "cuda:1", "cuda:2")

@@ -271,7 +271,7 @@ def _together(
 ) -> NDArray[np.floating] | None:
     """Values of several orbitals, shape (n, nx, ny, nz), or None where they have nothing to share."""
     with device_session(device, precision) as name:
-        from taichi_kernels import runtime
+        from taichi_kernels.arrays import allocate
 
         evaluate = together(orbitals, lattice, precision, name)
         if evaluate is None:
@@ -282,7 +282,7 @@ def _together(
             values = np.empty(shape, dtype)
             evaluate(0, nx, values)
         else:
-            out: Any = runtime.allocate(shape, dtype)
+            out: Any = allocate(shape, dtype)
             evaluate(0, nx, out)
             values = out.to_numpy()
         return values.reshape(len(orbitals), nx, ny, nz)
@@ -321,7 +321,8 @@ def compute_on_device(
     resolved = with_kernel(field_of(wavefunction, field), kernel)
     dtype = _dtype(precision)
     with device_session(device, precision) as name:
-        from taichi_kernels import runtime
+        from taichi_kernels.arrays import allocate
+        from taichi_kernels.launching import synchronise
 
         evaluate = resolved.on_slabs(lattice, precision, name)
         if evaluate is None:
@@ -333,9 +334,9 @@ def compute_on_device(
             raise LatticeError(
                 f"values stay on the device for {MOST_POINTS} points at most, got {lattice.n_points}; use compute"
             )
-        out = runtime.allocate(lattice.shape, dtype)
+        out = allocate(lattice.shape, dtype)
         evaluate(0, lattice.shape[0], out)
-        runtime.synchronise()
+        synchronise()
         return out
 
 
@@ -397,10 +398,10 @@ def compute_surface(
             if name != "cpu" and _fits_kernel(lattice):
                 evaluate = resolved.on_slabs(lattice, precision, name)
             if evaluate is not None:
-                from taichi_kernels import runtime
+                from taichi_kernels.arrays import allocate
 
                 checkpoint()
-                values = runtime.allocate(lattice.shape, _dtype(precision))
+                values = allocate(lattice.shape, _dtype(precision))
                 evaluate(0, lattice.shape[0], values)
                 tell(1.0)
                 return isosurface_in_session(values, lattice, isovalue, resolved.quantity, resolved.unit, name)
@@ -438,12 +439,12 @@ def extract_surface(volume: Volume, isovalue: float, *, device: str | None = Non
     if not _fits_kernel(volume.lattice):
         return isosurface(volume, isovalue)
     with device_session(device, "single") as name:
-        from taichi_kernels import runtime
+        from taichi_kernels.arrays import allocate, send
 
         values: Any = np.ascontiguousarray(volume.values, np.float32)
         if name != "cpu":
-            home, values = values, runtime.allocate(values.shape, np.float32)
-            runtime.send(values, home)
+            home, values = values, allocate(values.shape, np.float32)
+            send(values, home)
         return isosurface_in_session(values, volume.lattice, isovalue, volume.quantity, volume.unit, name)
 
 
@@ -893,7 +894,7 @@ def one_device(device: str | None) -> str:
     DeviceError
         When there is no such device, or devices are asked for by number.
     """
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import DeviceUnavailable, choose
 
     if named := several(device):
         raise DeviceError(
@@ -901,21 +902,22 @@ def one_device(device: str | None) -> str:
             "here say cuda, with CUDA_VISIBLE_DEVICES=1 for another GPU, or cpu"
         )
     try:
-        return runtime.choose(device)
-    except runtime.DeviceUnavailable as error:
+        return choose(device)
+    except DeviceUnavailable as error:
         raise DeviceError(str(error)) from error
 
 
 @contextmanager
 def device_session(device: str | None, precision: str) -> Iterator[str]:
     """The compute device, with its errors made ours."""
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import DeviceUnavailable
+    from taichi_kernels.session import session
 
     one_device(device)
     try:
-        with runtime.session(device, precision) as name:
+        with session(device, precision) as name:
             yield name
-    except runtime.DeviceUnavailable as error:
+    except DeviceUnavailable as error:
         raise DeviceError(str(error)) from error
     except RuntimeError as error:  # what Taichi raises when a device fails or its memory is used up
         raise DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}") from error

@@ -56,14 +56,14 @@ def several(device: str | None) -> tuple[str, ...]:
     DeviceError
         When there is no such GPU here, or one is named twice.
     """
-    from taichi_kernels import runtime
+    from taichi_kernels import devices
 
     if device is None or device.lower() == "auto":
         device = os.environ.get("ORBITILE_DEVICE", "")
     text = device.lower().replace(" ", "")
     if "," not in text and ":" not in text:
         return ()
-    gpus = runtime.gpus()
+    gpus = devices.gpus()
     names: list[str] = []
     kind = ""
     for item in text.split(","):
@@ -413,12 +413,12 @@ class _Server:
     def prepare(
         self, key: int, wavefunction: Wavefunction | None, field: str | Field, lattice: Lattice, precision: str
     ) -> Cuts:
-        from taichi_kernels import runtime
+        from taichi_kernels.session import session
 
         if wavefunction is not None:
             self.wavefunctions = {key: wavefunction}
         resolved = resolve(self.wavefunctions[key], field) if isinstance(field, str) else field
-        with runtime.session(None, precision) as name:
+        with session(None, precision) as name:
             self.slabs = slabs_of(resolved, lattice, precision, name)
         self.shape, self.dtype = lattice.shape, np.dtype(np.float64 if precision == "double" else np.float32)
         self.precision = precision
@@ -429,14 +429,14 @@ class _Server:
             self.memory = mmap.mmap(file.fileno(), size)
 
     def fill(self, start: int, stop: int, offset: int) -> None:
-        from taichi_kernels import runtime
+        from taichi_kernels.session import session
 
         assert self.slabs is not None  # prepared before
         assert self.memory is not None  # and shared
         shape = (stop - start, *self.shape[1:])
         size = int(np.prod(shape, dtype=np.int64))
         values = np.frombuffer(self.memory, self.dtype, size, offset).reshape(shape)
-        with watched(cancelled=self.cancelled), runtime.session(None, self.precision):
+        with watched(cancelled=self.cancelled), session(None, self.precision):
             self.slabs.fill(start, stop, values)
 
     def release(self) -> None:
@@ -483,14 +483,14 @@ def _listen(connection: Connection, waiting: Waiting, withdrawn: set[int], end: 
 
 def _answer(server: _Server, message: bytes) -> tuple[str, Any]:
     """What came of a request: whatever goes wrong is told, and the next one is served."""
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import DeviceUnavailable
 
     try:
         what, arguments = pickle.loads(message)
         return "done", getattr(server, what)(*arguments)
     except OrbitileError as error:
         return "refused", error
-    except (runtime.DeviceUnavailable, RuntimeError) as error:
+    except (DeviceUnavailable, RuntimeError) as error:
         return "refused", DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}")
     except MemoryError:
         return "refused", DeviceError("the process of a device has no memory left for this")

@@ -31,17 +31,10 @@ KIND = "volume"
 
 
 def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) -> None:
-    """Write a volume as an MRC2014 map, x fastest and z slowest: for readers that look no further.
+    """Write a volume, x fastest and z slowest: for readers that look no further.
 
-    Parameters
-    ----------
-    volume : Volume
-        Its axes run along x, y and z in any order and direction, or one along x and another in the xy plane: the
-        format knows a cell by lengths and angles only.
-    path
-        The file.
-    wavefunction : Wavefunction, optional
-        Not used: the format has no room for atoms.
+    Its axes run along x, y and z in any order and direction, or one along x and another in the xy plane: the format
+    knows a cell by lengths and angles only, and has no room for atoms.
 
     Raises
     ------
@@ -98,7 +91,7 @@ def write_slabs(
 
 
 def largest_size(header: VolumeHeader) -> int:
-    """Bytes that the values take in a file, at most."""
+    """Bytes that the values take, at most."""
     return 4 * header.lattice.n_points
 
 

@@ -21,24 +21,14 @@ KIND = "volume"
 
 
 def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) -> None:
-    """Write a volume as a NumPy archive.
-
-    Parameters
-    ----------
-    volume : Volume
-        Any lattice; values in their own precision, lengths in bohr.
-    path
-        The file.
-    wavefunction : Wavefunction, optional
-        Its atoms stand in the file.
-    """
+    """Write a volume on any lattice, its values in their own precision, and the atoms."""
     write_slabs(volume.header, [volume.values], path, wavefunction)
 
 
 def write_slabs(
     header: VolumeHeader, slabs: Iterable[NDArray[np.floating]], path: Path, wavefunction: Wavefunction | None = None
 ) -> None:
-    """Write a volume whose values come slab by slab along the first axis."""
+    """Write a volume that comes slab by slab."""
     entries = {
         "origin": header.lattice.origin,
         "axes": header.lattice.axes,
@@ -67,5 +57,5 @@ def write_slabs(
 
 
 def largest_size(header: VolumeHeader) -> int:
-    """Bytes that the values take in a file, at most."""
+    """Bytes that the values take, at most."""
     return header.lattice.n_points * header.dtype.itemsize

@@ -26,24 +26,14 @@ _PER_LINE = 3
 
 
 def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) -> None:
-    """Write a volume as an OpenDX file.
-
-    Parameters
-    ----------
-    volume : Volume
-        Any lattice; values are written with seven digits.
-    path
-        The file.
-    wavefunction : Wavefunction, optional
-        Not used: the format has no room for atoms.
-    """
+    """Write a volume on any lattice, with seven digits; the format has no room for atoms."""
     write_slabs(volume.header, [volume.values], path, wavefunction)
 
 
 def write_slabs(
     header: VolumeHeader, slabs: Iterable[NDArray[np.floating]], path: Path, wavefunction: Wavefunction | None = None
 ) -> None:
-    """Write a volume whose values come slab by slab along the first axis."""
+    """Write a volume that comes slab by slab."""
     lattice = header.lattice
     counts = " ".join(str(n) for n in lattice.shape)
     name = " ".join(plain(header.quantity).replace('"', "'").split())[:200] or "volume"
@@ -78,5 +68,5 @@ def write_slabs(
 
 
 def largest_size(header: VolumeHeader) -> int:
-    """Bytes that the values take in a file, at most."""
+    """Bytes that the values take, at most."""
     return header.lattice.n_points * len("-1.234567e-300 ")

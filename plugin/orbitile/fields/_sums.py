@@ -94,9 +94,9 @@ class SumField:
         return float(part.cache["magnitudes"])
 
     def _working(self, precision: str, device: str) -> str:
-        from taichi_kernels import runtime
+        from taichi_kernels.devices import probe
 
-        return "double" if self._cancels() and runtime.probe(device).double else precision
+        return "double" if self._cancels() and probe(device).double else precision
 
     def _tolerance(self, precision: str) -> float:
         return TOLERANCES[precision] * (_RATIOS if self.combine is not None or self.is_difference else 1.0)
@@ -116,7 +116,7 @@ class SumField:
             return evaluators[0]
 
         def evaluate(start: int, stop: int, out: Any) -> None:
-            from taichi_kernels import runtime
+            from taichi_kernels.arrays import allocate
 
             on_device = not isinstance(out, np.ndarray)
             step = stop - start if on_device else PLANES
@@ -128,7 +128,7 @@ class SumField:
                 values = []
                 for n, one in enumerate(evaluators):
                     assert one is not None  # looked at above
-                    part: Any = runtime.allocate(shape, out.dtype) if on_device else np.empty(shape, out.dtype)
+                    part: Any = allocate(shape, out.dtype) if on_device else np.empty(shape, out.dtype)
                     done = (first - start + (last - first) * np.array([n, n + 1]) / len(evaluators)) / (stop - start)
                     with stage(*done.tolist()):
                         one(first, last, part)

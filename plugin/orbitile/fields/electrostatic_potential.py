@@ -101,7 +101,7 @@ class ElectrostaticPotential:
 
     def at_points(self, precision: str, device: str) -> PointEvaluator:
         """Evaluator for points, by Hermite Gaussians and multipoles."""
-        from taichi_kernels import runtime
+        from taichi_kernels.devices import probe
         from taichi_kernels.electrostatics import Distributions, Multipoles, cells_of, potential_in_cells
         from taichi_kernels.target import Target
 
@@ -114,7 +114,7 @@ class ElectrostaticPotential:
         rows_a_site = len(field.moments) // len(field.sites)
         far = Multipoles(field.order, np.repeat(field.sites, rows_a_site, axis=0), field.moments)
         left_out = (1 - _SCREENED) * tolerance if self.far_field else 0.0
-        working = "double" if _cancels(self.wavefunction, field) and runtime.probe(device).double else precision
+        working = "double" if _cancels(self.wavefunction, field) and probe(device).double else precision
         dtype, target = Target(device, precision).dtype, Target(device, working)
 
         def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:

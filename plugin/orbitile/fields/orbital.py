@@ -154,11 +154,11 @@ class Orbital:
         return _TOLERANCE[precision] * self._sample[0]
 
     def _working_precision(self, precision: str, device: str) -> str:
-        from taichi_kernels import runtime
+        from taichi_kernels.devices import probe
 
         value, terms = self._sample
         cancels = terms > _SINGLE_SUFFICES * value
-        return "double" if cancels and runtime.probe(device).double else precision
+        return "double" if cancels and probe(device).double else precision
 
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box outside which the orbital is guaranteed to be smaller in magnitude, in bohr."""

@@ -77,14 +77,14 @@ def upright(lattice: Lattice) -> tuple[int, int, int] | None:
 
 def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floating], device: str) -> None:
     """All planes of a lattice into an array at home, wherever they are computed."""
-    from taichi_kernels import runtime
+    from taichi_kernels.arrays import allocate, to_numpy
 
     if device == "cpu":
         evaluate(0, len(values), values)
     else:
-        part: Any = runtime.allocate(values.shape, values.dtype)
+        part: Any = allocate(values.shape, values.dtype)
         evaluate(0, len(values), part)
-        runtime.to_numpy(part, values)
+        to_numpy(part, values)
 
 
 def _on_upright_slabs(
@@ -95,7 +95,7 @@ def _on_upright_slabs(
     device: str,
 ) -> Callable[[int, int, Any], None]:
     """Evaluator for slabs of a lattice whose third axis is at right angles to the first two."""
-    from taichi_kernels import runtime
+    from taichi_kernels.arrays import allocate, to_numpy
     from taichi_kernels.layout import BRICK, layout
     from taichi_kernels.orbital_lattice import orbital_on_lattice
     from taichi_kernels.target import Target
@@ -153,7 +153,7 @@ def _on_upright_slabs(
             part = out
             if in_parts:
                 shape = (last - first, *plane)
-                part = out[first - start : last - start] if at_home else runtime.allocate(shape, out.dtype)
+                part = out[first - start : last - start] if at_home else allocate(shape, out.dtype)
             with stage((first - start) / (stop - start), (last - start) / (stop - start)):
                 orbital_on_lattice(
                     layout(chosen.degree),
@@ -172,7 +172,7 @@ def _on_upright_slabs(
                 if last < stop:
                     checkpoint(1.0)
             if gathered is not None and not at_home:
-                runtime.to_numpy(part, gathered[first - start : last - start])
+                to_numpy(part, gathered[first - start : last - start])
         if gathered is not None and not at_home:
             out.from_numpy(gathered)
 

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Cancelled, OrbitileError
-from ..model.elements import SYMBOLS
-from ..model.units import angstrom
+from ..exporters.xyz import xyz_text
 from ..readers.series import SeriesFrames
 from ..scf.level_of_theory import Calculation
 from ..workers.child_process import ChildProcess
@@ -56,19 +55,12 @@ class RunningCalculation:
         self.molecule, self.target, self.n_frames = molecule, target, len(geometries)
         self._folder = tempfile.mkdtemp(prefix="orbitile-")
         path = Path(self._folder, f"{molecule}.xyz")
-        lines = []
-        for positions in geometries / angstrom:
-            lines += [str(len(positions)), molecule]
-            lines += [
-                f"{SYMBOLS[n]} {x:.8f} {y:.8f} {z:.8f}"
-                for n, (x, y, z) in zip(atomic_numbers.tolist(), positions.tolist(), strict=True)
-            ]
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        path.write_text(xyz_text(atomic_numbers, geometries, molecule), encoding="utf-8")
         options = ["--method", calculation.method, "--basis", calculation.basis]
         options += [f"--charge={calculation.charge}", f"--unpaired={calculation.unpaired}"]
         options += ["--cartesian"] if calculation.cartesian else []
         python = os.environ.get("ORBITILE_PYTHON") or interpreter()
-        command = [python, "-m", "orbitile.workers.child_process", self._folder, "orbitile.cli", "scf"]
+        command = [python, "-m", "orbitile.workers.child_process", self._folder, "orbitile", "scf"]
         command += [str(path), "-o", str(target)]
         try:
             self._child = ChildProcess("the calculation", command + options)

@@ -146,7 +146,7 @@ def _sample(
     cancelled: Any,
     extract: Callable[[Volume, float], Surface],
 ) -> Sample:
-    from taichi_kernels import runtime
+    from taichi_kernels.session import running
 
     begin = time.perf_counter()
     _require_references(request)
@@ -187,7 +187,7 @@ def _sample(
         )
     _require_references(request)
     seconds = time.perf_counter() - begin
-    return Sample(request, volume, surface, isovalue, runtime.running() or "", step, seconds, confidence)
+    return Sample(request, volume, surface, isovalue, running() or "", step, seconds, confidence)
 
 
 def _require_references(request: Request) -> None:
@@ -251,9 +251,9 @@ def serve(connection: Connection, folder: str, waiting: Waiting, ended: threadin
 
 def _by_kernel(volume: Volume, isovalue: float) -> Surface:
     """What is faster than `isosurface` once its kernel has been loaded, which takes longer than a surface."""
-    from taichi_kernels import runtime
+    from taichi_kernels.session import running
 
-    return extract_surface(volume, isovalue, device=runtime.running())
+    return extract_surface(volume, isovalue, device=running())
 
 
 def load_kernel() -> Callable[[Volume, float], Surface]:

@@ -22,18 +22,18 @@ from ..session import Session
     told=True,
 )
 def orb_device(session: Session, device: str) -> Answer:
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import DEVICES, probe
 
     wanted = device.lower()
     if wanted:
-        if wanted not in ("auto", *runtime.DEVICES):
-            raise OrbitileError(f"device: expected auto, {', '.join(runtime.DEVICES)}, got {wanted!r}")
-        found = None if wanted == "auto" else runtime.probe(wanted)
+        if wanted not in ("auto", *DEVICES):
+            raise OrbitileError(f"device: expected auto, {', '.join(DEVICES)}, got {wanted!r}")
+        found = None if wanted == "auto" else probe(wanted)
         if found is not None and not found.available:
             raise OrbitileError(f"device: {wanted} cannot be used here: {found.detail}")
         session.computing.device = wanted
     chosen = one_device(session.computing.device)
-    return Answer(chosen, f"computing on {chosen} ({runtime.probe(chosen).detail})")
+    return Answer(chosen, f"computing on {chosen} ({probe(chosen).detail})")
 
 
 @command(

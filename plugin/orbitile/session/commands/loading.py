@@ -10,6 +10,7 @@ from pathlib import Path
 from ...analysis.information import as_text
 from ...analysis.notes import notes
 from ...model.wavefunction import Wavefunction
+from ...readers import descriptions
 from ..declaration import COUNT, FLAG, PATHS, TEXT, Answer, Argument, command
 from ..host import trajectory_viewer
 from ..session import Session
@@ -23,8 +24,8 @@ from ._arguments import OBJECT
     Argument(
         "filename",
         PATHS,
-        "Molden, fchk, mkl, wfn, wfx, mwfn, TREXIO, or a log with basis set and orbital coefficients; of a trajectory "
-        "a series file, a Molden file of several frames, a log, a pattern as scan/*.molden, or several files",
+        f"{'; '.join(descriptions('wavefunction'))}; of a trajectory {', '.join(descriptions('trajectory'))}, a "
+        "pattern as scan/*.molden, or several files",
         required=True,
     ),
     Argument("name", TEXT, "name of the object", otherwise="name of the file"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...errors import OrbitileError
-from ...exporters import exporter_for, save
+from ...exporters import exporter_for, kind_of, save, suffixes
 from ...fields import as_drawn, resolve
 from ...surfaces.isosurface import isosurface
 from ...surfaces.isovalue import CUT, reaches_faces
@@ -166,14 +166,14 @@ def orb_prev(session: Session, name: str) -> Answer:
 
 
 @command(
-    "Write a field that is shown: as a volume (.cube, .dx, .mrc, .npz) or its surface as a mesh (.ply, .obj, .glb).",
+    f"Write a field that is shown: as a volume ({suffixes('volume')}) or its surface as a mesh ({suffixes('mesh')}).",
     Argument("filename", PATH, "the suffix decides", required=True),
     SURFACE,
     related=("orb_mo", "orb_field"),
 )
 def orb_export(session: Session, filename: Path, name: str) -> Answer:
     shown = session.now(session.surface(name))
-    kind = "mesh" if filename.suffix.lower() in (".ply", ".obj", ".glb") else "volume"
+    kind = "mesh" if kind_of(filename) == "mesh" else "volume"
     exporter_for(filename, kind)
     found = session.computing.sampled(shown.request)
     wavefunction = session.computing.wavefunctions.get(shown.request.path, shown.request.frame)
