@@ -16,7 +16,8 @@ import pytest
 
 import orbitile as ob
 from orbitile.session.request import Request
-from orbitile.session.shown import SampleCache, Shown, object_name
+from orbitile.session.samples import SampleCache
+from orbitile.session.shown import Shown, object_name
 from orbitile.session.source import OneFile
 from orbitile.session.worker import SampleWorker
 from orbitile.workers import WorkerEnded, WorkerError
@@ -338,9 +339,9 @@ def test_a_worker_that_is_ended_with_its_host_leaves_nothing(worker):
     process = worker.process_id
     os.kill(process, signal.SIGTERM)
     assert gone(process, 10)
+
+
 @pytest.mark.slow
-
-
 def test_a_changed_file_is_read_again(worker, tmp_path):
     path = tmp_path / "molecule.molden"
     path.write_bytes(Path(BENZENE).read_bytes())
