@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import orbitile as ob
-from orbitile.units import angstrom
+from orbitile.model.units import angstrom
 
 RECORD = Path(__file__).with_suffix(".json")
 TOLERANCE = 1.6

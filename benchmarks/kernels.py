@@ -26,8 +26,8 @@ import numpy as np
 
 import orbitile as ob
 from orbitile.kernels import kernel_modules
-from orbitile.sampling import upright
-from orbitile.units import angstrom
+from orbitile.kernels._sums import upright
+from orbitile.model.units import angstrom
 from orbitile_benchmarks.orbitile_rows import ready
 from orbitile_benchmarks.systems import STONE
 

@@ -13,8 +13,8 @@ import time
 import numpy as np
 
 import orbitile as ob
-from orbitile.charges import PointCharges, charges_of_density
-from orbitile.evaluation import potential_of_charges
+from orbitile.evaluation.fields_on_lattices import potential_of_charges
+from orbitile.model.charges import PointCharges, charges_of_density
 
 CELLS = 268_782
 ZETA, BOND = 1.19, 1.40  # of the trial function, a product of two sums of 1s functions

@@ -18,7 +18,7 @@ import numpy as np
 
 import orbitile as ob
 from orbitile.errors import OrbitileError
-from orbitile.several_devices import end_processes
+from orbitile.evaluation.several_devices import end_processes
 from taichi_kernels.devices import gpus
 
 

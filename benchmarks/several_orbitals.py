@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 import orbitile as ob
-from orbitile.units import angstrom
+from orbitile.model.units import angstrom
 
 RUNS = 7
 

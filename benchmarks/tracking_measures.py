@@ -2,10 +2,10 @@
 
     python benchmarks/tracking_measures.py
 
-Compared are the overlap in space, C1^T S12 C2, and that of `orbitile.tracking`: of orbitals carried along with the
-atoms and made orthonormal there. Each row: the lowest overlap of an orbital with its successor, core and valence, and
-the number of orbitals that are assigned to another one than by the finest steps. Molecules by PySCF, restricted
-Hartree-Fock.
+Compared are the overlap in space, C1^T S12 C2, and that of `orbitile.trajectories.tracking`: of orbitals carried
+along with the atoms and made orthonormal there. Each row: the lowest overlap of an orbital with its successor, core
+and valence, and the number of orbitals that are assigned to another one than by the finest steps. Molecules by PySCF,
+restricted Hartree-Fock.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from pyscf import gto, scf
 from scipy.optimize import linear_sum_assignment
 
-from orbitile.overlap import overlap_matrix
-from orbitile.scf import wavefunction_of
-from orbitile.tracking import track
-from orbitile.trajectory import Trajectory
-from orbitile.wavefunction import Wavefunction
+from orbitile.gaussians.overlap import overlap_matrix
+from orbitile.model.trajectory import Trajectory
+from orbitile.model.wavefunction import Wavefunction
+from orbitile.scf.engine import wavefunction_of
+from orbitile.trajectories.tracking import track
 
 N_FRAMES = 33
 STEPS = (1, 2, 4, 8, 16)

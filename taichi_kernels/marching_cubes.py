@@ -84,7 +84,7 @@ def marching_cubes(
     level
         Positive.
     faces, tests, interior, tiling, corners : ndarrays of int32
-        The cases of a cell: see `orbitile.cube_cases`.
+        The cases of a cell: see `orbitile.surfaces.cube_cases`.
     to_real : ndarray, shape (3, 3)
         Takes a gradient with respect to the index, as a column, to one in real space.
     flip
@@ -335,7 +335,7 @@ def _kernels(target: Target) -> tuple:
         nz: ti.i32,
         level: ti.f32,
         values: Values,  # (nx, ny, nz)
-        faces: Integers,  # see `orbitile.cube_cases`, also for the other tables
+        faces: Integers,  # see `orbitile.surfaces.cube_cases`, also for the other tables
         tests: Integers,
         interior: Integers,
         tiling: Integers,

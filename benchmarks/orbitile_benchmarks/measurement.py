@@ -13,8 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import orbitile as ob
-from orbitile.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
 from orbitile.fields.orbital import resolve
+from orbitile.model.conventions import (
+    angular_normalization,
+    cartesian_powers,
+    pure_from_cartesian,
+    radial_normalization,
+)
 
 from .systems import System
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import orbitile as ob
-from orbitile.packing import merged_primitives
-from orbitile.units import angstrom
+from orbitile.gaussians.packing import merged_primitives
+from orbitile.model.units import angstrom
 
 from .measurement import Array, Case, Row, Timing, timed, worst
 from .systems import CLUSTERS, STONE, System

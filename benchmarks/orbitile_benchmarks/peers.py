@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orbitile.units import angstrom
+from orbitile.model.units import angstrom
 
 from .measurement import PATIENCE, SAMPLE, Array, Case, Row, Timing, timed, worst
 

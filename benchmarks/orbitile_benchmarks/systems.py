@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import orbitile as ob
 from orbitile.errors import OrbitileError
-from orbitile.units import angstrom
+from orbitile.model.units import angstrom
 
 from . import strand
 from .fragments import random_rotation, superposition

@@ -48,3 +48,7 @@ class RenderError(OrbitileError):
 
 class Cancelled(OrbitileError):
     """The caller asked for the computation to stop."""
+
+
+class IsovalueError(OrbitileError):
+    """An isovalue at which a volume has no surface, or a share of its norm that cannot be enclosed."""

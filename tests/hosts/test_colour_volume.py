@@ -8,7 +8,7 @@ from scipy.ndimage import map_coordinates
 
 import orbitile as ob
 from orbitile.hosts.colour_volume import colour_volume
-from orbitile.surface import Colouring
+from orbitile.model.surface import Colouring
 
 
 def sphere(spacing, field):

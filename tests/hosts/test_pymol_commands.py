@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.units import angstrom
+from orbitile.model.units import angstrom
 from tests.conftest import SAMPLES
 
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
@@ -261,9 +261,9 @@ def test_a_density_surface_coloured_by_the_potential(cmd, tmp_path):
     assert base == "benzene_density"
     assert {base, f"{base}_map", f"{base}_scale"} <= set(cmd.get_names("objects"))
     wavefunction = ob.load(BENZENE)
-    from orbitile.colouring import coloured
+    from orbitile.evaluation.colouring import coloured
     from orbitile.hosts.pymol.commands import state_of
-    from orbitile.surface import isosurface
+    from orbitile.surfaces.isosurface import isosurface
 
     (found,) = state_of(cmd).samples._held.values()
     surface = coloured(isosurface(found.volume, 0.001), wavefunction, "esp", device="cpu")

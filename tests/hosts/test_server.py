@@ -19,13 +19,12 @@ from scipy.ndimage import map_coordinates
 
 import orbitile as ob
 from orbitile.hosts.server import ServedHost, _restore, _state
+from orbitile.model.units import angstrom, electronvolt
 from orbitile.session import commands
 from orbitile.session.commands import COMMANDS
 from orbitile.session.session import Session
-from orbitile.units import angstrom, electronvolt
 from tests.conftest import SAMPLES
-
-from .conftest import N
+from tests.hosts.conftest import N
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
@@ -33,7 +32,7 @@ BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 class Server:
     def __init__(self):
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "orbitile.cli", "serve"],
+            [sys.executable, "-m", "orbitile", "serve"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -11,8 +11,8 @@ import pytest
 
 import orbitile as ob
 from orbitile.hosts.vmd import commands
+from orbitile.model.units import angstrom
 from orbitile.session.commands import COMMANDS
-from orbitile.units import angstrom
 from tests.conftest import SAMPLES
 
 from . import vmd_module

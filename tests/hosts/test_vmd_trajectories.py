@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.units import angstrom
-
-from .conftest import N
-from .test_vmd import STAND_IN, WISH, in_vmd, install, screen
+from orbitile.model.units import angstrom
+from tests.hosts.conftest import N
+from tests.hosts.test_vmd import STAND_IN, WISH, in_vmd, install, screen
 
 pytestmark = pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")
 

@@ -99,7 +99,7 @@ def test_values_do_not_depend_on_slabs(device, monkeypatch):
     wavefunction = random_wavefunction(4)
     lattice = ob.Lattice([-6.0, -5.5, -6.0], np.eye(3) * 0.3, (41, 37, 35))
     at_once = ob.compute(wavefunction, "homo", lattice, device=device).values
-    monkeypatch.setattr("orbitile.slabs.SLAB_POINTS", 1)
+    monkeypatch.setattr("orbitile.evaluation.slabs.SLAB_POINTS", 1)
     shares: list[float] = []
     in_slabs = ob.compute(wavefunction, "homo", lattice, device=device, progress=shares.append).values
     assert np.array_equal(at_once, in_slabs)
@@ -110,14 +110,14 @@ def test_values_do_not_depend_on_slabs(device, monkeypatch):
 
 def test_screening_keeps_its_bound():
     """Many small terms are dropped on a wide lattice; together they stay below the tolerance."""
-    from orbitile.fields.orbital import _TOLERANCE
+    from orbitile.kernels._tolerances import tolerances
 
     wavefunction = random_wavefunction(6, n_atoms=12)
     lattice = ob.Lattice([-12.0, -12.0, -12.0], np.eye(3) * 0.75, (33, 33, 33))
     volume = ob.compute(wavefunction, "homo", lattice, device="cpu", precision="double")
     expected = orbital(wavefunction, 0, lattice.points()).reshape(lattice.shape)
     difference = np.abs(volume.values - expected)
-    assert difference.max() / np.abs(expected).max() < 2 * _TOLERANCE["double"]
+    assert difference.max() / np.abs(expected).max() < 2 * tolerances(np.dtype(np.float64)).orbital
     assert np.any(volume.values == 0)  # or nothing would have been screened
 
 
@@ -135,7 +135,7 @@ def test_values_can_stay_on_the_device(device, precision, benzene):
 
 
 def test_cancelling_stops_at_the_next_slab(benzene, monkeypatch):
-    monkeypatch.setattr("orbitile.slabs.SLAB_POINTS", 1)
+    monkeypatch.setattr("orbitile.evaluation.slabs.SLAB_POINTS", 1)
     lattice = ob.Lattice.around(benzene, 0.5, 3.0)
     calls = []
 

@@ -6,7 +6,7 @@ import pytest
 import orbitile as ob
 from orbitile import watch
 from orbitile.errors import Cancelled
-from orbitile.evaluation import computed_slabs
+from orbitile.evaluation.fields_on_lattices import computed_slabs
 from taichi_kernels import orbital_lattice
 from taichi_kernels.pace import Pace
 from tests.conftest import random_wavefunction

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 import orbitile as ob
-from orbitile.charges import load_charges
 from orbitile.exporters import save
+from orbitile.exporters._series import SeriesWriter
 from orbitile.readers import load_geometries, load_volumes
-from orbitile.series import SeriesWriter
+from orbitile.readers._point_charges import load_charges
 
 SAMPLES = Path(str(files("iodata.test.data") / ""))
 LOGS = Path(__file__).parents[1] / "trajectories" / "logs"
@@ -138,7 +138,7 @@ def opened(path: Path) -> object:
             assert np.isfinite(trajectory.geometries()).all()
     else:
         found = [ob.load(path)]
-    from orbitile.information import as_text
+    from orbitile.analysis.information import as_text
 
     for wavefunction in found:
         assert np.isfinite(wavefunction.alpha.coefficients).all()

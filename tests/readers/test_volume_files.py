@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from orbitile.errors import FileError, OrbitileError
 from orbitile.exporters import save
-from orbitile.lattice import Lattice
+from orbitile.model.lattice import Lattice
+from orbitile.model.units import angstrom
+from orbitile.model.volume import Volume
 from orbitile.readers import load_volumes
 from orbitile.readers.cube import read_atoms
-from orbitile.units import angstrom
-from orbitile.volume import Volume
 
 CUBES = [entry for entry in importlib.resources.files("iodata.test.data").iterdir() if entry.name.endswith(".cube")]
 

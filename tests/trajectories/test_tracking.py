@@ -11,13 +11,12 @@ from scipy.spatial.transform import Rotation
 from scipy.stats import ortho_group
 
 import orbitile as ob
-from orbitile.alignment import turned_functions
 from orbitile.errors import FieldError, OrbitileError
-from orbitile.overlap import overlap_matrix
-from orbitile.tracking import followed, track
-from orbitile.wavefunction import Excitation
-
-from .conftest import computed, scanned, shuffled, trajectory_of, twisted, with_orbitals
+from orbitile.gaussians.alignment import turned_functions
+from orbitile.gaussians.overlap import overlap_matrix
+from orbitile.model.wavefunction import Excitation
+from orbitile.trajectories.tracking import followed, track
+from tests.molecules import computed, scanned, shuffled, trajectory_of, twisted, with_orbitals
 
 
 def steps(wavefunctions, orbital: int) -> list[float]:

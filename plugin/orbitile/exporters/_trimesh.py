@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..colouring import colours_of
-from ..spelling import plain
-from ..surface import Colouring, Surface
-from ..units import angstrom
+from ..files.characters import plain
+from ..model.surface import Colouring, Surface
+from ..model.units import angstrom
+from ..surfaces.colour_maps import colours_of
 
 POSITIVE, NEGATIVE = (0x21, 0x66, 0xAC, 0xFF), (0xB2, 0x18, 0x2B, 0xFF)
 """Colours of the two phases, red, green, blue and alpha: those of the pictures (`orbitile.renderer`)."""

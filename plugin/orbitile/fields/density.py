@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FieldError
-from ..expansion import GaussianExpansion, merged
-from ..products import TOLERANCE, density_products
-from ..sampling import SumField
-from ..wavefunction import Wavefunction
+from ..gaussians.expansion import GaussianExpansion, merged
+from ..gaussians.products import TOLERANCE, density_products
+from ..model.wavefunction import Wavefunction
+from ._sums import SumField
 from .orbital import orbital_range
 
 NAMES = (

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..expansion import GaussianExpansion, concatenated, derivative
-from ..products import kinetic_products
-from ..sampling import SumField
-from ..wavefunction import Wavefunction
+from ..gaussians.expansion import GaussianExpansion, concatenated, derivative
+from ..gaussians.products import kinetic_products
+from ..model.wavefunction import Wavefunction
+from ._sums import SumField
 from .density import density_of, occupied
 
 NAMES = (

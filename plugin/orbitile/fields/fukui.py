@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import FieldError
-from ..expansion import merged
-from ..sampling import SumField
-from ..wavefunction import Wavefunction
+from ..gaussians.expansion import merged
+from ..model.wavefunction import Wavefunction
+from ._sums import SumField
 from .density import density_of
 
 NAMES = (

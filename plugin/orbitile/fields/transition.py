@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FieldError
-from ..expansion import integrals
-from ..products import transition_products
-from ..sampling import SumField
-from ..wavefunction import Excitation, Orbitals, Spin, Wavefunction
+from ..gaussians.expansion import integrals
+from ..gaussians.products import transition_products
+from ..model.wavefunction import Excitation, Orbitals, Spin, Wavefunction
+from ._sums import SumField
 from .orbital import Orbital
 
 NAMES = (

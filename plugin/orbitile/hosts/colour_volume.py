@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
-from ..lattice import Lattice
-from ..surface import Surface
-from ..volume import Volume
+from ..model.lattice import Lattice
+from ..model.surface import Surface
+from ..model.volume import Volume
 
 _STEP = 1.25
 """Step of the lattice in mean edges of the triangles: most cells that the surface passes have a vertex inside then."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..errors import OrbitileError
-from ..files import read_settings, replace_settings
+from ..files.writing import read_settings, replace_settings
 
 STUB = "orbitile_plugin.py"
 

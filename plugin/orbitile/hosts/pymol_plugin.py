@@ -32,7 +32,7 @@ def missing() -> str:
     absent = [package for module, package in needed.items() if find_spec(module) is None]
     if not absent:
         return ""
-    from ..processes import interpreter
+    from ..workers.processes import interpreter
 
     text = f"Orbitile needs {', '.join(absent)} in PyMOL's Python. To install: {interpreter()} -m pip install "
     text += " ".join(f"'{package}'" if "=" in package else package for package in absent)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ..errors import OrbitileError
-from ..files import read_settings, replace_settings
+from ..files.writing import read_settings, replace_settings
 from ..session.commands import COMMANDS
 
 _BEGIN = "# Orbitile: written by `orbitile install vmd`, removed by `orbitile install vmd --uninstall`"
@@ -35,7 +35,7 @@ def install(python: str | None = None) -> list[str]:
     path = startup_file()
     others = _without_ours(path)
     folder = Path(__file__).parent / "vmd"
-    server = [python or sys.executable, "-m", "orbitile.cli", "serve"]
+    server = [python or sys.executable, "-m", "orbitile", "serve"]
     lines = [
         _BEGIN,
         "if {[catch {",

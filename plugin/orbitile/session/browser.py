@@ -15,14 +15,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..analysis.notes import notes
 from ..errors import Cancelled, OrbitileError
 from ..fields import as_drawn, resolve
 from ..fields.orbital import orbital_name
-from ..lattice import QUALITIES
-from ..notes import notes
-from ..surface import CUT, isosurface, reaches_faces
-from ..tracking import DOUBTFUL
-from ..wavefunction import Wavefunction
+from ..model.lattice import QUALITIES
+from ..model.wavefunction import Wavefunction
+from ..surfaces.isosurface import isosurface
+from ..surfaces.isovalue import CUT, reaches_faces
+from ..trajectories.tracking import DOUBTFUL
 from . import commands
 from .orbitals import Level, Levels, levels_of
 from .request import Request, Sample
@@ -31,7 +32,7 @@ from .shown import NEGATIVE, POSITIVE, Shown, are_rows, is_number
 from .source import Source
 
 if TYPE_CHECKING:
-    from ..hosts.protocol import Colour
+    from .host import Colour
 
 TWO_COLOURS = "two colours"
 
@@ -95,7 +96,7 @@ class Playback:
     playing : bool
     drawn, doubtful, refused : frozenset of int
         Frames whose surface the viewer has; those of them to which the orbital was followed with a confidence below
-        `orbitile.tracking.DOUBTFUL`; and frames that have none.
+        `orbitile.trajectories.tracking.DOUBTFUL`; and frames that have none.
     state : str
         What there is to say of the frame that is shown.
     """

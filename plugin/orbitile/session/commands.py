@@ -9,16 +9,18 @@ from glob import glob
 from importlib.util import find_spec
 from pathlib import Path
 
+from ..analysis.information import as_text
+from ..analysis.notes import notes
 from ..errors import OrbitileError
-from ..evaluation import one_device
-from ..exporters import exporter_for, save
+from ..evaluation.fields_on_lattices import one_device
+from ..exporters import exporter_for, kind_of, save, suffixes
 from ..fields import as_drawn, resolve
-from ..information import as_text
-from ..lattice import QUALITIES
-from ..level_of_theory import Calculation
-from ..notes import notes
-from ..surface import CUT, isosurface, reaches_faces
-from ..wavefunction import Wavefunction
+from ..model.lattice import QUALITIES
+from ..model.wavefunction import Wavefunction
+from ..readers import descriptions
+from ..scf.level_of_theory import Calculation
+from ..surfaces.isosurface import isosurface
+from ..surfaces.isovalue import CUT, reaches_faces
 from .calculation import RunningCalculation
 from .declaration import (
     COUNT,
@@ -51,8 +53,8 @@ _QUALITY = Argument("quality", one_of(*QUALITIES), "spacing 0.25, 0.15 or 0.075 
     Argument(
         "filename",
         PATHS,
-        "Molden, fchk, mkl, wfn, wfx, mwfn, TREXIO, or a log with basis set and orbital coefficients; of a trajectory "
-        "a series file, a Molden file of several frames, a log, a pattern as scan/*.molden, or several files",
+        f"{'; '.join(descriptions('wavefunction'))}; of a trajectory {', '.join(descriptions('trajectory'))}, a "
+        "pattern as scan/*.molden, or several files",
         required=True,
     ),
     Argument("name", TEXT, "name of the object", otherwise="name of the file"),
@@ -278,14 +280,14 @@ def orb_prev(session: Session, name: str) -> Answer:
 
 
 @command(
-    "Write a field that is shown: as a volume (.cube, .dx, .mrc, .npz) or its surface as a mesh (.ply, .obj, .glb).",
+    f"Write a field that is shown: as a volume ({suffixes('volume')}) or its surface as a mesh ({suffixes('mesh')}).",
     Argument("filename", PATH, "the suffix decides", required=True),
     _SURFACE,
     related=("orb_mo", "orb_field"),
 )
 def orb_export(session: Session, filename: Path, name: str) -> Answer:
     shown = session.now(session.surface(name))
-    kind = "mesh" if filename.suffix.lower() in (".ply", ".obj", ".glb") else "volume"
+    kind = "mesh" if kind_of(filename) == "mesh" else "volume"
     exporter_for(filename, kind)
     found = session.sampled(shown.request)
     wavefunction = session.wavefunctions.get(shown.request.path, shown.request.frame)

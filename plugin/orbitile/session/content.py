@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import FileChanged, OrbitileError
-from ..readers import reader_modules
-from ..series import MAGIC, SeriesFrames
+from ..files.hdf5 import MAGIC
+from ..readers import folder_patterns
+from ..readers.series import SeriesFrames
 
 _SETTLED = 2 * 10**9
 """Nanoseconds; the coarsest times of common file systems are those of FAT, two seconds."""
@@ -93,8 +94,7 @@ def _files(path: str) -> list[str]:
     plain = os.path.expanduser(path)
     if os.path.isfile(plain):
         return [plain]
-    patterns = [pattern for module in reader_modules().values() for pattern in getattr(module, "FOLDERS", ())]
-    if not any(Path(plain).match(pattern) for pattern in patterns):
+    if not any(Path(plain).match(pattern) for pattern in folder_patterns()):
         raise OSError(f"{path}: no file")
     return [plain, *sorted(str(one) for one in Path(plain).iterdir() if one.is_file())]
 

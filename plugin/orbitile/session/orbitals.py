@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..information import formula, frontier_marks
-from ..units import electronvolt
-from ..wavefunction import Spin, Wavefunction
+from ..analysis.information import formula, frontier_marks
+from ..model.units import electronvolt
+from ..model.wavefunction import Spin, Wavefunction
 
 
 @dataclass(frozen=True)

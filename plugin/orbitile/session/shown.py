@@ -11,7 +11,7 @@ from itertools import count
 from typing import Any
 
 from ..errors import OrbitileError
-from ..lattice import QUALITIES
+from ..model.lattice import QUALITIES
 from .declaration import brief
 from .request import Box, Request, Sample, box_of
 from .source import is_trajectory

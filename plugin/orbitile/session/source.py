@@ -17,16 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
-from ..evaluation import default_isovalue, enclosing_lattice
+from ..evaluation.fields_on_lattices import default_isovalue, enclosing_lattice
 from ..fields.orbital import resolve
-from ..lattice import Lattice
-from ..paths import AlignedFrames, FollowedFrames, interpolate
+from ..model.lattice import Lattice
+from ..model.trajectory import Frames, Trajectory
+from ..model.wavefunction import Wavefunction
 from ..readers import load, load_trajectory, natural_order
-from ..readers.cclib import LogFrames
-from ..series import SeriesFrames
-from ..tracking import pinned
-from ..trajectory import Frames, Trajectory
-from ..wavefunction import Wavefunction
+from ..readers.cclib_frames import LogFrames
+from ..readers.series import SeriesFrames
+from ..trajectories.interpolation import interpolate
+from ..trajectories.paths import AlignedFrames, FollowedFrames
+from ..trajectories.tracking import pinned
 from .content import content_of, require_unchanged
 from .request import Corners
 

@@ -13,18 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pymol import commanding, editing
 
-from ...colouring import MAPS, colours_of
-from ...elements import SYMBOLS
 from ...errors import OrbitileError
-from ...lattice import Lattice
+from ...exporters.xyz import xyz_of
+from ...model.elements import GHOST, SYMBOLS
+from ...model.lattice import Lattice
+from ...model.surface import Colouring, Surface
+from ...model.units import angstrom
+from ...model.volume import Volume
+from ...model.wavefunction import Wavefunction
+from ...session.host import Colour
 from ...session.shown import numbered
 from ...session.source import files_of, is_trajectory
-from ...surface import Colouring, Surface, lobe
-from ...units import angstrom
-from ...volume import Volume
-from ...wavefunction import Wavefunction
-from ..atoms import GHOST, xyz_of
-from ..protocol import Colour
+from ...surfaces.colour_maps import MAPS, colours_of
+from ...surfaces.isosurface import lobe
 
 _MARK = " orbitile:"
 """In the title of an object that was loaded from a wavefunction: before it stands the name of its file, which PyMOL
@@ -44,7 +45,7 @@ _BEGIN, _END, _VERTEX, _NORMAL, _COLOR, _TRIANGLES = 2.0, 3.0, 4.0, 5.0, 6.0, 4.
 
 
 class PyMOLHost:
-    """One PyMOL as a host; see `orbitile.hosts.protocol.Host`.
+    """One PyMOL as a host; see `orbitile.session.host.Host`.
 
     Parameters
     ----------

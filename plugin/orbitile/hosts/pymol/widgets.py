@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
+from ...model.wavefunction import Spin
 from ...session.orbitals import Column, Level, Levels, columns_of, passes
-from ...wavefunction import Spin
 
 Qt = QtCore.Qt
 

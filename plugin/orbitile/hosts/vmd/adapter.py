@@ -18,19 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OrbitileError
-from ...spelling import plain
-from ...surface import Colouring, Surface
-from ...units import angstrom
-from ...volume import Volume
-from ...wavefunction import Wavefunction
-from ..atoms import GHOST, xyz_of
+from ...exporters.xyz import xyz_of
+from ...files.characters import plain
+from ...model.elements import GHOST
+from ...model.surface import Colouring, Surface
+from ...model.units import angstrom
+from ...model.volume import Volume
+from ...model.wavefunction import Wavefunction
+from ...session.host import Colour
 from ..colour_volume import colour_volume
-from ..protocol import Colour
 
 _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
 
 _SCALES = {"signed": "RWB", "sequential": "WBlk", "negative": "BlkW", "interaction": "BGR"}
-"""What comes closest to `orbitile.colouring.MAPS` among the colour scales of VMD."""
+"""What comes closest to `orbitile.surfaces.colour_maps.MAPS` among the colour scales of VMD."""
 
 
 class Drawing(NamedTuple):
@@ -54,7 +55,7 @@ class Drawing(NamedTuple):
 
 
 class VMDHost:
-    """The VMD of this process as a host; see `orbitile.hosts.protocol.Host`.
+    """The VMD of this process as a host; see `orbitile.session.host.Host`.
 
     Parameters
     ----------

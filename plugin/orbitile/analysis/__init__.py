@@ -1,0 +1,1 @@
+"""What follows from fields and orbitals: charges, planes, extrema, correlation diagrams, summaries of a calculation."""

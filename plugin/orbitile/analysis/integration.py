@@ -1,0 +1,214 @@
+r"""Numbers to check a density by: electrons, dipole, quadrupole, charges of atoms.
+
+Moments are analytic, from the density as a sum of Gaussians; the lattice gives the same up to what it loses. Charges of
+atoms are integrals over the fuzzy cells of A. D. Becke (J. Chem. Phys. 1988, 88, 2547) or F. L. Hirshfeld (Theor. Chim.
+Acta 1977, 44, 129), on spheres about the nuclei.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OrbitileError
+from ..gaussians.expansion import GaussianExpansion, integrals
+from ..model.elements import ATOMIC_RADII, SYMBOLS
+
+if TYPE_CHECKING:
+    from ..model.lattice import Lattice
+    from ..model.wavefunction import Wavefunction
+
+Reals = NDArray[np.float64]
+
+_RADIAL, _POLAR = 50, 18
+"""Radii, and polar angles (twice as many about the axis), of the quadrature about each atom."""
+
+_KRYPTON = 36
+"""The last element for which def2-TZVP describes all electrons."""
+
+_SHARP = 3
+"""Times that the polynomial of Becke's cells is applied to itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Integrals of a density of electrons, and with the nuclei the moments of the molecule.
+
+    Attributes
+    ----------
+    electrons : float
+    dipole : ndarray, shape (3,)
+        Of nuclei and electrons, about the origin, in e bohr.
+    quadrupole : ndarray, shape (3, 3)
+        Traceless, 1/2 sum q (3 r r - r^2), about the origin, in e bohr^2.
+    """
+
+    electrons: float
+    dipole: Reals
+    quadrupole: Reals
+
+
+def _with_nuclei(wavefunction: Wavefunction, zeroth: float, first: Reals, second: Reals) -> Moments:
+    charges, positions = wavefunction.core_charges, wavefunction.positions
+    dipole = charges @ positions - first
+    whole = np.einsum("a,ai,aj->ij", charges, positions, positions) - second
+    return Moments(zeroth, dipole, 1.5 * whole - 0.5 * np.trace(whole) * np.eye(3))
+
+
+def analytic_moments(wavefunction: Wavefunction, density: GaussianExpansion) -> Moments:
+    """Moments of the nuclei and of a density, without a lattice."""
+    return _with_nuclei(wavefunction, *integrals(density))
+
+
+def lattice_moments(wavefunction: Wavefunction, values: NDArray[np.floating], lattice: Lattice) -> Moments:
+    """Moments by adding up the points of a lattice."""
+    zeroth, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
+    for plane in range(lattice.shape[0]):
+        points = lattice.points(plane, plane + 1)
+        weights = values[plane].reshape(-1).astype(np.float64) * lattice.cell_volume
+        zeroth += float(weights.sum())
+        first += weights @ points
+        second += np.einsum("n,ni,nj->ij", weights, points, points)
+    return _with_nuclei(wavefunction, zeroth, first, second)
+
+
+def atomic_charges(wavefunction: Wavefunction, scheme: str = "becke", device: str | None = None) -> Reals:
+    """Charges of the atoms: nuclear charge less the electrons in the atom's cell.
+
+    Parameters
+    ----------
+    wavefunction
+    scheme
+        becke, or hirshfeld, whose free atoms are computed by PySCF (spherically averaged Hartree-Fock; def2-TZVP,
+        beyond krypton with its core potentials, or DZP, as the molecule is).
+    device
+        As for `orbitile.evaluate`.
+
+    Returns
+    -------
+    ndarray, shape (n_atoms,)
+        In e. They add up to the charge of the molecule up to the error of the quadrature, below 0.01 e.
+
+    Raises
+    ------
+    OrbitileError
+        For another scheme, or when PySCF is not installed.
+    """
+    from ..evaluation.fields_on_lattices import evaluate
+
+    real = np.flatnonzero(wavefunction.atomic_numbers > 0)
+    positions = wavefunction.positions[real]
+    radii = np.array([ATOMIC_RADII[min(int(z), len(ATOMIC_RADII) - 1)] for z in wavefunction.atomic_numbers[real]])
+    share: Callable[[Reals, Reals], Reals] | None = None
+    if scheme == "hirshfeld":
+        numbers = wavefunction.atomic_numbers[real]
+        cores = np.rint(numbers - wavefunction.core_charges[real]).astype(int)
+        kinds = list(zip(numbers.tolist(), cores.tolist(), strict=True))
+        free = {kind: _free_atom(*kind) for kind in set(kinds)}
+        profiles = [free[kind] for kind in kinds]
+
+        def share(points: Reals, positions: Reals) -> Reals:
+            distances = np.linalg.norm(points[:, None] - positions, axis=2)
+            parts = np.stack([np.interp(distances[:, n], *one, right=0) for n, one in enumerate(profiles)], axis=1)
+            parts /= np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)
+            return parts
+
+    elif scheme != "becke":
+        raise OrbitileError(f"charges of atoms: expected becke or hirshfeld, got {scheme!r}")
+    electrons = np.zeros(len(real))
+    offsets, weights = _sphere()
+    for atom in range(len(real)):
+        points = positions[atom] + offsets
+        density = evaluate(wavefunction, "density", points, device=device).astype(np.float64)
+        mine = _becke(points, positions, radii)[:, atom] * weights * density
+        # the cell of Becke belongs to the quadrature; what it holds is shared out by the scheme
+        electrons += mine.sum() * np.eye(len(real))[atom] if share is None else mine @ share(points, positions)
+    charges = np.zeros(len(wavefunction.atomic_numbers))
+    charges[real] = wavefunction.core_charges[real] - electrons
+    return charges
+
+
+def _sphere() -> tuple[Reals, Reals]:
+    """Points and weights about a nucleus: Gauss-Chebyshev in the radius (Becke), a product rule in the angles."""
+    n = np.arange(1, _RADIAL + 1)
+    x = np.cos(n * np.pi / (_RADIAL + 1))
+    radius = (1 + x) / (1 - x)
+    radial = np.pi / (_RADIAL + 1) * np.sin(n * np.pi / (_RADIAL + 1)) * 2 / (1 - x) ** 2 * radius**2
+    cosine, polar = np.polynomial.legendre.leggauss(_POLAR)
+    angle = (np.arange(2 * _POLAR) + 0.5) * np.pi / _POLAR
+    sine = np.sqrt(1 - cosine**2)
+    directions = np.stack(
+        [np.outer(sine, np.cos(angle)), np.outer(sine, np.sin(angle)), np.outer(cosine, np.ones(2 * _POLAR))], axis=-1
+    ).reshape(-1, 3)
+    solid = np.repeat(polar, 2 * _POLAR) * np.pi / _POLAR
+    kept = radius < 25
+    return (
+        (radius[kept, None, None] * directions).reshape(-1, 3),
+        (radial[kept, None] * solid).reshape(-1),
+    )
+
+
+def _becke(points: Reals, positions: Reals, radii: Reals) -> Reals:
+    """Weights of Becke's cells, shape (n_points, n_atoms), whose borders are shifted by the radii of the atoms."""
+    distances = np.linalg.norm(points[:, None] - positions, axis=2)
+    cells = np.ones_like(distances)
+    for a in range(len(positions)):
+        for b in range(a):
+            apart = np.linalg.norm(positions[a] - positions[b])
+            mu = (distances[:, a] - distances[:, b]) / apart
+            ratio = (radii[a] - radii[b]) / (radii[a] + radii[b])
+            shift = float(np.clip(ratio / (ratio**2 - 1), -0.5, 0.5)) if ratio else 0.0
+            mu = mu + shift * (1 - mu**2)
+            for _ in range(_SHARP):
+                mu = 1.5 * mu - 0.5 * mu**3
+            cells[:, a] *= 0.5 * (1 - mu)
+            cells[:, b] *= 0.5 * (1 + mu)
+    weights: Reals = cells / cells.sum(axis=1, keepdims=True)
+    return weights
+
+
+def _free_atom(number: int, core: int) -> tuple[Reals, Reals]:
+    """Radii in bohr and density in e bohr^-3 of a free atom, by PySCF: the electrons that no core potential replaces.
+
+    Beyond krypton def2-TZVP goes with core potentials of its own. Where those of the molecule replace as many
+    electrons they serve; otherwise the atom has all of its electrons, in a basis made for them, and the shells of
+    lowest energy are left out.
+    """
+    try:
+        from pyscf import dft, gto
+        from pyscf.gto.basis import load_ecp
+        from pyscf.lib.exceptions import BasisNotFoundError
+        from pyscf.scf import atom_hf
+    except ImportError as error:
+        raise OrbitileError("Hirshfeld charges need free atoms, from PySCF: pip install pyscf") from error
+    symbol = SYMBOLS[number]
+    try:
+        replaced = int(load_ecp("def2-tzvp", symbol)[0]) if number > _KRYPTON else 0
+        matches = replaced == core and core > 0
+        basis = "def2-tzvp" if matches or number <= _KRYPTON else "dzp"
+        mol = gto.M(
+            atom=f"{symbol} 0 0 0",
+            basis=basis,
+            ecp={symbol: "def2-tzvp"} if matches else {},
+            spin=(number - (core if matches else 0)) % 2,
+            verbose=0,
+        )
+    except (BasisNotFoundError, KeyError) as error:
+        raise OrbitileError(
+            f"Hirshfeld charges: PySCF has no basis set for a free atom of {symbol}; use becke"
+        ) from error
+    _, energies, coefficients, occupations = atom_hf.get_atm_nrhf(mol)[symbol]
+    if core and not matches:
+        order = np.argsort(np.where(occupations > 0, energies, np.inf), kind="stable")
+        below = np.concatenate([[0.0], np.cumsum(occupations[order])[:-1]])
+        occupations = occupations.copy()
+        occupations[order] -= np.clip(core - below, 0, occupations[order])
+    radii = np.concatenate([[0.0], np.geomspace(1e-3, 25, 400)])
+    # a direction of no symmetry sees no shell of an average over all: the density is the same along all of them
+    values = dft.numint.eval_ao(mol, radii[:, None] * np.array([[0.48, 0.6, 0.64]]))
+    density: Reals = (values @ coefficients) ** 2 @ occupations
+    return radii, density

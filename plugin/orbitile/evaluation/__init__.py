@@ -1,0 +1,1 @@
+"""Fields on lattices and at points: devices, memory, slabs, surfaces, isovalues."""

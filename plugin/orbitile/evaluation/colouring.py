@@ -1,0 +1,74 @@
+"""Surfaces coloured by a second field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import OrbitileError
+from ..model.surface import Colouring, Surface
+
+if TYPE_CHECKING:
+    from ..model.wavefunction import Wavefunction
+from ..surfaces.colour_maps import round_ends, rounded_up
+
+
+def coloured(
+    surface: Surface,
+    wavefunction: Wavefunction,
+    field: str,
+    limit: float | None = None,
+    *,
+    device: str | None = None,
+    precision: str = "single",
+    cancelled: Callable[[], bool] | None = None,
+) -> Surface:
+    """A surface with the values of a field at its vertices.
+
+    Parameters
+    ----------
+    surface
+        From `isosurface`.
+    wavefunction, field, device, precision
+        As for `orbitile.evaluate`.
+    limit
+        The colours span -limit to +limit; by default what is customary for the field, else the largest magnitude on
+        the surface, rounded up to a round number. Where the field has one sign, they span the values by default.
+    cancelled
+        Asked now and then; when it says True the computation stops.
+
+    Raises
+    ------
+    OrbitileError
+        When the limit is not a positive number; otherwise as `orbitile.evaluate` does.
+    Cancelled
+        When `cancelled` said so.
+    """
+    from ..fields import resolve
+    from .fields_on_lattices import evaluate
+
+    if limit is not None and not (np.isfinite(limit) and limit > 0):
+        raise OrbitileError(f"range of colours: expected a positive number, got {limit}")
+    resolved = resolve(wavefunction, field)
+    values = evaluate(
+        wavefunction, resolved, surface.vertices, device=device, precision=precision, cancelled=cancelled
+    ).astype(np.float32)
+    customary = getattr(resolved, "colour_range", None)
+    colour_map = getattr(resolved, "colour_map", None)
+    low, high = float(values.min(initial=0)), float(values.max(initial=0))
+    if limit is None and customary is not None:
+        limit = float(customary)
+    if limit is not None:
+        low, high = -limit, limit
+    elif low < 0 < high:
+        high = rounded_up(max(-low, high))
+        low = -high
+    elif len(values):
+        low, high = round_ends(float(values.min()), float(values.max()))
+        colour_map = colour_map or ("negative" if high <= 0 else "sequential")
+    return replace(
+        surface, colouring=Colouring(values, low, high, resolved.quantity, resolved.unit, colour_map or "signed")
+    )

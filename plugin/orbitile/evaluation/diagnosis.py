@@ -1,0 +1,77 @@
+"""What can compute and draw on this machine, and why the rest cannot."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from ..errors import DeviceError
+from .fields_on_lattices import one_device
+
+_PROGRAM = {
+    "compute": (
+        "from taichi_kernels.arrays import allocate\n"
+        "from taichi_kernels.launching import synchronise\n"
+        "from taichi_kernels.session import session\n"
+        "with session({name!r}):\n"
+        "    allocate((8,), 'float32').fill(1.0)\n"
+        "    synchronise()\n"
+    ),
+    "draw": (
+        "import os\n"
+        "os.environ['PYOPENGL_PLATFORM'] = {name!r}\n"
+        "from orbitile.renderer.context import offscreen\n"
+        "with offscreen() as context:\n"
+        "    print(context.renderer)\n"
+    ),
+}
+_PATIENCE = 120
+"""Seconds that a driver may take to start."""
+
+
+def device_report() -> list[str]:
+    """Lines for people: each device and graphics back end, whether it works, and what it is or why it does not.
+
+    Each one is really started, in a process of its own, since a broken driver may crash the process that loads it.
+    """
+    from taichi_kernels.devices import DEVICES, gpus, probe
+
+    lines, chosen = ["compute (Taichi)"], None
+    try:
+        chosen = one_device(None)
+    except DeviceError as error:
+        lines.append(f"  ORBITILE_DEVICE: {error}")
+    for name in DEVICES:
+        found = probe(name)
+        works, note = (False, found.detail)
+        if found.available:
+            works, reason = _try("compute", name)
+            note = found.detail if works else reason
+        lines.append(_line(name, works, note + (" [used by auto]" if works and name == chosen else "")))
+        if name == "cuda" and works:
+            lines += [f"    cuda:{number}  {gpu}" for number, gpu in enumerate(gpus())]
+    lines.append("draw (OpenGL, no window)")
+    for name in ("egl", "osmesa"):
+        works, note = _try("draw", name)
+        lines.append(_line(name, works, note))
+    return lines
+
+
+def _line(name: str, works: bool, note: str) -> str:
+    return f"  {name:<8}{'yes' if works else 'no':<5}{note}"
+
+
+def _try(purpose: str, name: str) -> tuple[bool, str]:
+    program = _PROGRAM[purpose].format(name=name)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=_PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return False, f"its driver did not answer within {_PATIENCE} s"
+    if done.returncode == 0:
+        return True, done.stdout.strip()
+    if done.returncode < 0:
+        return False, f"its driver crashed (signal {-done.returncode})"
+    last = [line for line in done.stderr.strip().splitlines() if line.strip()]
+    return False, last[-1].split(": ", 1)[-1] if last else "its driver failed without a word"

@@ -1,0 +1,447 @@
+"""One field on several devices of a machine: slabs of its lattice, each computed by a worker (`orbitile.workers`).
+
+Taichi computes on one device a process. A worker is told which GPU to see, and keeps warm between calls. A slab is
+computed by a plain function of a plan and a number, `compute_slab`, so that any executor of `concurrent.futures` can
+stand in the place of the workers, with processes of other machines too; workers write to memory of this process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pickle
+import secrets
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, Future
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DeviceError, OrbitileError
+from ..fields import Field, resolve
+from ..model.lattice import Lattice
+from ..model.wavefunction import Wavefunction
+from ..watch import Watch, checkpoint, tell
+from ..workers import (
+    Worker,
+    WorkerEnded,
+    WorkerError,
+    WorkerNotStarted,
+    Workers,
+    awaited,
+    environment,
+    shared_array,
+)
+from .slabs import Cuts, Slabs, slabs_of
+
+Array = NDArray[Any]
+
+_ALL = "all"
+_AHEAD = 2
+"""Slabs a device that are asked for at once: while one is computed, another is read or waits."""
+
+
+def several(device: str | None) -> tuple[str, ...]:
+    """The devices that a request names one by one: `cuda:0,1`, `cuda:all`, `cpu,cpu`; none for `cuda`, `auto`, ...
+
+    Without a request, `ORBITILE_DEVICE` is looked at.
+
+    Raises
+    ------
+    DeviceError
+        When there is no such GPU here, or one is named twice.
+    """
+    from taichi_kernels import devices
+
+    if device is None or device.lower() == "auto":
+        device = os.environ.get("ORBITILE_DEVICE", "")
+    text = device.lower().replace(" ", "")
+    if "," not in text and ":" not in text:
+        return ()
+    gpus = devices.gpus()
+    names: list[str] = []
+    kind = ""
+    for item in text.split(","):
+        head, _, number = item.partition(":")
+        if head.isdigit() and kind == "cuda":  # the 1 of cuda:0,1
+            head, number = kind, head
+        kind = head
+        if head == "cuda" and number == _ALL:
+            names += [f"cuda:{n}" for n in range(len(gpus))]
+        elif head == "cuda" and number.isdigit():
+            names.append(f"cuda:{int(number)}")
+        elif item == "cpu":
+            names.append("cpu")
+        else:
+            raise DeviceError(f"device {device!r}: expected GPUs by number, such as cuda:0,1 or cuda:all, got {item!r}")
+    missing = [name for name in names if name != "cpu" and int(name[5:]) >= len(gpus)]
+    if missing or not names:
+        have = ", ".join(f"cuda:{n} ({gpu})" for n, gpu in enumerate(gpus)) or "none"
+        raise DeviceError(f"device {device!r}: there is no {', '.join(missing) or 'GPU'} here. CUDA GPUs here: {have}")
+    if len({name for name in names if name != "cpu"}) + names.count("cpu") < len(names):
+        raise DeviceError(f"device {device!r}: a GPU is named twice")
+    return tuple(names)
+
+
+# ---- what is computed, wherever
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Plan:
+    """A field on a lattice, as plain data for whoever computes a slab of it.
+
+    Attributes
+    ----------
+    key, wavefunction_key : str
+        What tells it, and its wavefunction, from others.
+    wavefunction : ndarray of uint8
+        The wavefunction as a pickle: a process that has it reads no further.
+    request : ndarray of uint8
+        Field, lattice and precision as a pickle.
+    """
+
+    key: str
+    wavefunction_key: str
+    wavefunction: NDArray[np.uint8]
+    request: NDArray[np.uint8]
+
+
+def slab_cuts(plan: Plan) -> Cuts:
+    """The slabs of a plan, the same everywhere.
+
+    Raises
+    ------
+    OrbitileError
+        As for the same request on one device.
+    """
+    with _failing_as_a_device():
+        return _prepared.of(plan).slabs.cuts
+
+
+def compute_slab(plan: Plan, n: int, out: Array | None = None) -> Array:
+    """Compute one slab on the device of this process.
+
+    Parameters
+    ----------
+    plan : Plan
+    n : int
+        Number of the slab.
+    out : ndarray, shape of the slab, optional
+        Where its values are written to, in memory that is shared with this process.
+
+    Returns
+    -------
+    ndarray, shape of the slab
+        `out`, or a new array.
+
+    Raises
+    ------
+    OrbitileError
+        As for the same request on one device.
+    """
+    from taichi_kernels.session import session
+
+    with _failing_as_a_device():
+        prepared = _prepared.of(plan)
+        start, stop = prepared.slabs.cuts[n]
+        if out is None:
+            out = np.empty((stop - start, *prepared.shape[1:]), np.dtype(prepared.precision))
+        else:
+            prepared.out = out
+        with session(None, prepared.precision):
+            prepared.slabs.fill(start, stop, out)
+    return out
+
+
+def release() -> None:
+    """Let go of tables on the device and of shared memory; the wavefunction is kept for the next plan."""
+    _prepared.release()
+
+
+@dataclasses.dataclass(eq=False)
+class _Prepared:
+    """A plan with its tables on the device; `out` keeps memory mapped that is written to again and again."""
+
+    key: str
+    slabs: Slabs
+    shape: tuple[int, int, int]
+    precision: str
+    out: Array | None = None
+
+
+class _LastPrepared:
+    """The last plan that was asked for, and its wavefunction."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._wavefunction: tuple[str, Wavefunction] | None = None
+        self._plan: _Prepared | None = None
+
+    def of(self, plan: Plan) -> _Prepared:
+        from taichi_kernels.session import session
+        from taichi_kernels.target import Target
+
+        with self._lock:
+            if self._plan is not None and self._plan.key == plan.key:
+                return self._plan
+            self._plan = None
+            if self._wavefunction is None or self._wavefunction[0] != plan.wavefunction_key:
+                self._wavefunction = plan.wavefunction_key, pickle.loads(plan.wavefunction.data)
+            field, lattice, precision = pickle.loads(plan.request.data)
+            resolved = resolve(self._wavefunction[1], field) if isinstance(field, str) else field
+            with session(None, precision) as name:
+                slabs = slabs_of(resolved, lattice, Target(name, precision))
+            self._plan = _Prepared(plan.key, slabs, lattice.shape, precision)
+            return self._plan
+
+    def release(self) -> None:
+        with self._lock:
+            self._plan = None
+
+
+_prepared = _LastPrepared()
+
+
+@contextmanager
+def _failing_as_a_device() -> Iterator[None]:
+    """What goes wrong with a device is its error."""
+    from taichi_kernels.devices import DeviceUnavailable
+
+    try:
+        yield
+    except (DeviceUnavailable, RuntimeError) as error:
+        raise DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}") from error
+    except MemoryError as error:
+        raise DeviceError("the process of a device has no memory left for this") from error
+
+
+# ---- sharing out
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Task:
+    """A plan and who computes it.
+
+    Attributes
+    ----------
+    executor : Executor
+        `Workers`, or any other; what goes wrong in it may raise other errors then.
+    plan : Plan
+    cuts : tuple of (int, int)
+        The slabs, the same as on one device.
+    shape : tuple of three int
+        Of the lattice.
+    precision : str
+    n_devices : int
+        Slabs that are computed at a time.
+    """
+
+    executor: Executor
+    plan: Plan
+    cuts: Cuts
+    shape: tuple[int, int, int]
+    precision: str
+    n_devices: int
+
+    @property
+    def _ahead(self) -> int:
+        return min(_AHEAD * self.n_devices, len(self.cuts))
+
+    def whole(self) -> Array:
+        """All values, in shared memory to which workers write their slabs."""
+        with self._memory(self.shape) as shared:
+            values = np.empty(self.shape, np.dtype(self.precision)) if shared is None else shared
+            for n, slab in enumerate(self._computed(shared, lambda n: slice(*self.cuts[n]), Watch())):
+                start, stop = self.cuts[n]
+                if shared is None:
+                    values[start:stop] = slab
+                tell(stop / self.shape[0])
+        return values
+
+    def slabs(self, watch: Watch) -> Iterator[Array]:
+        """The slabs in order, each in memory until the next is asked for; others are computed meanwhile."""
+        longest = max(stop - start for start, stop in self.cuts)
+        with self._memory((self._ahead * longest, *self.shape[1:])) as shared:
+
+            def place(n: int) -> slice:
+                first = n % self._ahead * longest
+                return slice(first, first + self.cuts[n][1] - self.cuts[n][0])
+
+            for n, slab in enumerate(self._computed(shared, place, watch)):
+                yield slab
+                with watch.stage():
+                    tell(self.cuts[n][1] / self.shape[0])
+
+    def _memory(self, shape: tuple[int, ...]) -> AbstractContextManager[Array | None]:
+        """Memory that whoever computes can write to, where there is such a thing."""
+        return shared_array(shape, np.dtype(self.precision)) if isinstance(self.executor, Workers) else nullcontext()
+
+    def _computed(self, shared: Array | None, place: Callable[[int], slice], watch: Watch) -> Iterator[Array]:
+        """The slabs in order, not many more than the one that was yielded last; `place` tells their planes there."""
+        pending: deque[Future[Array]] = deque()
+        try:
+            for n in range(len(self.cuts)):
+                if len(pending) == self._ahead:
+                    yield self._first(pending, n - len(pending), watch)
+                with watch.stage():
+                    checkpoint()
+                out = None if shared is None else shared[place(n)]
+                pending.append(self.executor.submit(compute_slab, self.plan, n, out))
+            while pending:
+                yield self._first(pending, len(self.cuts) - len(pending), watch)
+        finally:
+            for future in pending:
+                future.cancel()
+
+    def _first(self, pending: deque[Future[Array]], n: int, watch: Watch) -> Array:
+        start, stop = self.cuts[n]
+        with watch.stage(start / self.shape[0], stop / self.shape[0]), _ending_as_a_device():
+            return awaited(pending.popleft())
+
+
+@contextmanager
+def planned(
+    executor: Executor, n_devices: int, wavefunction: Wavefunction, field: str | Field, lattice: Lattice, precision: str
+) -> Iterator[Task]:
+    """A field on a lattice, prepared by whoever computes it.
+
+    Parameters
+    ----------
+    executor : Executor
+    n_devices : int
+        Slabs that it computes at a time.
+    wavefunction, field, lattice, precision
+        As for `orbitile.compute`.
+
+    Raises
+    ------
+    OrbitileError
+        As for the same request on one device.
+    """
+    key = _keys.setdefault(wavefunction, secrets.token_hex(8))
+    plain = dataclasses.replace(wavefunction)  # without what is kept with it
+    try:
+        pickles = [pickle.dumps(item, protocol=5) for item in (plain, (field, lattice, precision))]
+    except Exception as error:  # whatever an object of a caller raises
+        raise OrbitileError(f"the field cannot be sent to another process ({error}); give it by its name") from error
+    with ExitStack() as stack, _ending_as_a_device():
+        arrays = [np.frombuffer(pickled, np.uint8) for pickled in pickles]
+        if isinstance(executor, Workers):
+            arrays = [_shared(array, stack) for array in arrays]
+        plan = Plan(secrets.token_hex(8), key, *arrays)
+        asked = [executor.submit(slab_cuts, plan) for _ in range(n_devices)]
+        cuts, *_ = [awaited(future) for future in asked]
+        yield Task(executor, plan, cuts, lattice.shape, precision, n_devices)
+
+
+def _shared(array: NDArray[np.uint8], stack: ExitStack) -> NDArray[np.uint8]:
+    """An array in shared memory, where there is so much: it is sent with each slab."""
+    shared = stack.enter_context(shared_array(array.shape, array.dtype))
+    if shared is None:
+        return array
+    shared[...] = array
+    return shared
+
+
+@contextmanager
+def _ending_as_a_device() -> Iterator[None]:
+    """The end of a worker is an error of its device."""
+    try:
+        yield
+    except (WorkerEnded, WorkerNotStarted) as error:
+        raise DeviceError(str(error)) from error
+
+
+# ---- the devices of this machine
+
+
+@contextmanager
+def prepared(
+    devices: tuple[str, ...], wavefunction: Wavefunction, field: str | Field, lattice: Lattice, precision: str
+) -> Iterator[Task]:
+    """A field on a lattice on several devices, whose workers are started if need be and kept for the next call.
+
+    Raises
+    ------
+    DeviceError
+        When a device cannot be used, or its worker ends.
+    OrbitileError
+        As for the same request on one device; or when this thread is in the middle of another such computation.
+    """
+    with _lock:
+        if any(pool.busy for pool in _pools):  # a callback asks, whose answers would get among the others
+            raise OrbitileError("several devices are computing already: finish that before the next")
+        pool = _pool_of(devices)
+        pool.busy = True
+        try:
+            with planned(pool.workers, len(devices), wavefunction, field, lattice, precision) as task:
+                yield task
+        finally:
+            pool.busy = False
+            with suppress(WorkerError):  # one that has died has let go of everything
+                pool.workers.on_each(release)
+
+
+@dataclasses.dataclass(eq=False)
+class _Pool:
+    """The workers of several devices, and whether a computation is under way, also between its slabs."""
+
+    devices: tuple[str, ...]
+    workers: Workers
+    busy: bool = False
+
+
+_lock = threading.RLock()
+_pools: list[_Pool] = []
+"""The one pool there is, if any: GPUs are not shared with those that serve another list of devices."""
+_keys: WeakKeyDictionary[Wavefunction, str] = WeakKeyDictionary()
+
+
+def _pool_of(devices: tuple[str, ...]) -> _Pool:
+    if not _pools or _pools[0].devices != devices:
+        end_processes()
+        cpus = devices.count("cpu")
+        workers = [Worker(f"the process for {name}", settings=partial(_settings, name, cpus)) for name in devices]
+        _pools.append(_Pool(devices, Workers(workers)))
+    return _pools[0]
+
+
+def _settings(device: str, cpus: int) -> Mapping[str, str]:
+    """Environment of the worker of a device, of which so many are the CPU."""
+    settings = environment()
+    if device == "cpu":
+        settings.setdefault("ORBITILE_THREADS", str(max(1, (os.cpu_count() or 1) // cpus)))
+    else:
+        visible = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
+        number = int(device.removeprefix("cuda:"))
+        settings["CUDA_VISIBLE_DEVICES"] = visible[number] if visible else str(number)
+    settings["ORBITILE_DEVICE"] = device.partition(":")[0]
+    return settings
+
+
+def process_ids() -> list[int]:
+    """Numbers of the processes that several devices keep."""
+    return [number for pool in _pools for worker in pool.workers.workers if (number := worker.process_id) is not None]
+
+
+def end_processes() -> None:
+    """End the processes that several devices keep; the next call starts others."""
+    with _lock:
+        while _pools:
+            _pools.pop().workers.shutdown(cancel_futures=True)
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()
+    _pools.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

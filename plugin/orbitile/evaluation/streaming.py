@@ -1,0 +1,97 @@
+"""Fields on lattices that need not fit in memory: from slab to slab into a file."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FileError
+from ..exporters import exporter_for, write_slabs
+from ..files.writing import checked_target, refuse_inputs, written_atomically
+from ..model.volume import VolumeHeader
+from ..watch import Cancel, Progress
+from .fields_on_lattices import computed_slabs, dtype_of, field_of
+
+if TYPE_CHECKING:
+    from ..fields import Field
+    from ..model.lattice import Lattice
+    from ..model.wavefunction import Wavefunction
+
+_MARGIN = 1 << 20
+"""Bytes for what stands in a file beside the values: header, atoms."""
+
+
+def compute_to_file(
+    wavefunction: Wavefunction,
+    field: str | Field,
+    lattice: Lattice,
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,
+    device: str | None = None,
+    precision: str = "single",
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+) -> None:
+    """Evaluate a field on a lattice and write it to a file slab by slab, without holding it.
+
+    The values are those of `compute`, bit by bit. Memory: one slab, of 8 planes or 8 million points, whichever is more,
+    and its screening lists. In an MRC/CCP4 file z is the fastest axis and x the slowest, and the header says so (MAPC,
+    MAPR, MAPS); `save`, which has the whole volume at hand, writes them the other way round.
+
+    Parameters
+    ----------
+    wavefunction, field, lattice, device, precision, progress, cancelled
+        As for `compute`.
+    path
+        The file; an existing one is replaced once the new one is whole.
+    format
+        As for `save`: "cube", "opendx", "mrc" or "npz", where the suffix does not tell.
+
+    Raises
+    ------
+    FileError
+        When the format cannot hold the lattice, the disk has no room for the file, it cannot be written, or it is the
+        one that the wavefunction was read from. Nothing is left behind then.
+    FieldError, LatticeError, DeviceError, Cancelled
+        As for `compute`.
+    """
+    exporter = exporter_for(path, "volume", format=format)
+    refuse_inputs(path, [wavefunction.source])
+    resolved = field_of(wavefunction, field)
+    header = VolumeHeader(lattice, dtype_of(precision), resolved.quantity, resolved.unit)
+    if exporter.largest_size is not None:
+        _require_space(path, exporter.largest_size(header) + _MARGIN)
+    slabs = computed_slabs(
+        wavefunction, field, lattice, device=device, precision=precision, progress=progress, cancelled=cancelled
+    )
+    # closed here, since it holds the device
+    with closing(slabs), written_atomically(path) as temporary:
+        write_slabs(exporter, header, _finite(slabs), temporary, wavefunction)
+
+
+def _finite(slabs: Iterable[NDArray[np.floating]]) -> Iterator[NDArray[np.floating]]:
+    for slab in slabs:
+        if not np.isfinite(slab).all():
+            raise FileError("the field has values that are NaN or infinite here, which no reader accepts")
+        yield slab
+
+
+def _require_space(path: str | PathLike[str], needed: int) -> None:
+    """Refuse a file for which the disk has no room, before anything is computed."""
+    target = checked_target(path)
+    try:
+        free = shutil.disk_usage(target.parent).free
+    except OSError:  # not every file system tells: writing will
+        return
+    if needed > free:
+        raise FileError(
+            f"{path}: needs {needed / 1e9:.3g} GB of disk, {free / 1e9:.3g} GB are free in {target.parent}; choose "
+            "another folder, a larger spacing, or .mrc (4 bytes a point)"
+        )

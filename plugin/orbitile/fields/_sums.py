@@ -1,0 +1,203 @@
+"""Fields that are sums of Gaussians, or functions of such sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taichi_kernels.target import Target
+
+from ..gaussians.expansion import GaussianExpansion, radial_bounds
+from ..kernels._sums import PLANES, at_points, in_double, on_slabs
+from ..kernels._tolerances import tolerances
+from ..model.lattice import Lattice
+from ..watch import checkpoint, stage
+
+Reals = NDArray[np.floating]
+
+_RATIOS = 1 / 256
+"""Part of what screening may cost, for sums that are divided by each other, or differences: small ones are to be known
+to several digits too."""
+
+_COMBINED = 1 << 18
+"""Points whose values are combined at once: some 20 ms."""
+
+_SINGLE_SUFFICES = 64.0
+"""Where the magnitudes of the products add up to more than this, in e bohr^-3 away from the nuclei, they cancel: the
+sum is formed in double precision where the device can. Rounding would cost 6e-8 times it."""
+
+_ATOMS = 16
+"""Atoms about which cancellation is looked for."""
+_DIRECTIONS = np.array([[1.0, 1, 1], [-1, -1, 1], [-1, 1, -1], [1, -1, -1]]) / np.sqrt(3)
+_DISTANCE = 1.2
+"""Distance from them in bohr."""
+
+
+@dataclass(frozen=True, eq=False)
+class SumField:
+    """A field that is a function of sums of Gaussians: a density, its derivatives, and what is made of them.
+
+    Attributes
+    ----------
+    parts : tuple of GaussianExpansion
+        The sums.
+    quantity, unit : str
+        For people.
+    isovalue : float
+        One that shows the field well, in its unit.
+    extent : GaussianExpansion
+        Sum outside whose isosurface the field is smaller in magnitude, or not shown: itself, or a density.
+    extent_isovalue : callable or None
+        Takes an isovalue of the field to that of `extent` outside whose surface the field is smaller; None where they
+        are the same.
+    atoms : ndarray, shape (n, 3)
+        In bohr.
+    combine : callable or None
+        Takes the values of the parts, each an array of the same shape, to those of the field; None for one part.
+    is_difference : bool
+        Whether it is what large sums leave of each other: then small values are of interest, and a sum is formed in
+        double precision where its terms still cancel.
+    fewest_points : int
+        Points of a lattice below which its isosurfaces look rough, as thin ones and those where it bends do.
+    colour_range : float or None
+        Where the field colours a surface, the colours span minus this to plus this by convention; None: its values.
+    colour_map : str or None
+        Name of the colours that are the convention for it, see `orbitile.surfaces.colour_maps`.
+    """
+
+    parts: tuple[GaussianExpansion, ...]
+    quantity: str
+    unit: str
+    isovalue: float
+    extent: GaussianExpansion
+    atoms: NDArray[np.float64]
+    extent_isovalue: Callable[[float], float] | None = None
+    combine: Callable[..., Reals] | None = None
+    is_difference: bool = False
+    fewest_points: int = 0
+    colour_range: float | None = None
+    colour_map: str | None = None
+    is_bounded: ClassVar[bool] = True
+
+    def _cancels(self) -> bool:
+        suffices = _SINGLE_SUFFICES * (_RATIOS if self.is_difference else 1.0)
+        return any(self._sum_of_magnitudes(part) > suffices for part in self.parts)
+
+    def _sum_of_magnitudes(self, part: GaussianExpansion) -> float:
+        if "magnitudes" not in part.cache:
+            points = (self.atoms[:_ATOMS, None] + _DISTANCE * _DIRECTIONS).reshape(-1, 3)
+            part.cache["magnitudes"] = _magnitude(part, points)
+        return float(part.cache["magnitudes"])
+
+    def _working(self, target: Target) -> Target:
+        return in_double(target) if self._cancels() else target
+
+    def _tolerance(self, target: Target) -> float:
+        return tolerances(target.dtype).products * (_RATIOS if self.combine is not None or self.is_difference else 1.0)
+
+    def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Corners of a box outside which the field is smaller in magnitude, or not shown, in bohr."""
+        return enclosing_box(self.extent, isovalue if self.extent_isovalue is None else self.extent_isovalue(isovalue))
+
+    def on_slabs(self, lattice: Lattice, target: Target) -> Callable[[int, int, Any], None] | None:
+        """Evaluator for slabs of a lattice with an axis at right angles to the other two."""
+        working, tolerance = self._working(target), self._tolerance(target)
+        evaluators = [on_slabs(part, lattice, tolerance, working) for part in self.parts]
+        if any(evaluate is None for evaluate in evaluators):
+            return None
+        combine = self.combine
+        if combine is None:
+            return evaluators[0]
+
+        def evaluate(start: int, stop: int, out: Any) -> None:
+            from taichi_kernels.arrays import allocate
+
+            on_device = not isinstance(out, np.ndarray)
+            step = stop - start if on_device else PLANES
+            home = np.empty(out.shape, out.dtype) if on_device else out
+            few = max(1, _COMBINED // (lattice.shape[1] * lattice.shape[2]))
+            for first in range(start, stop, step):
+                last = min(first + step, stop)
+                shape = (last - first, *lattice.shape[1:])
+                values = []
+                for n, one in enumerate(evaluators):
+                    assert one is not None  # looked at above
+                    part: Any = allocate(shape, out.dtype) if on_device else np.empty(shape, out.dtype)
+                    done = (first - start + (last - first) * np.array([n, n + 1]) / len(evaluators)) / (stop - start)
+                    with stage(*done.tolist()):
+                        one(first, last, part)
+                        checkpoint(1.0)
+                    values.append(part.to_numpy() if on_device else part)
+                for plane in range(0, last - first, few):
+                    some = slice(plane, min(plane + few, last - first))
+                    with np.errstate(under="ignore"):
+                        home[first - start : last - start][some] = combine(*(value[some] for value in values))
+                    checkpoint()
+            if on_device:
+                out.from_numpy(home)
+
+        return evaluate
+
+    def at_points(self, target: Target) -> Callable[[NDArray[np.float64]], Reals]:
+        """Evaluator for arbitrary points."""
+        working, tolerance = self._working(target), self._tolerance(target)
+        evaluators = [at_points(part, tolerance, working) for part in self.parts]
+        combine = self.combine
+
+        def evaluate(points: NDArray[np.float64]) -> Reals:
+            values = []
+            for n, one in enumerate(evaluators):
+                with stage(n / len(evaluators), (n + 1) / len(evaluators)):
+                    checkpoint()
+                    values.append(one(points))
+            with np.errstate(under="ignore"):
+                result = values[0] if combine is None else combine(*values)
+            return result.astype(target.dtype, copy=False)
+
+        return evaluate
+
+
+def _magnitude(expansion: GaussianExpansion, points: NDArray[np.float64]) -> float:
+    """Largest sum of the magnitudes of all Gaussians at some points, from above."""
+    bounds = radial_bounds(expansion)
+    orders = np.arange(bounds.shape[1])
+    largest = 0.0
+    for point in points:
+        d = np.sqrt(((point - expansion.centre) ** 2).sum(axis=1))
+        near = expansion.exponent * d**2 < 30
+        value = (bounds[near] * d[near, None] ** orders).sum(axis=1) * np.exp(-expansion.exponent[near] * d[near] ** 2)
+        largest = max(largest, float(value.sum()))
+    return largest
+
+
+def enclosing_box(expansion: GaussianExpansion, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Corners of a box outside which a sum is guaranteed to be smaller in magnitude than an isovalue, in bohr.
+
+    Beyond a plane every Gaussian is at least as far away as its centre is from the plane; its bound falls with the
+    distance from its last maximum on, and before that its largest value stands in.
+    """
+    bounds = radial_bounds(expansion)
+    orders = np.arange(bounds.shape[1])
+    maximum = np.sqrt(expansion.degree / (2 * expansion.exponent))
+
+    def beyond(distance: NDArray[np.float64]) -> float:
+        d = np.maximum(distance, maximum)
+        with np.errstate(under="ignore"):
+            return float(((bounds * d[:, None] ** orders).sum(axis=1) * np.exp(-expansion.exponent * d**2)).sum())
+
+    corners = []
+    for sign in (-1.0, 1.0):
+        height = sign * expansion.centre
+        corner = np.empty(3)
+        for axis in range(3):
+            low, high = float(height[:, axis].min()), float(height[:, axis].max()) + 60.0
+            while high - low > 0.02:
+                middle = (low + high) / 2
+                low, high = (middle, high) if beyond(middle - height[:, axis]) > isovalue else (low, middle)
+            corner[axis] = high
+        corners.append(sign * corner)
+    return corners[0], corners[1]

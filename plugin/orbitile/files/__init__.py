@@ -1,0 +1,1 @@
+"""Files as bytes and text: read whatever their compression and encoding, written whole or not at all."""

@@ -1,0 +1,189 @@
+"""Reading files: their bytes, numbers in text, and what damaged ones are told."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike, fspath
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FileError
+
+_FORTRAN_EXPONENT = bytes.maketrans(b"Dd", b"EE")
+_EXPONENT_WITHOUT_LETTER = re.compile(rb"(\.\d*)([+-]\d{3})(?![\d.])")
+_TOUCHING = re.compile(rb"(?<=[\d.])([+-])(?=[\d.])")
+
+
+def user_path(path: str | PathLike[str]) -> Path:
+    """A path in which ~ stands for a home folder.
+
+    Raises
+    ------
+    FileError
+        When it is that of nobody here.
+    """
+    try:
+        return Path(fspath(path)).expanduser()
+    except RuntimeError as error:
+        raise FileError(f"{path}: no such file: {str(error).rstrip('.')}") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """Whole contents of a file, which must not be empty.
+
+    Raises
+    ------
+    FileError
+        When the file is missing, unreadable, empty, or larger than memory.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except ValueError as error:  # a NUL character in the name
+        raise FileError(f"{str(path)!r}: not a file name ({error})") from error
+    except MemoryError as error:
+        raise FileError(f"{path.name}: too large for the memory of this machine") from error
+    if not data:
+        raise FileError(f"{path.name}: the file is empty")
+    return data
+
+
+def check_room(name: str, n_values: int, n_bytes: int, bytes_each: int, what: str) -> None:
+    """Refuse a header that promises more values than the file has room for, before anything is allocated.
+
+    Raises
+    ------
+    FileError
+        When `n_values` of `bytes_each` (at least) do not fit into `n_bytes`.
+    """
+    if n_values * bytes_each > n_bytes:
+        room = max(n_bytes, 0)
+        raise FileError(
+            f"{name}: the header promises {_count(n_values)} {what}, but {room} bytes of data follow, room for "
+            f"{room // bytes_each} at most; the file is truncated or its header is damaged"
+        )
+
+
+def numbers_in_text(data: bytes, name: str, line: int) -> NDArray[np.float64]:
+    """Finite numbers separated by white space, in any line wrapping.
+
+    Fortran's exponents with D, its exponents of three digits without a letter (`1.234-100`) and numbers that touch
+    because they fill their columns (`0.1E+00-0.2E+00`) are understood.
+
+    Parameters
+    ----------
+    data
+        ASCII text.
+    name
+        File name, for messages.
+    line
+        Number of the line in the file with which `data` begins, from 1.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+
+    Raises
+    ------
+    FileError
+        When something is not a number, or is NaN or infinite.
+    """
+    if b"\0" in data:
+        raise FileError(f"{name}: a binary file, expected text; is its suffix right?")
+    text = data.translate(_FORTRAN_EXPONENT) if b"D" in data or b"d" in data else data
+    try:
+        try:
+            values = _parsed(text)
+        except ValueError:  # all that follows takes time, and is rarely needed
+            text = _TOUCHING.sub(rb" \1", _EXPONENT_WITHOUT_LETTER.sub(rb"\1E\2", text))
+            values = _parsed(text)
+    except ValueError:
+        raise _bad_number(text, name, line) from None
+    except MemoryError as error:
+        raise FileError(f"{name}: too large for the memory of this machine") from error
+    if not np.isfinite(values).all():
+        bad = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise FileError(
+            f"{name}, line {line + _line_of_value(text, bad)}: value {bad + 1} is {values[bad]}, expected a finite "
+            "number; recompute the file with the program that wrote it"
+        )
+    return values
+
+
+def _parsed(text: bytes) -> NDArray[np.float64]:
+    with warnings.catch_warnings():
+        # What NumPy before 2.4 says, where later ones raise ValueError, of text that is not a number.
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            values: NDArray[np.float64] = np.fromstring(text, dtype=np.float64, sep=" ")
+        except DeprecationWarning as error:
+            raise ValueError(str(error)) from error
+    return values
+
+
+def _bad_number(text: bytes, name: str, first_line: int) -> FileError:
+    for number, line in enumerate(text.split(b"\n"), first_line):
+        try:
+            if line.strip():
+                _parsed(line)
+        except ValueError:
+            shown = line.strip()[:60].decode("ascii", errors="replace")
+            cause = "; the number was too wide for the format of the program that wrote it" if b"**" in line else ""
+            return FileError(f"{name}, line {number}: expected numbers, got {shown!r}{cause}")
+    return FileError(f"{name}: expected numbers after line {first_line}, got something else")
+
+
+def _line_of_value(text: bytes, index: int) -> int:
+    """How many line ends stand before a value; for messages only, so it may take its time."""
+    for n, word in enumerate(re.finditer(rb"\S+", text)):
+        if n == index:
+            return text.count(b"\n", 0, word.start())
+    return 0
+
+
+def _count(number: int) -> str:
+    return str(number) if abs(number) < 10**12 else "more than 10^12"
+
+
+@contextmanager
+def _opened_at(path: Path, start: int) -> Iterator[BinaryIO]:
+    try:
+        with path.open("rb") as stream:
+            stream.seek(start)
+            yield stream
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def complete_lines(path: Path, start: int) -> Iterator[bytes]:
+    """Lines of a file that may be growing, with their ends, from a place on; one that has no end yet is left out.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be read.
+    """
+    with _opened_at(path, start) as stream:
+        for line in stream:
+            if not line.endswith(b"\n"):
+                break
+            yield line
+
+
+def excerpt(path: Path, start: int, end: int | None = None) -> bytes:
+    """What stands in a file from one place to another, or to its end.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be read.
+    """
+    with _opened_at(path, start) as stream:
+        return stream.read(-1 if end is None else max(end - start, 0))

@@ -1,0 +1,162 @@
+"""Writing files: whole or not at all, and never over what is read."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from glob import glob
+from os import PathLike, fspath
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FileError
+
+
+@contextmanager
+def written_atomically(path: str | PathLike[str]) -> Iterator[Path]:
+    """Write a file under a temporary name in its folder, then put it in place: readers see the old file or the new.
+
+    Parameters
+    ----------
+    path
+        The file to write; an existing one is replaced. A symbolic link stays, and the file it points to is replaced.
+
+    Yields
+    ------
+    Path
+        An empty file with the same suffix, to be written. Permissions are those of a new file (umask). It is removed
+        when the block is left by any exception, an interruption by the keyboard included.
+
+    Raises
+    ------
+    FileError
+        When the path is a folder or a device, its folder is missing or not writable, or the disk is full.
+    """
+    target = checked_target(path)
+    temporary = target.with_name(f".orbitile-{secrets.token_hex(6)}{target.suffix if len(target.suffix) < 32 else ''}")
+    try:
+        with temporary.open("xb"):
+            pass
+        yield temporary
+        os.replace(temporary, target)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written ({error.strerror or error})") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def read_settings(path: Path) -> str:
+    """Text of a start-up file of another program, empty where there is none; its bytes come back by `replace_settings`.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be read.
+    """
+    try:
+        return path.read_bytes().decode("utf-8", errors="surrogateescape") if path.exists() else ""
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def replace_settings(path: Path, text: str) -> None:
+    """Replace a start-up file of another program, whole or not at all; its permissions stay.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be written. It is then as it was.
+    """
+    with written_atomically(path) as temporary:
+        temporary.write_bytes(text.encode("utf-8", errors="surrogateescape"))
+        if path.exists():
+            temporary.chmod(path.stat().st_mode)
+
+
+def checked_target(path: str | PathLike[str]) -> Path:
+    """The file that writing to a path would make or replace, symbolic links followed.
+
+    Raises
+    ------
+    FileError
+        When the path is a folder or a device, or its folder is missing.
+    """
+    try:
+        target = Path(os.path.realpath(Path(fspath(path)).expanduser()))
+        if target.is_dir():
+            raise FileError(f"{path}: is a folder, expected the name of a file to write")
+        if target.exists() and not target.is_file():
+            raise FileError(f"{path}: is a device or a pipe, expected the name of a file to write")
+        if not target.parent.is_dir():
+            raise FileError(f"{path}: there is no folder {target.parent}; create it first")
+        if len(os.fsencode(target.name)) > 255:
+            raise FileError(f"{path}: the name is too long ({len(target.name)} characters)")
+    except (OSError, RuntimeError, TypeError, ValueError) as error:  # a loop of links, no home, a NUL in the name
+        raise FileError(f"{path!r}: not the name of a file to write ({error})") from error
+    return target
+
+
+def refuse_inputs(path: str | PathLike[str], inputs: Iterable[str | PathLike[str]]) -> None:
+    """Refuse to write to a file that is read: it may be the only one of its kind, and what is written is less.
+
+    Parameters
+    ----------
+    path
+        The file that is to be written.
+    inputs
+        Files that are read, or patterns of their names. Those that are not there are passed over.
+
+    Raises
+    ------
+    FileError
+        When one of them is that file, under whatever name.
+    """
+    target = checked_target(path)
+    for wanted in inputs:
+        for name in glob(fspath(wanted)) or [fspath(wanted)]:
+            try:
+                same = target.exists() and Path(name).expanduser().samefile(target)
+            except (OSError, ValueError, RuntimeError):  # no file of that name
+                continue
+            if same:
+                raise FileError(f"{path}: is what is read here, and writing would replace it; choose another name")
+
+
+def write_numbers(
+    stream: BinaryIO, rows: NDArray[np.floating], number_format: str, per_line: int, separator: str = ""
+) -> None:
+    """Write numbers as text, so many a line, each row beginning on a line of its own.
+
+    Parameters
+    ----------
+    stream
+        Open for writing bytes.
+    rows : ndarray, shape (n, m)
+        The numbers.
+    number_format
+        As for the `%` operator, which is the fastest way of Python to write many numbers.
+    per_line
+        Numbers in a line.
+    separator
+        Between the numbers of a line.
+    """
+    at_once = 1 << 14
+    n_rows, length = rows.shape
+    columns = max(at_once // per_line * per_line, per_line)
+    step = max(at_once // length, 1)
+    formats: dict[int, str] = {}
+    for row in range(0, n_rows, step):
+        for column in range(0, length, columns):
+            part = rows[row : row + step, column : column + columns]
+            width = part.shape[1]
+            if width not in formats:
+                full, rest = divmod(width, per_line)
+                lines = [separator.join([number_format] * n) + "\n" for n in [per_line] * full + [rest] * (rest > 0)]
+                formats[width] = "".join(lines)
+            stream.write(((formats[width] * part.shape[0]) % tuple(part.ravel().tolist())).encode("ascii"))

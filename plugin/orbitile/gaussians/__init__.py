@@ -1,0 +1,1 @@
+"""Algebra of Gaussians in NumPy: packing, products, bounds, overlaps, multipoles."""

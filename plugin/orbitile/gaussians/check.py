@@ -1,0 +1,140 @@
+"""The gate that every wavefunction passes before anyone sees it: its orbitals must be orthonormal.
+
+Programs and dialects disagree about the order of components, the signs of f functions and the normalisation of
+Cartesian functions. Whatever was misread, the overlap of the orbitals shows it: C^T S C is then no unit matrix.
+"""
+
+import numpy as np
+
+from ..errors import ConventionError, FileError
+from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
+from ..model.wavefunction import Orbitals, Wavefunction
+from .overlap import own_overlap
+
+TOLERANCE = 1e-4
+"""Largest deviation of an element of C^T S C from the unit matrix."""
+
+_TOO_LARGE = "some of its coefficients are too large to be those of an orbital"
+
+_LARGE = 1e12
+"""Norm and populations of an orbital that no mistaken convention gives."""
+
+_MOST_ORBITALS = 600
+"""Orthogonality is tested among this many orbitals at most, so that large molecules stay affordable; norms always."""
+
+
+def checked(wavefunction: Wavefunction) -> Wavefunction:
+    """The wavefunction itself, if its orbitals are orthonormal.
+
+    Raises
+    ------
+    ConventionError
+        When a norm or an overlap of two orbitals is off by more than `TOLERANCE`; says which shells are to blame.
+    FileError
+        When a density matrix of its own holds another number of electrons, when orbitals hold more electrons than they
+        can, or when two nuclei are at one place.
+    """
+    matrix = own_overlap(wavefunction)
+    if wavefunction.density_matrix.size:
+        electrons, expected = float(np.sum(wavefunction.density_matrix * matrix)), wavefunction.n_electrons
+        if not abs(electrons - expected) <= TOLERANCE * max(10.0, expected):
+            raise FileError(
+                f"{_name(wavefunction)}: its density matrix holds {electrons:.4f} electrons, expected {expected:g}: "
+                "one of its elements is damaged"
+            )
+    for spin, orbitals in (("alpha", wavefunction.alpha), ("beta", wavefunction.beta)):
+        if orbitals is None or not len(orbitals):
+            continue
+        label = f"{spin} orbital" if wavefunction.beta is not None else "orbital"
+        coefficients = orbitals.coefficients
+        with np.errstate(over="ignore", invalid="ignore"):  # absurd coefficients, whose norm is then no number
+            image = matrix @ coefficients
+            deviation = np.einsum("mi,mi->i", coefficients, image) - 1
+        worst = int(np.argmax(np.abs(deviation)))
+        if not abs(deviation[worst]) <= TOLERANCE:
+            raise ConventionError(
+                f"{_name(wavefunction)}: {label} {worst + 1} has norm {deviation[worst] + 1:.5f}, expected 1 within "
+                f"{TOLERANCE:g}: {_blame(wavefunction, orbitals, image, deviation)}"
+            )
+        step = -(-len(orbitals) // _MOST_ORBITALS)
+        sample = slice(None, None, step)
+        products = coefficients[:, sample].T @ image[:, sample]
+        np.fill_diagonal(products, 0)
+        i, j = np.unravel_index(int(np.argmax(np.abs(products))), products.shape)
+        if not abs(products[i, j]) <= TOLERANCE:
+            raise ConventionError(
+                f"{_name(wavefunction)}: {label}s {i * step + 1} and {j * step + 1} overlap by {products[i, j]:.5f}, "
+                f"expected 0 within {TOLERANCE:g}: order or signs of the basis functions are not those of any known "
+                f"dialect ({_basis(wavefunction)})"
+            )
+    _check_occupations(wavefunction)
+    _check_nuclei(wavefunction)
+    return wavefunction
+
+
+_SLACK = 0.1
+"""Electrons by which natural orbitals of perturbation theory may hold more than two, or fewer than none."""
+
+_ONE_PLACE = 0.01
+"""Distance in bohr below which two nuclei are at one place."""
+
+
+def _check_occupations(wavefunction: Wavefunction) -> None:
+    capacity = 2 if wavefunction.beta is None else 1
+    for label, orbitals in (("orbital", wavefunction.alpha), ("beta orbital", wavefunction.beta)):
+        occupations = np.zeros(0) if orbitals is None else orbitals.occupations
+        outside = np.flatnonzero((occupations < -_SLACK) | (occupations > capacity + _SLACK))
+        if len(outside):
+            raise FileError(
+                f"{_name(wavefunction)}: {label} {outside[0] + 1} holds {occupations[outside[0]]:g} electrons, "
+                f"expected 0 to {capacity}: its occupation is damaged"
+            )
+
+
+def _check_nuclei(wavefunction: Wavefunction) -> None:
+    from scipy.spatial import cKDTree
+
+    real = np.flatnonzero(wavefunction.core_charges)
+    pairs = cKDTree(wavefunction.positions[real]).query_pairs(_ONE_PLACE) if len(real) > 1 else set()
+    if pairs:
+        one, other = (int(real[n]) + 1 for n in min(pairs))
+        raise FileError(
+            f"{_name(wavefunction)}: atoms {one} and {other} are at one place: their coordinates are damaged"
+        )
+
+
+def _name(wavefunction: Wavefunction) -> str:
+    return wavefunction.source.rpartition("/")[2] or "wavefunction"
+
+
+def _kinds(wavefunction: Wavefunction) -> dict[tuple[int, bool], list[int]]:
+    """Rows of the coefficients that belong to each (angular momentum, pure)."""
+    rows: dict[tuple[int, bool], list[int]] = {}
+    first = 0
+    for shell in wavefunction.shells:
+        rows.setdefault((shell.angular_momentum, shell.pure), []).extend(range(first, first + shell.n_functions))
+        first += shell.n_functions
+    return rows
+
+
+def _label(kind: tuple[int, bool]) -> str:
+    letter = ANGULAR_MOMENTUM_LETTERS[kind[0]]
+    return letter if kind[0] < 2 else f"{'pure' if kind[1] else 'Cartesian'} {letter}"
+
+
+def _basis(wavefunction: Wavefunction) -> str:
+    return ", ".join(_label(kind) for kind in sorted(_kinds(wavefunction)))
+
+
+def _blame(wavefunction: Wavefunction, orbitals: Orbitals, image: np.ndarray, deviation: np.ndarray) -> str:
+    """Which shells go with the deviations: a least-squares fit of them to the populations of each kind of shell."""
+    kinds = _kinds(wavefunction)
+    with np.errstate(over="ignore", invalid="ignore"):
+        populations = np.stack(
+            [np.einsum("mi,mi->i", orbitals.coefficients[rows], image[rows]) for rows in kinds.values()], axis=1
+        )
+    if not (np.all(np.abs(populations) < _LARGE) and np.all(deviation < _LARGE)):  # LAPACK would complain on its own
+        return _TOO_LARGE
+    share, *_ = np.linalg.lstsq(populations, deviation, rcond=None)
+    guilty = _label(list(kinds)[int(np.argmax(np.abs(share)))])
+    return f"the normalisation or order of its {guilty} functions fits no known dialect ({_basis(wavefunction)})"

@@ -1,0 +1,432 @@
+r"""From a wavefunction to the flat arrays that the kernels read.
+
+Two forms of the same orbital are built here. Both are linear in the orbital coefficients, so each keeps one sparse
+matrix that takes coefficients in the basis of the wavefunction to its own: everything that conventions, pure functions,
+normalisation and contraction ask for is folded into that matrix, once per wavefunction, and never seen by a kernel.
+
+**Packed shells** (for the direct kernel; Stone et al., GPGPU 2009, section 3.1, doi 10.1145/1513895.1513897). The
+orbital is
+
+.. math::  \psi(r) = \sum_{atoms} \sum_{shells} \Big[\sum_m c'_m x^i y^j z^k\Big] \Big[\sum_p c'_p e^{-\zeta_p R^2}\Big]
+
+The basis is stored once per distinct set of shells on an atom, atoms that share one stand together, and the
+coefficients :math:`c'_m` stand in the order in which the loops read them. The part of the normalisation that depends on
+the exponent is folded into :math:`c'_p`, the part that depends on the powers into :math:`c'_m` (eq. 5 there).
+
+**Merged primitives** (for the lattice kernel). All shells of an atom that share an exponent are collected in one
+polynomial,
+
+.. math::  \psi(r) = \sum_p e^{-\zeta_p |r - R_p|^2} \sum_{i+j+k \le L_p} C^p_{ijk} x^i y^j z^k
+
+Worked example
+--------------
+Hydrogen chloride in 6-31G*: chlorine has shells s(6) sp(6) sp(3) sp(1) d(1), hydrogen s(3) s(1). Readers split SP
+shells, so chlorine has s s s s, p p p and d, hydrogen s s. Packed shells, chlorine's basis 0, hydrogen's basis 1::
+
+    atom_basis                0 1
+    basis_first_shell         0                 8     10
+    shell_angular_momentum    0 0 1 0 1 0 1 2   0 0
+    shell_first_primitive     0 6 12 18 21 24 25 26   27 30   31
+    atom_first_coefficient    0 19              (19 = 4 * 1 + 3 * 3 + 6 Cartesian coefficients for chlorine)
+
+Merged primitives: 17 for chlorine (6 of degree 0; 6 + 3 + 1 of degree 1, since s and p share them; 1 of degree 2)
+and 4 of degree 0 for hydrogen, which makes 6 + 10 * 4 + 10 + 4 = 60 polynomial coefficients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
+from ..model.wavefunction import Shell, Wavefunction
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Integers = NDArray[np.int32]
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PackedShells:
+    """Basis set in the order in which the direct kernel reads it. See the module for the layout.
+
+    Attributes
+    ----------
+    atom_position : ndarray, shape (n_atoms, 3)
+        Positions in bohr of the atoms that carry basis functions, those with equal bases together.
+    atom_basis : ndarray of int32, shape (n_atoms,)
+        Which distinct basis an atom has.
+    atom_first_coefficient : ndarray of int32, shape (n_atoms,)
+        First entry of the atom among the packed coefficients.
+    basis_first_shell : ndarray of int32, shape (n_bases + 1,)
+        Range of shells of each distinct basis.
+    shell_angular_momentum : ndarray of int32, shape (n_shells,)
+    shell_first_primitive : ndarray of int32, shape (n_shells + 1,)
+        Range of primitives of each shell.
+    exponent, contraction : ndarray, shape (n_primitives,)
+        Exponents in bohr^-2 and normalised contraction coefficients.
+    from_basis : csr_matrix, shape (n_coefficients, n_basis)
+        Takes orbital coefficients to packed Cartesian coefficients.
+    """
+
+    atom_position: Reals
+    atom_basis: Integers
+    atom_first_coefficient: Integers
+    basis_first_shell: Integers
+    shell_angular_momentum: Integers
+    shell_first_primitive: Integers
+    exponent: Reals
+    contraction: Reals
+    from_basis: csr_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class MergedPrimitives:
+    """Gaussians times polynomials, one per distinct exponent on an atom.
+
+    Attributes
+    ----------
+    centre : ndarray, shape (n_primitives, 3)
+        In bohr.
+    exponent : ndarray, shape (n_primitives,)
+        In bohr^-2.
+    degree : ndarray of int32, shape (n_primitives,)
+        Degree L of the polynomial.
+    first_term : ndarray of int32, shape (n_primitives + 1,)
+        Range of polynomial coefficients of each primitive, in the order of `polynomial_powers`.
+    from_basis : csr_matrix, shape (n_terms, n_basis)
+        Takes orbital coefficients to polynomial coefficients.
+    """
+
+    centre: Reals
+    exponent: Reals
+    degree: Integers
+    first_term: Integers
+    from_basis: csr_matrix
+
+    def largest(self, terms: Reals) -> tuple[float, float]:
+        """Largest magnitude of an orbital about the atoms, and that of the sum of the magnitudes of its terms.
+
+        For a quick look at how large an orbital is: primitives farther than `_NEARBY` from a point are left out. The
+        first orbital is evaluated as it is, which is all that a frame of a trajectory needs; from the second one on a
+        matrix takes polynomial coefficients to values.
+
+        Parameters
+        ----------
+        terms : ndarray, shape (n_terms,)
+            Its polynomial coefficients.
+        """
+        if "_samplers" not in self.__dict__ and "_near" not in self.__dict__:
+            values, magnitudes = self._values(terms)
+        else:
+            sampler, sampler_of_magnitudes = self._samplers
+            values, magnitudes = np.abs(sampler @ terms), sampler_of_magnitudes @ np.abs(terms)
+        return float(values.max()), float(magnitudes.max())
+
+    @cached_property
+    def _near(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Reals, Reals, int]:
+        """Pairs of a point about the atoms and a primitive: both numbers, the vector between, the Gaussian; points."""
+        from scipy.spatial import cKDTree
+
+        atoms, atom_of = np.unique(self.centre, axis=0, return_inverse=True)
+        atom_of = atom_of.reshape(-1)
+        star = np.vstack([np.zeros((1, 3)), *(step * np.eye(3) for step in _STEPS)])
+        offsets = star if len(atoms) <= _FEW else _STEPS[-1] * np.vstack([np.zeros(3), np.ones(3), -np.ones(3)])
+        points = (atoms[:, None] + offsets).reshape(-1, 3)
+        near = cKDTree(atoms).query_ball_point(points, _NEARBY)
+        point = np.repeat(np.arange(len(points)), [len(found) for found in near])
+        atom = np.concatenate([np.asarray(found, np.intp) for found in near])
+        away = points[point] - atoms[atom]
+        square = np.einsum("nd,nd->n", away, away)
+        # the primitives of an atom, one after the other, for each pair with the atom
+        of_atom, count = np.argsort(atom_of, kind="stable"), np.bincount(atom_of)
+        first = np.cumsum(count) - count
+        ends = np.cumsum(count[atom])
+        pair = np.repeat(np.arange(len(atom)), count[atom])
+        primitive = of_atom[np.arange(ends[-1]) - np.repeat(ends - count[atom] - first[atom], count[atom])]
+        power = self.exponent[primitive] * square[pair]
+        counts = power < 30
+        pair, primitive = pair[counts], primitive[counts]
+        return point[pair], primitive, away[pair], np.exp(-power[counts]), len(points)
+
+    def _monomials(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Reals]]:
+        """Term by term: the pairs of `_near` that have it, its coefficients, and the values of the monomial there."""
+        _, primitive, away, _, _ = self._near
+        degrees = self.degree[primitive]
+        for degree in np.unique(self.degree).tolist():
+            chosen = np.flatnonzero(degrees == degree)
+            first = self.first_term[primitive[chosen]].astype(np.intp)
+            table = [np.ones((3, len(chosen)))]
+            for _ in range(degree):
+                table.append(table[-1] * away[chosen].T)
+            for term, (i, j, k) in enumerate(polynomial_powers(degree)):
+                yield chosen, first + term, table[i][0] * table[j][1] * table[k][2]
+
+    def _values(self, terms: Reals) -> tuple[Reals, Reals]:
+        """Magnitudes of an orbital, and sums of the magnitudes of its terms, at points about the atoms."""
+        point, _, _, radial, n_points = self._near
+        values, magnitudes = np.zeros(len(point)), np.zeros(len(point))
+        for chosen, coefficient, monomial in self._monomials():
+            part = monomial * terms[coefficient]
+            values[chosen] += part
+            magnitudes[chosen] += np.abs(part)
+        totals = (np.bincount(point, one * radial, n_points).astype(np.float64) for one in (values, magnitudes))
+        return np.abs(next(totals)), next(totals)
+
+    @cached_property
+    def _samplers(self) -> tuple[csr_matrix, csr_matrix]:
+        """Take polynomial coefficients to values of the orbital at points about the atoms, shape (n_points, n_terms).
+
+        The second holds the magnitudes of the first.
+        """
+        from scipy.sparse import csr_matrix
+
+        point, _, _, radial, n_points = self._near
+        values, rows, columns = [], [], []
+        for chosen, coefficient, monomial in self._monomials():
+            values.append(radial[chosen] * monomial)
+            rows.append(point[chosen])
+            columns.append(coefficient)
+        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        matrix = csr_matrix(entries, shape=(n_points, int(self.first_term[-1])))
+        matrix.data[np.abs(matrix.data) < 1e-12] = 0
+        matrix.eliminate_zeros()
+        return matrix, abs(matrix)
+
+
+_STEPS = (0.06, 0.25, 0.8)
+"""Distances of sample points from the atom in bohr, along x, y and z."""
+
+_FEW = 200
+"""Larger molecules get three sample points an atom."""
+
+_NEARBY = 15.0
+"""Reach of the sampler in bohr: sums of diffuse functions that cancel must be seen whole."""
+
+
+@lru_cache
+def polynomial_powers(degree: int) -> tuple[tuple[int, int, int], ...]:
+    """Powers (i, j, k) of the terms of a polynomial, k slowest and i fastest: the order of the lattice kernel."""
+    n = degree
+    return tuple((i, j, k) for k in range(n + 1) for j in range(n - k + 1) for i in range(n - k - j + 1))
+
+
+@dataclass(frozen=True)
+class _AtomBasis:
+    """One distinct basis: its shells (of the first atom that has it) and its blocks of the two matrices."""
+
+    shells: tuple[Shell, ...]
+    exponents: Reals
+    degrees: Integers
+    packed_block: Reals
+    merged_block: Reals
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What depends on the basis set alone: both forms with all atoms at the origin, and which atoms they stand for."""
+
+    packed: PackedShells
+    merged: MergedPrimitives
+    atoms: list[int]
+    n_exponents: list[int]
+
+    def at(self, positions: Reals) -> tuple[PackedShells, MergedPrimitives]:
+        """Both forms with the atoms in their places; what does not move is shared."""
+        where = positions[self.atoms]
+        return (
+            replace(self.packed, atom_position=where),
+            replace(self.merged, centre=np.repeat(where, self.n_exponents, axis=0)),
+        )
+
+
+_packed: WeakKeyDictionary[Wavefunction, tuple[PackedShells, MergedPrimitives, _Plan]] = WeakKeyDictionary()
+
+_plans: WeakValueDictionary[tuple[object, ...], _Plan] = WeakValueDictionary()
+"""By basis set, as long as a wavefunction that has it lives: frames of a trajectory share one."""
+
+
+def packed_shells(wavefunction: Wavefunction) -> PackedShells:
+    """Packed shells of a wavefunction; built at the first call and kept as long as the wavefunction lives."""
+    return _pack(wavefunction)[0]
+
+
+def merged_primitives(wavefunction: Wavefunction) -> MergedPrimitives:
+    """Merged primitives of a wavefunction; built at the first call and kept as long as the wavefunction lives."""
+    return _pack(wavefunction)[1]
+
+
+def _pack(wavefunction: Wavefunction) -> tuple[PackedShells, MergedPrimitives, _Plan]:
+    if wavefunction not in _packed:
+        key = tuple((shell.atom, *_kind(shell)) for shell in wavefunction.shells)
+        plan = _plans.get(key)
+        if plan is None:
+            plan = _plans[key] = _build(wavefunction.shells)
+        _packed[wavefunction] = (*plan.at(wavefunction.positions), plan)
+    return _packed[wavefunction]
+
+
+def _kind(shell: Shell) -> tuple[object, ...]:
+    """What two shells that differ in their atoms alone have in common."""
+    return shell.angular_momentum, shell.pure, shell.exponents.tobytes(), shell.coefficients.tobytes()
+
+
+def _build(shells: tuple[Shell, ...]) -> _Plan:
+    shells_of: dict[int, list[int]] = {}
+    first_function = np.concatenate([[0], np.cumsum([shell.n_functions for shell in shells])])
+    for index, shell in enumerate(shells):
+        shells_of.setdefault(shell.atom, []).append(index)
+
+    bases: list[_AtomBasis] = []
+    known: dict[tuple[object, ...], int] = {}
+    basis_of: dict[int, int] = {}
+    for atom, indices in shells_of.items():
+        mine = tuple(shells[index] for index in indices)
+        key = tuple(_kind(shell) for shell in mine)
+        if key not in known:
+            known[key] = len(bases)
+            bases.append(_atom_basis(mine))
+        basis_of[atom] = known[key]
+    atoms = sorted(shells_of, key=lambda atom: (basis_of[atom], atom))
+    chosen = [bases[basis_of[atom]] for atom in atoms]
+    columns = [
+        np.concatenate([np.arange(first_function[index], first_function[index + 1]) for index in shells_of[atom]])
+        for atom in atoms
+    ]
+    nowhere = np.zeros((len(atoms), 3))
+    n_basis = int(first_function[-1])
+    n_exponents = [len(basis.exponents) for basis in chosen]
+
+    all_shells = [shell for basis in bases for shell in basis.shells]
+    packed = PackedShells(
+        atom_position=nowhere,
+        atom_basis=np.array([basis_of[atom] for atom in atoms], np.int32),
+        atom_first_coefficient=_starts([basis.packed_block.shape[0] for basis in chosen])[:-1],
+        basis_first_shell=_starts([len(basis.shells) for basis in bases]),
+        shell_angular_momentum=np.array([shell.angular_momentum for shell in all_shells], np.int32),
+        shell_first_primitive=_starts([len(shell.exponents) for shell in all_shells]),
+        exponent=np.concatenate([shell.exponents for shell in all_shells]),
+        contraction=np.concatenate(
+            [shell.coefficients * radial_normalization(shell.exponents, shell.angular_momentum) for shell in all_shells]
+        ),
+        from_basis=_block_matrix([basis.packed_block for basis in chosen], columns, n_basis),
+    )
+    degree = np.concatenate([basis.degrees for basis in chosen])
+    merged = MergedPrimitives(
+        centre=np.repeat(nowhere, n_exponents, axis=0),
+        exponent=np.concatenate([basis.exponents for basis in chosen]),
+        degree=degree,
+        first_term=_starts([len(polynomial_powers(int(n))) for n in degree]),
+        from_basis=_block_matrix([basis.merged_block for basis in chosen], columns, n_basis),
+    )
+    return _Plan(packed, merged, atoms, n_exponents)
+
+
+def _starts(counts: list[int]) -> Integers:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+
+
+def _atom_basis(shells: tuple[Shell, ...]) -> _AtomBasis:
+    """Blocks of the two matrices for the shells of one atom."""
+    exponents = np.unique(np.concatenate([shell.exponents for shell in shells]))[::-1].copy()
+    index_of = {float(exponent): n for n, exponent in enumerate(exponents)}
+    degrees = np.zeros(len(exponents), np.int32)
+    for shell in shells:
+        for exponent in shell.exponents:
+            n = index_of[float(exponent)]
+            degrees[n] = max(degrees[n], shell.angular_momentum)
+    first_term = _starts([len(polynomial_powers(int(degree))) for degree in degrees])
+    rows = [
+        {powers: int(start) + n for n, powers in enumerate(polynomial_powers(int(degree)))}
+        for start, degree in zip(first_term, degrees, strict=False)
+    ]
+
+    n_functions = sum(shell.n_functions for shell in shells)
+    n_cartesian = sum(len(cartesian_powers(shell.angular_momentum)) for shell in shells)
+    packed_block = np.zeros((n_cartesian, n_functions))
+    merged_block = np.zeros((int(first_term[-1]), n_functions))
+    row = column = 0
+    for shell in shells:
+        powers = cartesian_powers(shell.angular_momentum)
+        # monomials (rows) in terms of basis functions (columns)
+        block = np.diag([angular_normalization(p) for p in powers])
+        if shell.pure:
+            block = block @ pure_from_cartesian(shell.angular_momentum).T
+        here = slice(column, column + shell.n_functions)
+        packed_block[row : row + len(powers), here] = block
+        radial = shell.coefficients * radial_normalization(shell.exponents, shell.angular_momentum)
+        for exponent, weight in zip(shell.exponents, radial, strict=True):
+            terms = rows[index_of[float(exponent)]]
+            merged_block[[terms[p] for p in powers], here] += weight * block
+        row += len(powers)
+        column += shell.n_functions
+    return _AtomBasis(shells, exponents, degrees, packed_block, merged_block)
+
+
+def _block_matrix(blocks: list[Reals], columns: list[NDArray[np.int64]], n_columns: int) -> csr_matrix:
+    """Sparse matrix with the blocks below each other, each in the columns given for it."""
+    from scipy.sparse import csr_matrix
+
+    values, indices, counts = [], [], []
+    for block, column in zip(blocks, columns, strict=True):
+        i, j = block.nonzero()
+        values.append(block[i, j])
+        indices.append(column[j])
+        counts.append(np.bincount(i, minlength=len(block)))
+    starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    return csr_matrix((np.concatenate(values), np.concatenate(indices), starts), shape=(len(starts) - 1, n_columns))
+
+
+@lru_cache
+def _rotation_of_monomials(degree: int, frame: bytes) -> Reals:
+    """Homogeneous monomials of one degree under r = u @ frame: column = monomial in r, rows = monomials in u."""
+    matrix = np.frombuffer(frame).reshape(3, 3)
+    powers = cartesian_powers(degree)
+    index = {p: n for n, p in enumerate(powers)}
+    result = np.zeros((len(powers), len(powers)))
+    for column, monomial in enumerate(powers):
+        polynomial: dict[tuple[int, int, int], float] = {(0, 0, 0): 1.0}
+        for axis, power in enumerate(monomial):
+            for _ in range(power):
+                product: dict[tuple[int, int, int], float] = {}
+                for (i, j, k), value in polynomial.items():
+                    for n, p in enumerate(((i + 1, j, k), (i, j + 1, k), (i, j, k + 1))):
+                        product[p] = product.get(p, 0.0) + value * matrix[n, axis]
+                polynomial = product
+        for p, value in polynomial.items():
+            result[index[p], column] = value
+    return result
+
+
+def rotate_terms(terms: Reals, degrees: Integers, frame: Reals) -> Reals:
+    """Polynomial coefficients in a rotated frame.
+
+    Parameters
+    ----------
+    terms : ndarray, shape (n_terms, ...)
+        Coefficients of merged primitives, in `polynomial_powers` order.
+    degrees : ndarray of int32, shape (n_primitives,)
+    frame : ndarray, shape (3, 3)
+        Rows are orthonormal axes of the new frame; coordinates there are `r @ frame.T`.
+    """
+    result = np.empty_like(terms)
+    key = np.ascontiguousarray(frame, np.float64).tobytes()
+    starts = _starts([len(polynomial_powers(int(n))) for n in degrees])
+    for degree in np.unique(degrees):
+        powers = polynomial_powers(int(degree))
+        matrix = np.zeros((len(powers), len(powers)))
+        index = {p: n for n, p in enumerate(powers)}
+        for l in range(int(degree) + 1):
+            rows = [index[p] for p in cartesian_powers(l)]
+            matrix[np.ix_(rows, rows)] = _rotation_of_monomials(l, key)
+        at = starts[:-1][degrees == degree][:, None] + np.arange(len(powers))
+        result[at] = np.einsum("mn,pn...->pm...", matrix, terms[at])
+    return result

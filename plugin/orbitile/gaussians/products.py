@@ -1,0 +1,221 @@
+r"""Densities as sums of products of primitives, each again a Gaussian times a polynomial.
+
+With the primitives of all orbitals merged (`packing.merged_primitives`), a density
+
+.. math::  \rho(r) = \sum_i n_i \psi_i(r)^2 = \sum_{pq} \sum_{st} D_{ps,qt}\, \chi_{ps}(r) \chi_{qt}(r)
+
+is a sum over pairs of primitives, and by the Gaussian product theorem (S. F. Boys, Proc. R. Soc. A 1950, 200, 542)
+
+.. math::  e^{-\alpha |r-A|^2} e^{-\beta |r-B|^2} = e^{-\alpha\beta/(\alpha+\beta) |A-B|^2} e^{-(\alpha+\beta) |r-P|^2}
+
+each pair is a Gaussian about :math:`P = (\alpha A + \beta B)/(\alpha+\beta)`, times a polynomial that is found by
+moving both polynomials to P. Most pairs are too far apart to matter: their number grows with the number of atoms.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.wavefunction import Wavefunction
+from ..watch import checkpoint
+from .expansion import GaussianExpansion, concatenated, derivative, largest_magnitudes, starts, term_counts
+from .packing import MergedPrimitives, merged_primitives, polynomial_powers
+
+Reals = NDArray[np.float64]
+
+TOLERANCE = 1e-11
+"""Bound, in e bohr^-3, on what all the products that are left out would add up to at any point."""
+
+_SHARE = 0.8
+"""Share of the decay between the centres that the first look at a pair makes use of; the rest pays for polynomials."""
+
+_ROWS = 1 << 23
+"""Entries of the density matrix over primitives that are held at once."""
+
+_PAIRS = 1 << 21
+"""Entries of polynomials that are moved at once."""
+
+
+def density_products(
+    wavefunction: Wavefunction, coefficients: Reals, occupations: Reals, tolerance: float = TOLERANCE
+) -> GaussianExpansion:
+    """The density of some orbitals as a sum of Gaussians times polynomials.
+
+    Parameters
+    ----------
+    wavefunction
+        Its atoms and basis set.
+    coefficients : ndarray, shape (n_basis, n_orbitals)
+        Of the orbitals.
+    occupations : ndarray, shape (n_orbitals,)
+        Weights of their squares; any sign.
+    tolerance
+        Bound on the error that leaving products out may cause anywhere, in e bohr^-3.
+
+    Returns
+    -------
+    GaussianExpansion
+        In e bohr^-3.
+    """
+    primitives = merged_primitives(wavefunction)
+    left: Reals = primitives.from_basis @ coefficients
+    return _products(_as_expansion(primitives, left), [(left * occupations, left)], tolerance)
+
+
+def transition_products(
+    wavefunction: Wavefunction, left: Reals, right: Reals, tolerance: float = TOLERANCE
+) -> GaussianExpansion:
+    r"""A sum of products of different orbitals, :math:`\sum_k l_k(r)\, r_k(r)`.
+
+    Parameters
+    ----------
+    wavefunction
+        Its atoms and basis set.
+    left, right : ndarray, shape (n_basis, n_products)
+        Coefficients of the two orbitals of each product.
+    tolerance
+        As for `density_products`.
+    """
+    primitives = merged_primitives(wavefunction)
+    first, second = (np.asarray(primitives.from_basis @ one) for one in (left, right))
+    # half of each order: pairs of primitives are visited once, and taken for both
+    return _products(_as_expansion(primitives, first), [(0.5 * first, second), (0.5 * second, first)], tolerance)
+
+
+def kinetic_products(
+    wavefunction: Wavefunction, coefficients: Reals, occupations: Reals, tolerance: float = TOLERANCE
+) -> GaussianExpansion:
+    r"""The positive definite kinetic energy density :math:`\frac12 \sum_i n_i |\nabla\psi_i|^2` as a sum of Gaussians.
+
+    Parameters and result as for `density_products`, in hartree bohr^-3.
+    """
+    primitives = merged_primitives(wavefunction)
+    orbitals = _as_expansion(primitives, primitives.from_basis @ coefficients)
+    gradient = [derivative(orbitals, axis) for axis in range(3)]
+    return _products(gradient[0], [(0.5 * d.terms * occupations, d.terms) for d in gradient], tolerance)
+
+
+def _as_expansion(primitives: MergedPrimitives, terms: Reals) -> GaussianExpansion:
+    return GaussianExpansion(
+        primitives.centre, primitives.exponent, primitives.degree, primitives.first_term, np.asarray(terms)
+    )
+
+
+def _products(primitives: GaussianExpansion, factors: list[tuple[Reals, Reals]], tolerance: float) -> GaussianExpansion:
+    """Sum over pairs of primitives of the matrix that is the sum of left @ right.T over the factors."""
+    counts = np.diff(primitives.first_term)
+    parts: list[GaussianExpansion] = []
+    bounds: list[Reals] = []
+    first = 0
+    while first < len(primitives):
+        checkpoint()
+        rows = np.cumsum(counts[first:])
+        stop = first + max(1, int(np.searchsorted(rows, _ROWS // int(primitives.first_term[-1]), side="right")))
+        here = slice(int(primitives.first_term[first]), int(primitives.first_term[stop]))
+        # pairs of a primitive with itself and with those before it; the others are their mirror images
+        there = slice(0, here.stop)
+        matrix = sum(left[here] @ right[there].T for left, right in factors)
+        for part in _block(primitives, np.asarray(matrix), first, stop, tolerance):
+            parts.append(part)
+            bounds.append(largest_magnitudes(part))
+        first = stop
+    everything, bound = concatenated(parts), np.concatenate(bounds)
+    order = np.argsort(bound)
+    dropped = order[: int(np.searchsorted(np.cumsum(bound[order]), tolerance / 2))]
+    kept = np.ones(len(bound), bool)
+    kept[dropped] = False
+    return everything.chosen(kept)
+
+
+def _block(
+    primitives: GaussianExpansion, matrix: Reals, first: int, stop: int, tolerance: float
+) -> list[GaussianExpansion]:
+    """Products of the primitives first <= p < stop with q <= p; matrix has the terms of the former as rows."""
+    offset = primitives.first_term[first]
+    heights, widths = np.abs(matrix), np.arange(first, stop)
+    # largest element of each block of terms, shape (stop - first, stop)
+    by_row = np.maximum.reduceat(heights, primitives.first_term[first:stop] - offset, axis=0)
+    largest = np.maximum.reduceat(by_row, primitives.first_term[:stop], axis=1)
+    alpha, beta = primitives.exponent[widths][:, None], primitives.exponent[None, :stop]
+    distance = ((primitives.centre[widths][:, None] - primitives.centre[None, :stop]) ** 2).sum(axis=2)
+    ceiling = _ceilings(primitives)
+    with np.errstate(under="ignore"):
+        rough = largest * ceiling[widths][:, None] * ceiling[None, :stop]
+        rough *= np.exp(-_SHARE * alpha * beta / (alpha + beta) * distance)
+    below = np.arange(stop)[None, :] <= widths[:, None]
+    pairs = len(primitives) ** 2 / 2
+    p, q = np.nonzero((2 * rough > tolerance / (2 * pairs)) & below)
+    p += first
+    parts = []
+    for a in np.unique(primitives.degree[p]):
+        for b in np.unique(primitives.degree[q]):
+            of_class = np.flatnonzero((primitives.degree[p] == a) & (primitives.degree[q] == b))
+            step = max(1, _PAIRS // ((int(a) + 1) ** 3 * (int(b) + 1) ** 3))
+            for begin in range(0, len(of_class), step):
+                checkpoint()
+                some = of_class[begin : begin + step]
+                rows = primitives.first_term[p[some]][:, None] - offset + np.arange(counts_of(int(a)))
+                columns = primitives.first_term[q[some]][:, None] + np.arange(counts_of(int(b)))
+                blocks = matrix[rows[:, :, None], columns[:, None, :]]
+                blocks *= np.where(p[some] == q[some], 1.0, 2.0)[:, None, None]
+                parts.append(_moved(primitives, p[some], q[some], int(a), int(b), blocks))
+    return parts
+
+
+def counts_of(degree: int) -> int:
+    """Number of coefficients of a polynomial."""
+    return len(polynomial_powers(degree))
+
+
+def _ceilings(primitives: GaussianExpansion) -> Reals:
+    """Bound on the sum of |monomials| of a primitive times the part of its Gaussian that the rough look leaves it."""
+    n = len(primitives)
+    ones = np.ones(int(primitives.first_term[-1]))
+    rest = (1 - _SHARE) * primitives.exponent
+    single = GaussianExpansion(primitives.centre, rest, primitives.degree, primitives.first_term, ones)
+    assert len(single) == n
+    return largest_magnitudes(single)
+
+
+def _moved(
+    primitives: GaussianExpansion, p: NDArray[np.intp], q: NDArray[np.intp], a: int, b: int, blocks: Reals
+) -> GaussianExpansion:
+    """Products of primitives of degrees a and b, with matrix elements blocks, shape (n, terms of a, terms of b)."""
+    n, degree = len(p), a + b
+    alpha, beta = primitives.exponent[p], primitives.exponent[q]
+    exponent = alpha + beta
+    A, B = primitives.centre[p], primitives.centre[q]
+    centre = (alpha[:, None] * A + beta[:, None] * B) / exponent[:, None]
+    decay = np.exp(-alpha * beta / exponent * ((A - B) ** 2).sum(axis=1))
+    powers_a, powers_b = np.array(polynomial_powers(a)), np.array(polynomial_powers(b))
+    cube = np.zeros((n, a + 1, a + 1, a + 1, b + 1, b + 1, b + 1))
+    (ax, ay, az), (bx, by, bz) = powers_a.T[:, :, None], powers_b.T[:, None, :]
+    cube[:, ax, ay, az, bx, by, bz] = blocks * decay[:, None, None]
+    for axis in range(3):
+        moved = _product_of_powers(centre[:, axis] - A[:, axis], centre[:, axis] - B[:, axis], a, b)
+        # axes of the cube: n, powers of A not yet done, powers of B not yet done, powers of the product
+        cube = np.einsum(("niabjcd,nijs->nabcds", "niajbx,nijs->nabxs", "nijxy,nijs->nxys")[axis], cube, moved)
+    i, j, k = np.array(polynomial_powers(degree)).T
+    terms = cube[:, i, j, k].reshape(-1)
+    degrees = np.full(n, degree, np.int32)
+    return GaussianExpansion(centre, exponent, degrees, starts(term_counts(degrees)), terms)
+
+
+def _product_of_powers(to_a: Reals, to_b: Reals, a: int, b: int) -> Reals:
+    """Coefficients of u^s in (u + to_a)^i (u + to_b)^j, shape (n, a + 1, b + 1, a + b + 1)."""
+    result = np.zeros((len(to_a), a + 1, b + 1, a + b + 1))
+    for i in range(a + 1):
+        for j in range(b + 1):
+            for s, t, weight in _binomial_pairs(i, j):
+                result[:, i, j, s + t] += weight * to_a ** (i - s) * to_b ** (j - t)
+    return result
+
+
+@lru_cache
+def _binomial_pairs(i: int, j: int) -> tuple[tuple[int, int, float], ...]:
+    from math import comb
+
+    return tuple((s, t, float(comb(i, s) * comb(j, t))) for s in range(i + 1) for t in range(j + 1))

@@ -1,0 +1,227 @@
+"""Sums of Gaussians on lattices and at points: from an expansion to the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taichi_kernels.target import Target
+
+from ..gaussians.expansion import GaussianExpansion, reach, reaching
+from ..gaussians.packing import rotate_terms
+from ..model.lattice import Lattice
+from ..watch import checkpoint, stage, watcher
+
+MANY = 1 << 14
+"""Gaussians from which on a CPU deals with few planes at a time, each with the Gaussians that reach it."""
+
+PLANES = 32
+
+_MOST = 0.9
+"""Where more than this share of the Gaussians reaches the planes, a device is given all, which it may have already:
+screening deals with the rest."""
+
+
+def on_slabs(
+    expansion: GaussianExpansion,
+    lattice: Lattice,
+    tolerance: float | NDArray[np.float64],
+    target: Target,
+) -> Callable[[int, int, Any], None] | None:
+    """Evaluator for slabs of a lattice with an axis at right angles to the other two; None for other lattices.
+
+    Parameters
+    ----------
+    expansion
+        The sum; or, on a lattice with orthogonal axes, several of up to `MANY` Gaussians, whose slabs then follow one
+        another along the first axis.
+    lattice
+        Where, in any orientation.
+    tolerance
+        Bound on what screening may cost at any point; of several sums, an array.
+    target
+        Device of the current session, and precision of tables and sums.
+    """
+    order = upright(lattice)
+    if order is None:
+        return None
+    if order == (0, 1, 2):
+        return _on_upright_slabs(expansion, lattice, tolerance, target)
+
+    def evaluate(start: int, stop: int, out: Any) -> None:
+        slab = lattice.slab(start, stop)
+        nx, ny, nz = (slab.shape[i] for i in order)
+        turned = Lattice(slab.origin, slab.axes[list(order)], (nx, ny, nz))
+        values = np.empty(turned.shape, out.dtype)
+        _gather(_on_upright_slabs(expansion, turned, tolerance, target), values, target)
+        back = values.transpose(np.argsort(order))
+        if isinstance(out, np.ndarray):
+            out[...] = back
+        else:
+            out.from_numpy(np.ascontiguousarray(back))
+
+    return evaluate
+
+
+def in_double(target: Target) -> Target:
+    """The same device in double precision; where it has none, as it is."""
+    from taichi_kernels.devices import probe
+
+    return replace(target, precision="double") if probe(target.device).double else target
+
+
+def upright(lattice: Lattice) -> tuple[int, int, int] | None:
+    """An order of the axes in which the last one is at right angles to the others; None where there is none."""
+    unit = lattice.axes / lattice.spacings[:, None]
+    skewed = np.abs(unit @ unit.T - np.eye(3)) > 1e-12
+    for order in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
+        if not skewed[order[2]].any():
+            return order
+    return None
+
+
+def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floating], target: Target) -> None:
+    """All planes of a lattice into an array at home, wherever they are computed."""
+    from taichi_kernels.arrays import allocate, to_numpy
+
+    if target.on_host:
+        evaluate(0, len(values), values)
+    else:
+        part: Any = allocate(values.shape, values.dtype)
+        evaluate(0, len(values), part)
+        to_numpy(part, values)
+
+
+def _on_upright_slabs(
+    expansion: GaussianExpansion,
+    lattice: Lattice,
+    tolerance: float | NDArray[np.float64],
+    target: Target,
+) -> Callable[[int, int, Any], None]:
+    """Evaluator for slabs of a lattice whose third axis is at right angles to the first two."""
+    from taichi_kernels.arrays import allocate, to_numpy
+    from taichi_kernels.layout import BRICK, layout
+    from taichi_kernels.orbital_lattice import orbital_on_lattice
+
+    many = len(expansion) > MANY
+    limit = float(np.min(tolerance)) / (2 * len(expansion))
+    if many:
+        expansion = reaching(expansion, limit)
+    if lattice.is_orthogonal:
+        frame, spacings, shear = lattice.axes / lattice.spacings[:, None], lattice.spacings, 0.0
+    else:
+        frame, spacings, shear = _sheared_frame(lattice)
+    local = GaussianExpansion(
+        expansion.centre - lattice.origin,
+        expansion.exponent,
+        expansion.degree,
+        expansion.first_term,
+        expansion.terms,
+    )
+    if not np.array_equal(frame, np.eye(3)):
+        terms = rotate_terms(local.terms, local.degree, frame)
+        local = GaussianExpansion(local.centre @ frame.T, local.exponent, local.degree, local.first_term, terms)
+    hx, hy, hz = spacings.tolist()
+    radius = reach(expansion, limit) if many else None
+    inside = tolerance / 2 if many else tolerance
+    plane = lattice.shape[1:]
+    if local.terms.ndim > 1:
+        terms = np.ascontiguousarray(local.terms.T)
+        local = GaussianExpansion(local.centre, local.exponent, local.degree, local.first_term, terms)
+
+    def planes_at_once(count: int, at_home: bool) -> int:
+        step = PLANES if many and at_home else count
+        if shear:
+            bytes_a_plane = target.dtype.itemsize * (plane[0] + BRICK[1]) * int((local.degree + 1).sum())
+            step = min(step, max(_SHEARED_BYTES // bytes_a_plane // BRICK[0], 1) * BRICK[0])
+        return step
+
+    def evaluate(start: int, stop: int, out: Any) -> None:
+        at_home = isinstance(out, np.ndarray)
+        step = planes_at_once(stop - start, at_home)
+        in_parts = step < stop - start
+        gathered = np.empty((stop - start, *plane), out.dtype) if in_parts else None
+        for first in range(start, stop, step):
+            last = min(first + step, stop)
+            chosen = local
+            if radius is not None:
+                ends = (first * shear, (last - 1) * shear)
+                low = np.array([first * hx, min(ends), 0.0])
+                high = np.array([(last - 1) * hx, (plane[0] - 1) * hy + max(ends), (plane[1] - 1) * hz])
+                outside = np.maximum(np.maximum(low - local.centre, local.centre - high), 0.0)
+                reached = np.einsum("nd,nd->n", outside, outside) < radius**2
+                if at_home or reached.mean() < _MOST:
+                    chosen = local.chosen(reached)
+            part = out
+            if in_parts:
+                shape = (last - first, *plane)
+                part = out[first - start : last - start] if at_home else allocate(shape, out.dtype)
+            with stage((first - start) / (stop - start), (last - start) / (stop - start)):
+                orbital_on_lattice(
+                    layout(chosen.degree),
+                    chosen.centre,
+                    chosen.exponent,
+                    chosen.terms,
+                    (hx, hy, hz),
+                    (last - first, *plane),
+                    first,
+                    inside,
+                    target,
+                    part,
+                    shear,
+                    watcher(),
+                )
+                if last < stop:
+                    checkpoint(1.0)
+            if gathered is not None and not at_home:
+                to_numpy(part, gathered[first - start : last - start])
+        if gathered is not None and not at_home:
+            out.from_numpy(gathered)
+
+    return evaluate
+
+
+_SHEARED_BYTES = 1 << 28
+"""Memory that the tables of shifted planes may take; 8 planes are computed at once at least."""
+
+
+def _sheared_frame(lattice: Lattice) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Orthonormal axes, of which the first is normal to the planes and the second along the second axis.
+
+    With them the distance of planes, the spacings along the other two axes, and the shift of a plane along the second.
+    """
+    second, third = lattice.axes[1] / lattice.spacings[1], lattice.axes[2] / lattice.spacings[2]
+    shear = float(lattice.axes[0] @ second)
+    normal = lattice.axes[0] - shear * second - (lattice.axes[0] @ third) * third
+    height = float(np.linalg.norm(normal))
+    frame = np.array([normal / height, second, third])
+    return frame, np.array([height, lattice.spacings[1], lattice.spacings[2]]), shear
+
+
+def at_points(
+    expansion: GaussianExpansion, tolerance: float, target: Target
+) -> Callable[[NDArray[np.float64]], NDArray[np.floating]]:
+    """Evaluator for arbitrary points; parameters as for `on_slabs`."""
+    from taichi_kernels.gaussians_at_points import gaussians_at_points
+
+    radius = reach(expansion, tolerance / len(expansion))
+
+    def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
+        values: NDArray[np.floating] = gaussians_at_points(
+            points,
+            expansion.centre,
+            expansion.exponent,
+            expansion.degree,
+            expansion.first_term,
+            expansion.terms,
+            radius,
+            target,
+            watcher(),
+        )
+        return values
+
+    return evaluate

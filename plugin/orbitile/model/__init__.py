@@ -1,0 +1,1 @@
+"""Nouns, frozen: wavefunctions, geometries, trajectories, lattices, volumes, surfaces, charges."""

@@ -1,0 +1,180 @@
+"""Lattices: where a field is sampled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import LatticeError
+from .units import angstrom
+
+if TYPE_CHECKING:
+    from .wavefunction import Wavefunction
+
+_FARTHEST, _CLOSEST = 1e12, 1e-12
+"""Bounds in bohr on coordinates and steps, beyond which squares and volumes run out of the range of numbers."""
+
+QUALITIES = {"coarse": 0.25 * angstrom, "medium": 0.15 * angstrom, "fine": 0.075 * angstrom}
+"""Named spacings in bohr: coarse 0.25, medium 0.15, fine 0.075 Angstrom."""
+
+
+def spacing_of(quality: str) -> float:
+    """Spacing in bohr of a named quality.
+
+    Raises
+    ------
+    LatticeError
+        For a name that is not in `QUALITIES`.
+    """
+    if quality not in QUALITIES:
+        raise LatticeError(f"quality: expected one of {', '.join(QUALITIES)}, got {quality!r}")
+    return QUALITIES[quality]
+
+
+def spacing_for(low: ArrayLike, high: ArrayLike, points: int | None) -> float:
+    """Spacing in bohr at which the longest edge of a box has this number of points.
+
+    Raises
+    ------
+    LatticeError
+        For fewer than two points, or a box without extent.
+    """
+    longest = float(np.max(np.asarray(high, np.float64) - np.asarray(low, np.float64)))
+    if not isinstance(points, int | np.integer) or isinstance(points, bool) or points < 2:
+        raise LatticeError(f"points along an edge: expected a whole number, 2 or more, got {points!r}")
+    if longest <= 0:
+        raise LatticeError("points along an edge: the box has no extent; give a margin, or a spacing")
+    return longest / (int(points) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """Points `origin + i * axes[0] + j * axes[1] + k * axes[2]`, for i, j, k from 0 to shape - 1.
+
+    Attributes
+    ----------
+    origin : ndarray, shape (3,)
+        First point, in bohr.
+    axes : ndarray, shape (3, 3)
+        `axes[i]` is the step along index i, in bohr: any three independent vectors.
+    shape : tuple of three int
+        Number of points along each axis.
+    """
+
+    origin: NDArray[np.float64]
+    axes: NDArray[np.float64]
+    shape: tuple[int, int, int]
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        for name, shape in (("origin", (3,)), ("axes", (3, 3))):
+            try:
+                array = np.array(getattr(self, name), dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise LatticeError(f"{name} of a lattice: expected numbers ({error})") from error
+            if array.shape != shape or not np.all(np.isfinite(array)):
+                raise LatticeError(
+                    f"{name} of a lattice: expected finite numbers of shape {shape}, got {array.tolist()}"
+                )
+            array.setflags(write=False)
+            set_(self, name, array)
+        try:
+            nx, ny, nz = (int(n) for n in self.shape)
+        except (TypeError, ValueError) as error:
+            raise LatticeError(f"shape of a lattice: expected three whole numbers, got {self.shape!r}") from error
+        if min(nx, ny, nz) < 1:
+            raise LatticeError(f"shape of a lattice: expected 1 or more points along each axis, got {self.shape}")
+        set_(self, "shape", (nx, ny, nz))
+        with np.errstate(over="ignore", invalid="ignore"):
+            lengths = np.linalg.norm(self.axes, axis=1)
+            corner = np.abs(self.origin) + np.abs(self.axes).T @ np.array(self.shape, np.float64)
+        if not corner.max() < _FARTHEST:
+            raise LatticeError(f"lattice: expected points within {_FARTHEST:g} bohr, got one at {corner.max():g}")
+        if not np.all(lengths > _CLOSEST) or abs(np.linalg.det(self.axes / lengths[:, None])) < 1e-6:
+            raise LatticeError(f"axes of a lattice: expected three independent vectors, got {self.axes.tolist()}")
+
+    @classmethod
+    def box(cls, low: ArrayLike, high: ArrayLike, spacing: float) -> Lattice:
+        """Orthogonal lattice of equal spacing that covers the box from `low` to `high` (bohr), centred on it.
+
+        Raises
+        ------
+        LatticeError
+            When the spacing is not a positive number.
+        """
+        if not (np.isfinite(spacing) and spacing > 0):
+            raise LatticeError(f"spacing of a lattice: expected a positive length in bohr, got {spacing}")
+        low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
+        steps = np.maximum(np.ceil((high - low) / spacing - 1e-9), 0).astype(np.int64)
+        nx, ny, nz = (int(n) + 1 for n in steps)
+        return cls((low + high - steps * spacing) / 2, np.eye(3) * spacing, (nx, ny, nz))
+
+    @classmethod
+    def around(
+        cls, wavefunction: Wavefunction, spacing: float | None = None, margin: float = 5.0, *, points: int | None = None
+    ) -> Lattice:
+        """Lattice around the atoms of a wavefunction.
+
+        Parameters
+        ----------
+        wavefunction
+            Its atoms, ghosts included, are enclosed.
+        spacing : float
+            Distance of neighbouring points in bohr.
+        margin : float
+            Distance of the outermost atoms from the faces at least, in bohr.
+        points : int
+            Number of points along the longest edge, in place of a spacing.
+
+        Raises
+        ------
+        LatticeError
+            When not exactly one of `spacing` and `points` is given, or a number is out of range.
+        """
+        if not (np.isfinite(margin) and margin >= 0):
+            raise LatticeError(f"margin of a lattice: expected a length in bohr, 0 or more, got {margin}")
+        low, high = wavefunction.positions.min(axis=0) - margin, wavefunction.positions.max(axis=0) + margin
+        if (spacing is None) == (points is None):
+            raise LatticeError("a lattice needs either a spacing or a number of points along its longest edge")
+        if spacing is None:
+            spacing = spacing_for(low, high, points)
+        return cls.box(low, high, spacing)
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        nx, ny, nz = self.shape
+        return nx * ny * nz
+
+    @cached_property
+    def spacings(self) -> NDArray[np.float64]:
+        """Distance of neighbours along each axis in bohr, shape (3,)."""
+        lengths: NDArray[np.float64] = np.linalg.norm(self.axes, axis=1)
+        return lengths
+
+    @property
+    def cell_volume(self) -> float:
+        """Volume that one point stands for, in bohr^3."""
+        return float(abs(np.linalg.det(self.axes)))
+
+    @cached_property
+    def is_orthogonal(self) -> bool:
+        """Whether the axes are at right angles to each other (they may be rotated against x, y, z)."""
+        unit = self.axes / self.spacings[:, None]
+        return bool(np.abs(unit @ unit.T - np.eye(3)).max() < 1e-12)
+
+    def points(self, start: int = 0, stop: int | None = None) -> NDArray[np.float64]:
+        """Points of the slab `start <= i < stop` along the first axis, shape ((stop - start) * ny * nz, 3), in bohr."""
+        nx, ny, nz = self.shape
+        i = np.arange(start, nx if stop is None else stop, dtype=np.float64)
+        plane = np.arange(ny)[:, None, None] * self.axes[1] + np.arange(nz)[None, :, None] * self.axes[2]
+        points: NDArray[np.float64] = self.origin + i[:, None, None, None] * self.axes[0] + plane
+        return points.reshape(-1, 3)
+
+    def slab(self, start: int, stop: int) -> Lattice:
+        """The part `start <= i < stop` along the first axis, as a lattice of its own."""
+        return Lattice(self.origin + start * self.axes[0], self.axes, (stop - start, *self.shape[1:]))

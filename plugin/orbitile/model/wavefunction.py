@@ -1,0 +1,399 @@
+"""What a quantum-chemistry program computed, in one frozen object: atoms, basis set, orbitals.
+
+Conventions of order, sign and normalisation are those of `orbitile.model.conventions`. Lengths in bohr, energies in
+hartree.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import OrbitileError
+from .conventions import n_components
+from .geometry import check_atoms
+
+Spin = Literal["alpha", "beta"]
+Kind = Literal["restricted", "unrestricted", "restricted open-shell", "natural", "unrestricted natural"]
+
+
+EXPONENTS = (1e-10, 1e20)
+"""Range of the exponents of Gaussian functions in bohr^-2; published basis sets keep well within it."""
+
+DEEPEST = 1e6
+"""Largest energy of an orbital in hartree; the 1s orbital of the heaviest element has some thousands."""
+
+
+def _frozen(
+    array: ArrayLike,
+    dtype: type,
+    shape: tuple[int | None, ...],
+    what: str,
+    unknown: bool = False,
+) -> NDArray[Any]:
+    """The one gate through which arrays enter: dtype, shape, contiguity, finite; the result cannot be written to.
+
+    Where values may be `unknown`, NaN stands for them.
+    """
+    try:
+        with np.errstate(invalid="raise"):
+            result: NDArray[Any] = np.array(array, dtype=dtype, order="C")
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise OrbitileError(f"{what}: expected numbers, got {type(array).__name__} ({error})") from error
+    wanted = tuple("any" if n is None else n for n in shape)
+    if result.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, result.shape, strict=True)):
+        raise OrbitileError(f"{what}: expected shape {wanted}, got {result.shape}")
+    if not np.all(np.isfinite(result) | (np.isnan(result) if unknown else False)):
+        raise OrbitileError(f"{what}: expected finite numbers, got NaN or infinity")
+    result.setflags(write=False)
+    return result
+
+
+def _nothing() -> NDArray[np.float64]:
+    """Stands for values that the file does not give."""
+    return np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Shell:
+    """A contracted Gaussian shell: all basis functions of one angular momentum with one radial part on one atom.
+
+    Attributes
+    ----------
+    atom
+        Index of the atom, from 0.
+    angular_momentum
+        l: 0 for s, 1 for p, 2 for d, ...
+    pure
+        True for 2l + 1 real solid harmonics, False for (l + 1)(l + 2)/2 Cartesian functions. Always False for s and p.
+    exponents : ndarray, shape (n_primitives,)
+        Exponents in bohr^-2, positive.
+    coefficients : ndarray, shape (n_primitives,)
+        Contraction coefficients of normalised primitives.
+    """
+
+    atom: int
+    angular_momentum: int
+    pure: bool
+    exponents: NDArray[np.float64]
+    coefficients: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "atom", int(self.atom))
+        set_(self, "angular_momentum", int(self.angular_momentum))
+        set_(self, "pure", bool(self.pure) and self.angular_momentum > 1)
+        set_(self, "exponents", _frozen(self.exponents, np.float64, (None,), "shell exponents"))
+        n = len(self.exponents)
+        set_(self, "coefficients", _frozen(self.coefficients, np.float64, (n,), "contraction coefficients"))
+        if self.angular_momentum < 0:
+            raise OrbitileError(f"angular momentum of a shell: expected 0 or more, got {self.angular_momentum}")
+        least, most = EXPONENTS
+        if n == 0 or not (least <= self.exponents.min() and self.exponents.max() <= most):
+            got = ", ".join(f"{exponent:g}" for exponent in self.exponents[:8]) or "none"
+            raise OrbitileError(f"shell exponents: expected positive numbers from {least:g} to {most:g}, got {got}")
+
+    @property
+    def n_functions(self) -> int:
+        """Number of basis functions in the shell."""
+        return n_components(self.angular_momentum, self.pure)
+
+
+@dataclass(frozen=True, eq=False)
+class Orbitals:
+    """Molecular orbitals of one spin, or spatial orbitals shared by both spins.
+
+    Attributes
+    ----------
+    coefficients : ndarray, shape (n_basis, n_orbitals)
+        Expansion in the basis functions.
+    occupations : ndarray, shape (n_orbitals,)
+        Electrons in each orbital: up to 2 where spins share orbitals, up to 1 otherwise.
+    energies : ndarray, shape (n_orbitals,)
+        Orbital energies in hartree; NaN where the file gives none.
+    irreps : tuple of str, length n_orbitals
+        Symmetry labels; empty strings where the file gives none.
+    """
+
+    coefficients: NDArray[np.float64]
+    occupations: NDArray[np.float64]
+    energies: NDArray[np.float64] = field(default_factory=_nothing)
+    irreps: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "coefficients", _frozen(self.coefficients, np.float64, (None, None), "orbital coefficients"))
+        n = self.coefficients.shape[1]
+        set_(self, "occupations", _frozen(self.occupations, np.float64, (n,), "orbital occupations"))
+        energies = self.energies if len(self.energies) else np.full(n, np.nan)
+        set_(self, "energies", _frozen(energies, np.float64, (n,), "orbital energies", unknown=True))
+        if np.any(np.abs(self.energies) > DEEPEST):
+            worst = self.energies[int(np.nanargmax(np.abs(self.energies)))]
+            raise OrbitileError(f"orbital energies: expected numbers up to {DEEPEST:g} hartree, got {worst:g}")
+        irreps = tuple(str(label) for label in self.irreps) or ("",) * n
+        set_(self, "irreps", irreps)
+        if len(irreps) != n:
+            raise OrbitileError(f"orbital symmetry labels: expected {n}, got {len(irreps)}")
+
+    def __len__(self) -> int:
+        return int(self.coefficients.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """An excited state as single excitations of the orbitals.
+
+    Normalised as solutions of the response equations are: squares of excitations less those of de-excitations add up
+    to 1, in time-dependent Hartree-Fock and density functional theory (X^2 - Y^2). Without de-excitations, as in
+    configuration interaction of singles, that is the sum of all squares.
+
+    Attributes
+    ----------
+    source, target : ndarray of int, shape (n,)
+        Orbitals that an electron leaves and enters, from 0.
+    spins : ndarray of int, shape (n,)
+        Of both orbitals: 0 for alpha, or where both spins share the orbitals; 1 for beta.
+    amplitudes : ndarray, shape (n,)
+        As far as the program prints them. De-excitations, whose source is unoccupied, count with their sign.
+    energy : float
+        Above the ground state, in hartree.
+    strength : float
+        Oscillator strength; NaN where unknown.
+    label : str
+        Spin and symmetry, as in the file.
+    """
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    spins: NDArray[np.int64]
+    amplitudes: NDArray[np.float64]
+    energy: float
+    strength: float = float("nan")
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        n = len(self.amplitudes)
+        for name, dtype in (
+            ("source", np.int64),
+            ("target", np.int64),
+            ("spins", np.int64),
+            ("amplitudes", np.float64),
+        ):
+            object.__setattr__(self, name, _frozen(getattr(self, name), dtype, (n,), f"{name} of an excitation"))
+        if not np.isfinite(self.energy):
+            raise OrbitileError(f"energy of an excitation: expected a finite number, got {self.energy}")
+
+
+def are_natural(occupations: NDArray[np.float64]) -> bool:
+    """Whether occupations are those of natural orbitals, or smeared: fractions that add up to whole electrons.
+
+    Two of them at least: one alone is a damaged number, and tells nothing of the method.
+    """
+    fractional = np.abs(occupations - np.round(occupations)) > 1e-5
+    return int(fractional.sum()) > 1
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a file says of the whole molecule beside its orbitals; None where it is silent.
+
+    Attributes
+    ----------
+    charge : float or None
+        Total charge in e.
+    multiplicity : int or None
+        Spin multiplicity 2S + 1.
+    alpha, beta : float or None
+        Electrons of each spin, those in effective core potentials left out.
+    n_orbitals : int or None
+        Orbitals of each spin: basis functions less those that depend on others.
+    """
+
+    charge: float | None = None
+    multiplicity: int | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    n_orbitals: int | None = None
+
+
+_NOTHING_STATED = Stated()
+
+
+@dataclass(frozen=True, eq=False)
+class Wavefunction:
+    """Atoms, basis set and molecular orbitals.
+
+    Attributes
+    ----------
+    atomic_numbers : ndarray of int, shape (n_atoms,)
+        Element of each atom; 0 for a ghost (basis functions without a nucleus), as is every atom without a charge.
+    positions : ndarray, shape (n_atoms, 3)
+        Nuclear positions in bohr.
+    core_charges : ndarray, shape (n_atoms,)
+        Charge that the electrons see: the atomic number less the electrons of an effective core potential.
+    shells : tuple of Shell
+        The basis set. Rows of the orbital coefficients follow it.
+    alpha : Orbitals
+        The alpha orbitals, or the spatial orbitals that both spins share.
+    beta : Orbitals or None
+        The beta orbitals, or None where both spins share `alpha`.
+    natural : bool
+        True where the orbitals are natural orbitals (occupations need not be integers, energies mean little).
+    geometries : ndarray, shape (n_geometries, n_atoms, 3)
+        All geometries that the calculation went through, in bohr; `positions` is one of them.
+    density_matrix, spin_density_matrix : ndarray, shape (n_basis, n_basis)
+        Density matrices beyond those of the orbitals (post-SCF), over the basis functions; empty where there are none.
+    excitations : tuple of Excitation
+        Excited states, in the order of the file.
+    title, source, program : str
+        Title in the file; path of the file; program and dialect as far as known, with repairs that were made.
+    stated : Stated
+        Charge, multiplicity and electrons as the file states them.
+    remarks : tuple of str
+        What the reader had to assume or found odd, a sentence each; `orbitile.analysis.notes` has these and its
+        own.
+    """
+
+    atomic_numbers: NDArray[np.int64]
+    positions: NDArray[np.float64]
+    shells: tuple[Shell, ...]
+    alpha: Orbitals
+    beta: Orbitals | None = None
+    core_charges: NDArray[np.float64] = field(default_factory=_nothing)
+    natural: bool = False
+    title: str = ""
+    source: str = ""
+    program: str = ""
+    method: str = ""
+    geometries: NDArray[np.float64] = field(default_factory=_nothing)
+    density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
+    spin_density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
+    excitations: tuple[Excitation, ...] = ()
+    stated: Stated = _NOTHING_STATED
+    remarks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "atomic_numbers", _frozen(self.atomic_numbers, np.int64, (None,), "atomic numbers"))
+        n = len(self.atomic_numbers)
+        set_(self, "positions", _frozen(self.positions, np.float64, (n, 3), "atom positions"))
+        path = self.geometries if len(self.geometries) else self.positions[None]
+        path = _frozen(path, np.float64, (None, n, 3), "geometries")
+        if not np.any(np.abs(path - self.positions).max(axis=(1, 2)) < 1e-4):
+            path = np.concatenate([path, self.positions[None]])
+        set_(self, "geometries", _frozen(path, np.float64, (None, n, 3), "geometries"))
+        charges = self.core_charges if len(self.core_charges) else self.atomic_numbers
+        set_(self, "core_charges", _frozen(charges, np.float64, (n,), "core charges"))
+        elements = np.where(self.core_charges == 0, 0, self.atomic_numbers)
+        set_(self, "atomic_numbers", _frozen(elements, np.int64, (n,), "atomic numbers"))
+        set_(self, "shells", tuple(self.shells))
+        if n == 0 or not self.shells:
+            raise OrbitileError(f"a wavefunction needs atoms and a basis set, got {n} atoms, {len(self.shells)} shells")
+        check_atoms(self.atomic_numbers, self.geometries)
+        if not len(self.alpha):
+            raise OrbitileError("a wavefunction needs orbitals, got none")
+        for shell in self.shells:
+            if not 0 <= shell.atom < n:
+                raise OrbitileError(f"shell on atom {shell.atom + 1}: expected an atom from 1 to {n}")
+        for name in ("density_matrix", "spin_density_matrix"):
+            if (matrix := getattr(self, name)).size:
+                set_(self, name, _frozen(matrix, np.float64, (self.n_basis, self.n_basis), name.replace("_", " ")))
+        for name, orbitals in (("alpha", self.alpha), ("beta", self.beta)):
+            if orbitals is not None and orbitals.coefficients.shape[0] != self.n_basis:
+                raise OrbitileError(
+                    f"{name} orbitals: expected {self.n_basis} coefficients each, one per basis function, "
+                    f"got {orbitals.coefficients.shape[0]}"
+                )
+        set_(self, "excitations", tuple(self.excitations))
+        for one in self.excitations:
+            for spin, n_orbitals in ((0, len(self.alpha)), (1, 0 if self.beta is None else len(self.beta))):
+                used = np.concatenate([one.source, one.target])[np.tile(one.spins == spin, 2)]
+                if used.size and not (used.min() >= 0 and used.max() < n_orbitals):
+                    raise OrbitileError(f"excitation: expected orbitals below {n_orbitals}, got {used.max() + 1}")
+
+    @cached_property
+    def cache(self) -> dict[Any, Any]:
+        """What was derived from it and is worth keeping as long as it lives."""
+        return {}
+
+    @property
+    def geometry(self) -> int:
+        """Index of `positions` among the geometries, the last one where a geometry was visited twice."""
+        deviations = np.abs(self.geometries - self.positions).max(axis=(1, 2))
+        return int(np.flatnonzero(deviations <= deviations.min() + 1e-12)[-1])
+
+    @cached_property
+    def n_basis(self) -> int:
+        """Number of basis functions."""
+        return sum(shell.n_functions for shell in self.shells)
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of atoms, ghosts included."""
+        return len(self.atomic_numbers)
+
+    @property
+    def n_electrons(self) -> float:
+        """Number of electrons in the orbitals (valence electrons where effective core potentials are used)."""
+        beta = 0.0 if self.beta is None else float(self.beta.occupations.sum())
+        return float(self.alpha.occupations.sum()) + beta
+
+    @property
+    def charge(self) -> float:
+        """Total charge: core charges less electrons."""
+        return float(self.core_charges.sum()) - self.n_electrons
+
+    @property
+    def is_ghost(self) -> NDArray[np.bool_]:
+        """Which atoms are ghosts: basis functions without a nucleus."""
+        ghosts: NDArray[np.bool_] = self.atomic_numbers == 0
+        return ghosts
+
+    @property
+    def n_unpaired(self) -> float:
+        """Alpha less beta electrons; of restricted orbitals the singly occupied ones, 0 for natural orbitals."""
+        if self.beta is not None:
+            return abs(float(self.alpha.occupations.sum() - self.beta.occupations.sum()))
+        if self.natural:
+            return 0.0
+        return float(np.sum(np.abs(self.alpha.occupations - 1) < 1e-6))
+
+    @property
+    def multiplicity(self) -> int | None:
+        """Spin multiplicity 2S + 1, from the occupations.
+
+        Those of natural orbitals shared by both spins do not tell a triplet from a singlet: theirs is what the file
+        states, None where it states nothing.
+        """
+        if self.natural and self.beta is None:
+            return self.stated.multiplicity
+        return round(self.n_unpaired) + 1
+
+    @property
+    def kind(self) -> Kind:
+        """What sort of orbitals these are."""
+        if self.natural:
+            return "natural" if self.beta is None else "unrestricted natural"
+        if self.beta is not None:
+            return "unrestricted"
+        return "restricted open-shell" if self.n_unpaired else "restricted"
+
+    def orbitals(self, spin: Spin) -> Orbitals:
+        """Orbitals of one spin; where both spins share orbitals, the shared ones."""
+        return self.beta if spin == "beta" and self.beta is not None else self.alpha
+
+
+def same_basis(one: tuple[Shell, ...], other: tuple[Shell, ...]) -> bool:
+    """Whether two lists of shells stand for the same basis functions, to the digits that files print."""
+    return one is other or (
+        len(one) == len(other)
+        and all(
+            (a.atom, a.angular_momentum, a.pure, len(a.exponents))
+            == (b.atom, b.angular_momentum, b.pure, len(b.exponents))
+            and np.allclose(a.exponents, b.exponents, rtol=1e-6)
+            and np.allclose(a.coefficients, b.coefficients, rtol=1e-5, atol=1e-7)
+            for a, b in zip(one, other, strict=True)
+        )
+    )

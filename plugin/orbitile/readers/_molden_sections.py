@@ -1,0 +1,233 @@
+"""Parts of Molden files that qc-iodata does not understand: ghosts, core potentials, shells `sp`, empty lines.
+
+They are looked at before it reads the file; where they are there, it is given a copy that it understands. What the
+parts say of the atoms is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FileError
+from ..model.elements import SYMBOLS
+
+_GHOST = re.compile(r"(ghost|gh|bq|du|xx|@).*|[xq]([^a-z].*)?|.*[-_:](bq|gh|ghost)|[a-z]+:")
+"""Names of atoms without a nucleus, in small letters: those of PySCF, Gaussian, NWChem, ORCA, Psi4, Molden ..."""
+
+_STANDS_IN = "H"
+"""Element that a ghost is called towards qc-iodata."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nuclei:
+    """What a Molden file says of its nuclei.
+
+    Attributes
+    ----------
+    numbers : ndarray of int, shape (n_atoms,)
+        Elements by the names of the atoms, 0 for those that are named as ghosts.
+    charges : tuple of ndarray, shape (n_atoms,)
+        Core charges as the file may be understood: by the sections that tell of core potentials, where there are any,
+        and by the third column of `[Atoms]`, which is the atomic number by definition and the core charge in files of
+        some programs.
+    """
+
+    numbers: NDArray[np.int64]
+    charges: tuple[NDArray[np.float64], ...]
+
+
+def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
+    """What a Molden file says of its nuclei, and a copy for qc-iodata where it does not understand the file itself.
+
+    Parameters
+    ----------
+    data
+        The file.
+
+    Returns
+    -------
+    tuple
+        The copy, or None where the file will do; the nuclei, or None where its `[Atoms]` cannot be understood.
+
+    Raises
+    ------
+    FileError
+        When `[Atoms]` names no unit, or a section of core potentials is damaged.
+    """
+    sections = list(_sections(data))
+    rewritten = {"gto": _without_sp, "mo": _orbitals}
+    changes: list[tuple[int, int, bytes]] = []
+    names: list[str] = []
+    column: list[float] = []
+    stated: dict[int, float] = {}
+    for name, start, end in sections:
+        if name == "atoms":
+            names, column, text = _atoms(data[start:end])
+            if text is not None:
+                changes.append((start, end, text))
+        elif name in rewritten and (text := rewritten[name](data[start:end])) is not None:
+            changes.append((start, end, text))
+    if not names:
+        return None, None
+    numbers = np.array([_number(name) for name in names], np.int64)
+    for name, start, end in sections:
+        if name in _OF_CORES:
+            for atom, value in _entries(data[start:end], name, names):
+                stated[atom] = _OF_CORES[name](float(numbers[atom]), value)
+    by_column = np.where(numbers == 0, 0.0, column)
+    charges = [by_column]
+    if stated:
+        by_sections = np.where(by_column == 0, 0.0, numbers.astype(float))
+        for atom, charge in stated.items():
+            if not 0 < charge <= numbers[atom]:
+                raise FileError(
+                    f"core potential of atom {atom + 1} ({names[atom]}): expected a core charge from 1 to "
+                    f"{numbers[atom]}, got {charge:g}"
+                )
+            by_sections[atom] = charge
+        charges.insert(0, by_sections)
+    copy = None
+    if changes:
+        parts, at = [], 0
+        for start, end, text in sorted(changes):
+            parts += [data[at:start], text]
+            at = end
+        copy = b"".join([*parts, data[at:]])
+    return copy, Nuclei(numbers, tuple(charges))
+
+
+def _sections(data: bytes) -> list[tuple[str, int, int]]:
+    """Names of the sections in small letters, and where their lines begin and end."""
+    headings: list[tuple[str, int, int]] = []  # and where their own lines begin and end
+    bracket = data.find(b"[")
+    while bracket >= 0:  # an expression would look at every line
+        start = data.rfind(b"\n", 0, bracket) + 1
+        newline = data.find(b"\n", bracket)
+        end = len(data) if newline < 0 else newline + 1
+        name, closed, _ = data[bracket + 1 : end].partition(b"]")
+        if closed and not data[start:bracket].strip():
+            headings.append((name.decode("latin-1").strip().lower(), start, end))
+        bracket = data.find(b"[", end)
+    ends = [*(start for _, start, _ in headings[1:]), len(data)]
+    return [(name, begin, end) for (name, _, begin), end in zip(headings, ends, strict=False)]
+
+
+def _number(name: str) -> int:
+    """Atomic number by the name of an atom, which may carry a number or a label; 0 for a ghost."""
+    lowered = name.lower()
+    if _GHOST.fullmatch(lowered):
+        return 0
+    letters = re.match(r"[a-z]*", lowered)
+    symbol = letters[0].capitalize() if letters else ""
+    if symbol not in SYMBOLS[1:]:
+        raise FileError(f"[Atoms]: expected the symbol of an element or of a ghost, got {name!r}")
+    return SYMBOLS.index(symbol)
+
+
+def _atoms(text: bytes) -> tuple[list[str], list[float], bytes | None]:
+    """Names of the atoms and the third column; and the lines with names that qc-iodata knows, where that is needed."""
+    names: list[str] = []
+    column: list[float] = []
+    filled = _without_empty_lines(text)
+    lines = (text if filled is None else filled).splitlines(keepends=True)
+    changed = filled is not None
+    for n, line in enumerate(lines):
+        words = line.decode("latin-1").split()
+        if len(words) != 6:
+            break
+        name, charge = words[0], float(words[2])
+        names.append(name)
+        column.append(charge)
+        number = _number(name)
+        plain = SYMBOLS[number] if number else _STANDS_IN
+        if name.title() != plain:
+            changed = True
+            lines[n] = " ".join([plain, *words[1:]]).encode("latin-1") + b"\n"
+    return names, column, b"".join(lines) if changed else None
+
+
+def _without_empty_lines(text: bytes) -> bytes | None:
+    """A section without the empty lines above its last line, at which it would end; None where there is none."""
+    filled = b"\n" + text.rstrip()
+    letters = np.frombuffer(filled, np.uint8)
+    ends = np.flatnonzero(letters[1:] == ord("\n"))
+    # an expression takes as long as a tenth of all the rest; it is for lines that are empty or end with blanks
+    if not np.any(letters[ends] <= ord(" ")) or re.search(rb"\n[ \t\r]*\n", filled) is None:
+        return None
+    return b"".join(line for line in text.splitlines(keepends=True) if line.strip())
+
+
+def _orbitals(text: bytes) -> bytes | None:
+    """The orbitals without empty lines between them, or None where there is none.
+
+    What stands between two orbitals may be half of another one: its energy must not be taken for that of the next.
+    """
+    filled = _without_empty_lines(text)
+    if filled is None:
+        return None
+    keys = [line.partition(b"=")[0].strip().lower() for line in filled.splitlines() if b"=" in line]
+    counts = {key: keys.count(key) for key in (b"ene", b"spin", b"occup")}
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{number} of {key.decode().capitalize()}=" for key, number in counts.items())
+        raise FileError(
+            f"[MO]: expected one energy, spin and occupation for each orbital, got {told}; recompute the file"
+        )
+    return filled
+
+
+def _without_sp(text: bytes) -> bytes | None:
+    """The basis set with an s and a p shell in place of each shell `sp`, or None where there is none."""
+    if not re.search(rb"^[ \t]*sp[ \t]", text, re.MULTILINE | re.IGNORECASE):
+        return None
+    lines = text.splitlines()
+    result: list[bytes] = []
+    n = 0
+    while n < len(lines):
+        words = lines[n].split()
+        n += 1
+        if not words or words[0].lower() != b"sp" or len(words) < 2:
+            result.append(lines[n - 1])
+            continue
+        rows = [line.split() for line in lines[n : n + int(words[1])]]
+        if len(rows) < int(words[1]) or any(len(row) < 3 for row in rows):
+            raise FileError("[GTO]: expected an exponent and two coefficients in each line of a shell sp")
+        n += int(words[1])
+        for letter, place in ((b"s", 1), (b"p", 2)):
+            result.append(b" ".join([letter, *words[1:]]))
+            result += [row[0] + b" " + row[place] for row in rows]
+    return b"\n".join(result) + b"\n"
+
+
+_OF_CORES: dict[str, Callable[[float, float], float]] = {
+    "core": lambda number, value: number - value,
+    "pseudo": lambda number, value: value,
+    "nval": lambda number, value: value,
+}
+"""Core charge by atomic number and value: `[Core]` has electrons of the core, the others those of the valence."""
+
+
+def _entries(text: bytes, section: str, names: list[str]) -> list[tuple[int, float]]:
+    """Atoms, from 0, and values of a section of core potentials: `1 : 28`, `I 1 25` or `I 25` for all of an element."""
+    result: list[tuple[int, float]] = []
+    for line in text.decode("latin-1").splitlines():
+        words = re.split(r"[\s:=,]+", line.strip())
+        if words == [""]:
+            continue
+        try:
+            *which, value = words
+            index = [int(word) for word in which if word.isascii() and word.isdigit()]
+            symbols = [word.lower() for word in which if word.isalpha()]
+            atoms = [index[0] - 1] if index else [n for n, name in enumerate(names) if name.lower() == symbols[0]]
+            if index and not 0 <= atoms[0] < len(names):
+                raise IndexError
+            result += [(atom, float(value)) for atom in atoms]
+        except (ValueError, IndexError):
+            raise FileError(
+                f"[{section}]: expected an atom from 1 to {len(names)} and a number, got {line!r}"
+            ) from None
+    return result

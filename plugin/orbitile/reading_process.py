@@ -1,8 +1,0 @@
-"""The process for foreign readers: `python -m orbitile.reading_process ADDRESS`, started by `orbitile.isolation`."""
-
-from __future__ import annotations
-
-from .isolation import serve
-
-if __name__ == "__main__":
-    serve()

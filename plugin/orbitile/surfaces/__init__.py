@@ -1,0 +1,1 @@
+"""Isosurfaces of volumes, isovalues, and colour maps."""

@@ -1,0 +1,178 @@
+"""Isovalues: which ones a volume has, the one that encloses a share, and surfaces that the box cuts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import LatticeError
+from ..model.units import angstrom
+from .enclosure import enclosure
+
+if TYPE_CHECKING:
+    from ..model.lattice import Lattice
+    from ..model.volume import Volume
+from ..errors import IsovalueError
+from ..model.surface import Surface
+
+
+def on_faces(surface: Surface, lattice: Lattice) -> bool:
+    """Whether a surface ends at the faces of the lattice that it was extracted from, and is open there."""
+    indices = (surface.vertices - lattice.origin) @ np.linalg.inv(lattice.axes)
+    last = np.array(lattice.shape) - 1
+    return bool(np.any((indices < _ON_FACE) | (indices > last - _ON_FACE)))
+
+
+_ON_FACE = 1e-3
+"""Distance from a face of the lattice, in steps of it, within which a vertex lies on it: they are in float32."""
+
+
+def reaches_faces(volume: Volume, isovalue: float) -> bool:
+    """Whether an isosurface goes on beyond the lattice of a volume: cut by its faces, or a sheet outside as a whole.
+
+    That there is one shows where a field is larger than the isovalue on all the faces, but larger still inside: it has
+    not yet fallen to it. A field that grows outwards, as the reduced density gradient, has none.
+    """
+    values = volume.values
+    faces = (values[0], values[-1], values[:, 0], values[:, -1], values[:, :, 0], values[:, :, -1])
+    magnitudes = [np.abs(face) for face in faces]
+    least, most = min(float(one.min()) for one in magnitudes), max(float(one.max()) for one in magnitudes)
+    return least < isovalue <= most or (isovalue <= least and most < max(-float(values.min()), float(values.max())))
+
+
+CUT = "the surface is cut at the faces of the box: it goes on beyond"
+"""What a user is told where it does."""
+
+
+def enclosing_isovalue(volume: Volume, share: float = 0.9) -> float:
+    r"""Isovalue of the surface that encloses a share of the probability of an orbital.
+
+    Parameters
+    ----------
+    volume : Volume
+        An orbital. The lattice should hold nearly all of it: the share is taken of what the lattice holds.
+    share : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    float
+        The isovalue c, in the unit of the volume, for which
+        :math:`\int_{|\psi| \geq c} \psi^2 = \mathtt{share} \int \psi^2`, to the resolution of the lattice.
+
+    Raises
+    ------
+    IsovalueError
+        When the share is not between 0 and 1, or the volume is zero everywhere.
+    LatticeError
+        When a value is not a finite number.
+
+    Notes
+    -----
+    The definition of G. Haranczyk and M. Gutowski, J. Chem. Theory Comput. 2008, 4, 689. It makes orbitals of
+    different spread look comparable, which one isovalue for all of them does not.
+    """
+    check_share(share)
+    range_of(volume)
+    norm = float(np.square(volume.values, dtype=np.float64).sum()) * volume.lattice.cell_volume
+    if norm == 0:
+        raise IsovalueError(f"{name_of(volume)} is zero on the whole lattice: no surface encloses a share of it")
+    found = enclosure(volume.values, volume.lattice.cell_volume, share, norm)
+    assert found is not None  # all of the norm is on the lattice
+    return found.isovalue
+
+
+def check_share(share: float) -> None:
+    """Refuse what is no share of the probability of an orbital.
+
+    Raises
+    ------
+    IsovalueError
+        When it is not between 0 and 1.
+    """
+    if not 0 < share < 1:
+        raise IsovalueError(f"share of the probability to enclose: expected a number between 0 and 1, got {share!r}")
+
+
+def positive_isovalue(isovalue: float, name: str, volume: Volume | None = None) -> float:
+    """The isovalue as a float; with a volume, an error also says which values there are.
+
+    Raises
+    ------
+    IsovalueError
+        When it is not a positive number.
+    """
+    try:
+        number = float(isovalue)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not (np.isfinite(number) and number > 0):
+        known = ""
+        if volume is not None:
+            smallest, largest = range_of_magnitude(volume)
+            known = f"; |value| goes from {smallest:.3g} to {largest:.3g}{_unit(volume.unit)} on this lattice"
+        raise IsovalueError(
+            f"isovalue of {name}: expected a positive number (both signs of the field are drawn), got {isovalue!r}"
+            + known
+        )
+    return number
+
+
+def single_precision_level(isovalue: float) -> float:
+    """The isovalue, rounded to float32, so that all comparisons with values in float32 agree."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(isovalue))
+
+
+def check_shape(lattice: Lattice, name: str) -> None:
+    """Refuse a lattice with a single point along an axis.
+
+    Raises
+    ------
+    LatticeError
+        When there is one.
+    """
+    if min(lattice.shape) < 2:
+        raise LatticeError(
+            f"isosurface of {name}: expected 2 or more points along each axis, got a lattice of shape "
+            f"{lattice.shape}; sample the field on a lattice with a volume"
+        )
+
+
+def no_surface(
+    isovalue: float, name: str, unit: str, smallest: float, largest: float, lattice: Lattice
+) -> IsovalueError:
+    """The error for an isovalue that a volume, with values from smallest to largest, does not reach."""
+    finer = ""
+    if isovalue > largest:
+        finer = f", or for a small surface a spacing below {lattice.spacings.max() / angstrom:.3g} Angstrom"
+    return IsovalueError(
+        f"isovalue {isovalue:g} of {name}: nothing has this value on the lattice, where |value| goes from "
+        f"{smallest:.3g} to {largest:.3g}{_unit(unit)}; choose an isovalue between the two{finer}"
+    )
+
+
+def range_of(volume: Volume) -> tuple[float, float]:
+    """Least and greatest value of a volume, which must be finite."""
+    low, high = float(volume.values.min()), float(volume.values.max())
+    if not (np.isfinite(low) and np.isfinite(high)):
+        bad = int(np.count_nonzero(~np.isfinite(volume.values)))
+        raise LatticeError(f"{name_of(volume)}: expected finite values, got {bad} that are NaN or infinite")
+    return low, high
+
+
+def range_of_magnitude(volume: Volume) -> tuple[float, float]:
+    """Least and greatest magnitude in a volume."""
+    low, high = range_of(volume)
+    smallest = max(low, -high, 0.0) if low > 0 or high < 0 else float(np.abs(volume.values).min())
+    return smallest, max(abs(low), abs(high))
+
+
+def name_of(volume: Volume) -> str:
+    """Quantity of a volume, for messages."""
+    return volume.quantity or "this volume"
+
+
+def _unit(unit: str) -> str:
+    return f" {unit}" if unit else ""

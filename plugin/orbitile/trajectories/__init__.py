@@ -1,0 +1,1 @@
+"""Orbitals along a path of geometries: followed, matched, interpolated."""

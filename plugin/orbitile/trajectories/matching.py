@@ -1,0 +1,265 @@
+"""Orbitals of one frame matched with those of the frame before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OrbitileError
+from ..gaussians.alignment import rotation_onto, turned_functions
+from ..gaussians.overlap import inverse_root, own_overlap
+from ..model.wavefunction import Orbitals, Spin, Wavefunction, same_basis
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Floats = NDArray[np.float64]
+
+DEGENERACY = 1e-3
+"""Orbitals are one set within this many hartree: about kT at room temperature, and above the digits of any log."""
+
+_OCCUPIED = 0.02
+"""Orbitals with more electrons than this are occupied, where those of one frame are made orthonormal in the next."""
+
+_NEIGHBOURS = 0.15
+"""Mixing is noted of orbitals that are closer than this in energy, in hartree."""
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """Orbitals of one spin in one frame, as followed from the first frame.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (n_followed,)
+        Orbital of the file, from 0, that each followed orbital is, or is most of.
+    rotation : csr_matrix, shape (n_in_file, n_followed)
+        Orthonormal columns T: followed orbitals are C T. One entry of 1 or -1 a column but for degenerate sets.
+    confidence : ndarray, shape (n_followed,)
+        Overlap with the same orbital in the frame before, 0 to 1.
+    energies, occupations : ndarray, shape (n_followed,)
+        Of the followed orbitals, in hartree and electrons; of rotated ones the expectation values.
+    """
+
+    order: NDArray[np.intp]
+    rotation: csr_matrix
+    confidence: Floats
+    energies: Floats
+    occupations: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class FrameMatch:
+    """Both spins of a frame; `beta` is None where they share orbitals."""
+
+    alpha: Match
+    beta: Match | None = None
+
+    def of(self, spin: Spin) -> Match:
+        """The match of one spin."""
+        return self.beta if spin == "beta" and self.beta is not None else self.alpha
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """What is kept of a frame to compare the next one with: the wavefunction, and its coefficients as followed."""
+
+    wavefunction: Wavefunction
+    coefficients: dict[Spin, Floats]
+    occupations: dict[Spin, Floats]
+
+    @property
+    def n_followed(self) -> dict[Spin, int]:
+        """Number of orbitals to find again: that of the first frame, where the file of this one may hold more."""
+        return {spin: coefficients.shape[1] for spin, coefficients in self.coefficients.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What following a frame gives: its match, what has mixed, and the reference that the next one is compared with."""
+
+    match: FrameMatch
+    mixings: list[Mixing]
+    reference: Reference
+
+
+def step_to(before: Reference | None, index: int, wavefunction: Wavefunction, degeneracy: float) -> Step:
+    """Follow the orbitals of a frame from the one before, or begin with it.
+
+    Raises
+    ------
+    OrbitileError
+        When it cannot be compared with the one before: says why.
+    """
+    reason = "" if before is None else mismatch(before.wavefunction, wavefunction, before.n_followed)
+    if reason:
+        raise OrbitileError(reason)
+    matches: dict[Spin, Match] = {}
+    mixed: list[Mixing] = []
+    if before is None:
+        matches = {spin: _as_it_is(orbitals) for spin, orbitals in _sets(wavefunction)}
+    else:
+        overlaps = _overlaps(before, wavefunction)
+        for spin, orbitals in _sets(wavefunction):
+            match = matches[spin] = _matched(orbitals, overlaps[spin], degeneracy, wavefunction.natural)
+            mixed += _noted(index, spin, overlaps[spin] @ match.rotation, match.energies)
+    reference = Reference(
+        wavefunction,
+        {spin: orbitals.coefficients @ matches[spin].rotation for spin, orbitals in _sets(wavefunction)},
+        {spin: match.occupations for spin, match in matches.items()},
+    )
+    return Step(FrameMatch(matches["alpha"], matches.get("beta")), mixed, reference)
+
+
+def _sets(wavefunction: Wavefunction) -> list[tuple[Spin, Orbitals]]:
+    beta: list[tuple[Spin, Orbitals]] = [] if wavefunction.beta is None else [("beta", wavefunction.beta)]
+    return [("alpha", wavefunction.alpha), *beta]
+
+
+def mismatch(before: Wavefunction, now: Wavefunction, n_followed: Mapping[Spin, int] | None = None) -> str:
+    """Why a frame cannot be compared with the one before; empty where it can.
+
+    `n_followed` orbitals of each spin have to be found in it; without it as many as the one before has.
+    """
+    if not np.array_equal(before.atomic_numbers, now.atomic_numbers):
+        return "its atoms are others than those before, or in another order"
+    if not same_basis(before.shells, now.shells):
+        return "its basis set is another than that before"
+    one, other = _sets(before), _sets(now)
+    if len(one) != len(other):
+        return "it has one set of orbitals for both spins where there were two, or the other way round"
+    for (spin, mine), (_, theirs) in zip(one, other, strict=True):
+        expected = len(mine) if n_followed is None else n_followed[spin]
+        if len(theirs) < expected:
+            return f"it has {len(theirs)} {spin} orbitals, {expected} expected"
+    return ""
+
+
+def _overlaps(before: Reference, now: Wavefunction) -> dict[Spin, Floats]:
+    """Overlaps of the orbitals before, carried along and made orthonormal, with those now: (n_followed, n_in_file)."""
+    turn = turned_functions(now, rotation_onto(before.wavefunction, now.positions))
+    matrix = own_overlap(now)
+    found: dict[Spin, Floats] = {}
+    for spin, orbitals in _sets(now):
+        carried = turn @ before.coefficients[spin]
+        image = matrix @ carried
+        norms = np.sqrt(np.einsum("mi,mi->i", carried, image))
+        carried, image = carried / norms, image / norms
+        gram, overlaps = carried.T @ image, image.T @ orbitals.coefficients
+        full = before.occupations[spin] > _OCCUPIED
+        occupied = np.linalg.solve(gram[np.ix_(full, full)], np.hstack([gram[np.ix_(full, ~full)], overlaps[full]]))
+        share, theirs = np.split(gram[np.ix_(~full, full)] @ occupied, [np.count_nonzero(~full)], axis=1)
+        found[spin] = np.empty_like(overlaps)
+        found[spin][full] = inverse_root(gram[np.ix_(full, full)]) @ overlaps[full]
+        found[spin][~full] = inverse_root(gram[np.ix_(~full, ~full)] - share) @ (overlaps[~full] - theirs)
+    return found
+
+
+def _as_it_is(orbitals: Orbitals) -> Match:
+    from scipy.sparse import identity
+
+    n = len(orbitals)
+    return Match(np.arange(n), identity(n, format="csr"), np.ones(n), orbitals.energies, orbitals.occupations)
+
+
+def _matched(orbitals: Orbitals, overlaps: Floats, degeneracy: float, natural: bool) -> Match:
+    """Assignment and rotation of the orbitals of a frame.
+
+    Parameters
+    ----------
+    overlaps : ndarray, shape (n_followed, n_in_file)
+        With the followed orbitals of the frame before.
+    """
+    from scipy.optimize import linear_sum_assignment
+    from scipy.sparse import csr_matrix
+
+    n_followed, n = overlaps.shape
+    sets = [np.array([i]) for i in range(n)] if natural else _degenerate(orbitals, degeneracy)
+    weights = overlaps**2
+    for members in (one for one in sets if len(one) > 1):
+        weights[:, members] = weights[:, members].sum(axis=1, keepdims=True)
+    slots = np.empty(n, np.intp)
+    slots.fill(-1)
+    rows, columns = linear_sum_assignment(-weights)
+    slots[columns] = rows
+    rotation = np.zeros((n, n_followed))
+    order = np.empty(n_followed, np.intp)
+    single = np.array([one[0] for one in sets if len(one) == 1], np.intp)
+    single = single[slots[single] >= 0]
+    rotation[single, slots[single]] = np.where(overlaps[slots[single], single] < 0, -1.0, 1.0)
+    order[slots[single]] = single
+    for members in (one for one in sets if len(one) > 1):
+        mine = np.sort(slots[members][slots[members] >= 0])
+        if not len(mine):
+            continue
+        left, _, right = np.linalg.svd(overlaps[np.ix_(mine, members)].T, full_matrices=False)
+        turn = left @ right
+        rotation[np.ix_(members, mine)] = turn
+        at, of = linear_sum_assignment(-(turn**2))
+        order[mine[of]] = members[at]
+    confidence = np.einsum("ij,ji->i", overlaps, rotation)
+    sparse = csr_matrix(rotation)
+    squares = sparse.multiply(sparse).T
+    return Match(
+        order,
+        sparse,
+        np.clip(confidence, 0, 1),
+        squares @ orbitals.energies if np.all(np.isfinite(orbitals.energies)) else orbitals.energies[order],
+        squares @ orbitals.occupations,
+    )
+
+
+def _degenerate(orbitals: Orbitals, degeneracy: float) -> list[NDArray[np.intp]]:
+    """Sets of orbitals within an energy of each other and equally occupied; most are sets of one."""
+    energies, occupations = orbitals.energies, orbitals.occupations
+    if not np.all(np.isfinite(energies)) or degeneracy <= 0 or not np.any(energies):
+        return [np.array([i]) for i in range(len(orbitals))]
+    sets: list[NDArray[np.intp]] = []
+    for occupation in np.unique(np.round(occupations, 6)):
+        members = np.flatnonzero(np.round(occupations, 6) == occupation)
+        waiting = [members[np.argsort(energies[members], kind="stable")]]
+        while waiting:
+            one = waiting.pop()
+            if energies[one[-1]] - energies[one[0]] <= degeneracy:
+                sets.append(one)
+            else:
+                cut = int(np.argmax(np.diff(energies[one]))) + 1
+                waiting += [one[:cut], one[cut:]]
+    return sets
+
+
+_MIXING = 0.005
+"""Rotation of two orbitals into each other between neighbouring frames, in radian, from which on it is noted."""
+
+
+# Frame by frame ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """Two followed orbitals have turned into each other between a frame and the one before."""
+
+    frame: int
+    spin: Spin
+    orbitals: tuple[int, int]
+    angle: float
+
+
+# Crossings --------------------------------------------------------------------------------------------------------
+
+
+def _noted(frame: int, spin: Spin, overlaps: Floats, energies: Floats) -> list[Mixing]:
+    """Pairs that have turned into each other since the frame before: the antisymmetric part of their overlaps."""
+    turned = np.triu(overlaps - overlaps.T, 1) / 2
+    one, other = np.nonzero(np.abs(turned) > _MIXING)
+    near = np.abs(energies[one] - energies[other]) < _NEIGHBOURS
+    if not np.any(energies):  # without energies there are no crossings
+        return []
+    return [
+        Mixing(frame, spin, (int(a), int(b)), float(np.arcsin(np.clip(turned[a, b], -1, 1))))
+        for a, b in zip(one[near], other[near], strict=True)
+    ]

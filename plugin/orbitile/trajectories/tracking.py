@@ -1,0 +1,241 @@
+r"""Identity of orbitals along a trajectory: which orbital of a frame is which of the frame before.
+
+Programs number orbitals by energy, give them any sign, and rotate degenerate ones as they please, so that lobes flip
+and orbitals jump in a film. Here each frame gets an orthogonal matrix T, and C T are its orbitals in the order and with
+the phases of the frame before.
+
+**Measure.** The orbitals of the frame before are carried along: turned with the molecule onto the frame (least squares
+over the atoms; W. Kabsch, Acta Cryst. A 1976, 32, 922), and expanded with the coefficients :math:`C_1` that they had in
+the basis functions where these are now, with the overlap :math:`S_2`. There they are made orthonormal, the occupied
+ones among themselves first, then the others, which give way to them, each set symmetrically (P.-O. Löwdin, J. Chem.
+Phys. 1950, 18, 365):
+
+.. math::  O = G^{-1/2}\, C_1^T S_2 C_2, \qquad G = C_1^T S_2 C_1
+
+for a single set. For complete sets of orbitals O is orthogonal, however far the atoms have moved. The overlap in space
+:math:`C_1^T S_{12} C_2` is not: it falls with the displacement of the sharpest functions, and core orbitals lose each
+other first. `benchmarks/tracking_measures.py` compares the two.
+
+**Assignment.** The permutation that maximises the sum of :math:`O^2` within a spin (H. W. Kuhn, Naval Res. Logist.
+1955, 2, 83; SciPy's implementation). Orbitals of a frame that lie within `degeneracy` of each other in energy and are
+equally occupied form a set: its members share their weight while the set is assigned, and are then rotated among
+themselves to be as near as they can to their predecessors (orthogonal Procrustes problem; P. H. Schönemann,
+Psychometrika 1966, 31, 1). A set of one gets its sign in this way.
+
+**Confidence** of an orbital in a frame is the diagonal element of O T, 0 to 1: 1 where it did not change at all, about
+0.7 where two orbitals mix half and half and its identity is a matter of taste.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import Cancelled, FieldError, OrbitileError
+from ..fields.orbital import resolve
+from ..model.trajectory import Trajectory
+from ..model.wavefunction import Excitation, Orbitals, Spin, Wavefunction
+from .crossings import Crossing, crossings_of
+from .matching import DEGENERACY, Floats, FrameMatch, Match, Mixing, Reference, step_to
+
+DOUBTFUL = 0.7
+"""Confidence below which the identity of an orbital is a matter of taste: two mix half and half."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tracking:
+    """Identity of the orbitals of a trajectory.
+
+    Attributes
+    ----------
+    trajectory : Trajectory
+    matches : dict of int to FrameMatch
+        By frame; frames that could not be read or followed are missing.
+    crossings : tuple of Crossing
+        In the order of frames.
+    """
+
+    trajectory: Trajectory
+    matches: dict[int, FrameMatch]
+    crossings: tuple[Crossing, ...]
+
+    @property
+    def frames(self) -> list[int]:
+        """Frames that were followed, in order."""
+        return list(self.matches)
+
+    def followed(self, index: int) -> Wavefunction:
+        """A frame with its orbitals in the order and with the phases of the first frame.
+
+        Raises
+        ------
+        FieldError
+            When there is no such frame, or it was left out.
+        """
+        wanted = self.trajectory.checked_index(index)
+        if wanted not in self.matches:
+            reason = self.trajectory.problems.get(wanted, "it was added after the trajectory was followed")
+            raise FieldError(f"{self.trajectory.name}: frame {wanted + 1} was not followed: {reason}")
+        return followed(self.trajectory[wanted], self.matches[wanted])
+
+    @property
+    def path(self) -> Trajectory:
+        """The followed frames as a trajectory, one after the other: those that were left out are missing."""
+        return Trajectory(_Followed(self), self.trajectory.kept)
+
+    def field(self, name: str) -> str:
+        """Name by which followed frames know an orbital that is named in the first frame: `homo` becomes `mo:5`.
+
+        In later frames `homo` is the highest occupied orbital there, which may be another one. Names of other fields
+        are returned as they are.
+        """
+        return pinned(self._first, name)
+
+    def energies(self, spin: Spin = "alpha") -> Floats:
+        """Energies of the followed orbitals in hartree, shape (frames, orbitals)."""
+        return np.array([self.matches[frame].of(spin).energies for frame in self.matches])
+
+    def confidence(self, spin: Spin = "alpha") -> Floats:
+        """Confidence, shape (frames, orbitals); 1 in the first frame."""
+        return np.array([self.matches[frame].of(spin).confidence for frame in self.matches])
+
+    def occupations(self, spin: Spin = "alpha") -> Floats:
+        """Occupations of the followed orbitals, shape (frames, orbitals)."""
+        return np.array([self.matches[frame].of(spin).occupations for frame in self.matches])
+
+    @property
+    def has_spins(self) -> bool:
+        """Whether alpha and beta electrons have orbitals of their own."""
+        return next(iter(self.matches.values())).beta is not None
+
+    @cached_property
+    def _first(self) -> Wavefunction:
+        return self.followed(self.frames[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Followed:
+    """Followed frames: `Frames` of a `Trajectory`."""
+
+    tracking: Tracking
+
+    @property
+    def name(self) -> str:
+        return self.tracking.trajectory.name
+
+    def __len__(self) -> int:
+        return len(self.tracking.matches)
+
+    def read(self, index: int) -> Wavefunction:
+        return self.tracking.followed(self.tracking.frames[index])
+
+
+def pinned(first: Wavefunction, name: str) -> str:
+    """Name by which followed frames know an orbital that is named in the first one; see `Tracking.field`."""
+    orbital = resolve(first, name.strip())
+    return name if orbital is None else orbital.name
+
+
+def track(
+    trajectory: Trajectory,
+    *,
+    degeneracy: float = DEGENERACY,
+    progress: Callable[[float], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    report: Callable[[str], None] | None = None,
+) -> Tracking:
+    """Follow the orbitals of a trajectory from the first frame to the last one.
+
+    Parameters
+    ----------
+    trajectory
+        Frames of the same atoms and basis set.
+    degeneracy
+        Energy in hartree within which orbitals are one set, free to rotate; 0 for none.
+    progress
+        Called with the share that is done.
+    cancelled
+        Asked between frames; when it says True the work stops.
+    report
+        Told in one line of each frame that is left out.
+
+    Returns
+    -------
+    Tracking
+        Memory while it is made: two frames and the overlap of the basis functions of one; of each frame a few numbers
+        an orbital stay.
+
+    Raises
+    ------
+    OrbitileError
+        When no frame can be read.
+    Cancelled
+        When `cancelled` said so.
+    """
+    matches: dict[int, FrameMatch] = {}
+    mixings: list[Mixing] = []
+    before: Reference | None = None
+    for index, wavefunction in trajectory.frames(report):
+        if cancelled is not None and cancelled():
+            raise Cancelled("cancelled")
+        try:
+            step = step_to(before, index, wavefunction, degeneracy)
+        except OrbitileError as error:
+            trajectory.problems[index] = str(error)
+            if report is not None:
+                report(f"frame {index + 1} left out: {error}")
+            continue
+        before = step.reference
+        matches[index] = step.match
+        mixings += step.mixings
+        if progress is not None:
+            progress((index + 1) / len(trajectory))
+    if not matches:
+        raise OrbitileError(f"{trajectory.name}: no frame can be read: {next(iter(trajectory.problems.values()), '')}")
+    return Tracking(trajectory, matches, crossings_of(matches, mixings, degeneracy))
+
+
+def followed(wavefunction: Wavefunction, match: FrameMatch) -> Wavefunction:
+    """A wavefunction with its orbitals in the order and with the phases of the frame that it was followed from.
+
+    All fields work on it: orbital N of it is orbital N of the first frame. Excitations follow their orbitals.
+    """
+    parts = [_transformed(wavefunction.alpha, match.alpha)]
+    if wavefunction.beta is not None and match.beta is not None:
+        parts.append(_transformed(wavefunction.beta, match.beta))
+    rotations = [match.alpha.rotation, *([] if match.beta is None else [match.beta.rotation])]
+    return replace(
+        wavefunction,
+        alpha=parts[0],
+        beta=parts[1] if len(parts) > 1 else None,
+        excitations=tuple(_excitation(one, rotations) for one in wavefunction.excitations)
+        if all(rotation.shape[0] == rotation.shape[1] for rotation in rotations)
+        else (),
+    )
+
+
+def _transformed(orbitals: Orbitals, match: Match) -> Orbitals:
+    return Orbitals(
+        orbitals.coefficients @ match.rotation,
+        match.occupations,
+        match.energies,
+        tuple(orbitals.irreps[n] for n in match.order),
+    )
+
+
+def _excitation(one: Excitation, rotations: list[Any]) -> Excitation:
+    """Amplitudes between followed orbitals: T^T A T, spin by spin."""
+    from scipy.sparse import coo_matrix
+
+    parts = []
+    for spin, rotation in enumerate(rotations):
+        chosen = one.spins == spin
+        entries = (one.amplitudes[chosen], (one.source[chosen], one.target[chosen]))
+        turned = (rotation.T @ coo_matrix(entries, shape=(rotation.shape[0],) * 2).tocsr() @ rotation).tocoo()
+        parts.append((turned.row, turned.col, np.full(turned.nnz, spin), turned.data))
+    source, target, spins, amplitudes = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return replace(one, source=source, target=target, spins=spins, amplitudes=amplitudes)

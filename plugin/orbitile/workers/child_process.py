@@ -1,0 +1,200 @@
+"""Other programs that work for this one: they can neither hold it up nor keep it waiting for ever."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+import threading
+import time
+from collections.abc import Mapping
+from weakref import WeakSet
+
+from ..errors import OrbitileError
+from .processes import environment
+
+_STANDSTILL = 1.0
+"""Seconds for which a child may be stopped, by SIGSTOP or a debugger, while something is wanted of it."""
+_KEPT = 1 << 16
+"""Bytes of what a child has written to its standard error that are kept."""
+_EVERY = 0.05
+"""Seconds between two looks at a child that is waited for."""
+
+
+class ProcessError(OrbitileError):
+    """Another program could not be started."""
+
+
+class ChildProcess:
+    """Another program.
+
+    What it writes to its standard error is read at once, and the end of it kept; its standard output goes nowhere. Its
+    standard input is a pipe, which ends when this process does, however that comes. It is in a session of its own, so
+    that Ctrl-C and the end of a terminal come to this process alone.
+
+    Parameters
+    ----------
+    name : str
+        For messages: "ffmpeg".
+    command : list of str
+        Program and arguments.
+    settings : mapping, optional
+        Its environment; by default that of `environment`.
+
+    Raises
+    ------
+    ProcessError
+        When it cannot be started.
+    """
+
+    def __init__(self, name: str, command: list[str], settings: Mapping[str, str] | None = None) -> None:
+        self.name = name
+        self._stopped_since = 0.0
+        self._given_up = False
+        self._said = bytearray()
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=environment() if settings is None else settings,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ProcessError(f"{name} cannot be started with {command[0]} ({error.strerror})") from error
+        assert self._process.stdin is not None  # a pipe
+        self._stdin = self._process.stdin
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        _children.add(self)
+
+    @property
+    def process_id(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    @property
+    def said(self) -> list[str]:
+        """Lines of its standard error, the last ones where there are many; all of them once it has ended."""
+        if not self.running():
+            self._reader.join(1.0)  # unless somebody else writes to it
+        return [line for line in bytes(self._said).decode(errors="replace").splitlines() if line.strip()]
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status, or minus the signal that ended it; None while it runs, and where it was given up."""
+        return None if self._given_up else self._process.poll()
+
+    def running(self) -> bool:
+        """Whether it has not ended; it may be stopped."""
+        return self._process.poll() is None
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until it has ended, or for so many seconds."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+
+    def feed(self, data: memoryview) -> None:
+        """Write to its standard input.
+
+        Raises
+        ------
+        BrokenPipeError
+            When it has ended, or was ended since it stands still.
+        """
+        handle = self._stdin.fileno()
+        if os.name != "posix":
+            os.write(handle, data)
+            return
+        os.set_blocking(handle, False)
+        data = data.cast("B")
+        while data:
+            if select.select([], [handle], [], _EVERY)[1]:
+                with contextlib.suppress(BlockingIOError):
+                    data = data[os.write(handle, data) :]
+            elif self.stands_still():
+                self._give_up()
+                raise BrokenPipeError
+
+    def finish(self) -> None:
+        """End its standard input and wait for it; one that stands still is ended."""
+        self.hang_up()
+        while self.running():
+            self.wait(_EVERY)
+            if self.stands_still():
+                self._give_up()
+
+    def hang_up(self) -> None:
+        """End its standard input."""
+        with contextlib.suppress(OSError):  # nobody reads any more
+            self._stdin.close()
+
+    def is_stopped(self) -> bool:
+        """Whether it is stopped at this moment."""
+        if not hasattr(os, "waitid"):  # Windows stops no processes
+            return False
+        try:
+            found = os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:  # it has ended
+            return False
+        return found is not None and found.si_code in (os.CLD_STOPPED, os.CLD_TRAPPED)
+
+    def stands_still(self) -> bool:
+        """Whether it has been stopped for so long that it is not to be waited for; to be asked while it is wanted."""
+        if not self.is_stopped():
+            self._stopped_since = 0.0
+            return False
+        now = time.monotonic()
+        self._stopped_since = self._stopped_since or now
+        return now - self._stopped_since > _STANDSTILL
+
+    def ending(self) -> str:
+        """How it ended, with the last line that it wrote to standard error."""
+        if self._given_up:
+            return "it did not go on"
+        code = self.status
+        how = "still running" if code is None else f"signal {-code}" if code < 0 else f"exit status {code}"
+        said = self.said
+        return f"{how}: {said[-1].strip()[:200]}" if said and code is not None else how
+
+    def terminate(self) -> None:
+        """Ask it by a signal to end."""
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
+        self.wait(5)  # a driver may keep it for ever
+        self.hang_up()
+
+    def _give_up(self) -> None:
+        self._given_up = True
+        self.kill()
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None  # a pipe
+        with contextlib.suppress(OSError, ValueError), self._process.stderr as stream:
+            while piece := os.read(stream.fileno(), _KEPT):
+                self._said += piece
+                del self._said[:-_KEPT]
+
+    def _forget(self) -> None:
+        """In a process that was forked from this one: not to keep the child alive."""
+        with contextlib.suppress(OSError, ValueError):  # it was closed
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stdin.fileno(), inheritable=False)
+            os.close(nowhere)
+
+
+_children: WeakSet[ChildProcess] = WeakSet()
+
+
+def _after_fork() -> None:
+    for child in list(_children):
+        child._forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

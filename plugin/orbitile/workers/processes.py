@@ -1,0 +1,98 @@
+"""Processes: with which Python our own run, where it finds these packages, and how this one ends when it is told to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+_ONE_END = 1.0
+"""Seconds within which several signals are one: who closes a terminal, or a service, sends two or three."""
+
+
+def interpreter() -> str:
+    """The Python of this process, also where a host embeds it and `sys.executable` is the host."""
+    if Path(sys.executable or "").name.lower().startswith("python"):
+        return sys.executable
+    for name in ("python3", "python", "python.exe"):
+        candidate = Path(sys.prefix) / ("" if name.endswith(".exe") else "bin") / name
+        if candidate.exists():
+            return str(candidate)
+    return sys.executable or "python3"
+
+
+def environment() -> dict[str, str]:
+    """Our own packages come first on the path of a process, wherever they were imported from."""
+    roots = [
+        str(root)
+        for root in Path(__file__).parents[2:4]
+        if (root / "orbitile").exists() or (root / "taichi_kernels").exists()
+    ]
+    path = os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": path}
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP has come.
+
+    Attributes
+    ----------
+    status : int
+        What the process is to exit with, as a shell reports the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.status = 128 + number
+
+
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """Have SIGTERM and SIGHUP do within the `with` block what Ctrl-C does there, so that everything is cleaned up.
+
+    Whatever is installed for SIGINT at that moment is called; by default that raises KeyboardInterrupt. A signal that
+    is ignored, as under `nohup`, or that somebody else handles stays as it is. In another thread than the main one
+    nothing is changed.
+
+    Raises
+    ------
+    Terminated
+        In place of a KeyboardInterrupt that was due to one of these signals.
+    """
+    came: list[tuple[int, float]] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if came and now - came[-1][1] < _ONE_END:
+            return  # it is being cleaned up
+        came.append((number, now))
+        interrupt = signal.getsignal(signal.SIGINT)
+        if callable(interrupt):
+            interrupt(number, frame)
+        else:  # ignored, as in the background of a shell
+            raise KeyboardInterrupt
+
+    handled = [
+        number
+        for name in ("SIGTERM", "SIGHUP")
+        if (number := getattr(signal, name, None)) is not None
+        and threading.current_thread() is threading.main_thread()
+        and signal.getsignal(number) is signal.SIG_DFL
+    ]
+    for number in handled:
+        signal.signal(number, end)
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if came:
+            raise Terminated(came[0][0]) from error
+        raise
+    finally:
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
