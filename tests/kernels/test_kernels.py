@@ -11,12 +11,12 @@ import orbitile as ob
 from orbitile.fields import resolve
 from orbitile.kernels import kernel_for, kernel_modules, kernel_names, record, recorded_choice, smooth_cutoff
 from orbitile.workers import Worker, Workers
-from taichi_kernels import molecule_specific
 from taichi_kernels._taichi import number, ti
+from taichi_kernels.direct_sums import molecule_specific
+from taichi_kernels.direct_sums.radial import exact as exact_radial
+from taichi_kernels.direct_sums.radial import fast_gaussian, table
+from taichi_kernels.direct_sums.radial import smooth_cutoff as ending
 from taichi_kernels.launching import launch
-from taichi_kernels.radial import exact as exact_radial
-from taichi_kernels.radial import fast_gaussian, table
-from taichi_kernels.radial import smooth_cutoff as ending
 from taichi_kernels.session import generation, renew, session
 from taichi_kernels.target import Target
 from tests.conftest import random_wavefunction
