@@ -65,15 +65,20 @@ class _Worker:
         if self._waiting:
             raise _Ended
 
-    def serve(self) -> None:
-        """Run what is asked for until there is no more."""
-        with suppress(_Ended, EOFError, OSError):
+    def serve(self) -> bool:
+        """Run what is asked for until there is no more; says whether the other side is still there."""
+        try:
             while not self._ended and (message := self._next()) is not None:
                 if isinstance(message, Run):
                     self._connection.send(self._answer(message))
                     while _afterwards:
                         _afterwards.pop(0)()
                 self._ended = self._ended or isinstance(message, End)
+        except _Ended:
+            return True
+        except (EOFError, OSError):
+            return False
+        return True
 
     def _next(self) -> Any:
         """The next message, or None when none has come for long."""
@@ -204,7 +209,7 @@ def main() -> None:
         for name in ("SIGTERM", "SIGHUP"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), worker.on_signal)
-        worker.serve()
-        complete()
-        connection.close()
-    transport.remove_all(prefix)
+        if worker.serve():
+            complete()
+            transport.remove_all(prefix)
+        connection.close()  # from here on it can be left alone
