@@ -117,6 +117,7 @@ _CALLER = """
 import sys
 import numpy as np
 import orbitile as ob
+from orbitile.evaluation import several_devices
 wavefunction = ob.load(sys.argv[1])
 lattice = ob.Lattice.around(wavefunction, 0.1, 6.0)
 

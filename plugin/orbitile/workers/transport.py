@@ -22,9 +22,8 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -41,8 +40,7 @@ MOST = 64
 """Segments of a process that have a name at a time. Each has it for moments, or as long as a computation takes."""
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """A segment of shared memory; its number tells it from others that had the name before."""
 
     name: str
@@ -50,23 +48,10 @@ class Segment:
     size: int
 
 
-@dataclass(frozen=True)
-class _Array:
-    """An array of a packed object: it lies in the bytes here, in the segment of the object, or in a shared one."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    writable: bool
-    place: bytearray | int | tuple[Segment, int]
-
-
-@dataclass(frozen=True)
-class Packed:
-    """An object on its way to another process."""
+class Packed(NamedTuple):
+    """An object on its way to another process: a pickle, and the segment where its arrays are."""
 
     pickled: bytes
-    arrays: tuple[_Array, ...]
     segment: Segment | None
 
     def remove(self) -> None:
@@ -85,32 +70,14 @@ def pack(item: Any) -> tuple[Packed, mmap.mmap | None]:
     Exception
         Whatever `pickle` or the object raises where it cannot be pickled.
     """
-    stream = BytesIO()
-    pickler = _Pickler(stream)
-    pickler.dump(item)
-    if not pickler.arrays:
-        return Packed(stream.getvalue(), (), None), None
-    places: list[bytearray | int | tuple[Segment, int] | None] = [_shared_place(array) for array in pickler.arrays]
-    arrays = [_compact(array) if place is None else array for array, place in zip(pickler.arrays, places, strict=True)]
-    large = {n: array for n, array in enumerate(arrays) if places[n] is None and array.nbytes >= _SMALL}
-    segment = memory = None
-    if large:
-        *offsets, size = itertools.accumulate((_aligned(array.nbytes) for array in large.values()), initial=0)
-        with suppress(OSError):
-            segment, memory = _written(size, dict(zip(offsets, large.values(), strict=True)))
-            for n, offset in zip(large, offsets, strict=True):
-                places[n] = offset
-    described = tuple(
-        _Array(
-            array.dtype.str,
-            array.shape,
-            array.strides,
-            original.flags.writeable,
-            bytearray(array.tobytes("A")) if place is None else place,
-        )
-        for array, original, place in zip(arrays, pickler.arrays, places, strict=True)
-    )
-    return Packed(stream.getvalue(), described, segment), memory
+    pickler = _Pickler(item, _SMALL)
+    if not pickler.large:
+        return Packed(pickler.pickled, None), None
+    try:
+        segment, memory = _written(pickler.size, pickler.large)
+    except OSError:
+        return Packed(_Pickler(item, sys.maxsize).pickled, None), None
+    return Packed(pickler.pickled, segment), memory
 
 
 def unpack(packed: Packed) -> Any:
@@ -125,7 +92,7 @@ def unpack(packed: Packed) -> Any:
     if packed.segment is not None:
         memory = _opened(packed.segment)
         packed.remove()
-    return _Unpickler(BytesIO(packed.pickled), [_restored(array, memory) for array in packed.arrays]).load()
+    return _Unpickler(packed.pickled, memory).load()
 
 
 @contextmanager
@@ -181,56 +148,73 @@ _shared: WeakValueDictionary[Segment, mmap.mmap] = WeakValueDictionary()
 """What `shared_array` made, and what was opened of others' here, while there is an array over it."""
 
 
+class _Place(NamedTuple):
+    """An array that is left out of a pickle: in these bytes, in the segment that comes along, or in a shared one."""
+
+    number: int
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    writable: bool
+    where: bytearray | int | tuple[Segment, int]
+
+
 class _Pickler(pickle.Pickler):
-    """Leaves arrays of numbers out."""
+    """Leaves arrays of numbers out; `large` are those for shared memory, by the bytes there at which they begin."""
 
-    def __init__(self, stream: BytesIO) -> None:
+    def __init__(self, item: Any, small: int) -> None:
+        stream = BytesIO()
         super().__init__(stream, protocol=5)
-        self.arrays: list[NDArray[Any]] = []
-        self._numbers: dict[int, int] = {}
+        self.large: dict[int, NDArray[Any]] = {}
+        self.size = 0
+        self._small = small
+        self._places: dict[int, tuple[NDArray[Any], _Place]] = {}
+        self.dump(item)
+        self.pickled = stream.getvalue()
 
-    def persistent_id(self, item: Any) -> int | None:
+    def persistent_id(self, item: Any) -> _Place | None:
         if type(item) is not np.ndarray or item.dtype.kind not in "biufc":
             return None
-        if id(item) not in self._numbers:
-            self._numbers[id(item)] = len(self.arrays)
-            self.arrays.append(item)
-        return self._numbers[id(item)]
+        if id(item) not in self._places:
+            self._places[id(item)] = item, self._placed(item)
+        return self._places[id(item)][1]
+
+    def _placed(self, array: NDArray[Any]) -> _Place:
+        where: bytearray | int | tuple[Segment, int] | None = _shared_place(array)
+        writable = array.flags.writeable
+        if where is None:
+            array = array if array.flags.forc else np.ascontiguousarray(array)
+            if array.nbytes < self._small:
+                where = bytearray(array.tobytes("A"))
+            else:
+                where = self.size
+                self.large[where] = array
+                self.size += -(-array.nbytes // _ALIGNED) * _ALIGNED
+        return _Place(len(self._places), array.dtype.str, array.shape, array.strides, writable, where)
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, stream: BytesIO, arrays: list[NDArray[Any]]) -> None:
-        super().__init__(stream)
-        self._arrays = arrays
+    """Lays arrays over the memory that came along."""
 
-    def persistent_load(self, number: int) -> NDArray[Any]:
-        return self._arrays[number]
+    def __init__(self, pickled: bytes, memory: mmap.mmap | None) -> None:
+        super().__init__(BytesIO(pickled))
+        self._memory = memory
+        self._arrays: dict[int, NDArray[Any]] = {}
 
-
-def _aligned(size: int) -> int:
-    return -(-size // _ALIGNED) * _ALIGNED
-
-
-def _compact(array: NDArray[Any]) -> NDArray[Any]:
-    """An array without gaps, its first or its last index the fastest."""
-    return array if array.flags.forc else np.ascontiguousarray(array)
-
-
-def _restored(array: _Array, memory: mmap.mmap | None) -> NDArray[Any]:
-    buffer: bytearray | mmap.mmap | None
-    buffer, offset = memory, 0
-    if isinstance(array.place, bytearray):
-        buffer = array.place
-    elif isinstance(array.place, int):
-        offset = array.place
-    else:
-        segment, offset = array.place
-        buffer = _shared.get(segment)
-        if buffer is None:
-            buffer = _shared[segment] = _opened(segment)
-    found: NDArray[Any] = np.ndarray(array.shape, array.dtype, buffer, offset, array.strides)
-    found.flags.writeable = array.writable
-    return found
+    def persistent_load(self, place: _Place) -> NDArray[Any]:
+        if place.number not in self._arrays:
+            buffer: bytearray | mmap.mmap | None
+            buffer, offset = self._memory, place.where
+            if isinstance(offset, bytearray):
+                buffer, offset = offset, 0
+            elif isinstance(offset, tuple):
+                segment, offset = offset
+                buffer = _shared.get(segment) or _opened(segment)
+                _shared[segment] = buffer
+            array: NDArray[Any] = np.ndarray(place.shape, place.dtype, buffer, offset, place.strides)
+            array.flags.writeable = place.writable
+            self._arrays[place.number] = array
+        return self._arrays[place.number]
 
 
 def _shared_place(array: NDArray[Any]) -> tuple[Segment, int] | None:
