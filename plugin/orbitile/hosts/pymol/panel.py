@@ -16,7 +16,7 @@ from ...session.choices import TWO_COLOURS
 from ...session.orbitals import Level, summary
 from ...session.playback import Playback
 from ...session.session import Session
-from ..file_filters import files_to_export, files_to_open
+from .file_filters import files_to_export, files_to_open
 from .frame_bar import FrameBar
 from .widgets import ColourButton, LevelDiagram, OrbitalFilter, OrbitalModel, row
 
