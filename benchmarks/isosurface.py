@@ -22,9 +22,9 @@ import orbitile as ob
 from orbitile.model.units import angstrom
 from orbitile.surfaces.isosurface import isosurface_in_session
 from orbitile_benchmarks.systems import STONE
-from taichi_kernels.arrays import allocate
 from taichi_kernels.devices import probe
 from taichi_kernels.session import session
+from taichi_kernels.target import Target
 
 ROUNDS = 10
 
@@ -95,14 +95,16 @@ def main() -> None:
             print(f"  {name:<56}{seconds * 1e3:9.2f} ms")
     for device in devices:  # one after the other: Taichi holds one at a time
         with session(device):
-            values = volume.values
-            if device != "cpu":
-                values = allocate(lattice.shape, np.float32)
+            target = Target(device, "single")
+            values = target.empty(lattice.shape)
+            if target.on_host:
+                values[...] = volume.values
+            else:
                 values.from_numpy(volume.values)
             for isovalue, expected in by_scikit_image.items():
 
                 def mesh(values: object = values, isovalue: float = isovalue) -> ob.Surface:
-                    return isosurface_in_session(values, lattice, isovalue, "HOMO", "", device)  # noqa: B023 - called here
+                    return isosurface_in_session(values, lattice, isovalue, "HOMO", "", target)  # noqa: B023 - called here
 
                 calls = {
                     "volume on the device to mesh": mesh,

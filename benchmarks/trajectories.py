@@ -82,8 +82,9 @@ def run(series: Path, what: str, spacing: float | None, points: int | None, devi
     from orbitile.evaluation.fields_on_lattices import field_of, fits, surface_in_motion
     from orbitile.fields.orbital import resolve
     from orbitile.hosts.pymol.drawing import drawing_of
-    from orbitile.session.request import Request, Sample, put_sample, take_sample
+    from orbitile.session.request import Request, Sample
     from orbitile.session.shown import NEGATIVE, POSITIVE
+    from orbitile.workers import pack, unpack
 
     path = ob.follow(ob.load_trajectory(series, kept=n + 1))
     first = path[0]
@@ -122,30 +123,29 @@ def run(series: Path, what: str, spacing: float | None, points: int | None, devi
 
     clock = Clock()
     reading = ob.follow(raw := ob.load_trajectory(series))
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").exists() else None) as folder:
-        for index in range(n):
-            clock.start()
-            raw[index]
-            clock.stage("reading, and the check")
-            one = reading[index]
-            clock.stage("following")
-            one = replace(one)
-            clock.start()
-            orbital = field_of(one, field)
-            _ = orbital._terms, orbital._sample
-            clock.stage("coefficients and packing")
-            fits(one, field, ISOVALUE, lattice)
-            clock.stage("does the lattice hold it")
-            volume = ob.compute(one, field, lattice, device=device)
-            clock.stage("tables and kernel, values at home")
-            surface = ob.extract_surface(volume, ISOVALUE, device=device)
-            clock.stage("extraction")
-            request = Request(str(series), field, frame=index)
-            sample = Sample(request, volume, surface, ISOVALUE, device)
-            take_sample(request, put_sample(sample, folder, index))
-            clock.stage("hand-over between processes")
-            drawing_of(surface, (POSITIVE, NEGATIVE))
-            clock.stage("instructions for PyMOL")
+    for index in range(n):
+        clock.start()
+        raw[index]
+        clock.stage("reading, and the check")
+        one = reading[index]
+        clock.stage("following")
+        one = replace(one)
+        clock.start()
+        orbital = field_of(one, field)
+        _ = orbital._terms, orbital._sample
+        clock.stage("coefficients and packing")
+        fits(one, field, ISOVALUE, lattice)
+        clock.stage("does the lattice hold it")
+        volume = ob.compute(one, field, lattice, device=device)
+        clock.stage("tables and kernel, values at home")
+        surface = ob.extract_surface(volume, ISOVALUE, device=device)
+        clock.stage("extraction")
+        request = Request(str(series), field, frame=index)
+        sample = Sample(request, volume, surface, ISOVALUE, device)
+        unpack(pack(sample)[0])
+        clock.stage("hand-over between processes")
+        drawing_of(surface, (POSITIVE, NEGATIVE))
+        clock.stage("instructions for PyMOL")
     clock.tell(what)
 
 

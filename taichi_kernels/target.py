@@ -10,7 +10,7 @@ from .devices import DEVICES
 if TYPE_CHECKING:
     from .arrays import DeviceArray
 
-_PRECISIONS = ("single", "double")  # NumPy knows them by these names too
+PRECISIONS = ("single", "double")  # NumPy knows them by these names too
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Target:
     precision: str
 
     def __post_init__(self) -> None:
-        for name, value, expected in (("device", self.device, DEVICES), ("precision", self.precision, _PRECISIONS)):
+        for name, value, expected in (("device", self.device, DEVICES), ("precision", self.precision, PRECISIONS)):
             if value not in expected:
                 raise ValueError(f"{name}: expected {' or '.join(expected)}, got {value!r}")
 

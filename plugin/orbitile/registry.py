@@ -62,7 +62,7 @@ def _modules(package: str, contract: Any, kinds: tuple[str, ...], path: tuple[st
 
 
 def _names(folder: str) -> list[str]:
-    """Modules in a package, by name."""
+    """Modules in a package, by name, in any order."""
     try:
         places = {os.path.realpath(place) for place in import_module(folder).__path__}  # one may be there by two names
     except ModuleNotFoundError as error:
@@ -72,7 +72,7 @@ def _names(folder: str) -> list[str]:
     entries = [entry for place in places for entry in os.scandir(place)]  # pkgutil would take longer than the rest
     packages = [entry.name for entry in entries if os.path.isfile(os.path.join(entry.path, "__init__.py"))]
     modules = [entry.name[: -len(".py")] for entry in entries if entry.name.endswith(".py")]
-    return [name for name in (*packages, *modules) if not name.startswith("_")]
+    return [name for name in {*packages, *modules} if not name.startswith("_")]  # a place may be there twice
 
 
 def _checked(name: str, contract: Any) -> Any:

@@ -136,6 +136,7 @@ def test_potential_of_a_molecule_within_the_tolerance(benzene, device, tolerance
     assert 1e-14 < error < tolerance
 
 
+@pytest.mark.slow
 def test_high_angular_momenta_are_summed_up_directly(device):
     """Their degree exceeds the order of the multipoles."""
     wavefunction = random_wavefunction(2, (6,), n_atoms=2, n_primitives=1)

@@ -12,7 +12,7 @@ from tests.conftest import SAMPLES
 
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 
-from .test_pymol_commands import BENZENE, call, map_points
+from tests.hosts.test_pymol_commands import BENZENE, call, map_points
 
 AMMONIA, NEON = SAMPLES / "nh3_molden_cart.molden", SAMPLES / "neon_turbomole_def2-qzvp.molden"
 

@@ -168,7 +168,7 @@ def test_pymols_installer_takes_the_zip(tmp_path):
         timeout=60,
     )
     out = done.stdout + done.stderr
-    assert (plugins / "orbitile" / "orbitile" / "session" / "worker_process.py").exists(), out
+    assert (plugins / "orbitile" / "orbitile" / "session" / "sampling.py").exists(), out
     assert (plugins / "orbitile" / "taichi_kernels" / "session.py").exists()
     assert "VERSION 0.1.0 True" in out, out
 

@@ -18,9 +18,9 @@ from orbitile.model.units import angstrom
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 
-from .conftest import N
-from .test_pymol_commands import call
-from .test_pymol_panel import BENZENE, in_window, needs_window
+from tests.hosts.conftest import N
+from tests.hosts.test_pymol_commands import call
+from tests.hosts.test_pymol_panel import BENZENE, in_window, needs_window
 
 ROOT = Path(__file__).parents[2]
 
@@ -324,8 +324,8 @@ def test_the_panel_plays(tmp_path, series):
 def test_confidence_is_that_of_tracking(series):
     """What the worker tells beside each frame; between two frames it is that of the later one."""
     from orbitile.session.request import Request
+    from orbitile.session.sampling import WavefunctionCache, sample
     from orbitile.session.source import Source
-    from orbitile.session.worker_process import WavefunctionCache, sample
 
     tracking = ob.track(ob.load_trajectory(series))
     expected = tracking.confidence()[:, 3]

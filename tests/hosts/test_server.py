@@ -25,8 +25,7 @@ from orbitile.session import commands
 from orbitile.session.commands import COMMANDS
 from orbitile.session.session import Session
 from tests.conftest import SAMPLES
-
-from .conftest import N
+from tests.hosts.conftest import N
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
@@ -343,6 +342,7 @@ def test_frames_come_unasked_each_with_its_surface_in_the_direction_of_play(seri
         server.close()
 
 
+@pytest.mark.slow
 def test_playing_waits_until_the_viewer_has_gone_on(series):
     server, _ = film(series)
     try:
@@ -386,7 +386,9 @@ def test_a_frame_that_is_none_is_refused(server, arguments):
     assert "defect" not in answer["error"]
 
 
-@pytest.mark.parametrize("how", ["end of input", "SIGTERM", "SIGHUP", "SIGINT"])
+@pytest.mark.parametrize(
+    "how", ["end of input", "SIGTERM", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGHUP", "SIGINT"))]
+)
 @pytest.mark.parametrize("computing", [False, True])
 def test_it_ends_with_its_viewer_and_leaves_nothing(how, computing):
     server = Server()
@@ -404,6 +406,7 @@ def test_it_ends_with_its_viewer_and_leaves_nothing(how, computing):
     assert not server.folder.exists()
 
 
+@pytest.mark.slow
 def test_the_worker_of_a_film_goes_with_it(series):
     server, _ = film(series)
     try:

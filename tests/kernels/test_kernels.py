@@ -10,6 +10,7 @@ import pytest
 import orbitile as ob
 from orbitile.fields import resolve
 from orbitile.kernels import kernel_for, kernel_modules, kernel_names, record, recorded_choice, smooth_cutoff
+from orbitile.workers import Worker, Workers
 from taichi_kernels import molecule_specific
 from taichi_kernels._taichi import number, ti
 from taichi_kernels.launching import launch
@@ -17,6 +18,7 @@ from taichi_kernels.radial import exact as exact_radial
 from taichi_kernels.radial import fast_gaussian, table
 from taichi_kernels.radial import smooth_cutoff as ending
 from taichi_kernels.session import generation, renew, session
+from taichi_kernels.target import Target
 from tests.conftest import random_wavefunction
 from tests.kernels.test_orbitals import LATTICES, LIMIT, errors
 from tests.oracle import orbital
@@ -255,9 +257,9 @@ def test_radial_tables_keep_the_bound_that_they_were_made_for(precision, momentu
 def test_auto_goes_by_the_record(device):
     for place in ("orthogonal lattice", "upright lattice", "skewed lattice", "points"):
         times = record()[place].get(device, record()[place]["cpu"])["single"]["seconds"]
-        chosen = recorded_choice(place, device, "single")
+        chosen = recorded_choice(place, Target(device, "single"))
         assert times[chosen] == min(times.values())
-        assert kernel_for("auto", place, device, "single") is kernel_modules()[chosen]
+        assert kernel_for("auto", place, Target(device, "single")) is kernel_modules()[chosen]
         assert all(kernel_modules()[name].EXACT for name in times)
 
 
@@ -325,7 +327,7 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
     def served_by() -> str:
         with session(device) as name:
             field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
-            evaluate = field.on_slabs(lattice, "single", name)
+            evaluate = field.on_slabs(lattice, Target(name, "single"))
         return getattr(evaluate, "evaluate", evaluate).__module__
 
     assert served_by() == "orbitile.kernels._family"
@@ -338,7 +340,8 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
 
 def test_a_kernel_that_cannot_be_compiled_is_told_of_and_done_without(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("orbitile.kernels.molecule_specific.interpreter", lambda: shutil.which("false"))
+    without = Workers([Worker("the compiler", python=shutil.which("false"))])
+    monkeypatch.setattr("orbitile.kernels.molecule_specific._compilers", without)
     wavefunction, lattice = random_wavefunction(32, momenta=(0, 1), n_atoms=1), LATTICES["orthogonal"]
     expected = orbital(wavefunction, 0, lattice.points())
     ob.compute(wavefunction, "mo:1", lattice, device="cpu", kernel="molecule-specific")
@@ -348,6 +351,7 @@ def test_a_kernel_that_cannot_be_compiled_is_told_of_and_done_without(tmp_path, 
     assert errors(volume.values.ravel(), expected) < LIMIT["single"]
 
 
+@pytest.mark.slow
 def test_marks_belong_to_a_version_of_taichi_and_a_cache(tmp_path, monkeypatch):
     """A kernel that another Taichi has compiled, or for another cache, does not count as compiled."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -356,7 +360,7 @@ def test_marks_belong_to_a_version_of_taichi_and_a_cache(tmp_path, monkeypatch):
     def sources() -> set[str]:
         field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
         with session("cpu") as name:
-            field.on_slabs(LATTICES["orthogonal"], "single", name)
+            field.on_slabs(LATTICES["orthogonal"], Target(name, "single"))
         molecule_specific.wait()
         return {path.name for path in molecule_specific.cache_folder().glob("*.py")}
 
@@ -380,7 +384,7 @@ def test_source_that_somebody_else_has_put_there_is_not_run(tmp_path, monkeypatc
     def prepare() -> None:
         field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
         with session("cpu") as name:
-            field.on_slabs(LATTICES["orthogonal"], "single", name)
+            field.on_slabs(LATTICES["orthogonal"], Target(name, "single"))
         molecule_specific.wait()
 
     prepare()
@@ -403,6 +407,7 @@ def test_a_cache_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
         ob.compute(small, "mo:1", LATTICES["orthogonal"], device="cpu", kernel="molecule-specific")
 
 
+@pytest.mark.slow
 def test_taichi_is_not_renewed_while_a_result_is_on_the_device(benzene):
     lattice = ob.Lattice.around(benzene, 1.0, 1.0)
     left = ob.compute_on_device(benzene, "homo", lattice, device="cpu")

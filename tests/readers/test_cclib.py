@@ -13,9 +13,8 @@ from orbitile.gaussians.check import checked
 from orbitile.readers import cclib as reader
 from orbitile.readers._logs.basis import nwchem_basis
 from orbitile.readers._logs.programs import PROGRAMS
-
-from ..conftest import SAMPLES
-from ..oracle import basis_functions, orbital
+from tests.conftest import SAMPLES
+from tests.oracle import basis_functions, orbital
 
 LOGS = Path(__file__).parents[3] / "shared" / "data" / "logs"
 needs_logs = pytest.mark.skipif(not LOGS.is_dir(), reason="logs of whole calculations are not kept with the package")
@@ -213,7 +212,7 @@ ORCA = {
         ("water_ccpvdz_pure_hf_g03.fchk", "Gaussian", GAUSSIAN),
         ("water_hfs_321g.fchk", "Gaussian", GAUSSIAN),
         ("nh3_orca.molden", "ORCA", ORCA),
-        ("orca_cuh_cc_pvqz_pure.molden", "ORCA", ORCA),
+        pytest.param("orca_cuh_cc_pvqz_pure.molden", "ORCA", ORCA, marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.filterwarnings("ignore")

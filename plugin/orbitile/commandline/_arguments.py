@@ -140,6 +140,13 @@ def add_precision(group: Any) -> None:
     group.add_argument("--precision", choices=("single", "double"), default="single", help="(default: single)")
 
 
+def add_sampled_field(parser: CommandParser) -> None:
+    """Add a file, a field of what it holds, and what decides on its values."""
+    add_file(parser)
+    add_field(parser)
+    add_sampling(parser)
+
+
 # What it draws and writes -----------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ._arguments import CommandParser, add_colouring, add_exported, add_field, add_file, add_sampling
+from ._arguments import CommandParser, add_colouring, add_exported, add_sampled_field
 from ._input import wavefunction_of
 from ._surfaces import surface_of
 
@@ -14,9 +14,7 @@ PRIORITY = 130
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
-    add_file(parser)
-    add_field(parser)
-    add_sampling(parser)
+    add_sampled_field(parser)
     add_exported(parser, "mesh")
     add_colouring(parser)
 

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..errors import OrbitileError
-from ._arguments import CommandParser, add_exported, add_field, add_file, add_sampling
+from ._arguments import CommandParser, add_exported, add_sampled_field
 from ._console import note, progress_bar
 from ._input import wavefunction_of
 from ._surfaces import lattice_of, sampling_of
@@ -22,9 +22,7 @@ PRIORITY = 140
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
-    add_file(parser)
-    add_field(parser)
-    add_sampling(parser)
+    add_sampled_field(parser)
     add_exported(parser, "volume", "; for several orbitals (homo-2..lumo, mo:1-10) a name with %%d")
 
 

@@ -16,7 +16,7 @@ from ..exporters import exporter_for, write_slabs
 from ..files.writing import checked_target, refuse_inputs, written_atomically
 from ..model.volume import VolumeHeader
 from ..watch import Cancel, Progress
-from .fields_on_lattices import computed_slabs, field_of
+from .fields_on_lattices import computed_slabs, dtype_of, field_of
 
 if TYPE_CHECKING:
     from ..fields import Field
@@ -65,8 +65,7 @@ def compute_to_file(
     exporter = exporter_for(path, "volume", format=format)
     refuse_inputs(path, [wavefunction.source])
     resolved = field_of(wavefunction, field)
-    dtype: np.dtype[np.floating] = np.dtype(np.float64 if precision == "double" else np.float32)
-    header = VolumeHeader(lattice, dtype, resolved.quantity, resolved.unit)
+    header = VolumeHeader(lattice, dtype_of(precision), resolved.quantity, resolved.unit)
     if exporter.largest_size is not None:
         _require_space(path, exporter.largest_size(header) + _MARGIN)
     slabs = computed_slabs(

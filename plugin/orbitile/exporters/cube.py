@@ -9,7 +9,6 @@ first values as identifiers of data sets; qc-iodata, ASE, cclib, VMD and PyMOL a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from ..files.characters import plain
 from ..files.writing import write_numbers
 from ..model.volume import Volume, VolumeHeader
 from ..model.wavefunction import Wavefunction
+from . import Slabs
 
 DESCRIPTION = "Gaussian cube file"
 PATTERNS = ("*.cube", "*.cub")
@@ -33,10 +33,8 @@ def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) 
     write_slabs(volume.header, [volume.values], path, wavefunction)
 
 
-def write_slabs(
-    header: VolumeHeader, slabs: Iterable[NDArray[np.floating]], path: Path, wavefunction: Wavefunction | None = None
-) -> None:
-    """Write a volume that comes slab by slab."""
+def write_slabs(header: VolumeHeader, slabs: Slabs, path: Path, wavefunction: Wavefunction | None = None) -> None:
+    """Write a volume as `write` does, slab by slab."""
     lattice = header.lattice
     if wavefunction is None:
         middle = lattice.origin + (np.array(lattice.shape) - 1) / 2 @ lattice.axes

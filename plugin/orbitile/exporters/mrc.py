@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import struct
 import sys
-from collections.abc import Iterable
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from ..model.lattice import Lattice
 from ..model.units import angstrom
 from ..model.volume import Volume, VolumeHeader
 from ..model.wavefunction import Wavefunction
+from . import Slabs
 
 DESCRIPTION = "MRC/CCP4 map"
 PATTERNS = ("*.mrc", "*.map", "*.ccp4")
@@ -49,9 +49,7 @@ def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) 
     write_slabs(turned, [volume.values.transpose(order)], path, wavefunction)
 
 
-def write_slabs(
-    header: VolumeHeader, slabs: Iterable[NDArray[np.floating]], path: Path, wavefunction: Wavefunction | None = None
-) -> None:
+def write_slabs(header: VolumeHeader, slabs: Slabs, path: Path, wavefunction: Wavefunction | None = None) -> None:
     """Write a volume whose values come slab by slab along the first axis: these are the sections of the file.
 
     Its last axis becomes the columns. MAPC, MAPR and MAPS of the header say which of x, y and z these are.

@@ -6,14 +6,13 @@ Entries as listed in `orbitile.readers.npz`.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..model.volume import Volume, VolumeHeader
 from ..model.wavefunction import Wavefunction
+from . import Slabs
 
 DESCRIPTION = "Orbitile volume (NumPy archive)"
 PATTERNS = ("*.npz",)
@@ -25,10 +24,8 @@ def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) 
     write_slabs(volume.header, [volume.values], path, wavefunction)
 
 
-def write_slabs(
-    header: VolumeHeader, slabs: Iterable[NDArray[np.floating]], path: Path, wavefunction: Wavefunction | None = None
-) -> None:
-    """Write a volume that comes slab by slab."""
+def write_slabs(header: VolumeHeader, slabs: Slabs, path: Path, wavefunction: Wavefunction | None = None) -> None:
+    """Write a volume slab by slab into an entry of the archive, then what describes it."""
     entries = {
         "origin": header.lattice.origin,
         "axes": header.lattice.axes,

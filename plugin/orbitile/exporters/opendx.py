@@ -6,17 +6,16 @@ Angstrom; single spaces between words and three values a line, because VMD and P
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..files.characters import plain
 from ..files.writing import write_numbers
 from ..model.units import angstrom
 from ..model.volume import Volume, VolumeHeader
 from ..model.wavefunction import Wavefunction
+from . import Slabs
 
 DESCRIPTION = "OpenDX file"
 PATTERNS = ("*.dx",)
@@ -30,10 +29,8 @@ def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) 
     write_slabs(volume.header, [volume.values], path, wavefunction)
 
 
-def write_slabs(
-    header: VolumeHeader, slabs: Iterable[NDArray[np.floating]], path: Path, wavefunction: Wavefunction | None = None
-) -> None:
-    """Write a volume that comes slab by slab."""
+def write_slabs(header: VolumeHeader, slabs: Slabs, path: Path, wavefunction: Wavefunction | None = None) -> None:
+    """Write a volume slab by slab; lines of three values go on from one to the next."""
     lattice = header.lattice
     counts = " ".join(str(n) for n in lattice.shape)
     name = " ".join(plain(header.quantity).replace('"', "'").split())[:200] or "volume"

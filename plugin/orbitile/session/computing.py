@@ -14,9 +14,9 @@ from ..watch import watched
 from .host import Viewer
 from .request import Request, Sample
 from .samples import SampleCache
+from .sampling import WavefunctionCache, sample
 from .source import OneFile, ShownTrajectory, Source
-from .worker import Worker
-from .worker_process import WavefunctionCache, sample
+from .worker import SampleWorker
 
 _Result = TypeVar("_Result")
 
@@ -45,16 +45,16 @@ class Computing:
         self.samples = SampleCache()
         self.wavefunctions = WavefunctionCache()
         self.in_worker = False
-        self._worker: Worker | None = None
+        self._worker: SampleWorker | None = None
         self._asked: list[Future[Any]] = []
         self._computing = False
         self._cancelled = threading.Event()
 
     @property
-    def worker(self) -> Worker:
+    def worker(self) -> SampleWorker:
         """The worker process of this viewer; it starts at the first request."""
         if self._worker is None:
-            self._worker = Worker()
+            self._worker = SampleWorker()
             atexit.register(self._worker.close)
         return self._worker
 

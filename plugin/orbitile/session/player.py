@@ -15,13 +15,13 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import Cancelled, OrbitileError
+from ..workers import WorkerError
 from .computing import Computing
 from .film import Film, Prepared
 from .host import TrajectoryViewer, Viewer, trajectory_viewer
 from .request import Sample, box_of
 from .shelf import Shelf
 from .shown import Shown
-from .worker import WorkerError
 
 TICK = 10
 """Milliseconds between two ticks."""

@@ -15,7 +15,7 @@ from ...errors import OrbitileError
 from ...session.commands import COMMANDS
 from ...session.declaration import Answer, Command
 from ...session.session import Session
-from .viewer import PyMOLViewer
+from .viewer import PyMOLViewer, main_window
 
 
 def state_of(cmd: Any) -> Session:
@@ -44,7 +44,7 @@ def open_panel(cmd: Any = None) -> Any:
     """
     cmd = cmd or global_cmd
     try:
-        from .panel import Panel, main_window
+        from .panel import Panel
     except ImportError as error:
         raise OrbitileError(f"the window needs Qt in PyMOL's Python ({error}): pip install PyQt5") from error
     window = main_window()
@@ -124,11 +124,11 @@ def register(cmd: Any = global_cmd) -> None:
         cmd.extend(name, function)
     for command in COMMANDS:
         for position, argument in enumerate(command.arguments):
-            if argument.completes:
+            if argument.has_words:
                 while len(cmd.auto_arg) <= position:
                     cmd.auto_arg.append({})
                 cmd.auto_arg[position][command.name] = [
-                    lambda what=argument.completes: cmd.Shortcut(state_of(cmd).completions(what)),
+                    lambda argument=argument: cmd.Shortcut(state_of(cmd).words_for(argument)),
                     argument.name,
                     ", " if position < 1 else "",
                 ]

@@ -146,7 +146,7 @@ class PyMOLViewer(TrajectoryViewer):
 
     def go_to(self, molecule: str, frame: int) -> None:
         self.cmd.frame(frame + 1)
-        window = _window()
+        window = main_window()
         if window is not None:  # PyMOL itself looks every 20 ms whether there is anything to be drawn
             from pymol.Qt import QtCore
 
@@ -161,10 +161,10 @@ class PyMOLViewer(TrajectoryViewer):
         return True
 
     def has_window(self) -> bool:
-        return _window() is not None
+        return main_window() is not None
 
     def wait(self, future: Future[Any]) -> None:
-        window = _window()
+        window = main_window()
         if window is not None:
             from pymol.Qt import QtCore
 
@@ -305,19 +305,19 @@ class PyMOLViewer(TrajectoryViewer):
                 return
 
 
-def _window() -> Any:
-    """PyMOL's window, or None where there is none that Qt has made."""
+def main_window() -> Any:
+    """PyMOL's own window, or None where there is none that Qt has made."""
     try:
         from pymol import gui
 
         return gui.get_qtwindow()
-    except Exception:  # no Qt
+    except Exception:  # there is no window, or the Qt it was made with is gone
         return None
 
 
 def _timer(milliseconds: int, function: Callable[[], None]) -> Any:
     """A running timer of PyMOL's window, or None where there is no window."""
-    window = _window()
+    window = main_window()
     if window is None:
         return None
     from pymol.Qt import QtCore

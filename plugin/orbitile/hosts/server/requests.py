@@ -18,6 +18,7 @@ from ...session.orbitals import levels_of
 from ...session.session import Session
 from ...session.shown import Shown
 from ...session.source import Source, changes, files_of, is_trajectory
+from ...session.words import plain_fields
 from .viewer import ServedViewer
 
 
@@ -80,7 +81,13 @@ def _command(name: str) -> Command:
 def description_of(command: Command) -> dict[str, Any]:
     """What the first message says of a command."""
     arguments = [
-        {"name": argument.name, "kind": argument.kind.name, "help": argument.help, "required": argument.required}
+        {
+            "name": argument.name,
+            "kind": argument.kind.name,
+            "help": argument.help,
+            "required": argument.required,
+            "choices": plain_fields() if argument.completes == "fields" else argument.kind.choices,
+        }
         for argument in command.arguments
     ]
     return {"name": command.name, "usage": command.usage, "help": command.help, "arguments": arguments}
