@@ -13,7 +13,7 @@ import pytest
 import orbitile as ob
 from orbitile.commandline import main
 from orbitile.exporters import exporter_for
-from orbitile.hosts.file_filters import files_to_export, files_to_open
+from orbitile.hosts.pymol.file_filters import files_to_export, files_to_open
 from orbitile.readers import load_trajectory
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"

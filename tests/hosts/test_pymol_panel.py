@@ -180,8 +180,8 @@ def test_a_python_that_lacks_something_is_told_so(tmp_path):
         "real = importlib.util.find_spec\n"
         "def without(name, *more): return None if name in ('taichi', 'skimage') else real(name, *more)\n"
         "importlib.util.find_spec = without\n"
-        "from orbitile.hosts import pymol_plugin\n"
-        "pymol_plugin.register_commands()\n"
+        "from orbitile.hosts import pymol\n"
+        "pymol.register_commands()\n"
         "from pymol import cmd\n"
         "cmd.do('orb_load benzene.molden', echo=0)\n"
     )
