@@ -321,7 +321,7 @@ def test_interrupted_it_leaves_nothing(tmp_path, water, name):
             writer.append(w)
     output = tmp_path / "out"
     output.mkdir()
-    arguments = ["animate", str(tmp_path / "water.h5"), "--interpolate", "24", "--device", "cpu", "--size", "64x48"]
+    arguments = ["animate", str(tmp_path / "water.h5"), "--interpolate", "12", "--device", "cpu", "--size", "64x48"]
     process = subprocess.Popen(
         [sys.executable, "-m", "orbitile.cli", *arguments, "-o", str(output / name)],
         stderr=subprocess.PIPE,
