@@ -37,15 +37,15 @@ def sample_parameters() -> list:
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests on CUDA and Vulkan are left out where the device is missing."""
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import probe
 
     for item in items:
         for marker in list(item.iter_markers("slow_on")):
             if item.get_closest_marker(marker.args[0]):
                 item.add_marker(pytest.mark.slow)
         for name in ("cuda", "vulkan"):
-            if item.get_closest_marker(name) and not runtime.probe(name).available:
-                item.add_marker(pytest.mark.skip(reason=f"{name}: {runtime.probe(name).detail}"))
+            if item.get_closest_marker(name) and not probe(name).available:
+                item.add_marker(pytest.mark.skip(reason=f"{name}: {probe(name).detail}"))
 
 
 @pytest.fixture(

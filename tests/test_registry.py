@@ -77,11 +77,25 @@ def test_a_module_that_does_not_serve_is_named(folder, place, text, message):
         modules_of("greetings.polite", Greeting)
 
 
+def test_a_kind_that_is_not_known_is_refused(folder):
+    add(folder, "greetings/polite/day", GOOD + "KIND = 'loud'")
+    assert list(modules_of("greetings.polite", Greeting, ("loud", "soft"))) == ["day"]
+    with pytest.raises(OrbitileError, match=r"polite\.day: KIND: expected one of quiet, soft, got 'loud'"):
+        modules_of("greetings.polite", Greeting, ("quiet", "soft"))
+
+
 def test_two_of_one_name_are_refused(folder):
     add(folder, "greetings/polite/day", GOOD)
     add(folder, "orbitile_plugins/polite/day", GOOD)
     with pytest.raises(OrbitileError, match=r"orbitile_plugins\.polite\.day: there is greetings\.polite\.day too"):
         modules_of("greetings.polite", Greeting)
+
+
+def test_a_place_may_be_on_the_path_twice(folder, monkeypatch):
+    add(folder, "orbitile_plugins/polite/night", GOOD)
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend("")
+    assert list(modules_of("greetings.polite", Greeting)) == ["night"]
 
 
 def test_what_is_put_on_the_path_later_is_found(folder, tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.analysis.integration import analytic_moments, atomic_charges, lattice_moments
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile.fields.density import density_of
 
 gto = pytest.importorskip("pyscf.gto")

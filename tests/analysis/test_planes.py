@@ -16,7 +16,7 @@ from orbitile.analysis.planes import (
     slice_field,
     slice_figure,
 )
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile.model.units import angstrom
 from tests.conftest import random_wavefunction
 

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 import orbitile as ob
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile.kernels import kernel_names
 from tests.conftest import SAMPLES
 
@@ -197,7 +197,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
 
 
 def test_devices_tells_what_works_and_why_not():
-    done = run("-m", "orbitile.cli", "devices")
+    done = run("-m", "orbitile", "devices")
     assert done.returncode == 0
     assert re.search(r"^  cpu +yes ", done.stdout, re.MULTILINE)
     assert re.search(r"^  cuda +(yes|no) ", done.stdout, re.MULTILINE)
@@ -205,7 +205,7 @@ def test_devices_tells_what_works_and_why_not():
 
 
 def test_standard_output_holds_the_result_alone():
-    done = run("-m", "orbitile.cli", "demo", "-o", "demo.png")
+    done = run("-m", "orbitile", "demo", "-o", "demo.png")
     assert (done.returncode, done.stdout, done.stderr) == (0, "demo.png\n", "")
 
 
@@ -341,7 +341,7 @@ def test_what_would_take_all_memory_or_is_no_number_is_refused(capsys, arguments
     ],
 )
 def test_a_command_that_is_ended_leaves_nothing_behind(tmp_path, command, number):
-    with subprocess.Popen([sys.executable, "-m", "orbitile.cli", *command], stderr=subprocess.PIPE, text=True) as one:
+    with subprocess.Popen([sys.executable, "-m", "orbitile", *command], stderr=subprocess.PIPE, text=True) as one:
         while not os.listdir("."):
             assert one.poll() is None, one.stderr.read() if one.stderr else ""
             time.sleep(0.01)

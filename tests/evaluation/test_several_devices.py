@@ -1,11 +1,13 @@
 """Slabs of a lattice on several devices: here two processes on the CPU, which is the machinery of several GPUs."""
 
 import dataclasses
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,11 +15,13 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile.errors import Cancelled, DeviceError, FieldError
 from orbitile.evaluation import several_devices
 from orbitile.evaluation.diagnosis import device_report
-from taichi_kernels import runtime
+from orbitile.watch import Watch
+from orbitile.workers.transport import own_prefix
+from taichi_kernels import devices
 from tests.conftest import random_wavefunction
 
 TWO = "cpu,cpu"
@@ -56,7 +60,7 @@ def test_slabs_are_shared_out_and_come_in_order(tmp_path):
     alone = ob.compute(wavefunction, "mo:2", lattice, device="cpu")
     with several_devices.prepared(("cpu", "cpu"), wavefunction, "mo:2", lattice, "single") as task:
         assert len(task.cuts) == 10
-        assert len({worker.child.process_id for worker in task.pool.workers}) == 2
+        assert len(set(several_devices.process_ids())) == 2
     assert np.array_equal(found.values, alone.values)
     volumes = list(ob.compute_many(wavefunction, ["mo:1", "mo:2"], lattice, device=TWO))
     assert np.array_equal(volumes[1].values, alone.values)
@@ -66,30 +70,28 @@ def test_processes_are_kept_and_replaced_after_they_died(benzene):
     lattice = lattice_of(benzene)
     expected = ob.compute(benzene, "homo", lattice, device="cpu").values
     ob.compute(benzene, "homo", lattice, device=TWO)
-    before = [worker.child.process_id for worker in several_devices._pools[0].workers]
+    before = several_devices.process_ids()
     assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
-    assert [worker.child.process_id for worker in several_devices._pools[0].workers] == before
+    assert several_devices.process_ids() == before
 
-    def killed() -> bool:
-        if several_devices._pools[0].alive:
-            os.kill(before[0], signal.SIGKILL)
-        return False
-
-    with pytest.raises(DeviceError, match="process for cpu ended"):
-        ob.compute(benzene, "homo", lattice, device=TWO, cancelled=killed)
+    os.kill(before[0], signal.SIGKILL)  # nothing is lost while it has nothing to do
     assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
-    assert not set(before) & {worker.child.process_id for worker in several_devices._pools[0].workers}
+    with pytest.raises(DeviceError, match=r"process for cpu ended \(signal 9"):
+        ob.compute(benzene, Faulty(signal=signal.SIGKILL), lattice, device=TWO)
+    assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
+    assert len(several_devices.process_ids()) == 2
+    assert before[0] not in several_devices.process_ids()
 
 
 def test_a_process_that_stands_still_is_replaced(benzene):
     lattice = lattice_of(benzene)
     expected = ob.compute(benzene, "homo", lattice, device=TWO).values
-    stopped = several_devices._pools[0].workers[1].child.process_id
+    stopped = several_devices.process_ids()[1]
     os.kill(stopped, signal.SIGSTOP)
-    with pytest.raises(DeviceError, match=r"process for cpu ended \(it did not go on\)"):
-        ob.compute(benzene, "homo", lattice, device=TWO)
     assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
-    assert stopped not in [worker.child.process_id for worker in several_devices._pools[0].workers]
+    assert stopped not in several_devices.process_ids()
+    with pytest.raises(DeviceError, match=r"process for cpu ended \(it did not go on"):
+        ob.compute(benzene, Faulty(signal=signal.SIGSTOP), lattice, device=TWO)
 
 
 @pytest.mark.slow
@@ -115,12 +117,11 @@ _CALLER = """
 import sys
 import numpy as np
 import orbitile as ob
-from orbitile import several_devices
 wavefunction = ob.load(sys.argv[1])
 lattice = ob.Lattice.around(wavefunction, 0.1, 6.0)
 
 def told(share):
-    print(*(worker.child.process_id for worker in several_devices._pools[0].workers), flush=True)
+    print(*several_devices.process_ids(), flush=True)
 
 while True:
     ob.compute(wavefunction, "density", lattice, device="cpu,cpu", progress=told)
@@ -143,7 +144,7 @@ def test_the_processes_end_with_one_that_is_killed():
 def test_a_forked_process_has_processes_of_its_own(benzene):
     lattice = lattice_of(benzene)
     expected = ob.compute(benzene, "homo", lattice, device=TWO).values
-    before = [worker.child.process_id for worker in several_devices._pools[0].workers]
+    before = several_devices.process_ids()
     child = os.fork()
     if child == 0:
         same = False
@@ -154,7 +155,7 @@ def test_a_forked_process_has_processes_of_its_own(benzene):
             os._exit(0 if same else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
-    assert [worker.child.process_id for worker in several_devices._pools[0].workers] == before
+    assert several_devices.process_ids() == before
 
 
 def test_cancelling_and_errors_leave_the_processes_in_order(benzene, tmp_path):
@@ -180,14 +181,17 @@ class Faulty:
     """A field of somebody's own that fails where it is computed, or where it arrives."""
 
     unreadable: bool = False
+    signal: int = 0
     quantity: str = "faulty"
     unit: str = ""
     isovalue: float = 1.0
 
-    def on_slabs(self, lattice, precision, device):
+    def on_slabs(self, lattice, target):
+        if self.signal:
+            os.kill(os.getpid(), self.signal)
         raise KeyError("a table")
 
-    def at_points(self, precision, device):
+    def at_points(self, target):
         raise KeyError("a table")
 
     def enclosing_box(self, isovalue):
@@ -205,12 +209,12 @@ class Faulty:
 def test_a_defect_in_a_process_is_told_and_the_process_kept(field, words, benzene, capfd):
     lattice = lattice_of(benzene)
     ob.compute(benzene, "homo", lattice, device=TWO)
-    processes = [worker.child.process_id for worker in several_devices._pools[0].workers]
-    with pytest.raises(ob.OrbitileError, match=f"^defect in the process of a device: {words}$"):
+    processes = several_devices.process_ids()
+    with pytest.raises(ob.OrbitileError, match=f"^defect in the process for cpu: {words}$"):
         ob.compute(benzene, field, lattice, device=TWO)
     found = ob.compute(benzene, "homo", lattice, device=TWO).values
     assert np.array_equal(found, ob.compute(benzene, "homo", lattice, device="cpu").values)
-    assert [worker.child.process_id for worker in several_devices._pools[0].workers] == processes
+    assert several_devices.process_ids() == processes
     assert "Traceback" not in capfd.readouterr().err
 
 
@@ -234,10 +238,10 @@ def test_a_computation_within_another_is_refused(benzene):
     def nested(share: float) -> None:
         ob.compute(benzene, "lumo", lattice, device=TWO)
 
-    processes = [worker.child.process_id for worker in several_devices._pools[0].workers]
+    processes = several_devices.process_ids()
     with pytest.raises(ob.OrbitileError, match="computing already"):
         ob.compute(benzene, "homo", lattice, device=TWO, progress=nested)
-    assert [worker.child.process_id for worker in several_devices._pools[0].workers] == processes
+    assert several_devices.process_ids() == processes
     assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
 
 
@@ -258,7 +262,7 @@ def test_devices_that_are_not_there(device, words, benzene):
 
 
 def test_names_of_devices(monkeypatch):
-    monkeypatch.setattr(runtime, "gpus", lambda: ("one", "another", "third"))
+    monkeypatch.setattr(devices, "gpus", lambda: ("one", "another", "third"))
     assert several_devices.several("cuda:0,2") == ("cuda:0", "cuda:2")
     assert several_devices.several("CUDA:1, cuda:0") == ("cuda:1", "cuda:0")
     assert several_devices.several("cuda:all") == ("cuda:0", "cuda:1", "cuda:2")
@@ -308,3 +312,37 @@ def test_one_gpu_by_its_number(benzene):
     lattice = lattice_of(benzene)
     found = ob.compute(benzene, "homo", lattice, device="cuda:0")
     assert np.array_equal(found.values, ob.compute(benzene, "homo", lattice, device="cuda").values)
+
+
+@pytest.mark.parametrize("kind", [ProcessPoolExecutor, ThreadPoolExecutor])
+def test_any_executor_computes_slabs(kind, benzene):
+    """As that of a cluster would, which shares no memory with this process."""
+    lattice = ob.Lattice.around(benzene, 0.3, 6.0)
+    more = {"mp_context": multiprocessing.get_context("spawn")} if kind is ProcessPoolExecutor else {}
+    expected = ob.compute(benzene, "density", lattice, device="cpu").values
+    with (
+        kind(2, **more) as executor,
+        several_devices.planned(executor, 2, benzene, "density", lattice, "single") as task,
+    ):
+        assert np.array_equal(task.whole(), expected)
+        assert np.array_equal(np.concatenate([slab.copy() for slab in task.slabs(Watch())]), expected)
+
+
+def test_nothing_is_left_in_shared_memory(benzene):
+    lattice = lattice_of(benzene)
+    before = set(os.listdir("/dev/shm"))
+    values = ob.compute(benzene, "homo", lattice, device=TWO).values
+    with pytest.raises(DeviceError):
+        ob.compute(benzene, Faulty(signal=signal.SIGKILL), lattice, device=TWO)
+    left = [name for name in set(os.listdir("/dev/shm")) - before if name.startswith(own_prefix())]
+    assert left == []
+    assert np.isfinite(values).all()  # it is there as long as it is wanted
+
+
+def test_where_shared_memory_is_full_values_are_sent(benzene, monkeypatch):
+    """As in a container that allows 64 MiB of it."""
+    lattice = lattice_of(benzene)
+    expected = ob.compute(benzene, "homo", lattice, device="cpu").values
+    full = os.statvfs_result([4096, 4096, 100, 0, 0, 100, 100, 100, 0, 255])
+    monkeypatch.setattr(os, "statvfs", lambda folder: full)
+    assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)

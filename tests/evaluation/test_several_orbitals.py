@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile.errors import Cancelled, FieldError
 from orbitile.fields.orbital import orbital_list
 from tests.commandline.test_cli import BENZENE

@@ -12,7 +12,7 @@ from orbitile.exporters import exporter_modules
 from orbitile.fields import resolve
 from orbitile.model.units import angstrom
 from orbitile.model.volume import VolumeHeader
-from taichi_kernels import runtime
+from taichi_kernels.session import session
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital
 
@@ -154,7 +154,7 @@ def test_lattices_beyond_32_bits(device):
     shape, step = (1 << 25, 8, 16), 0.3
     wavefunction = random_wavefunction(3)
     lattice = ob.Lattice([-step * (shape[0] - 12), -1.0, -2.0], np.eye(3) * step, shape)
-    with runtime.session(device) as name:
+    with session(device) as name:
         slabs = slabs_of(resolve(wavefunction, "mo:1"), lattice, "single", name)
         start, stop = slabs.cuts[-3]
         values = np.empty((stop - start, *shape[1:]), np.float32)

@@ -4,19 +4,22 @@ import json
 import os
 import stat
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from orbitile.errors import FileError
-from orbitile.exporters import exporter_for, exporter_modules, save
+from orbitile import compute, compute_to_file
+from orbitile.errors import FileError, LatticeError
+from orbitile.exporters import KINDS, exporter_for, exporter_modules, save
 from orbitile.files.writing import written_atomically
 from orbitile.model.lattice import Lattice
 from orbitile.model.units import angstrom
 from orbitile.model.volume import Volume
 from orbitile.model.wavefunction import Orbitals, Shell, Wavefunction
-from orbitile.readers import load_volumes
+from orbitile.readers import load_geometries, load_volumes
 from orbitile.surfaces.isosurface import isosurface, lobe
+from tests.conftest import random_wavefunction
 
 SHAPE = (9, 8, 7)
 ORIGIN = np.array([-1.25, -0.5, -3.125])
@@ -261,7 +264,7 @@ def test_glb_by_pygltflib(surface, tmp_path):
         ({"path": "x" * 300 + ".cube"}, "too long"),
         ({"path": "a\0.cube"}, "not the name of a file"),
         ({"path": 3}, "expected the name of a file"),
-        ({"what": "text"}, "expected a Volume or a Surface"),
+        ({"what": "text"}, "expected a Volume, a Surface or a Wavefunction"),
     ],
 )
 def test_refusals(arguments, message, volume, tmp_path, monkeypatch):
@@ -371,7 +374,7 @@ def test_modules_are_complete():
     assert set(modules) >= {"cube", "opendx", "mrc", "npz", "ply", "obj", "gltf"}
     for module in modules.values():
         assert module.DESCRIPTION
-        assert module.KIND in ("volume", "mesh")
+        assert module.KIND in KINDS
         assert all(pattern.startswith("*.") and pattern == pattern.lower() for pattern in module.PATTERNS)
 
 
@@ -383,3 +386,41 @@ def test_greek_letters_are_spelled(tmp_path, suffix):
     path = tmp_path / f"volume{suffix}"
     save(volume if suffix in (".cube", ".dx", ".mrc") else isosurface(volume, 0.5), path)
     assert b"sign(lambda2)rho" in path.read_bytes()
+
+
+def test_plt_is_what_gopenmol_describes(tmp_path):
+    volume = volume_on(AXES["orthogonal"], np.float32)
+    save(volume, tmp_path / "a.plt")
+    data = (tmp_path / "a.plt").read_bytes()
+    assert np.frombuffer(data, np.int32, 5).tolist() == [3, 2, *SHAPE[::-1]]
+    ends = np.frombuffer(data, np.float32, 6, 20).reshape(3, 2)[::-1] * angstrom
+    np.testing.assert_allclose(ends[:, 0], ORIGIN, rtol=1e-6)
+    np.testing.assert_allclose(ends[:, 1], ORIGIN + (np.array(SHAPE) - 1) * np.diag(volume.lattice.axes), rtol=1e-6)
+    np.testing.assert_array_equal(np.frombuffer(data, np.float32, -1, 44).reshape(SHAPE, order="F"), volume.values)
+    for axes in ("skewed", "negative"):
+        with pytest.raises(LatticeError, match="along x, y and z"):
+            save(volume_on(AXES[axes]), tmp_path / "b.plt")
+
+
+def test_geometries_of_a_molecule(water, tmp_path):
+    stretched = np.stack([water.positions, 1.1 * water.positions])
+    water = replace(water, geometries=stretched, core_charges=[6.0, 0.0, 1.0], title="water\nand a ghost")
+    save(water, tmp_path / "a.xyz")
+    lines = (tmp_path / "a.xyz").read_text().splitlines()
+    assert (lines[:2], len(lines)) == (["3", "water and a ghost"], 10)
+    assert [line.split()[0] for line in lines[2:5]] == ["O", "X", "H"]
+    frames = load_geometries(tmp_path / "a.xyz")
+    assert len(frames) == 2
+    np.testing.assert_allclose(frames.read(1).positions, stretched[1], atol=1e-7)
+    with pytest.raises(FileError, match=r"holds a volume, got the atoms of a molecule; for the atoms .* use \.xyz"):
+        save(water, tmp_path / "a.cube")
+    with pytest.raises(FileError, match="is what is read here"):
+        save(replace(water, source=str(tmp_path / "a.xyz")), tmp_path / "a.xyz")
+
+
+def test_a_format_without_slabs_is_written_as_a_whole(tmp_path):
+    wavefunction = random_wavefunction(3)
+    lattice = Lattice.around(wavefunction, 0.5, 1.0)
+    compute_to_file(wavefunction, "density", lattice, tmp_path / "a.plt", device="cpu")
+    save(compute(wavefunction, "density", lattice, device="cpu"), tmp_path / "b.plt")
+    assert (tmp_path / "a.plt").read_bytes() == (tmp_path / "b.plt").read_bytes()

@@ -10,7 +10,8 @@ import orbitile as ob
 from orbitile.fields.transition import natural_transition_orbitals, resolve
 from orbitile.gaussians.expansion import integrals
 from orbitile.model.wavefunction import Excitation
-from orbitile.readers.cclib import _excitations
+from orbitile.readers._logs.excitations import excitations_of, with_deexcitations
+from orbitile.readers._logs.programs import PROGRAMS
 
 gto = pytest.importorskip("pyscf.gto")
 
@@ -111,7 +112,6 @@ def log_of(states, number):
 
 def test_amplitudes_with_deexcitations(responding, tmp_path):
     """X^2 - Y^2 is 1; de-excitations, which cclib passes over, are read; the strength is that of the program."""
-    from orbitile.readers.cclib import PROGRAMS, _with_deexcitations
 
     wavefunction, states, number = responding
     x, y = states.xy[number]
@@ -133,7 +133,7 @@ def test_amplitudes_with_deexcitations(responding, tmp_path):
         )
 
     kept = [np.ones(len(wavefunction.alpha), bool)]
-    (whole,) = _excitations(_with_deexcitations(data(), PROGRAMS["Gaussian"], log), kept)
+    (whole,) = excitations_of(with_deexcitations(data(), PROGRAMS["Gaussian"], log), kept)
     assert (whole.amplitudes[: x.size] ** 2).sum() - (whole.amplitudes[x.size :] ** 2).sum() == pytest.approx(1)
     assert whole.amplitudes[: x.size].reshape(x.shape) == pytest.approx(np.sqrt(2) * x, abs=1e-5)
     field = resolve(replace(wavefunction, excitations=(whole,)), "transition:1")
@@ -141,7 +141,7 @@ def test_amplitudes_with_deexcitations(responding, tmp_path):
     assert 2 / 3 * states.e[number] * dipole @ dipole == pytest.approx(strength, rel=1e-4)
     assert "oscillator" not in field.quantity
     # without them the strength is another one, and that is said
-    (part,) = _excitations(data(), kept)
+    (part,) = excitations_of(data(), kept)
     field = resolve(replace(wavefunction, excitations=(part,)), "transition:1")
     assert f"from its amplitudes, {strength:.3f} in the file" in field.quantity
     pairs = natural_transition_orbitals(wavefunction, whole)
@@ -175,14 +175,14 @@ def test_what_the_reader_makes_of_amplitudes():
         etsyms=["Singlet-Bu"],
     )
     kept = [np.array([False, True, True, True, True, True, True])]
-    (one,) = _excitations(data, kept)
+    (one,) = excitations_of(data, kept)
     assert one.source.tolist() == [2, 3, 4]
     assert one.target.tolist() == [4, 5, 3]
     assert (one.amplitudes**2 * [1, 1, -1]).sum() == pytest.approx(1)  # the last one is a de-excitation
     assert one.amplitudes[1] / one.amplitudes[0] == pytest.approx(-0.75)
     assert one.energy == pytest.approx(0.18225341)  # 40,000 per cm
     assert (one.strength, one.label) == (0.5, "Singlet-Bu")
-    assert _excitations(SimpleNamespace(), kept) == ()
+    assert excitations_of(SimpleNamespace(), kept) == ()
 
 
 def test_amplitudes_of_orbitals_that_are_not_there(benzene):

@@ -253,7 +253,7 @@ def test_interactions_are_coloured_as_is_usual(calculated):
 
 
 def test_nci_is_drawn_on_the_reduced_gradient(benzene, tmp_path):
-    from orbitile.cli import main
+    from orbitile.commandline import main
 
     options = ["--device", "cpu", "--spacing", "0.15", "-o"]
     assert main(["mesh", str(benzene.source), "nci", *options, str(tmp_path / "a.ply")]) == 0
@@ -355,7 +355,7 @@ def test_a_sheet_beyond_the_lattice(calculated):
 
 
 def test_a_cut_is_stated(calculated, tmp_path, capsys):
-    from orbitile.cli import main
+    from orbitile.commandline import main
 
     _, wavefunction = calculated("fluoride")
     command = ["mesh", str(wavefunction.source), "esp", "--device", "cpu", "-o", str(tmp_path / "a.ply")]

@@ -15,7 +15,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.analysis.correlation import draw_correlation, orbitals_of_diagram
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile.errors import FieldError, FileError, OrbitileError, RenderError
 from orbitile.evaluation import fields_on_lattices as evaluation
 from orbitile.evaluation.fields_on_lattices import surface_in_motion
@@ -322,7 +322,7 @@ def test_interrupted_it_leaves_nothing(tmp_path, water, name):
     output.mkdir()
     arguments = ["animate", str(tmp_path / "water.h5"), "--interpolate", "24", "--device", "cpu", "--size", "64x48"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "orbitile.cli", *arguments, "-o", str(output / name)],
+        [sys.executable, "-m", "orbitile", *arguments, "-o", str(output / name)],
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,

@@ -89,7 +89,8 @@ def test_every_distribution_is_near_or_far_and_never_both():
 @pytest.mark.parametrize("degree", [0, 2, 4])
 def test_the_error_stays_within_its_bound(degree, tolerance):
     """Of each level alone, at the distances for which the bound is known; the direct sum is in double precision."""
-    from taichi_kernels import electrostatics, runtime
+    from taichi_kernels import electrostatics
+    from taichi_kernels.session import session
     from taichi_kernels.target import Target
 
     one = some_charges(degree, 30, seed=degree)
@@ -106,7 +107,7 @@ def test_the_error_stays_within_its_bound(degree, tolerance):
     ]
     multipoles = electrostatics.Multipoles(10, np.repeat(site, len(field.moments), axis=0), field.moments)
     checked, target = 0, Target("cpu", "double")
-    with runtime.session("cpu", "double"):
+    with session("cpu", "double"):
         for number in range(1, len(RADII) + 1):
             for place in np.flatnonzero(field.bounds[0, number - 1] < 0.1)[::4]:
                 points = directions * (_DISTANCES[place] * (1 + 1e-9))

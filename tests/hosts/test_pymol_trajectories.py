@@ -324,8 +324,8 @@ def test_the_panel_plays(tmp_path, series):
 def test_confidence_is_that_of_tracking(series):
     """What the worker tells beside each frame; between two frames it is that of the later one."""
     from orbitile.session.request import Request
+    from orbitile.session.sampling import WavefunctionCache, sample
     from orbitile.session.source import Source
-    from orbitile.session.worker_process import WavefunctionCache, sample
 
     tracking = ob.track(ob.load_trajectory(series))
     expected = tracking.confidence()[:, 3]

@@ -32,7 +32,7 @@ BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 class Server:
     def __init__(self):
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "orbitile.cli", "serve"],
+            [sys.executable, "-m", "orbitile", "serve"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -25,7 +25,7 @@ HERE = {"name": "some.file", "library": "a library", "size": 0}
 def call(tmp_path, monkeypatch):
     """Call a function whose body is given, in the process for foreign code."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-    isolation._process.end()
+    isolation.worker.end()
     numbers = itertools.count()
 
     def run(body, *arguments, **limits):
@@ -35,7 +35,7 @@ def call(tmp_path, monkeypatch):
         return isolated(function, *arguments, **{**HERE, **limits})
 
     yield run
-    isolation._process.end()
+    isolation.worker.end()
 
 
 def test_answers_are_what_was_returned(call):
@@ -95,7 +95,7 @@ def test_what_is_printed_there_is_not_seen_here(call, capfd):
 
 def test_a_process_that_ended_while_idle_is_replaced(call):
     first = call("import os; return os.getpid()")
-    call("import orbitile.readers._isolation as i; i._IDLE = 0")
+    os.kill(first, signal.SIGTERM)
     time.sleep(0.3)
     assert call("import os; return os.getpid()") != first
 
@@ -140,7 +140,7 @@ def test_a_fork_has_a_process_of_its_own(call):
     if child == 0:
         try:
             theirs = call("import os; return os.getpid()")
-            isolation._process.end()
+            isolation.worker.end()
             os._exit(0 if theirs != ours else 1)
         finally:
             os._exit(2)

@@ -7,7 +7,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.session.request import Request, box_of, shared_lattice, surface_within
-from orbitile.session.worker_process import WavefunctionCache, sample
+from orbitile.session.sampling import WavefunctionCache, sample
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 

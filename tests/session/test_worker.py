@@ -1,12 +1,12 @@
 """The worker process: real processes, really killed."""
 
 import concurrent.futures
-import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +18,9 @@ import orbitile as ob
 from orbitile.session.request import Request
 from orbitile.session.shown import SampleCache, Shown, object_name
 from orbitile.session.source import OneFile
-from orbitile.session.worker import Worker, WorkerError
+from orbitile.session.worker import SampleWorker
+from orbitile.workers import WorkerEnded, WorkerError
+from orbitile.workers.transport import own_prefix
 from tests.conftest import SAMPLES
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
@@ -26,7 +28,7 @@ BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
 @pytest.fixture
 def worker():
-    one = Worker()
+    one = SampleWorker()
     yield one
     one.close()
 
@@ -44,7 +46,7 @@ def test_samples_are_those_of_this_process(worker):
     assert np.array_equal(found.surface.faces, ob.isosurface(found.volume, 0.03).faces)
     assert shares[-1] == 1.0
     assert found.device == "cpu"
-    assert list(worker._process.folder.iterdir()) == []  # the arrays live in memory alone
+    assert left_by(worker.process_id) == []  # the arrays live in memory alone
 
 
 def test_a_refused_request_is_told_and_the_next_one_served(worker):
@@ -80,12 +82,17 @@ def test_a_file_that_changed_is_refused_and_what_it_holds_now_is_served(worker, 
 def test_a_worker_that_is_killed_is_replaced(worker):
     worker.submit(request()).result(60)
     first = worker.process_id
-    pending = worker.submit(request(quality="fine"))
+    begun = threading.Event()
+    pending = worker.submit(request("esp", quality="fine", isovalue=0.03), lambda share: begun.set())
+    assert begun.wait(60)
     os.kill(first, signal.SIGKILL)
-    with pytest.raises(WorkerError, match="signal 9"):
+    with pytest.raises(WorkerEnded, match="signal 9"):
         pending.result(10)
     assert worker.submit(request()).result(60).isovalue > 0
-    assert worker.process_id not in (None, first)
+    second = worker.process_id
+    assert second not in (None, first)
+    os.kill(second, signal.SIGKILL)  # while it has nothing to do, so that nothing is lost
+    assert worker.submit(request()).result(60).isovalue > 0
 
 
 def test_withdrawing_is_at_once_and_leaves_nothing(worker):
@@ -95,7 +102,7 @@ def test_withdrawing_is_at_once_and_leaves_nothing(worker):
     assert pending.cancel()
     assert time.monotonic() - begin < 0.2
     assert worker.submit(request("lumo")).result(60).volume.quantity.startswith("LUMO")
-    assert list(worker._process.folder.iterdir()) == []
+    assert left_by(worker.process_id) == []
 
 
 def test_an_interpreter_without_orbitile_or_at_all(tmp_path):
@@ -103,30 +110,30 @@ def test_an_interpreter_without_orbitile_or_at_all(tmp_path):
     broken.write_text("#!/bin/sh\necho no module named taichi >&2\nexit 3\n")
     broken.chmod(0o755)
     with pytest.raises(WorkerError, match="exit status 3: no module named taichi"):
-        Worker(str(broken)).submit(request()).result(60)
+        SampleWorker(str(broken)).submit(request()).result(60)
     with pytest.raises(WorkerError, match="cannot be started"):
-        Worker("/no/such/python").submit(request()).result(60)
+        SampleWorker("/no/such/python").submit(request()).result(60)
 
 
-def test_closing_ends_the_process_and_removes_the_folder():
-    one = Worker()
+def test_closing_ends_the_process():
+    one = SampleWorker()
     one.submit(request()).result(60)
-    process, folder = one.process_id, one._process.folder
+    process = one.process_id
     one.close()
     assert gone(process, 30)  # at once, unless the machine is busy
-    assert vanished(folder, 1)
+    assert one.submit(request()).result(60).isovalue > 0  # by another one
+    one.close()
 
 
 @pytest.mark.slow
 def test_a_worker_that_is_closed_keeps_what_it_has_compiled(tmp_path, monkeypatch):
     monkeypatch.setenv("TI_OFFLINE_CACHE_FILE_PATH", str(tmp_path))
-    one = Worker()
+    one = SampleWorker()
     one.submit(request()).result(60)
     assert not list(tmp_path.rglob("*.tic"))
-    process = one._process.child
+    process = one.process_id
     one.close()
-    process.wait(30)  # on a busy machine it goes on by itself for some time
-    assert process.status == 0
+    assert gone(process, 30)  # on a busy machine it goes on by itself for some time
     assert list(tmp_path.rglob("*.tic"))
 
 
@@ -139,221 +146,6 @@ def slow_to_end(tmp_path, monkeypatch):
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     return tmp_path / "ended"
-
-
-@pytest.mark.slow
-def test_a_worker_that_takes_long_to_end_holds_nobody_up_and_ends_in_good_order(worker, slow_to_end, monkeypatch):
-    monkeypatch.setattr("orbitile.session.worker._FAREWELL", 0.1)
-    worker.submit(request()).result(60)
-    process, folder = worker._process.child, worker._process.folder
-    begin = time.monotonic()
-    worker.close()
-    assert time.monotonic() - begin < 2
-    process.wait(20)
-    assert process.status == 0
-    assert slow_to_end.exists()
-    assert not folder.exists()
-
-
-def test_a_worker_whose_host_is_killed_keeps_what_it_has_compiled(slow_to_end):
-    with subprocess.Popen([sys.executable, "-c", _HOST, BENZENE, "nothing"], stdout=subprocess.PIPE, text=True) as host:
-        name, process = host.stdout.readline().split()
-        host.kill()
-    assert vanished(Path(name), 4)
-    assert gone(int(process), 15)
-    assert slow_to_end.exists()
-
-
-def test_a_worker_that_computes_ends_by_itself(worker):
-    worker.submit(request()).result(60)
-    shares: list[float] = []
-    pending = [worker.submit(request(quality="fine", device="cpu"), shares.append) for _ in range(9)]
-    process = worker._process.child
-    worker.close()
-    assert process.status == 0
-    for one in pending:
-        with pytest.raises(WorkerError, match="was closed"):
-            one.result(1)
-
-
-@pytest.fixture
-def flooding(tmp_path, monkeypatch):
-    """All Pythons that are started write to standard error and output without end."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import os, threading\n"
-        "def flood():\n"
-        "    while True:\n"
-        "        for handle in (1, 2): os.write(handle, 4096 * b'x')\n"
-        "os.write(2, 500_000 * b'x')\n"
-        "threading.Thread(target=flood, daemon=True).start()\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-
-
-def test_whatever_a_worker_writes_holds_it_up_no_more_than_its_start(worker, flooding):
-    for field in ("homo", "lumo", "homo-1"):
-        assert worker.submit(request(field)).result(60).isovalue > 0
-
-
-@pytest.mark.slow
-def test_a_verbose_start(worker, monkeypatch):
-    monkeypatch.setenv("PYTHONVERBOSE", "1")
-    assert worker.submit(request()).result(60).isovalue > 0
-
-
-def test_a_worker_that_stands_still_is_replaced(worker):
-    worker.submit(request()).result(60)
-    first, folder = worker.process_id, worker._process.folder
-    os.kill(first, signal.SIGSTOP)
-    assert worker.submit(request("lumo")).result(30).volume.quantity.startswith("LUMO")
-    assert worker.process_id not in (None, first)
-    assert not alive(first)
-    assert not folder.exists()
-
-
-def test_a_worker_that_stands_still_can_be_closed():
-    one = Worker()
-    one.submit(request()).result(60)
-    process, folder = one.process_id, one._process.folder
-    os.kill(process, signal.SIGSTOP)
-    pending = one.submit(request("lumo"))
-    begin = time.monotonic()
-    one.close()
-    assert time.monotonic() - begin < 2
-    assert not alive(process)
-    assert not folder.exists()
-    with pytest.raises(WorkerError, match="was closed"):
-        pending.result(1)
-
-
-@pytest.mark.slow
-def test_a_withdrawn_request_that_never_ends_gives_way(worker, tmp_path, monkeypatch):
-    """Here a file that nobody writes: whoever opens it waits for ever."""
-    monkeypatch.setattr("orbitile.session.worker._WITHDRAWN", 0.5)
-    for field in ("homo", "lumo"):  # behind the first one it loads what is faster from the second one on
-        worker.submit(request(field)).result(60)
-    first = worker.process_id
-    os.mkfifo(tmp_path / "endless.molden")
-    endless = worker.submit(Request(str(tmp_path / "endless.molden"), "homo"))
-    waiting = worker.submit(request("lumo"))
-    with pytest.raises(concurrent.futures.TimeoutError):
-        waiting.result(1)  # nobody has withdrawn what is before it
-    assert endless.cancel()
-    assert waiting.result(60).volume.quantity.startswith("LUMO")
-    assert worker.process_id not in (None, first)
-
-
-def test_what_stands_still_again_and_again_is_told(tmp_path):
-    """Every process that is started stops itself when it is asked."""
-    (tmp_path / "python").write_text(
-        f'#!/bin/sh\nexec {sys.executable} -c "import os, signal, sys, runpy\n'
-        "from orbitile.session import worker_process\n"
-        "worker_process.sample = lambda *more: os.kill(os.getpid(), signal.SIGSTOP)\n"
-        'sys.argv = sys.argv[2:]\nworker_process.main()\n" "$@"\n'
-    )
-    (tmp_path / "python").chmod(0o755)
-    one = Worker(str(tmp_path / "python"))
-    try:
-        with pytest.raises(WorkerError, match="did not go on, and was ended"):
-            one.submit(request()).result(60)
-    finally:
-        one.close()
-
-
-def alive(process: int) -> bool:
-    """Whether a process is there that is not merely waiting to be buried."""
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
-
-
-def gone(process: int, seconds: float) -> bool:
-    until = time.monotonic() + seconds
-    while alive(process) and time.monotonic() < until:
-        time.sleep(0.02)
-    return not alive(process)
-
-
-def vanished(folder: Path, seconds: float) -> bool:
-    until = time.monotonic() + seconds
-    while folder.exists() and time.monotonic() < until:
-        time.sleep(0.02)
-    return not folder.exists()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_forked_process_has_a_worker_of_its_own(worker):
-    worker.submit(request()).result(60)
-    first = worker.process_id
-    receiving, sending = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            worker.submit(request("lumo")).result(60)
-            os.write(sending, str(worker.process_id).encode())
-            worker.close()
-        finally:
-            os._exit(0)
-    os.close(sending)
-    with open(receiving, encoding="ascii") as stream:
-        assert int(stream.read()) != first
-    os.waitpid(child, 0)
-    assert worker.submit(request("lumo")).result(60).isovalue > 0
-    assert worker.process_id == first
-
-
-_HOST = """
-import sys, time
-from orbitile.session.request import Request
-from orbitile.session.worker import Worker
-worker = Worker()
-worker.submit(Request(sys.argv[1], "homo", "coarse", device="cpu")).result(60)
-print(worker._process.folder, worker.process_id, flush=True)
-for _ in range(3 if sys.argv[2] == "computing" else 0):
-    worker.submit(Request(sys.argv[1], "esp", "fine", 0.03, device="cpu"))
-time.sleep(60)
-"""
-
-
-@pytest.mark.parametrize("doing", ["nothing", "computing", "standing still"])
-def test_nothing_is_left_by_a_host_that_is_killed(doing):
-    with subprocess.Popen([sys.executable, "-c", _HOST, BENZENE, doing], stdout=subprocess.PIPE, text=True) as host:
-        name, process = host.stdout.readline().split()
-        folder = Path(name)
-        assert folder.name.startswith("orbitile-")
-        assert folder.is_dir()
-        if doing == "computing":
-            time.sleep(0.3)
-        elif doing == "standing still":
-            os.kill(int(process), signal.SIGSTOP)
-        host.kill()
-    assert gone(int(process), 4)  # 1.6 s, and what a busy machine takes
-    assert vanished(folder, 1)
-
-
-def test_a_worker_that_is_ended_with_its_host_leaves_nothing(worker):
-    """As by a service manager, which sends a signal to all processes."""
-    worker.submit(request()).result(60)
-    process, folder = worker.process_id, worker._process.folder
-    os.kill(process, signal.SIGTERM)
-    assert gone(process, 10)
-    assert not folder.exists()
-
-
-@pytest.mark.slow
-def test_each_start_has_a_folder_of_its_own(worker):
-    """One that dies removes nothing of the one that follows it."""
-    worker.submit(request()).result(60)
-    first = worker._process.folder
-    os.kill(worker.process_id, signal.SIGKILL)
-    with contextlib.suppress(WorkerError):  # sent before its end is noticed
-        worker.submit(request()).result(60)
-    worker.submit(request()).result(60)
-    assert worker._process.folder != first
-    assert not first.exists()
 
 
 def test_a_changed_file_is_read_again(worker, tmp_path):

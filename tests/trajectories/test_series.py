@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile.errors import FieldError, FileError
 from orbitile.exporters._series import SeriesWriter
 from orbitile.readers import natural_order

@@ -28,7 +28,10 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from ..errors import FileChanged, OrbitileError
+from ..exporters import plt
+from ..exporters.xyz import xyz_of
 from ..fields.orbital import orbital_name
+from ..files.writing import written_atomically
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
@@ -39,9 +42,7 @@ from ..session.orbitals import levels_of
 from ..session.session import Session
 from ..session.shown import Shown, object_name
 from ..session.source import Source, changes, files_of, is_trajectory
-from .atoms import xyz_of
 from .colour_volume import colour_volume
-from .plt import write_plt
 
 _LONGEST = 1 << 20
 """Bytes of a request, at most."""
@@ -244,7 +245,8 @@ class ServedHost:
 
     def _written(self, name: str, volume: Volume) -> Path:
         file = self._file(name, "plt")
-        write_plt(volume, file)
+        with written_atomically(file) as temporary:
+            plt.write(volume, temporary)
         return file
 
     def _file(self, name: str, suffix: str) -> Path:

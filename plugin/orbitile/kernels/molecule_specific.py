@@ -5,19 +5,26 @@ The direct kernel serves until the other one is compiled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import OrbitileError
 from ..model.lattice import Lattice
-from ..workers.processes import environment, interpreter
+from ..workers import Job, Worker, Workers
 from . import Points, PreparedOrbital, Slabs, direct
 from ._family import SlowSlabs, shells_of
 
 SUMMARY = "direct sum with a kernel generated for the molecule, compiled in the background; lattices only"
 EXACT = True
 
+_compilers = Workers([Worker("the compiler", nice=10, idle=5.0)])
 
-def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
+
+def _compile_elsewhere(compile_source: Callable[..., None], *arguments: object) -> Job[None]:
+    return _compilers.submit(compile_source, *arguments)
+
+
+def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     """Evaluator for slabs of any lattice.
 
     Raises
@@ -27,9 +34,8 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
     """
     from taichi_kernels.direct import Place
     from taichi_kernels.molecule_specific import LARGEST, cache_folder, kernel_when_ready, molecule_on_lattice, size_of
-    from taichi_kernels.target import Target
 
-    target, shells = Target(device, orbital.precision), shells_of(orbital)
+    target, shells = orbital.working, shells_of(orbital)
     size = size_of(shells)
     if size > LARGEST:
         raise OrbitileError(
@@ -37,23 +43,23 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
             f"coefficients at most, got {size}, which would take minutes to compile; use direct or auto"
         )
     try:
-        kernel = kernel_when_ready(shells, target, orbital.result, interpreter(), environment())
+        kernel = kernel_when_ready(shells, target, orbital.target.precision, _compile_elsewhere)
     except OSError as error:
         raise OrbitileError(
             f"kernel molecule-specific: it keeps its source in {cache_folder()}, which failed ({error}); let "
             "XDG_CACHE_HOME name a folder that can be written to, or use direct or auto"
         ) from error
     if kernel is None:
-        return direct.on_slabs(orbital, lattice, device)
+        return direct.on_slabs(orbital, lattice)
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         place = Place(lattice.origin, lattice.axes, (stop - start, *lattice.shape[1:]), start)
         molecule_on_lattice(kernel, shells, orbital.coefficients, orbital.reach, place, target, out)
 
-    return SlowSlabs(evaluate) if device == "cpu" else evaluate
+    return SlowSlabs(evaluate) if target.on_host else evaluate
 
 
-def at_points(orbital: PreparedOrbital, device: str) -> Points:
+def at_points(orbital: PreparedOrbital) -> Points:
     """Refused.
 
     Raises

@@ -13,10 +13,11 @@ from ..analysis.information import as_text
 from ..analysis.notes import notes
 from ..errors import OrbitileError
 from ..evaluation.fields_on_lattices import one_device
-from ..exporters import exporter_for, save
+from ..exporters import exporter_for, kind_of, save, suffixes
 from ..fields import as_drawn, resolve
 from ..model.lattice import QUALITIES
 from ..model.wavefunction import Wavefunction
+from ..readers import descriptions
 from ..scf.level_of_theory import Calculation
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import CUT, reaches_faces
@@ -52,8 +53,8 @@ _QUALITY = Argument("quality", one_of(*QUALITIES), "spacing 0.25, 0.15 or 0.075 
     Argument(
         "filename",
         PATHS,
-        "Molden, fchk, mkl, wfn, wfx, mwfn, TREXIO, or a log with basis set and orbital coefficients; of a trajectory "
-        "a series file, a Molden file of several frames, a log, a pattern as scan/*.molden, or several files",
+        f"{'; '.join(descriptions('wavefunction'))}; of a trajectory {', '.join(descriptions('trajectory'))}, a "
+        "pattern as scan/*.molden, or several files",
         required=True,
     ),
     Argument("name", TEXT, "name of the object", otherwise="name of the file"),
@@ -279,14 +280,14 @@ def orb_prev(session: Session, name: str) -> Answer:
 
 
 @command(
-    "Write a field that is shown: as a volume (.cube, .dx, .mrc, .npz) or its surface as a mesh (.ply, .obj, .glb).",
+    f"Write a field that is shown: as a volume ({suffixes('volume')}) or its surface as a mesh ({suffixes('mesh')}).",
     Argument("filename", PATH, "the suffix decides", required=True),
     _SURFACE,
     related=("orb_mo", "orb_field"),
 )
 def orb_export(session: Session, filename: Path, name: str) -> Answer:
     shown = session.now(session.surface(name))
-    kind = "mesh" if filename.suffix.lower() in (".ply", ".obj", ".glb") else "volume"
+    kind = "mesh" if kind_of(filename) == "mesh" else "volume"
     exporter_for(filename, kind)
     found = session.sampled(shown.request)
     wavefunction = session.wavefunctions.get(shown.request.path, shown.request.frame)
@@ -306,18 +307,18 @@ def orb_export(session: Session, filename: Path, name: str) -> Answer:
     told=True,
 )
 def orb_device(session: Session, device: str) -> Answer:
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import DEVICES, probe
 
     wanted = device.lower()
     if wanted:
-        if wanted not in ("auto", *runtime.DEVICES):
-            raise OrbitileError(f"device: expected auto, {', '.join(runtime.DEVICES)}, got {wanted!r}")
-        found = None if wanted == "auto" else runtime.probe(wanted)
+        if wanted not in ("auto", *DEVICES):
+            raise OrbitileError(f"device: expected auto, {', '.join(DEVICES)}, got {wanted!r}")
+        found = None if wanted == "auto" else probe(wanted)
         if found is not None and not found.available:
             raise OrbitileError(f"device: {wanted} cannot be used here: {found.detail}")
         session.device = wanted
     chosen = one_device(session.device)
-    return Answer(chosen, f"computing on {chosen} ({runtime.probe(chosen).detail})")
+    return Answer(chosen, f"computing on {chosen} ({probe(chosen).detail})")
 
 
 @command(

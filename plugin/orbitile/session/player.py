@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Cancelled, OrbitileError
+from ..workers import WorkerError
 from .request import Box, Request, Sample, box_of
 from .shown import Shown
-from .worker import WorkerError
 
 if TYPE_CHECKING:
     from .session import Session

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
 import time
@@ -21,10 +20,10 @@ from .calculation import RunningCalculation
 from .declaration import brief
 from .player import MEMORY, TICK, Player
 from .request import Corners, Request, Sample, surface_within
+from .sampling import WavefunctionCache, sample
 from .shown import SampleCache, Shown, numbered, object_name
 from .source import OneFile, ShownTrajectory, Source, changes, files_of, is_trajectory
-from .worker import Worker
-from .worker_process import WavefunctionCache, sample
+from .worker import SampleWorker
 
 if TYPE_CHECKING:
     from .host import Host
@@ -78,18 +77,17 @@ class Session:
         self.frames_memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
         self.calculation: RunningCalculation | None = None
         self.player = Player(self)
-        self._worker: Worker | None = None
+        self._worker: SampleWorker | None = None
         self._asked: list[Future[Any]] = []
         self._computing = False
         self._told = 0
         self._cancelled = threading.Event()
 
     @property
-    def worker(self) -> Worker:
+    def worker(self) -> SampleWorker:
         """The worker process of this viewer; it starts at the first request."""
         if self._worker is None:
-            self._worker = Worker()
-            atexit.register(self._worker.close)
+            self._worker = SampleWorker()
         return self._worker
 
     def sample(self, request: Request) -> Sample:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from pymol import commanding, editing
 
 from ...errors import OrbitileError
-from ...model.elements import SYMBOLS
+from ...exporters.xyz import xyz_of
+from ...model.elements import GHOST, SYMBOLS
 from ...model.lattice import Lattice
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
@@ -25,7 +26,6 @@ from ...session.shown import numbered
 from ...session.source import files_of, is_trajectory
 from ...surfaces.colour_maps import MAPS, colours_of
 from ...surfaces.isosurface import lobe
-from ..atoms import GHOST, xyz_of
 
 _MARK = " orbitile:"
 """In the title of an object that was loaded from a wavefunction: before it stands the name of its file, which PyMOL

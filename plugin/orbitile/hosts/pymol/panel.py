@@ -8,11 +8,13 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
 
+from ...exporters import suffixes
 from ...fields import field_names
 from ...model.lattice import QUALITIES
 from ...session.browser import TWO_COLOURS, Browser, Playback
 from ...session.orbitals import Level, summary
 from ...session.session import Session
+from ..file_filters import files_to_export, files_to_open
 from .frame_bar import FrameBar
 from .widgets import ColourButton, LevelDiagram, OrbitalFilter, OrbitalModel, row
 
@@ -198,7 +200,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.transparency_slider.setToolTip("Transparency of the surface")
         self.transparency_slider.valueChanged.connect(lambda at: self.browser.choose_transparency(at / 100))
         self.export_button = QtWidgets.QPushButton("Export…")
-        self.export_button.setToolTip("Write the volume (.cube, .dx, .mrc, .npz) or the surface (.ply, .obj, .glb)")
+        self.export_button.setToolTip(f"Write the volume ({suffixes('volume')}) or the surface ({suffixes('mesh')})")
         self.export_button.clicked.connect(self._ask_export)
         form.addWidget(QtWidgets.QLabel("Colours"), 3, 0)
         form.addLayout(
@@ -394,7 +396,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             self,
             "Open the output of a quantum-chemistry program",
             str(Path(recent[0]).parent) if recent else "",
-            "Wavefunctions (*.molden *.input *.fchk *.fch *.mkl *.wfn *.wfx *.mwfn *.log *.out *.h5);;All files (*)",
+            files_to_open(),
         )
         if path:
             self.open(path)
@@ -411,7 +413,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             self,
             "Export",
             f"{self.browser.current()}.cube",
-            "Volumes (*.cube *.dx *.mrc *.npz);;Surfaces (*.ply *.obj *.glb)",
+            files_to_export(),
         )
         if path:
             self.export(path)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import FileError
 from ..model.wavefunction import Stated
-from . import molden_sections
+from . import _molden_sections as molden_sections
 
 Reals = NDArray[np.float64]
 

@@ -11,29 +11,25 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import LatticeError
-from ..files.writing import written_atomically
 from ..model.units import angstrom
 from ..model.volume import Volume
+from ..model.wavefunction import Wavefunction
+
+DESCRIPTION = "gOpenMol plt file"
+PATTERNS = ("*.plt",)
+KIND = "volume"
 
 _ORBITAL = 2
 """Kind of surface, of which readers take no notice."""
 
 
-def write_plt(volume: Volume, path: Path) -> None:
-    """Write a volume.
-
-    Parameters
-    ----------
-    volume : Volume
-        On a lattice along x, y and z.
-    path : Path
+def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) -> None:
+    """Write a volume in single precision; the format has no room for atoms.
 
     Raises
     ------
     LatticeError
-        When the lattice is turned or skewed, which the format has no place for.
-    FileError
-        When the file cannot be written.
+        When the lattice is not along x, y and z, since the format has no place for axes.
     """
     lattice = volume.lattice
     steps = np.diag(lattice.axes)
@@ -41,7 +37,7 @@ def write_plt(volume: Volume, path: Path) -> None:
         raise LatticeError(f"{volume.quantity}: expected a lattice along x, y and z, got axes {lattice.axes.tolist()}")
     low = lattice.origin / angstrom
     high = low + steps * (np.array(lattice.shape) - 1) / angstrom
-    with written_atomically(path) as temporary, temporary.open("wb") as file:
+    with path.open("wb") as file:
         file.write(np.array([3, _ORBITAL, *lattice.shape[::-1]], np.int32).tobytes())
         file.write(np.stack([low, high], axis=1)[::-1].astype(np.float32).tobytes())
         file.write(volume.values.astype(np.float32, copy=False).tobytes(order="F"))

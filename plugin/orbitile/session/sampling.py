@@ -1,28 +1,18 @@
-"""The worker process: `python -m orbitile.session.worker_process ADDRESS FOLDER`, started by `orbitile.session.worker`.
-
-It answers requests one after the other; a thread listens meanwhile, so that a request can be withdrawn while it is
-computed. When the host wants no more or is gone, the process ends (see
-`orbitile.workers.child_process`), and takes the folder along, which nobody else removes where the host was killed.
-"""
+"""What a host asks for, computed in the process that calls this: in the host itself, or in its worker."""
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
-import queue
-import shutil
-import sys
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from multiprocessing.connection import Connection
-from typing import Any, TypeVar
+from contextlib import suppress
+from typing import TypeVar
 
 import numpy as np
 
-from ..errors import Cancelled, OrbitileError
+from ..errors import OrbitileError
 from ..evaluation.colouring import coloured
 from ..evaluation.fields_on_lattices import (
     compute,
@@ -38,14 +28,12 @@ from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..readers import load
 from ..surfaces.isosurface import isosurface
-from ..watch import checkpoint, watched
-from ..workers.child_process import parent
+from ..watch import Cancel, Progress, checkpoint, stage, watched
+from ..workers import afterwards
 from .content import require_unchanged
-from .request import Request, Sample, lattice_of, put_sample, shared_lattice, surface_within
+from .request import Request, Sample, lattice_of, shared_lattice, surface_within
 from .source import OneFile, ShownTrajectory, Source, is_trajectory
 
-_NICE = 5
-"""How far this process steps back where processors are few: the window of the viewer is to be drawn first."""
 _KEPT = 8
 """Wavefunctions kept in memory; of each trajectory four frames as read, as many followed."""
 
@@ -121,11 +109,28 @@ def _keep(known: OrderedDict[K, V], key: K, value: V, lock: threading.Lock) -> N
             known.popitem(last=False)
 
 
+def answer(request: Request) -> Sample:
+    """Answer a request in a worker, with what was kept from those before.
+
+    Raises
+    ------
+    OrbitileError
+        When it cannot be met, or is withdrawn.
+    """
+    try:
+        found = sample(request, _cache, extract=_extract)
+    except MemoryError as error:
+        raise OrbitileError("the worker has no memory left for this; choose a coarser quality") from error
+    if _extract is isosurface:
+        afterwards(_load_kernel)  # the first answer does not have to wait for it
+    return found
+
+
 def sample(
     request: Request,
     cache: WavefunctionCache,
-    progress: Any = None,
-    cancelled: Any = None,
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
     extract: Callable[[Volume, float], Surface] = isosurface,
 ) -> Sample:
     """Answer a request in this process; `extract` makes the surface.
@@ -135,59 +140,44 @@ def sample(
     OrbitileError
         When it cannot be met, or is withdrawn.
     """
-    with watched(cancelled=cancelled):
-        return _sample(request, cache, progress, cancelled, extract)
+    with watched(progress, cancelled):
+        return _sample(request, cache, extract)
 
 
-def _sample(
-    request: Request,
-    cache: WavefunctionCache,
-    progress: Any,
-    cancelled: Any,
-    extract: Callable[[Volume, float], Surface],
-) -> Sample:
-    from taichi_kernels import runtime
+def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volume, float], Surface]) -> Sample:
+    from taichi_kernels.session import running
 
     begin = time.perf_counter()
     _require_references(request)
     isovalue, field, color_by = request.isovalue, request.field, request.color_by
     confidence = None
     trajectory = cache.trajectory(request.path) if is_trajectory(request.path) else None
+    prepared = 0.0 if trajectory is None else 0.5
     if trajectory is not None:
-        wavefunction = trajectory.frame(request.frame or 0, progress, cancelled)
-        if isovalue is None:
-            isovalue = trajectory.isovalue(field, request.share, request.device, request.references)
-        field, color_by = trajectory.field(field), color_by and trajectory.field(color_by)
-        confidence = trajectory.confidence(field, request.frame or 0)
+        with stage(0.0, prepared):
+            wavefunction = trajectory.frame(request.frame or 0)
     else:
         wavefunction = cache.get(request.path)
-        if isovalue is None:
+    with stage(prepared, prepared):
+        if trajectory is not None:
+            if isovalue is None:
+                isovalue = trajectory.isovalue(field, request.share, request.device, request.references)
+            field, color_by = trajectory.field(field), color_by and trajectory.field(color_by)
+            confidence = trajectory.confidence(field, request.frame or 0)
+        elif isovalue is None:
             isovalue = default_isovalue(wavefunction, field, request.share, device=request.device)
-    lattice = _lattice(request, wavefunction, field, isovalue, trajectory)
-    volume = compute(
-        wavefunction,
-        field,
-        lattice,
-        device=request.device,
-        precision=request.precision,
-        progress=progress,
-        cancelled=cancelled,
-    )
+        lattice = _lattice(request, wavefunction, field, isovalue, trajectory)
+    with stage(prepared, 1.0):
+        volume = compute(wavefunction, field, lattice, device=request.device, precision=request.precision)
     checkpoint()
     surface, step = surface_within(volume, isovalue, request.most_faces, extract)
     if color_by:
         surface = coloured(
-            surface,
-            wavefunction,
-            color_by,
-            request.color_range,
-            device=request.device,
-            precision=request.precision,
-            cancelled=cancelled,
+            surface, wavefunction, color_by, request.color_range, device=request.device, precision=request.precision
         )
     _require_references(request)
     seconds = time.perf_counter() - begin
-    return Sample(request, volume, surface, isovalue, runtime.running() or "", step, seconds, confidence)
+    return Sample(request, volume, surface, isovalue, running() or "", step, seconds, confidence)
 
 
 def _require_references(request: Request) -> None:
@@ -211,94 +201,22 @@ def _lattice(
     return shared_lattice(enclosing_lattice(wavefunction, field, isovalue, quality=request.quality), box)
 
 
-Waiting = queue.SimpleQueue[tuple[int, dict[str, Any]] | None]
-"""Requests; None at the end."""
-
-
-def serve(connection: Connection, folder: str, waiting: Waiting, ended: threading.Event) -> None:
-    """Answer requests until the connection ends, or None waits."""
-    withdrawn: set[int] = set()
-    listener = threading.Thread(target=_listen, args=(connection, waiting, withdrawn, ended), daemon=True)
-    listener.start()
-    cache = WavefunctionCache()
-    extract: Callable[[Volume, float], Surface] = isosurface
-    while (item := waiting.get()) is not None:
-        number, message = item
-        try:
-            if number in withdrawn or ended.is_set():
-                raise Cancelled("cancelled")
-            done = sample(
-                Request(**message),
-                cache,
-                lambda share, number=number: connection.send(("progress", number, share)),
-                lambda number=number: number in withdrawn or ended.is_set(),
-                extract,
-            )
-            answer: tuple[str, int, Any] = ("done", number, put_sample(done, folder, number))
-        except Cancelled:
-            answer = ("cancelled", number, None)
-        except OrbitileError as error:
-            answer = ("refused", number, str(error))
-        except MemoryError:
-            answer = ("refused", number, "the worker has no memory left for this; choose a coarser quality")
-        except Exception as error:  # whatever else goes wrong is told, and the next request is served
-            answer = ("refused", number, f"defect in the worker: {type(error).__name__}: {error}")
-        withdrawn.discard(number)
-        connection.send(answer)
-        if answer[0] == "done" and extract is isosurface:
-            extract = load_kernel()  # the first answer did not have to wait for it
-
-
 def _by_kernel(volume: Volume, isovalue: float) -> Surface:
     """What is faster than `isosurface` once its kernel has been loaded, which takes longer than a surface."""
-    from taichi_kernels import runtime
+    from taichi_kernels.session import running
 
-    return extract_surface(volume, isovalue, device=runtime.running())
+    return extract_surface(volume, isovalue, device=running())
 
 
-def load_kernel() -> Callable[[Volume, float], Surface]:
-    """Load the kernel by a cell of its own; returns what extracts surfaces from now on."""
+def _load_kernel() -> None:
+    """Load the kernel by a cell of its own, and extract surfaces with it from now on."""
+    global _extract
     corner = np.zeros((2, 2, 2), np.float32)
     corner[0, 0, 0] = 1
-    try:
+    with suppress(OrbitileError):  # the device has no room, or has gone
         _by_kernel(Volume(corner, Lattice(np.zeros(3), np.eye(3), corner.shape)), 0.5)
-    except OrbitileError:  # the device has no room, or has gone
-        return isosurface
-    return _by_kernel
+        _extract = _by_kernel
 
 
-def _listen(connection: Connection, waiting: Waiting, withdrawn: set[int], ended: threading.Event) -> None:
-    with contextlib.suppress(EOFError, OSError):  # the host has gone, which ends this too
-        while True:
-            kind, number, message = connection.recv()
-            if kind == "sample":
-                waiting.put((number, message))
-            else:
-                withdrawn.add(number)
-    ended.set()
-    waiting.put(None)
-
-
-def main() -> None:
-    """Connect and serve."""
-    folder = sys.argv[2]
-    if hasattr(os, "nice"):
-        os.nice(_NICE)
-    waiting: Waiting = queue.SimpleQueue()
-    ended = threading.Event()
-
-    def end() -> None:
-        ended.set()
-        waiting.put(None)
-
-    try:
-        with parent(end, folder) as connection:
-            serve(connection, folder, waiting, ended)
-    except (EOFError, OSError):
-        pass  # the other side has gone: there is nobody to tell
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-if __name__ == "__main__":
-    main()
+_cache = WavefunctionCache()
+_extract: Callable[[Volume, float], Surface] = isosurface

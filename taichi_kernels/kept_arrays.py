@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from . import runtime
 from ._taichi import number, ti
+from .arrays import array_of, send
+from .session import generation
 from .target import Target
 
 
-class DeviceArrays:
-    """Arrays on the device by name, each of one type; made anew when Taichi starts anew.
+class KeptArrays:
+    """Arrays on the device by name, each of one type; made anew when the compiler starts anew.
 
     Arrays are as long along the first axis as they ever had to be, or longer: to make one costs more than to fill it.
     """
@@ -31,7 +32,7 @@ class DeviceArrays:
         shape = values.shape[:-1] if lanes else values.shape
         element = ti.types.vector(lanes, number(dtype)) if lanes else number(dtype)
         array = self.array(name, element, shape)
-        runtime.send(array, np.array(values, dtype, order="C"))  # a copy: Taichi refuses what is read-only
+        send(array, np.array(values, dtype, order="C"))  # a copy: what is read-only is refused
         self._sources[name] = values.copy() if values.flags.writeable else values
         return array
 
@@ -42,17 +43,17 @@ class DeviceArrays:
         return self.upload(f"{name}, {np.dtype(dtype)}", values, dtype, lanes)
 
     def array(self, name: str, element: object, shape: tuple[int, ...]) -> "ti.Ndarray":
-        """Uninitialised array of numbers or vectors of a Taichi type, of the shape or longer along its first axis."""
+        """Uninitialised array of a type of the compiler, of the shape or longer along its first axis."""
         self._forget_lost()
         held = self._arrays.get(name)
         if held is None or tuple(held.shape)[1:] != shape[1:] or held.shape[0] < shape[0]:
             self._arrays.pop(name, None)
             longest = max(16, shape[0] + shape[0] // 4)
-            self._arrays[name] = runtime.array_of(element, (longest, *shape[1:]))
+            self._arrays[name] = array_of(element, (longest, *shape[1:]))
         return self._arrays[name]
 
     def _forget_lost(self) -> None:
-        if self._generation != runtime.generation():
+        if self._generation != generation():
             self._arrays.clear()
             self._sources.clear()
-            self._generation = runtime.generation()
+            self._generation = generation()
