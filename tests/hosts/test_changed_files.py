@@ -275,7 +275,7 @@ def test_an_object_without_a_first_state_is_passed_over_in_silence(cmd, capfd):
     capfd.readouterr()
     from orbitile.hosts.pymol.commands import state_of
 
-    state_of(cmd).follow()
+    state_of(cmd).shelf.follow()
     call(cmd, "orb_mo", "benzene", "homo", quality="coarse")
     assert list(state_of(cmd).host.molecules()) == ["benzene"]
     out, err = capfd.readouterr()

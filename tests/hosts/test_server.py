@@ -489,7 +489,8 @@ def test_damaged_states_are_refused_in_words(tmp_path, monkeypatch):
     told, rng, refused = json.loads(_state(session)), random.Random(5), []
     for _ in range(150):
         other = Session(ServedHost(lambda message: None, tmp_path))
-        other.samples, other.wavefunctions = session.samples, session.wavefunctions
+        other.computing.samples = session.computing.samples
+        other.computing.wavefunctions = session.computing.wavefunctions
         try:
             _restore(other, _damaged(told, rng))
             commands.orb_iso.run(other, ["0.02"])

@@ -35,9 +35,10 @@ from ..files.writing import written_atomically
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
-from ..session.commands import COMMANDS, orb_cancel, place
+from ..session.commands import COMMANDS, orb_cancel
+from ..session.commands.loading import place
 from ..session.declaration import Command, brief
-from ..session.host import Colour
+from ..session.host import Colour, TrajectoryViewer
 from ..session.orbitals import levels_of
 from ..session.session import Session
 from ..session.shown import Shown, object_name
@@ -69,7 +70,7 @@ class Drawing(NamedTuple):
     shades: Volume | None
 
 
-class ServedHost:
+class ServedHost(TrajectoryViewer):
     """The viewer at the other end as a host; see `orbitile.session.host.Host`.
 
     Parameters
@@ -419,7 +420,7 @@ def _orbitals(session: Session, name: str = "") -> list[list[Any]]:
 
 def _state(session: Session) -> str:
     """What is shown, for `_restore`."""
-    return json.dumps({"molecules": session.host.molecules(), "shown": session.saved()})
+    return json.dumps({"molecules": session.host.molecules(), "shown": session.shelf.saved()})
 
 
 def _restore(session: Session, state: str = "") -> None:
@@ -453,7 +454,7 @@ def _restore(session: Session, state: str = "") -> None:
         path = host.molecules()[one.molecule]  # a trajectory may have grown
         one = replace(one, request=replace(one.request, path=path))
         try:
-            session.show(one, session.sampled(one.request), name)
+            session.show(one, session.computing.sampled(one.request), name)
         except OrbitileError as error:
             host.say(f"{name} is not restored: {error}")
             continue

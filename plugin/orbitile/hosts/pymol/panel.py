@@ -11,8 +11,10 @@ from pymol.Qt import QtCore, QtWidgets
 from ...exporters import suffixes
 from ...fields import field_names
 from ...model.lattice import QUALITIES
-from ...session.browser import TWO_COLOURS, Browser, Playback
+from ...session.browser import Browser
+from ...session.choices import TWO_COLOURS
 from ...session.orbitals import Level, summary
+from ...session.playback import Playback
 from ...session.session import Session
 from ..file_filters import files_to_export, files_to_open
 from .frame_bar import FrameBar
@@ -276,7 +278,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         if self.second_box.findText(second) < 0:
             self.second_box.addItem(second)
         self.second_box.setCurrentText(second)
-        self.device_box.setCurrentText(self.session.device)
+        self.device_box.setCurrentText(self.session.computing.device)
         self.frame_bar.show_rate(choices.rate)
         self._enable()
 
@@ -361,8 +363,8 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             self.molecule_box.clear()
             self.molecule_box.addItems(names)
         self.molecule_box.setCurrentIndex(names.index(self.browser.molecule) if self.browser.molecule in names else -1)
-        if self.device_box.currentText() != self.session.device:
-            self.device_box.setCurrentText(self.session.device)
+        if self.device_box.currentText() != self.session.computing.device:
+            self.device_box.setCurrentText(self.session.computing.device)
 
     # ---- what the user does
 
