@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import map_coordinates
 
 import orbitile as ob
-from orbitile.hosts.server import ServedHost, _restore, _state
+from orbitile.hosts.server import ServedHost, restore_state, save_state
 from orbitile.model.units import angstrom, electronvolt
 from orbitile.session import commands
 from orbitile.session.commands import COMMANDS
@@ -486,13 +486,13 @@ def test_damaged_states_are_refused_in_words(tmp_path, monkeypatch):
     commands.orb_load.run(session, [BENZENE])
     commands.orb_mo.run(session, ["benzene", "homo", "", "coarse"])
     commands.orb_field.run(session, ["benzene", "density", "0.05", "coarse", "esp"])
-    told, rng, refused = json.loads(_state(session)), random.Random(5), []
+    told, rng, refused = json.loads(save_state(session)), random.Random(5), []
     for _ in range(150):
         other = Session(ServedHost(lambda message: None, tmp_path))
         other.computing.samples = session.computing.samples
         other.computing.wavefunctions = session.computing.wavefunctions
         try:
-            _restore(other, _damaged(told, rng))
+            restore_state(other, _damaged(told, rng))
             commands.orb_iso.run(other, ["0.02"])
         except ob.OrbitileError as error:
             refused.append(str(error))

@@ -418,18 +418,18 @@ def _orbitals(session: Session, name: str = "") -> list[list[Any]]:
     ]
 
 
-def _state(session: Session) -> str:
-    """What is shown, for `_restore`."""
+def save_state(session: Session) -> str:
+    """What is shown, for `restore_state`."""
     return json.dumps({"molecules": session.host.molecules(), "shown": session.shelf.saved()})
 
 
-def _restore(session: Session, state: str = "") -> None:
-    """Show again what `_state` told, computed anew, as far as its files hold what they held.
+def restore_state(session: Session, state: str = "") -> None:
+    """Show again what `save_state` told, computed anew, as far as its files hold what they held.
 
     Raises
     ------
     OrbitileError
-        When it is not what `_state` gave; nothing is shown then.
+        When it is not what `save_state` gave; nothing is shown then.
     """
     try:
         told = json.loads(state)
@@ -495,8 +495,8 @@ def _frame(session: Session, molecule: str = "", frame: str = "") -> None:
 
 _OWN: dict[str, tuple[Callable[..., Any], int]] = {
     "orbitals": (_orbitals, 1),
-    "state": (_state, 0),
-    "restore": (_restore, 1),
+    "state": (save_state, 0),
+    "restore": (restore_state, 1),
     "frame": (_frame, 2),
 }
 """Requests of the viewer itself, beside the commands of its user: of so many texts by position, at most."""
