@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile import SeriesWriter
 from orbitile.analysis.correlation import draw_correlation, orbitals_of_diagram
 from orbitile.commandline import main
 from orbitile.errors import Cancelled, FieldError, FileError, OrbitileError, RenderError
 from orbitile.evaluation import fields_on_lattices as evaluation
 from orbitile.evaluation.fields_on_lattices import surface_in_motion
-from orbitile.exporters._series import SeriesWriter
 from orbitile.films import Shot, Shots, along, animate, framing, over_isovalues, over_orbitals
 from orbitile.films.animation import ShotSurfaces
 from orbitile.films.framing import find_framing

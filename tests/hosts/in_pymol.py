@@ -31,6 +31,7 @@ def run(drive: Callable[[], None]) -> None:
             report["done"] = True
         except BaseException:
             report["error"] = traceback.format_exc()
+            # PyMOL keeps what belongs to one of its instances there
             panel = getattr(getattr(cmd._pymol, "_orbitile", None), "panel", None)
             report["status"] = "" if panel is None else panel.status.text()
         with open(os.environ["REPORT"], "w") as file:
