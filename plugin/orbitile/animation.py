@@ -17,15 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import Cancelled, FileError, IsovalueError, OrbitileError, RenderError
-from .evaluation.fields_on_lattices import (
-    compute,
-    default_isovalue,
-    enclosing_lattice,
-    extract_surface,
-    resolving_spacing,
-    surface_in_motion,
-)
-from .fields import as_drawn, resolve
+from .evaluation.boxes import enclosing_lattice, resolving_spacing
+from .evaluation.isovalues import default_isovalue
+from .evaluation.lattices import compute
+from .evaluation.requests import field_of
+from .evaluation.surfaces import extract_surface, surface_in_motion
+from .fields import Field, as_drawn
 from .files.reading import user_path
 from .files.writing import checked_target, written_atomically
 from .model.lattice import Lattice, spacing_of
@@ -33,6 +30,7 @@ from .model.surface import Surface
 from .model.trajectory import Trajectory
 from .model.volume import Volume
 from .model.wavefunction import Wavefunction
+from .readers._references import FileReferences
 from .renderer import checked_size, margins, render
 from .renderer.image import Patches, write_png
 from .renderer.scene import Camera, Margins, default_camera
@@ -69,14 +67,14 @@ class Shot:
     Attributes
     ----------
     wavefunction : Wavefunction
-    field : str
-        Name of a field of it.
+    field : str or Field
+        Name of a field of it, or the field itself.
     isovalue : float
         In atomic units.
     """
 
     wavefunction: Wavefunction
-    field: str
+    field: str | Field
     isovalue: float
 
     def looks_like(self, other: Shot) -> bool:
@@ -158,19 +156,26 @@ def along(
         reported.add(line)
 
     def wavefunctions() -> Iterator[Wavefunction]:
-        return (one for _, one in shown.frames(tell))
+        return (frame for _, frame in shown.frames(tell))
 
     first = next(wavefunctions(), None)
     if first is None:
         reason = next(iter(trajectory.problems.values()), "it has none")
         raise OrbitileError(f"{trajectory.name}: no frame can be read: {reason}")
-    value = default_isovalue(first, name, device=device) if isovalue is None else isovalue
-    return Shots(lambda: (Shot(one, name, value) for one in wavefunctions()), len(shown))
+    references = FileReferences()
+    if isovalue is None:
+        isovalue = default_isovalue(first, field_of(first, name, references), device=device)
+
+    def shots() -> Iterator[Shot]:
+        for frame in wavefunctions():
+            yield Shot(frame, field_of(frame, name, references), isovalue)
+
+    return Shots(shots, len(shown))
 
 
-def _check_surface(field: str) -> None:
+def _check_surface(field: str | Field) -> None:
     """Refuse a field that has no isosurface of its own, and only colours that of another."""
-    surface, colours = as_drawn(field)
+    surface, colours = as_drawn(field) if isinstance(field, str) else (field, "")
     if colours:
         raise OrbitileError(f"field {field!r} of a film: it only colours the surface of another field; use {surface}")
 
@@ -182,18 +187,18 @@ def over_orbitals(
     if not names:
         raise OrbitileError("orbitals of a film: expected one or more, got none")
     for name in names:
-        resolve(wavefunction, name)
+        field_of(wavefunction, name)
     value = default_isovalue(wavefunction, names[0], device=device) if isovalue is None else isovalue
     return Shots(lambda: (Shot(wavefunction, name, value) for name in names), len(names))
 
 
-def over_isovalues(wavefunction: Wavefunction, field: str, isovalues: Sequence[float]) -> Shots:
+def over_isovalues(wavefunction: Wavefunction, field: str | Field, isovalues: Sequence[float]) -> Shots:
     """One field at one isovalue after another; the same one again and again for a molecule that only turns."""
     if not len(isovalues):
         raise OrbitileError("isovalues of a film: expected one or more, got none")
     _check_surface(field)
-    resolve(wavefunction, field)
-    return Shots(lambda: (Shot(wavefunction, field, value) for value in isovalues), len(isovalues))
+    resolved = field_of(wavefunction, field)
+    return Shots(lambda: (Shot(wavefunction, resolved, value) for value in isovalues), len(isovalues))
 
 
 def animate(

@@ -425,7 +425,8 @@ def _info(options: argparse.Namespace) -> None:
 
 def _integrate(options: argparse.Namespace) -> None:
     from .analysis.integration import analytic_moments, atomic_charges, lattice_moments
-    from .evaluation.fields_on_lattices import compute, enclosing_lattice
+    from .evaluation.boxes import enclosing_lattice
+    from .evaluation.lattices import compute
     from .fields.density import density_of
     from .model.elements import SYMBOLS
 
@@ -537,7 +538,6 @@ def _drawn_surfaces(
     requests: list[argparse.Namespace], wavefunction: Wavefunction, size: tuple[int, int], camera: Any
 ) -> list[Surface]:
     """Surfaces of a picture, on lattices on which they look round in it unless a spacing is asked for."""
-    from .fields.electrostatic_potential import ElectrostaticPotential
     from .renderer import round_lattice, round_spacing
 
     sampled = [(one, _sampling(one, wavefunction)) for one in requests]
@@ -547,7 +547,7 @@ def _drawn_surfaces(
         spacing = round_spacing(surfaces, wavefunction, size=size, camera=camera)
         for n, (one, (field, lattice, isovalue)) in enumerate(sampled):
             finer = round_lattice(lattice, spacing)
-            if finer is not lattice and not isinstance(field, ElectrostaticPotential):  # which is costly, and smooth
+            if finer is not lattice and not field.is_smooth:
                 surfaces[n] = _isosurface(one, wavefunction, field, finer, isovalue)
     for surface, (one, (field, lattice, _)) in zip(surfaces, sampled, strict=True):
         _tell_if_cut(one, wavefunction, surface, field, lattice)
@@ -569,7 +569,7 @@ def _volume(options: argparse.Namespace) -> None:
     with _progress(options, field.quantity) as progress:
         compute_to_file(
             wavefunction,
-            options.field if options.kernel == "auto" else field,
+            field,
             lattice,
             options.output,
             device=options.device,
@@ -583,7 +583,8 @@ def _volumes(options: argparse.Namespace, wavefunction: Wavefunction, orbitals: 
     """Write several orbitals on one lattice, each to a file of its own."""
     import numpy as np
 
-    from .evaluation.fields_on_lattices import compute_many, default_isovalue
+    from .evaluation.isovalues import default_isovalue
+    from .evaluation.lattices import compute_many
     from .exporters import save
     from .model.lattice import Lattice
 
@@ -670,7 +671,7 @@ def _as_drawn(options: argparse.Namespace) -> argparse.Namespace:
 def _tell_if_cut(
     options: argparse.Namespace, wavefunction: Wavefunction, surface: Surface, field: Field, lattice: Lattice
 ) -> None:
-    from .evaluation.fields_on_lattices import is_cut
+    from .evaluation.surfaces import is_cut
     from .surfaces.isovalue import CUT
 
     if is_cut(surface, wavefunction, field, lattice, device=options.device):
@@ -680,7 +681,7 @@ def _tell_if_cut(
 def _isosurface(
     options: argparse.Namespace, wavefunction: Wavefunction, field: Field, lattice: Lattice, isovalue: float
 ) -> Surface:
-    from .evaluation.fields_on_lattices import compute_surface
+    from .evaluation.surfaces import compute_surface
 
     with _progress(options, field.quantity) as progress:
         return compute_surface(
@@ -734,10 +735,10 @@ def _flat(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
 
 def _sampling(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Field, Lattice, float]:
     """The field that the options ask for, the lattice and the isovalue."""
-    from .evaluation.fields_on_lattices import default_isovalue, with_kernel
-    from .fields import resolve
+    from .evaluation.isovalues import default_isovalue
+    from .evaluation.requests import field_of
 
-    field = with_kernel(resolve(wavefunction, options.field), options.kernel)
+    field = field_of(wavefunction, options.field).with_kernel(options.kernel)
     isovalue = options.isovalue
     if isovalue is None:
         isovalue = default_isovalue(wavefunction, field, device=options.device)
@@ -749,7 +750,7 @@ def _sampling(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[
 
 
 def _lattice(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: float, field: str | Field) -> Lattice:
-    from .evaluation.fields_on_lattices import enclosing_lattice
+    from .evaluation.boxes import enclosing_lattice
     from .model.lattice import Lattice, spacing_of
     from .model.units import angstrom
 
@@ -879,7 +880,7 @@ def _stoppable() -> Iterator[Callable[[], bool]]:
 def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
     from .animation import along, over_isovalues, over_orbitals
-    from .evaluation.fields_on_lattices import default_isovalue
+    from .evaluation.isovalues import default_isovalue
     from .fields.orbital import orbital_list
     from .readers import load_trajectory
     from .trajectories.tracking import track

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.evaluation.fields_on_lattices import potential_of_charges
+from orbitile.evaluation.points import potential_of_charges
 from orbitile.model.charges import PointCharges, charges_of_density
 from orbitile.readers._point_charges import load_charges
 from tests.conftest import random_wavefunction

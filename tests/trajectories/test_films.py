@@ -18,8 +18,8 @@ from orbitile.analysis.correlation import _chosen, draw_correlation
 from orbitile.animation import Shot, Shots, _Room, _Surfaces, along, animate, over_isovalues, over_orbitals
 from orbitile.cli import main
 from orbitile.errors import FieldError, FileError, OrbitileError, RenderError
-from orbitile.evaluation import fields_on_lattices as evaluation
-from orbitile.evaluation.fields_on_lattices import surface_in_motion
+from orbitile.evaluation import lattices
+from orbitile.evaluation.surfaces import surface_in_motion
 from orbitile.exporters._series import SeriesWriter
 from orbitile.model.units import angstrom
 from orbitile.trajectories.tracking import track
@@ -204,8 +204,8 @@ def test_what_pictures_have_in_common_is_computed_once(water, monkeypatch):
     shots += [Shot(water[0], "homo", 0.05), Shot(water[1], "homo", 0.05)]
     alone = [surface_in_motion(s.wavefunction, s.field, s.isovalue, lattice, device="cpu") for s in shots]
     volumes = []
-    original = evaluation.slabs_of
-    monkeypatch.setattr(evaluation, "slabs_of", lambda *a: (volumes.append(1), original(*a))[1])
+    original = lattices.slabs_of
+    monkeypatch.setattr(lattices, "slabs_of", lambda *a: (volumes.append(1), original(*a))[1])
     surfaces = _Surfaces("cpu")
     counts = []
     for shot, expected in zip(shots, alone, strict=True):

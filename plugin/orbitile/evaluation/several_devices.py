@@ -31,12 +31,13 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ..errors import DeviceError, OrbitileError
-from ..fields import Field, resolve
+from ..fields import Field
 from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
 from ..watch import Cancel, Watch, checkpoint, tell, watched
 from ..workers.child_process import AnsweringProcess, ProcessError, parent
 from ..workers.processes import environment, interpreter
+from .requests import field_of
 from .slabs import Cuts, Slabs, slabs_of
 
 _ALL = "all"
@@ -418,7 +419,7 @@ class _Server:
 
         if wavefunction is not None:
             self.wavefunctions = {key: wavefunction}
-        resolved = resolve(self.wavefunctions[key], field) if isinstance(field, str) else field
+        resolved = field_of(self.wavefunctions[key], field)
         with runtime.session(None, precision) as name:
             self.slabs = slabs_of(resolved, lattice, Target(name, precision))
         self.shape, self.dtype = lattice.shape, np.dtype(precision)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..analysis.notes import notes
 from ..errors import Cancelled, OrbitileError
-from ..fields import as_drawn, resolve
+from ..fields import as_drawn
 from ..fields.orbital import orbital_name
 from ..model.lattice import QUALITIES
 from ..model.wavefunction import Wavefunction
@@ -402,7 +402,7 @@ class Browser:
         if wavefunction is None or not field:
             return
         try:
-            self.session.aside(lambda: resolve(wavefunction, field))  # it takes seconds for large molecules
+            self.session.aside(lambda: self.session.field(wavefunction, field))  # it takes seconds for large molecules
         except OrbitileError as error:
             self.view.say(str(error), error=True)
         else:

@@ -12,9 +12,9 @@ from pathlib import Path
 from ..analysis.information import as_text
 from ..analysis.notes import notes
 from ..errors import OrbitileError
-from ..evaluation.fields_on_lattices import one_device
+from ..evaluation.devices import one_device
 from ..exporters import exporter_for, save
-from ..fields import as_drawn, resolve
+from ..fields import as_drawn
 from ..model.lattice import QUALITIES
 from ..model.wavefunction import Wavefunction
 from ..scf.level_of_theory import Calculation
@@ -142,7 +142,7 @@ def _show_field(
     def check() -> None:
         wavefunction = session.wavefunctions.get(source)
         for name in filter(None, (field, drawn, coloured_by)):
-            resolve(wavefunction, name)
+            session.field(wavefunction, name)
 
     session.aside(check)
     request = session.request(

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import Cancelled, OrbitileError
-from ..fields import field_names, files_in, resolve, with_absolute_files
-from ..fields.orbital import Orbital, orbital_name
+from ..evaluation.requests import field_of
+from ..fields import Field, field_names, files_in, with_absolute_files
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
 from ..watch import watched
@@ -111,6 +111,16 @@ class Session:
             return sample(request, self.wavefunctions, self.host.progress, self._cancelled.is_set)
         finally:
             self._computing = False
+
+    def field(self, wavefunction: Wavefunction, name: str) -> Field:
+        """The field that a name stands for; files that it refers to are read once, unless they change.
+
+        Raises
+        ------
+        OrbitileError
+            When there is none, or a file cannot be read.
+        """
+        return field_of(wavefunction, name, self.wavefunctions.references)
 
     def aside(self, function: Callable[[], _Result]) -> _Result:
         """The result of a function that does not touch the viewer, whose window is kept alive meanwhile.
@@ -490,11 +500,9 @@ class Session:
         """
         shown = self.now(base)
         wavefunction = self.wavefunctions.get(shown.request.path)
-        here = resolve(wavefunction, shown.request.field)
-        if not isinstance(here, Orbital):
+        field = self.field(wavefunction, shown.request.field).neighbour(step)
+        if field is None:
             raise OrbitileError(f"{base} shows {shown.request.field}, which is no orbital: there is no next one")
-        field = orbital_name(wavefunction, here.index + step, here.spin)
-        resolve(wavefunction, field)
         references = _references(field, shown.request.color_by)
         request = replace(shown.request, field=field, references=references)
         found = self.sampled(request)
