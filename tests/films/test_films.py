@@ -18,8 +18,8 @@ from orbitile import SeriesWriter
 from orbitile.analysis.correlation import draw_correlation, orbitals_of_diagram
 from orbitile.commandline import main
 from orbitile.errors import Cancelled, FieldError, FileError, OrbitileError, RenderError
-from orbitile.evaluation import fields_on_lattices as evaluation
-from orbitile.evaluation.fields_on_lattices import surface_in_motion
+from orbitile.evaluation import lattices
+from orbitile.evaluation.surfaces import surface_in_motion
 from orbitile.films import Shot, Shots, along, animate, framing, over_isovalues, over_orbitals
 from orbitile.films.animation import ShotSurfaces
 from orbitile.films.framing import find_framing
@@ -211,8 +211,8 @@ def test_what_pictures_have_in_common_is_computed_once(water, monkeypatch):
     shots += [Shot(water[0], "homo", 0.05), Shot(water[1], "homo", 0.05)]
     alone = [surface_in_motion(s.wavefunction, s.field, s.isovalue, lattice, device="cpu") for s in shots]
     volumes = []
-    original = evaluation.slabs_of
-    monkeypatch.setattr(evaluation, "slabs_of", lambda *a: (volumes.append(1), original(*a))[1])
+    original = lattices.slabs_of
+    monkeypatch.setattr(lattices, "slabs_of", lambda *a: (volumes.append(1), original(*a))[1])
     surfaces = ShotSurfaces("cpu")
     counts = []
     for shot, expected in zip(shots, alone, strict=True):

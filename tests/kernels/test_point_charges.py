@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile import load_charges
-from orbitile.evaluation.fields_on_lattices import potential_of_charges
+from orbitile.evaluation.points import potential_of_charges
 from orbitile.model.charges import PointCharges, charges_of_density
+from orbitile.readers._point_charges import load_charges
 from tests.conftest import random_wavefunction
 
 LIMIT = {"single": 3e-7, "double": 1e-13}

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 def sampling_of(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Field, Lattice, float]:
     """The field that the options ask for, the lattice and the isovalue."""
-    from ..evaluation.fields_on_lattices import default_isovalue, with_kernel
-    from ..fields import resolve
+    from ..evaluation.isovalues import default_isovalue
+    from ..evaluation.requests import field_of
 
-    field = with_kernel(resolve(wavefunction, options.field), options.kernel)
+    field = field_of(wavefunction, options.field).with_kernel(options.kernel)
     isovalue = options.isovalue
     if isovalue is None:
         isovalue = default_isovalue(wavefunction, field, device=options.device)
@@ -32,7 +32,7 @@ def sampling_of(options: argparse.Namespace, wavefunction: Wavefunction) -> tupl
 
 def lattice_of(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: float, field: Field) -> Lattice:
     """The lattice that the options ask for, around a surface or around the atoms."""
-    from ..evaluation.fields_on_lattices import enclosing_lattice
+    from ..evaluation.boxes import enclosing_lattice
     from ..model.lattice import Lattice, spacing_of
     from ..model.units import angstrom
 
@@ -67,7 +67,7 @@ def isosurface_of(
     options: argparse.Namespace, wavefunction: Wavefunction, field: Field, lattice: Lattice, isovalue: float
 ) -> Surface:
     """The isosurface of a field on a lattice."""
-    from ..evaluation.fields_on_lattices import compute_surface
+    from ..evaluation.surfaces import compute_surface
 
     with progress_bar(options, field.quantity) as progress:
         return compute_surface(
@@ -85,7 +85,7 @@ def tell_if_cut(
     options: argparse.Namespace, wavefunction: Wavefunction, surface: Surface, field: Field, lattice: Lattice
 ) -> None:
     """Tell when a surface reaches the faces of its lattice."""
-    from ..evaluation.fields_on_lattices import is_cut
+    from ..evaluation.surfaces import is_cut
     from ..surfaces.isovalue import CUT
 
     if is_cut(surface, wavefunction, field, lattice, device=options.device):

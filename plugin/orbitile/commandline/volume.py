@@ -56,7 +56,8 @@ def _write_orbitals(options: argparse.Namespace, wavefunction: Wavefunction, orb
     """Write several orbitals on one lattice, each to a file of its own."""
     import numpy as np
 
-    from ..evaluation.fields_on_lattices import compute_many, default_isovalue
+    from ..evaluation.isovalues import default_isovalue
+    from ..evaluation.lattices import compute_many
     from ..exporters import save
     from ..model.lattice import Lattice
 

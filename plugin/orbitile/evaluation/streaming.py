@@ -16,7 +16,9 @@ from ..exporters import exporter_for, write_slabs
 from ..files.writing import checked_target, refuse_inputs, written_atomically
 from ..model.volume import VolumeHeader
 from ..watch import Cancel, Progress
-from .fields_on_lattices import computed_slabs, dtype_of, field_of
+from .devices import dtype_of
+from .lattices import computed_slabs
+from .requests import field_of
 
 if TYPE_CHECKING:
     from ..fields import Field

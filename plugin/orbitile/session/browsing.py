@@ -15,7 +15,7 @@ from typing import Any
 
 from ..analysis.notes import notes
 from ..errors import Cancelled, OrbitileError
-from ..fields import as_drawn, resolve
+from ..fields import as_drawn
 from ..fields.orbital import orbital_name
 from ..model.wavefunction import Wavefunction
 from . import commands
@@ -243,7 +243,9 @@ class Browsing:
         if wavefunction is None or not field:
             return
         try:
-            self.session.computing.aside(lambda: resolve(wavefunction, field))  # it takes seconds for large molecules
+            self.session.computing.aside(
+                lambda: self.session.computing.field(wavefunction, field)
+            )  # it takes seconds for large molecules
         except OrbitileError as error:
             self.view.say(str(error), error=True)
         else:
