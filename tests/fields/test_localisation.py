@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.model.units import angstrom
 from orbitile.evaluation.requests import field_of
 from orbitile.evaluation.surfaces import is_cut
 from orbitile.fields import as_drawn
@@ -203,7 +204,7 @@ def test_the_surface_of_weak_interactions_ends_at_its_densities(calculated):
     density = ob.evaluate(wavefunction, "density", surface.vertices, device="cpu")
     assert density.min() > 4.5e-4
     assert density.max() < 0.075
-    between = np.abs(surface.vertices[:, 1] - 1.5 * ob.units.angstrom) < 1.0
+    between = np.abs(surface.vertices[:, 1] - 1.5 * angstrom) < 1.0
     assert between.any()
 
 
