@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 import orbitile as ob
-from orbitile.renderer.scene import Camera
+from orbitile.renderer import Camera
 
 ISOVALUES = (1e-2, 1e-3, 1e-4, 1e-5)
 KERNELS = ("direct", "fast-gaussian", "smooth-cutoff")

@@ -22,7 +22,8 @@ import orbitile as ob
 from orbitile.model.units import angstrom
 from orbitile.surfaces.isosurface import isosurface_in_session
 from orbitile_benchmarks.systems import STONE
-from taichi_kernels import runtime
+from taichi_kernels.devices import probe
+from taichi_kernels.session import session
 from taichi_kernels.target import Target
 
 ROUNDS = 10
@@ -77,7 +78,7 @@ def main() -> None:
         lattice = ob.enclosing_lattice(wavefunction, "homo", min(isovalues), spacing=0.075 * angstrom)
     devices = options.device.split(",")
     print(f"{date.today()}, {options.file.name}, {' x '.join(map(str, lattice.shape))} points")
-    print(", ".join(runtime.probe(device).detail for device in dict.fromkeys([*devices, "cpu"])))
+    print(", ".join(probe(device).detail for device in dict.fromkeys([*devices, "cpu"])))
     volume = ob.compute(wavefunction, "homo", lattice, device=devices[0])
     by_scikit_image = {isovalue: ob.isosurface(volume, isovalue) for isovalue in isovalues}
     for isovalue, surface in by_scikit_image.items():
@@ -93,7 +94,7 @@ def main() -> None:
         for name, seconds in times.items():
             print(f"  {name:<56}{seconds * 1e3:9.2f} ms")
     for device in devices:  # one after the other: Taichi holds one at a time
-        with runtime.session(device):
+        with session(device):
             target = Target(device, "single")
             values = target.empty(lattice.shape)
             if target.on_host:

@@ -83,8 +83,9 @@ def run(series: Path, what: str, spacing: float | None, points: int | None, devi
     from orbitile.evaluation.requests import field_of
     from orbitile.evaluation.surfaces import surface_in_motion
     from orbitile.fields.orbital import orbital_of
-    from orbitile.session.request import Request, Sample, put_sample, take_sample
+    from orbitile.session.request import Request, Sample
     from orbitile.session.shown import NEGATIVE, POSITIVE
+    from orbitile.workers import pack, unpack
 
     try:
         from orbitile.hosts.pymol.adapter import drawing
@@ -128,31 +129,30 @@ def run(series: Path, what: str, spacing: float | None, points: int | None, devi
 
     clock = Clock()
     reading = ob.follow(raw := ob.load_trajectory(series))
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").exists() else None) as folder:
-        for index in range(n):
-            clock.start()
-            raw[index]
-            clock.stage("reading, and the check")
-            one = reading[index]
-            clock.stage("following")
-            one = replace(one)
-            clock.start()
-            orbital = field_of(one, field)
-            _ = orbital._terms, orbital._sample
-            clock.stage("coefficients and packing")
-            fits(one, field, ISOVALUE, lattice)
-            clock.stage("does the lattice hold it")
-            volume = ob.compute(one, field, lattice, device=device)
-            clock.stage("tables and kernel, values at home")
-            surface = ob.extract_surface(volume, ISOVALUE, device=device)
-            clock.stage("extraction")
-            request = Request(str(series), field, frame=index)
-            sample = Sample(request, volume, surface, ISOVALUE, device)
-            take_sample(request, put_sample(sample, folder, index))
-            clock.stage("hand-over between processes")
-            if drawing is not None:
-                drawing(surface, (POSITIVE, NEGATIVE))
-                clock.stage("instructions for PyMOL")
+    for index in range(n):
+        clock.start()
+        raw[index]
+        clock.stage("reading, and the check")
+        one = reading[index]
+        clock.stage("following")
+        one = replace(one)
+        clock.start()
+        orbital = field_of(one, field)
+        _ = orbital._terms, orbital._sample
+        clock.stage("coefficients and packing")
+        fits(one, field, ISOVALUE, lattice)
+        clock.stage("does the lattice hold it")
+        volume = ob.compute(one, field, lattice, device=device)
+        clock.stage("tables and kernel, values at home")
+        surface = ob.extract_surface(volume, ISOVALUE, device=device)
+        clock.stage("extraction")
+        request = Request(str(series), field, frame=index)
+        sample = Sample(request, volume, surface, ISOVALUE, device)
+        unpack(pack(sample)[0])
+        clock.stage("hand-over between processes")
+        if drawing is not None:
+            drawing(surface, (POSITIVE, NEGATIVE))
+            clock.stage("instructions for PyMOL")
     clock.tell(what)
 
 
@@ -261,7 +261,7 @@ def drive(say) -> None:
         cmd.turn("y", 1)
         widget.repaint()
     say(f"PyMOL's own drawing of one frame: {100 * (time.perf_counter() - begin):.1f} ms")
-    say(f"memory of drawn frames: {session.player.taken() / 2**20:.0f} MB of {session.frames_memory} MB")
+    say(f"memory of drawn frames: {session.player.taken() / 2**20:.0f} MB of {session.player.memory} MB")
 
 
 def changes(painted: list[int]) -> list[int]:

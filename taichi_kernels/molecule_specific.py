@@ -8,10 +8,9 @@ share, as in SP shells and general contractions, are evaluated once, and those t
 all.
 
 To compile takes seconds, in which Taichi lets nothing else happen in its process. Another process does it therefore:
-`python -m taichi_kernels.molecule_specific FILE DEVICE PRECISION RESULT` fills Taichi's cache of compiled kernels and
-leaves a mark beside the source. A Taichi program reads that cache once, when it starts, so a kernel that came later is
-taken up by starting Taichi anew, which happens only where no result is left on the device. Until then the caller has to
-do without.
+`compile_source` fills Taichi's cache of compiled kernels and leaves a mark beside the source. A Taichi program reads
+that cache once, when it starts, so a kernel that came later is taken up by starting Taichi anew, which happens only
+where no result is left on the device. Until then the caller has to do without.
 
 Sources and marks are in `orbitile/molecules` of the cache folder of the user, by a digest of the source, Taichi's
 version and the place of its cache: what another version has compiled, or for another cache, is not found in this one.
@@ -19,22 +18,24 @@ version and the place of its cache: what another version has compiled, or for an
 
 import hashlib
 import os
-import subprocess
-import sys
 import warnings
+from collections.abc import Callable
+from concurrent import futures
+from concurrent.futures import Future
 from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-from taichi.lang import impl
 
-from . import is_ours, runtime
-from ._taichi import number, ti
+from ._taichi import identity, number, ti
 from .arrays import DeviceArray
-from .device_arrays import DeviceArrays
+from .cache_folder import is_ours
 from .direct import LANES, Place, Shells
+from .kept_arrays import KeptArrays
+from .launching import launch
 from .radial.exact import power_of_two
+from .session import finish, renew, session, started
 from .target import Target
 
 LARGEST = 400
@@ -145,12 +146,12 @@ def cache_folder() -> Path:
 
 
 def kernel_when_ready(
-    shells: Shells, target: Target, result: str, python: str, environment: dict[str, str]
+    shells: Shells, target: Target, result: str, elsewhere: "Callable[..., Future[None]]"
 ) -> object | None:
     """The kernel for a molecule, or None while another process compiles it, which the first call starts.
 
-    `python` and `environment` are for that process. To be called in a session, with no array on the device that is
-    still needed and was not handed out by `allocate`.
+    `elsewhere` calls a function with arguments in another process, as `submit` of an executor does. To be called in a
+    session, with no array on the device that is still needed and was not handed out by `allocate`.
 
     Raises
     ------
@@ -163,11 +164,12 @@ def kernel_when_ready(
     file = _written(text)
     mark = _mark(file, target, result)
     if not mark.exists():
-        _compile_elsewhere(
-            [python, "-m", __name__, str(file), target.device, target.precision, result], environment, mark
-        )
+        if mark not in _compiled:
+            _compiled[mark] = elsewhere(compile_source, str(file), target, result)
+        elif _compiled[mark].done():
+            _tell_of_failure(_compiled[mark])
         return None
-    if mark.stat().st_mtime >= runtime.started() and not runtime.renew():
+    if mark.stat().st_mtime >= started() and not renew():
         return None
     return _kernel(text, str(file), target, result)
 
@@ -186,7 +188,7 @@ def molecule_on_lattice(
     nx, ny, nz = place.shape
     step, rest = place.of_atoms(shells.atom_position)
     bases = np.arange(len(shells.basis_first_shell))
-    runtime.launch(
+    launch(
         kernel,
         ny,
         nz,
@@ -205,20 +207,19 @@ def molecule_on_lattice(
 
 
 def wait() -> None:
-    """Wait for the processes that compile."""
-    for process in _processes.values():
-        process.wait()
+    """Wait for what is compiled elsewhere."""
+    futures.wait(_compiled.values())
 
 
-_held = DeviceArrays()
-_processes: dict[Path, "subprocess.Popen[bytes]"] = {}
+_held = KeptArrays()
+_compiled: "dict[Path, Future[None]]" = {}
 
 
 def _written(text: str) -> Path:
-    known = f"{ti.__version__}\n{impl.current_cfg().offline_cache_file_path}\n{text}"
+    known = f"{identity()}\n{text}"
     folder = cache_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if os.name == "posix" and not all(is_ours(one) for one in (folder, folder.parent)):
+    if os.name == "posix" and not all(is_ours(part) for part in (folder, folder.parent)):
         raise PermissionError(f"{folder} belongs to another user, or others can write to it")
     file = folder / f"{hashlib.sha256(known.encode()).hexdigest()[:32]}.py"
     if not file.exists() or file.read_text(encoding="utf-8") != text:  # Taichi compiles what stands in the file
@@ -232,24 +233,13 @@ def _mark(file: Path, target: Target, result: str) -> Path:
     return file.with_suffix(f".{target.device}-{target.precision}-{result}")
 
 
-def _compile_elsewhere(command: list[str], environment: dict[str, str], mark: Path) -> None:
-    """Start a process that compiles, once; where it fails, say so, and leave it at that."""
-    if mark in _processes:
-        if status := _processes[mark].poll():
-            warnings.warn(
-                f"the kernel for this molecule could not be compiled in the background (exit status {status}); the "
-                f"direct kernel serves. To see why: {' '.join(command)}",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-        return
-    _processes[mark] = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-    )
+def _tell_of_failure(compiled: "Future[None]") -> None:
+    if error := compiled.exception():
+        warnings.warn(
+            f"the kernel for this molecule could not be compiled in the background ({error}); the direct kernel serves",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 @lru_cache(maxsize=32)
@@ -276,8 +266,9 @@ def _kernel(text: str, file: str, target: Target, result: str) -> object:
     return names["kernel"]
 
 
-def _compile(file: Path, target: Target, result: str) -> None:
+def compile_source(path: str, target: Target, result: str) -> None:
     """Compile a source for a lattice of one point and a molecule without atoms, and leave a mark."""
+    file = Path(path)
     text = file.read_text(encoding="utf-8")
     bases = text.count("for a in range(basis_first_atom")
     nobody = SimpleNamespace(
@@ -287,16 +278,10 @@ def _compile(file: Path, target: Target, result: str) -> None:
         atom_first_shell=np.zeros(1, np.int32),
         basis_first_shell=np.zeros(bases + 1, np.int32),
     )
-    with runtime.session(target.device, "double" if "double" in (target.precision, result) else "single"):
+    with session(target.device, "double" if "double" in (target.precision, result) else "single"):
         out = Target(target.device, result).empty((1, 1, 1))
         kernel = _kernel(text, str(file), target, result)
         place = Place(np.zeros(3), np.eye(3), (1, 1, 1), 0)
         molecule_on_lattice(kernel, nobody, np.zeros(1), np.zeros(1), place, target, out)
-        runtime.finish()
+        finish()
     _mark(file, target, result).touch()
-
-
-if __name__ == "__main__":
-    if hasattr(os, "nice"):
-        os.nice(10)
-    _compile(Path(sys.argv[1]), Target(*sys.argv[2:4]), sys.argv[4])

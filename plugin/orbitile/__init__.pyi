@@ -3,10 +3,6 @@ from .analysis.extrema import extrema as extrema
 from .analysis.planes import draw_slice as draw_slice
 from .analysis.planes import plane_through as plane_through
 from .analysis.planes import slice_field as slice_field
-from .animation import along as along
-from .animation import animate as animate
-from .animation import over_isovalues as over_isovalues
-from .animation import over_orbitals as over_orbitals
 from .errors import OrbitileError as OrbitileError
 from .evaluation.boxes import enclosing_lattice as enclosing_lattice
 from .evaluation.colouring import coloured as coloured
@@ -22,6 +18,10 @@ from .evaluation.surfaces import extract_surface as extract_surface
 from .exporters import save as save
 from .exporters._series import SeriesWriter as SeriesWriter
 from .fields import field_names as field_names
+from .films import along as along
+from .films import animate as animate
+from .films import over_isovalues as over_isovalues
+from .films import over_orbitals as over_orbitals
 from .gaussians.overlap import overlap_matrix as overlap_matrix
 from .model.charges import charges_of_density as charges_of_density
 from .model.lattice import Lattice as Lattice

@@ -8,11 +8,11 @@ import pytest
 import orbitile as ob
 from orbitile.exporters import save
 from orbitile.model.units import angstrom
-from orbitile.renderer.scene import GHOST_RADIUS, Molecule
+from orbitile.renderer.molecule import GHOST_RADIUS, Molecule
 from tests.conftest import SAMPLES
+from tests.hosts.test_vmd import in_vmd
 
 from . import vmd_module
-from .test_vmd import in_vmd
 
 DIMER = SAMPLES / "water_dimer_ghost.fchk"
 

@@ -9,7 +9,9 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from tests.conftest import SAMPLES
 
@@ -42,7 +44,7 @@ def in_window(script: Path, home: Path, seconds: float = 80, **more: str) -> str
 
 def installed(home: Path, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "orbitile.cli", "install", "pymol", *arguments],
+        [sys.executable, "-m", "orbitile", "install", "pymol", *arguments],
         env=environment(home),
         capture_output=True,
         text=True,
@@ -166,8 +168,8 @@ def test_pymols_installer_takes_the_zip(tmp_path):
         timeout=60,
     )
     out = done.stdout + done.stderr
-    assert (plugins / "orbitile" / "orbitile" / "session" / "worker_process.py").exists(), out
-    assert (plugins / "orbitile" / "taichi_kernels" / "runtime.py").exists()
+    assert (plugins / "orbitile" / "orbitile" / "session" / "sampling.py").exists(), out
+    assert (plugins / "orbitile" / "taichi_kernels" / "session.py").exists()
     assert "VERSION 0.1.0 True" in out, out
 
 
@@ -197,8 +199,11 @@ def test_a_python_that_lacks_something_is_told_so(tmp_path):
     assert "Traceback" not in out
 
 
-@pytest.mark.parametrize("name", ["walk.pml", "two_orbitals.py"])
-def test_the_examples_run(tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "pictures"),
+    [("walk.pml", {"homo-1.png", "homo.png"}), ("two_orbitals.py", {"homo-and-lumo.png"})],
+)
+def test_the_examples_run(tmp_path, name, pictures):
     example = ROOT / "docs" / "examples" / name
     shutil.copy(BENZENE, tmp_path / "benzene.molden")
     command = ["-m", "pymol", "-cq", str(example)] if name.endswith(".pml") else [str(example)]
@@ -212,6 +217,11 @@ def test_the_examples_run(tmp_path, name):
         timeout=120,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    pictures = list(tmp_path.glob("*.png"))
-    assert pictures, done.stdout + done.stderr
-    assert all(picture.stat().st_size > 2000 for picture in pictures)
+    assert {picture.name for picture in tmp_path.glob("*.png")} == pictures, done.stdout + done.stderr
+    for picture in pictures:
+        pixels = np.asarray(Image.open(tmp_path / picture).convert("RGB")).reshape(-1, 3).astype(int)
+        red_over_blue = pixels[:, 0] - pixels[:, 2]
+        # both lobes, in front of a white background
+        assert (red_over_blue > 40).mean() > 0.02
+        assert (red_over_blue < -40).mean() > 0.02
+        assert (pixels.min(axis=1) > 250).mean() > 0.3

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 import orbitile as ob
 from orbitile.evaluation.requests import field_of
 from orbitile.evaluation.slabs import _direct, slabs_of
-from taichi_kernels import runtime
+from taichi_kernels.session import session
 from taichi_kernels.target import Target
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital
@@ -27,6 +27,7 @@ def lattice_with(axes: np.ndarray, at: tuple[float, float, float] = (0.0, 0.0, 0
     return ob.Lattice(np.asarray(at) - (np.array(SHAPE) - 1) / 2 @ axes, axes, SHAPE)
 
 
+@pytest.mark.slow_on("vulkan")
 @pytest.mark.parametrize("name", AXES)
 def test_against_the_oracle(device, precision, name):
     wavefunction, lattice = random_wavefunction(1), lattice_with(AXES[name])
@@ -80,7 +81,7 @@ def test_screening_keeps_its_bound():
 def test_densities_agree_with_the_direct_kernel(field, name, benzene):
     lattice = lattice_with(AXES[name])
     values = ob.compute(benzene, field, lattice, device="cpu", precision="double").values
-    with runtime.session("cpu", "double"):
+    with session("cpu", "double"):
         direct = _direct(field_of(benzene, field).at_points(Target("cpu", "double")), lattice)
         expected = np.empty(lattice.shape)
         for start, stop in direct.cuts:
@@ -102,7 +103,7 @@ def test_triclinic_lattices_take_the_direct_kernel():
     assert field_of(wavefunction, "density").on_slabs(lattice, Target("cpu", "single")) is None
     with pytest.raises(ob.OrbitileError, match="got a skewed one"):
         ob.compute(wavefunction, "mo:1", lattice, device="cpu", kernel="separable")
-    with runtime.session("cpu") as name:
+    with session("cpu") as name:
         assert slabs_of(field_of(wavefunction, "mo:1"), lattice, Target(name, "single")).cuts[-1][1] == SHAPE[0]
     expected = orbital(wavefunction, 0, lattice.points()).reshape(lattice.shape)
     values = ob.compute(wavefunction, "mo:1", lattice, device="cpu").values

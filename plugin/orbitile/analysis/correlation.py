@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from os import PathLike
 from typing import Any
 
@@ -13,7 +12,7 @@ from ..fields.orbital import frontier_order
 from ..model.units import electronvolt
 from ..model.wavefunction import Spin
 from ..trajectories.tracking import DOUBTFUL, Tracking
-from .planes import check_picture, write_picture
+from .figures import check_picture, matplotlib_module, new_figure, write_picture
 
 _DPI = 200
 
@@ -63,11 +62,11 @@ def draw_correlation(
     energies = tracking.energies(spin) / electronvolt
     if not np.all(np.isfinite(energies)):
         raise FieldError(f"{tracking.trajectory.name}: its orbitals have no energies, so there is nothing to draw")
-    write_picture(_figure(tracking, spin, energies, _chosen(tracking, spin, around), size), target, _DPI)
+    write_picture(_figure(tracking, spin, energies, orbitals_of_diagram(tracking, spin, around), size), target)
 
 
-def _chosen(tracking: Tracking, spin: Spin, around: int) -> list[int]:
-    """Orbitals around the gap of the first frame, and those that are HOMO or LUMO anywhere."""
+def orbitals_of_diagram(tracking: Tracking, spin: Spin, around: int) -> list[int]:
+    """Orbitals, from 0, around the gap of the first frame, and those that are HOMO or LUMO in any other."""
     occupied, unoccupied = frontier_order(tracking.followed(tracking.frames[0]), spin)
     chosen = set(occupied[-around:] + unoccupied[:around])
     energies, occupations = tracking.energies(spin), tracking.occupations(spin)
@@ -80,41 +79,35 @@ def _chosen(tracking: Tracking, spin: Spin, around: int) -> list[int]:
 
 
 def _figure(tracking: Tracking, spin: Spin, energies: Any, chosen: list[int], size: tuple[int, int]) -> Any:
-    figures: Any = importlib.import_module("matplotlib.figure")  # no pyplot: no window, no state
-    colormaps: Any = importlib.import_module("matplotlib").colormaps
-    collections: Any = importlib.import_module("matplotlib.collections")
-    ticker: Any = importlib.import_module("matplotlib.ticker")
-
+    lines = matplotlib_module("collections").LineCollection
     frames = np.array(tracking.frames) + 1
     occupations, confidence = tracking.occupations(spin), tracking.confidence(spin)
-    figure = figures.Figure(figsize=(size[0] / _DPI, size[1] / _DPI), layout="constrained")
-    axes = figure.add_subplot()
-    palette = [color for n, color in enumerate(colormaps["tab10"].colors) if n != 7]  # without grey
+    figure, axes = new_figure((size[0] / _DPI, size[1] / _DPI), _DPI)
+    tab10 = matplotlib_module("cm").tab10.colors
+    palette = [colour for n, colour in enumerate(tab10) if n != 7]  # without grey
     ends = []
     for n, orbital in enumerate(chosen):
-        color = palette[n % len(palette)]
+        colour = palette[n % len(palette)]
         points = np.stack([frames, energies[:, orbital]], axis=1)
         segments = np.stack([points[:-1], points[1:]], axis=1)
         together = np.diff(frames) == 1
         filled = (occupations[1:, orbital] > 0.5) & (occupations[:-1, orbital] > 0.5)
         doubtful = confidence[1:, orbital] < DOUBTFUL
         for style, some in (("-", filled & ~doubtful), ("--", ~filled & ~doubtful), (":", doubtful)):
-            axes.add_collection(
-                collections.LineCollection(segments[some & together], colors=[color], linestyles=style, linewidths=1.6)
-            )
-        axes.plot(*points.T, ".", color=color, markersize=4)
-        ends.append((energies[-1, orbital], orbital, color))
+            axes.add_collection(lines(segments[some & together], colors=[colour], linestyles=style, linewidths=1.6))
+        axes.plot(*points.T, ".", color=colour, markersize=4)
+        ends.append((energies[-1, orbital], orbital, colour))
     _label(axes, ends, frames[-1], 34 / size[1])
-    for one in tracking.crossings:
-        if one.spin == spin and set(one.orbitals) <= set(chosen):
-            middle = np.mean([np.interp(one.position + 1, frames, energies[:, n]) for n in one.orbitals])
-            axes.plot(
-                one.position + 1, middle, "x" if one.avoided else "o", color="black", fillstyle="none", markersize=8
-            )
+    for crossing in tracking.crossings:
+        if crossing.spin == spin and set(crossing.orbitals) <= set(chosen):
+            place = crossing.position + 1
+            middle = np.mean([np.interp(place, frames, energies[:, orbital]) for orbital in crossing.orbitals])
+            mark = "x" if crossing.avoided else "o"
+            axes.plot(place, middle, mark, color="black", fillstyle="none", markersize=8)
     axes.set_xlabel("frame")
     axes.set_ylabel("energy / eV")
     axes.set_title(tracking.trajectory.name + (f", {spin}" if tracking.has_spins else ""), fontsize="medium")
-    axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(matplotlib_module("ticker").MaxNLocator(integer=True))
     axes.autoscale_view()
     return figure
 
@@ -124,14 +117,14 @@ def _label(axes: Any, ends: list[tuple[float, int, Any]], last: int, apart: floa
     heights = sorted(ends, key=lambda end: (end[0], end[1]))
     span = max(heights[-1][0] - heights[0][0], 1e-6)
     at = -np.inf
-    for energy, orbital, color in heights:
+    for energy, orbital, colour in heights:
         at = max(energy, at + apart * span)
         axes.annotate(
             f"{orbital + 1}",
             (last, energy),
             xytext=(1.015, at),
             textcoords=axes.get_yaxis_transform(),
-            color=color,
+            color=colour,
             fontsize="small",
             va="center",
             annotation_clip=False,

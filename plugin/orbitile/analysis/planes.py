@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from os import PathLike
-from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, OrbitileError
-from ..files.writing import written_atomically
+from ..errors import OrbitileError
 from ..model.elements import ATOMIC_RADII, SYMBOLS
 from ..model.surface import Colouring, Surface
 from ..model.units import angstrom
 from ..surfaces.colour_maps import MAPS, rounded_up, tick_labels, ticks
+from .figures import check_picture, matplotlib_module, new_figure, write_picture
 
 if TYPE_CHECKING:
     from ..fields import Field
     from ..model.wavefunction import Wavefunction
-
-FORMATS = (".png", ".svg", ".pdf")
 
 _SHARE = 0.95
 """Share of the points of a slice whose values the colours span by default: fields have peaks."""
@@ -239,15 +234,15 @@ def colour_range(
     return (-high, high) if values.min() < 0 else (0.0, high)
 
 
-def _colours(one: Slice, limit: float | None) -> tuple[float, float, str]:
+def _colours(drawn: Slice, limit: float | None) -> tuple[float, float, str]:
     """Lowest and highest value of the colours of a slice, and the name of their map."""
-    low, high = colour_range(one.values, one.colour_range if limit is None else limit, one.valence)
-    if one.colour_map not in ("", "sequential"):
+    low, high = colour_range(drawn.values, drawn.colour_range if limit is None else limit, drawn.valence)
+    if drawn.colour_map not in ("", "sequential"):
         low = -high  # the middle of the map is zero
-    return low, high, one.colour_map or ("signed" if low < 0 else "sequential")
+    return low, high, drawn.colour_map or ("signed" if low < 0 else "sequential")
 
 
-def as_surface(one: Slice, limit: float | None = None) -> Surface:
+def as_surface(drawn: Slice, limit: float | None = None) -> Surface:
     """A slice as a flat coloured surface, for `orbitile.render` and the mesh formats.
 
     Parameters
@@ -255,7 +250,7 @@ def as_surface(one: Slice, limit: float | None = None) -> Surface:
     limit
         The colours span -limit to limit; by default see `colour_range`.
     """
-    rows, columns = one.plane.shape
+    rows, columns = drawn.plane.shape
     corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).reshape(-1)
     faces = np.concatenate(
         [
@@ -263,18 +258,18 @@ def as_surface(one: Slice, limit: float | None = None) -> Surface:
             np.stack([corner, corner + columns + 1, corner + columns], axis=1),
         ]
     )
-    low, high, colour_map = _colours(one, limit)
+    low, high, colour_map = _colours(drawn, limit)
     if limit is not None and low == 0:
-        low, colour_map = -limit, one.colour_map or "signed"
+        low, colour_map = -limit, drawn.colour_map or "signed"
     n = rows * columns
-    values = one.values.reshape(-1).astype(np.float32)
+    values = drawn.values.reshape(-1).astype(np.float32)
     return Surface(
-        vertices=one.plane.points.astype(np.float32),
+        vertices=drawn.plane.points.astype(np.float32),
         faces=faces.astype(np.int32),
-        normals=np.tile(np.cross(one.plane.right, one.plane.up), (n, 1)).astype(np.float32),
+        normals=np.tile(np.cross(drawn.plane.right, drawn.plane.up), (n, 1)).astype(np.float32),
         phases=np.ones(n, np.int8),
         isovalue=0.0,
-        colouring=Colouring(values, low, high, one.quantity, one.unit, colour_map),
+        colouring=Colouring(values, low, high, drawn.quantity, drawn.unit, colour_map),
     )
 
 
@@ -289,7 +284,7 @@ def contour_levels(low: float, high: float, *, even: bool = False) -> NDArray[np
 
 
 def draw_slice(
-    one: Slice,
+    drawn: Slice,
     wavefunction: Wavefunction,
     path: str | PathLike[str],
     *,
@@ -300,7 +295,7 @@ def draw_slice(
 
     Parameters
     ----------
-    one
+    drawn
         From `slice_field`.
     wavefunction
         Its atoms.
@@ -319,49 +314,16 @@ def draw_slice(
         When matplotlib is not installed.
     """
     target = check_picture(path)
-    figure = _figure(one, wavefunction, limit, size)
-    write_picture(figure, target, figure.dpi)
+    write_picture(slice_figure(drawn, wavefunction, limit=limit, size=size), target)
 
 
-def write_picture(figure: Any, target: Path, dpi: float) -> None:
-    """Write a figure of matplotlib, drawn in memory first: on a full disk its own writers end in other errors.
-
-    Raises
-    ------
-    FileError
-        When the file cannot be written.
-    """
-    drawn = BytesIO()
-    figure.savefig(drawn, format=target.suffix[1:].lower(), dpi=dpi)
-    with written_atomically(target) as file:
-        file.write_bytes(drawn.getbuffer())
-
-
-def check_picture(path: str | PathLike[str]) -> Path:
-    """The path of a picture, if its ending is one of those that can be written and matplotlib is there.
-
-    Raises
-    ------
-    FileError, OrbitileError
-        Otherwise.
-    """
-    target = Path(path)
-    if target.suffix.lower() not in FORMATS:
-        raise FileError(f"{target.name}: expected a picture to end in {', '.join(FORMATS)}")
-    try:
-        importlib.import_module("matplotlib.figure")
-    except ImportError as error:
-        raise OrbitileError("slices are drawn by matplotlib, which is not here; pip install orbitile[plots]") from error
-    return target
-
-
-def _figure(one: Slice, wavefunction: Wavefunction, limit: float | None, size: tuple[int, int]) -> Any:
-    colors: Any = importlib.import_module("matplotlib.colors")
-    figures: Any = importlib.import_module("matplotlib.figure")  # no pyplot: no window, no state
-
-    plane = one.plane
-    low, high, colour_map = _colours(one, limit)
-    shades = colors.LinearSegmentedColormap.from_list("orbitile", MAPS[colour_map], N=512)
+def slice_figure(
+    drawn: Slice, wavefunction: Wavefunction, *, limit: float | None = None, size: tuple[int, int] = (1600, 1200)
+) -> Any:
+    """The figure of matplotlib that `draw_slice` writes; parameters as there."""
+    plane = drawn.plane
+    low, high, colour_map = _colours(drawn, limit)
+    shades = matplotlib_module("colors").LinearSegmentedColormap.from_list("orbitile", MAPS[colour_map], N=512)
     extent = [
         0.0,
         (plane.shape[1] - 1) * plane.spacing / angstrom,
@@ -370,17 +332,16 @@ def _figure(one: Slice, wavefunction: Wavefunction, limit: float | None, size: t
     ]
     dpi = int(min(max(_DPI * min(size[0], 4 * size[1] / 3) / _SMALL, _FEWEST_DPI), _DPI))
     inches = ((size[0] + 0.01) / dpi, (size[1] + 0.01) / dpi)  # whole pixels, which are rounded down
-    figure = figures.Figure(figsize=inches, dpi=dpi, layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = new_figure(inches, dpi)
     image = axes.imshow(
-        one.values, origin="lower", extent=extent, vmin=low, vmax=high, cmap=shades, interpolation="bilinear"
+        drawn.values, origin="lower", extent=extent, vmin=low, vmax=high, cmap=shades, interpolation="bilinear"
     )
-    levels = contour_levels(low, high, even=not one.unit)  # what has no unit varies from 0 to about 1
-    inside = levels[(levels > one.values.min()) & (levels < one.values.max())]
+    levels = contour_levels(low, high, even=not drawn.unit)  # what has no unit varies from 0 to about 1
+    inside = levels[(levels > drawn.values.min()) & (levels < drawn.values.max())]
     if len(inside):
         dark = colour_map == "sequential"
         axes.contour(
-            one.values,
+            drawn.values,
             levels=inside,
             extent=extent,
             origin="lower",
@@ -402,20 +363,20 @@ def _figure(one: Slice, wavefunction: Wavefunction, limit: float | None, size: t
         )
     axes.set_xlabel("Å")
     axes.set_ylabel("Å")
-    figure.suptitle(_in_lines(one.quantity.replace("$", r"\$"), 12, inches[0]), fontsize=12)
-    empty = float(np.abs(one.values).max()) <= _NOISE
-    stated = "0 everywhere on this plane" if empty else _stated(inside, one.unit)
+    figure.suptitle(_in_lines(drawn.quantity.replace("$", r"\$"), 12, inches[0]), fontsize=12)
+    empty = float(np.abs(drawn.values).max()) <= _NOISE
+    stated = "0 everywhere on this plane" if empty else _stated(inside, drawn.unit)
     figure.supxlabel(_in_lines(stated, 8, inches[0]), fontsize=8)
     beyond = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
-    extend = beyond[bool(one.values.min() < low), bool(one.values.max() > high)]
+    extend = beyond[bool(drawn.values.min() < low), bool(drawn.values.max() > high)]
     marks = ticks(low, high, 9)
-    bar = figure.colorbar(image, ax=axes, label=_formatted(one.unit), extend=extend, shrink=0.9, ticks=marks)
+    bar = figure.colorbar(image, ax=axes, label=_formatted(drawn.unit), extend=extend, shrink=0.9, ticks=marks)
     bar.ax.set_yticklabels(tick_labels(marks))
     return figure
 
 
 def _in_lines(text: str, points: float, inches: float) -> str:
-    """A text broken into lines that a figure has room for, of letters of so many points."""
+    """A text broken into lines that a figure has space for, of letters of so many points."""
     letters = max(int(72 * inches / (_LETTER * points)), 8)
     return "\n".join(wrap(text, letters, break_long_words=False, break_on_hyphens=False))
 

@@ -11,7 +11,7 @@ from ..errors import OrbitileError
 from ..fields import Field
 from ..model.surface import Colouring, Surface
 from ..model.wavefunction import Wavefunction
-from ..surfaces.colour_maps import _round_ends, rounded_up
+from ..surfaces.colour_maps import round_ends, rounded_up
 from .points import evaluate
 from .requests import field_of
 
@@ -63,7 +63,7 @@ def coloured(
         high = rounded_up(max(-low, high))
         low = -high
     elif len(values):
-        low, high = _round_ends(float(values.min()), float(values.max()))
+        low, high = round_ends(float(values.min()), float(values.max()))
         colour_map = colour_map or ("negative" if high <= 0 else "sequential")
     return replace(
         surface, colouring=Colouring(values, low, high, resolved.quantity, resolved.unit, colour_map or "signed")

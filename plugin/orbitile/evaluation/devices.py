@@ -34,7 +34,7 @@ def one_device(device: str | None) -> str:
     DeviceError
         When there is no such device, or devices are asked for by number.
     """
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import DeviceUnavailable, choose
 
     if named := several(device):
         raise DeviceError(
@@ -42,22 +42,23 @@ def one_device(device: str | None) -> str:
             "here say cuda, with CUDA_VISIBLE_DEVICES=1 for another GPU, or cpu"
         )
     try:
-        return runtime.choose(device)
-    except runtime.DeviceUnavailable as error:
+        return choose(device)
+    except DeviceUnavailable as error:
         raise DeviceError(str(error)) from error
 
 
 @contextmanager
 def device_session(device: str | None, precision: str) -> Iterator[Target]:
     """Hold the device that a request stands for, with its errors made ours."""
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import DeviceUnavailable
+    from taichi_kernels.session import session
 
     dtype_of(precision)
     one_device(device)
     try:
-        with runtime.session(device, precision) as name:
+        with session(device, precision) as name:
             yield Target(name, precision)
-    except runtime.DeviceUnavailable as error:
+    except DeviceUnavailable as error:
         raise DeviceError(str(error)) from error
     except RuntimeError as error:  # what Taichi raises when a device fails or its memory is used up
         raise DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}") from error

@@ -268,7 +268,8 @@ def compute_on_device(
     """
     resolved = field_of(wavefunction, field).with_kernel(kernel)
     with device_session(device, precision) as target:
-        from taichi_kernels import runtime
+        from taichi_kernels.arrays import allocate
+        from taichi_kernels.launching import synchronise
 
         evaluate = resolved.on_slabs(lattice, target)
         if evaluate is None:
@@ -280,9 +281,9 @@ def compute_on_device(
             raise LatticeError(
                 f"values stay on the device for {MOST_POINTS} points at most, got {lattice.n_points}; use compute"
             )
-        out = runtime.allocate(lattice.shape, target.dtype)
+        out = allocate(lattice.shape, target.dtype)
         evaluate(0, lattice.shape[0], out)
-        runtime.synchronise()
+        synchronise()
         return out
 
 

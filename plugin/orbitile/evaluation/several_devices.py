@@ -1,52 +1,51 @@
-"""One field on several devices of a machine: slabs of its lattice, each computed by a process of its own.
+"""One field on several devices of a machine: slabs of its lattice, each computed by a worker (`orbitile.workers`).
 
-Taichi computes on one device a process. A process is told which GPU to see, keeps warm between calls, and writes
-values into memory that it shares with this one. `python -m orbitile.evaluation.several_devices` is such a process; how
-it starts and ends is said in `orbitile.workers.child_process`.
+Taichi computes on one device a process. A worker is told which GPU to see, and keeps warm between calls. A slab is
+computed by a plain function of a plan and a number, `compute_slab`, so that any executor of `concurrent.futures` can
+stand in the place of the workers, with processes of other machines too; workers write to memory of this process.
 """
 
 from __future__ import annotations
 
-import atexit
 import dataclasses
-import mmap
 import os
 import pickle
+import secrets
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, Future
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
-from itertools import count
-from multiprocessing.connection import Connection
-from queue import SimpleQueue
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taichi_kernels.target import Target
-
 from ..errors import DeviceError, OrbitileError
 from ..fields import Field
 from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
-from ..watch import Cancel, Watch, checkpoint, tell, watched
-from ..workers.child_process import AnsweringProcess, ProcessError, parent
-from ..workers.processes import environment, interpreter
+from ..watch import Watch, checkpoint, tell
+from ..workers import (
+    Worker,
+    WorkerEnded,
+    WorkerError,
+    WorkerNotStarted,
+    Workers,
+    awaited,
+    environment,
+    shared_array,
+)
 from .requests import field_of
 from .slabs import Cuts, Slabs, slabs_of
 
+Array = NDArray[Any]
+
 _ALL = "all"
-_SLOTS = 2
+_AHEAD = 2
 """Slabs a device that are asked for at once: while one is computed, another is read or waits."""
-_EVERY = 0.05
-"""Seconds between two looks at `cancelled`, and at whether a process goes on."""
-_WITHDRAWN = 5.0
-"""Seconds that a process may go on with what was cancelled."""
 
 
 def several(device: str | None) -> tuple[str, ...]:
@@ -59,14 +58,14 @@ def several(device: str | None) -> tuple[str, ...]:
     DeviceError
         When there is no such GPU here, or one is named twice.
     """
-    from taichi_kernels import runtime
+    from taichi_kernels import devices
 
     if device is None or device.lower() == "auto":
         device = os.environ.get("ORBITILE_DEVICE", "")
     text = device.lower().replace(" ", "")
     if "," not in text and ":" not in text:
         return ()
-    gpus = runtime.gpus()
+    gpus = devices.gpus()
     names: list[str] = []
     kind = ""
     for item in text.split(","):
@@ -91,63 +90,288 @@ def several(device: str | None) -> tuple[str, ...]:
     return tuple(names)
 
 
+# ---- what is computed, wherever
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class Task:
-    """A field on a lattice, prepared on several devices.
+class Plan:
+    """A field on a lattice, as plain data for whoever computes a slab of it.
 
     Attributes
     ----------
-    pool : Pool
-        The processes.
+    key, wavefunction_key : str
+        What tells it, and its wavefunction, from others.
+    wavefunction : ndarray of uint8
+        The wavefunction as a pickle: a process that has it reads no further.
+    request : ndarray of uint8
+        Field, lattice and precision as a pickle.
+    """
+
+    key: str
+    wavefunction_key: str
+    wavefunction: NDArray[np.uint8]
+    request: NDArray[np.uint8]
+
+
+def slab_cuts(plan: Plan) -> Cuts:
+    """The slabs of a plan, the same everywhere.
+
+    Raises
+    ------
+    OrbitileError
+        As for the same request on one device.
+    """
+    with _failing_as_a_device():
+        return _prepared.of(plan).slabs.cuts
+
+
+def compute_slab(plan: Plan, n: int, out: Array | None = None) -> Array:
+    """Compute one slab on the device of this process.
+
+    Parameters
+    ----------
+    plan : Plan
+    n : int
+        Number of the slab.
+    out : ndarray, shape of the slab, optional
+        Where its values are written to, in memory that is shared with this process.
+
+    Returns
+    -------
+    ndarray, shape of the slab
+        `out`, or a new array.
+
+    Raises
+    ------
+    OrbitileError
+        As for the same request on one device.
+    """
+    from taichi_kernels.session import session
+
+    with _failing_as_a_device():
+        prepared = _prepared.of(plan)
+        start, stop = prepared.slabs.cuts[n]
+        if out is None:
+            out = np.empty((stop - start, *prepared.shape[1:]), np.dtype(prepared.precision))
+        else:
+            prepared.out = out
+        with session(None, prepared.precision):
+            prepared.slabs.fill(start, stop, out)
+    return out
+
+
+def release() -> None:
+    """Let go of tables on the device and of shared memory; the wavefunction is kept for the next plan."""
+    _prepared.release()
+
+
+@dataclasses.dataclass(eq=False)
+class _Prepared:
+    """A plan with its tables on the device; `out` keeps memory mapped that is written to again and again."""
+
+    key: str
+    slabs: Slabs
+    shape: tuple[int, int, int]
+    precision: str
+    out: Array | None = None
+
+
+class _LastPrepared:
+    """The last plan that was asked for, and its wavefunction."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._wavefunction: tuple[str, Wavefunction] | None = None
+        self._plan: _Prepared | None = None
+
+    def of(self, plan: Plan) -> _Prepared:
+        from taichi_kernels.session import session
+        from taichi_kernels.target import Target
+
+        with self._lock:
+            if self._plan is not None and self._plan.key == plan.key:
+                return self._plan
+            self._plan = None
+            if self._wavefunction is None or self._wavefunction[0] != plan.wavefunction_key:
+                self._wavefunction = plan.wavefunction_key, pickle.loads(plan.wavefunction.data)
+            field, lattice, precision = pickle.loads(plan.request.data)
+            resolved = field_of(self._wavefunction[1], field)
+            with session(None, precision) as name:
+                slabs = slabs_of(resolved, lattice, Target(name, precision))
+            self._plan = _Prepared(plan.key, slabs, lattice.shape, precision)
+            return self._plan
+
+    def release(self) -> None:
+        with self._lock:
+            self._plan = None
+
+
+_prepared = _LastPrepared()
+
+
+@contextmanager
+def _failing_as_a_device() -> Iterator[None]:
+    """What goes wrong with a device is its error."""
+    from taichi_kernels.devices import DeviceUnavailable
+
+    try:
+        yield
+    except (DeviceUnavailable, RuntimeError) as error:
+        raise DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}") from error
+    except MemoryError as error:
+        raise DeviceError("the process of a device has no memory left for this") from error
+
+
+# ---- sharing out
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Task:
+    """A plan and who computes it.
+
+    Attributes
+    ----------
+    executor : Executor
+        `Workers`, or any other; what goes wrong in it may raise other errors then.
+    plan : Plan
     cuts : tuple of (int, int)
         The slabs, the same as on one device.
     shape : tuple of three int
         Of the lattice.
-    dtype : dtype
-        Of the values.
+    precision : str
+    n_devices : int
+        Slabs that are computed at a time.
     """
 
-    pool: Pool
+    executor: Executor
+    plan: Plan
     cuts: Cuts
     shape: tuple[int, int, int]
-    dtype: np.dtype[np.floating]
+    precision: str
+    n_devices: int
 
     @property
     def _ahead(self) -> int:
-        return min(_SLOTS * len(self.pool.workers), len(self.cuts))
+        return min(_AHEAD * self.n_devices, len(self.cuts))
 
-    def whole(self) -> NDArray[np.floating]:
-        """All values, in shared memory to which each process writes its slabs."""
-        values = self.pool.share(self.shape, self.dtype)
-        plane = values[0].nbytes
-        with closing(self.pool.fill(self.cuts, lambda n: self.cuts[n][0] * plane, self._ahead, Watch())) as done:
-            for n in done:
-                tell(self.cuts[n][1] / self.shape[0])
+    def whole(self) -> Array:
+        """All values, in shared memory to which workers write their slabs."""
+        with self._memory(self.shape) as shared:
+            values = np.empty(self.shape, np.dtype(self.precision)) if shared is None else shared
+            for n, slab in enumerate(self._computed(shared, lambda n: slice(*self.cuts[n]), Watch())):
+                start, stop = self.cuts[n]
+                if shared is None:
+                    values[start:stop] = slab
+                tell(stop / self.shape[0])
         return values
 
-    def slabs(self, watch: Watch) -> Iterator[NDArray[np.floating]]:
+    def slabs(self, watch: Watch) -> Iterator[Array]:
         """The slabs in order, each in memory until the next is asked for; others are computed meanwhile."""
         longest = max(stop - start for start, stop in self.cuts)
-        slots = self._ahead
-        held = self.pool.share((slots, longest, *self.shape[1:]), self.dtype)
-        with closing(self.pool.fill(self.cuts, lambda n: n % slots * held[0].nbytes, slots, watch)) as done:
-            for n in done:
-                start, stop = self.cuts[n]
-                yield held[n % slots, : stop - start]
+        with self._memory((self._ahead * longest, *self.shape[1:])) as shared:
+
+            def place(n: int) -> slice:
+                first = n % self._ahead * longest
+                return slice(first, first + self.cuts[n][1] - self.cuts[n][0])
+
+            for n, slab in enumerate(self._computed(shared, place, watch)):
+                yield slab
                 with watch.stage():
-                    tell(stop / self.shape[0])
+                    tell(self.cuts[n][1] / self.shape[0])
+
+    def _memory(self, shape: tuple[int, ...]) -> AbstractContextManager[Array | None]:
+        """Memory that whoever computes can write to, where there is such a thing."""
+        return shared_array(shape, np.dtype(self.precision)) if isinstance(self.executor, Workers) else nullcontext()
+
+    def _computed(self, shared: Array | None, place: Callable[[int], slice], watch: Watch) -> Iterator[Array]:
+        """The slabs in order, not many more than the one that was yielded last; `place` tells their planes there."""
+        pending: deque[Future[Array]] = deque()
+        try:
+            for n in range(len(self.cuts)):
+                if len(pending) == self._ahead:
+                    yield self._first(pending, n - len(pending), watch)
+                with watch.stage():
+                    checkpoint()
+                out = None if shared is None else shared[place(n)]
+                pending.append(self.executor.submit(compute_slab, self.plan, n, out))
+            while pending:
+                yield self._first(pending, len(self.cuts) - len(pending), watch)
+        finally:
+            for future in pending:
+                future.cancel()
+
+    def _first(self, pending: deque[Future[Array]], n: int, watch: Watch) -> Array:
+        start, stop = self.cuts[n]
+        with watch.stage(start / self.shape[0], stop / self.shape[0]), _ending_as_a_device():
+            return awaited(pending.popleft())
+
+
+@contextmanager
+def planned(
+    executor: Executor, n_devices: int, wavefunction: Wavefunction, field: str | Field, lattice: Lattice, precision: str
+) -> Iterator[Task]:
+    """A field on a lattice, prepared by whoever computes it.
+
+    Parameters
+    ----------
+    executor : Executor
+    n_devices : int
+        Slabs that it computes at a time.
+    wavefunction, field, lattice, precision
+        As for `orbitile.compute`.
+
+    Raises
+    ------
+    OrbitileError
+        As for the same request on one device.
+    """
+    key = _keys.setdefault(wavefunction, secrets.token_hex(8))
+    plain = dataclasses.replace(wavefunction)  # without what is kept with it
+    try:
+        pickles = [pickle.dumps(item, protocol=5) for item in (plain, (field, lattice, precision))]
+    except Exception as error:  # whatever an object of a caller raises
+        raise OrbitileError(f"the field cannot be sent to another process ({error}); give it by its name") from error
+    with ExitStack() as stack, _ending_as_a_device():
+        arrays = [np.frombuffer(pickled, np.uint8) for pickled in pickles]
+        if isinstance(executor, Workers):
+            arrays = [_shared(array, stack) for array in arrays]
+        plan = Plan(secrets.token_hex(8), key, *arrays)
+        asked = [executor.submit(slab_cuts, plan) for _ in range(n_devices)]
+        cuts, *_ = [awaited(future) for future in asked]
+        yield Task(executor, plan, cuts, lattice.shape, precision, n_devices)
+
+
+def _shared(array: NDArray[np.uint8], stack: ExitStack) -> NDArray[np.uint8]:
+    """An array in shared memory, where there is so much: it is sent with each slab."""
+    shared = stack.enter_context(shared_array(array.shape, array.dtype))
+    if shared is None:
+        return array
+    shared[...] = array
+    return shared
+
+
+@contextmanager
+def _ending_as_a_device() -> Iterator[None]:
+    """The end of a worker is an error of its device."""
+    try:
+        yield
+    except (WorkerEnded, WorkerNotStarted) as error:
+        raise DeviceError(str(error)) from error
+
+
+# ---- the devices of this machine
 
 
 @contextmanager
 def prepared(
     devices: tuple[str, ...], wavefunction: Wavefunction, field: str | Field, lattice: Lattice, precision: str
 ) -> Iterator[Task]:
-    """A field on a lattice on several devices, whose processes are started if need be and kept for the next call.
+    """A field on a lattice on several devices, whose workers are started if need be and kept for the next call.
 
     Raises
     ------
     DeviceError
-        When a device cannot be used, or its process ends.
+        When a device cannot be used, or its worker ends.
     OrbitileError
         As for the same request on one device; or when this thread is in the middle of another such computation.
     """
@@ -157,349 +381,68 @@ def prepared(
         pool = _pool_of(devices)
         pool.busy = True
         try:
-            cuts = pool.prepare(wavefunction, field, lattice, precision)
-            yield Task(pool, cuts, lattice.shape, np.dtype(precision))
-        except DeviceError:
-            pool.close()  # others are started for the next call
-            raise
+            with planned(pool.workers, len(devices), wavefunction, field, lattice, precision) as task:
+                yield task
         finally:
             pool.busy = False
-            if pool.alive:
-                try:
-                    pool.release()
-                except DeviceError:  # all is computed; others are started for the next call
-                    pool.close()
+            with suppress(WorkerError):  # one that has died has let go of everything
+                pool.workers.on_each(release)
 
 
-class Pool:
-    """The processes of several devices.
+@dataclasses.dataclass(eq=False)
+class _Pool:
+    """The workers of several devices, and whether a computation is under way, also between its slabs."""
 
-    Parameters
-    ----------
-    devices
-        Names, as from `several`.
-
-    Attributes
-    ----------
-    busy : bool
-        Whether a computation is under way, also between its slabs.
-    """
-
-    def __init__(self, devices: tuple[str, ...]) -> None:
-        if not hasattr(os, "memfd_create"):
-            raise DeviceError("several devices at once need Linux; name one, such as cuda")
-        self.devices = devices
-        self.busy = False
-        self.workers: list[_Worker] = []
-        self._stop = threading.Event()
-        with ThreadPoolExecutor(len(devices)) as executor:
-            starting = [executor.submit(_Worker, device, devices.count("cpu")) for device in devices]
-        self.workers = [one.result() for one in starting if one.exception() is None]
-        try:
-            for one in starting:
-                one.result()
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def alive(self) -> bool:
-        """Whether all its processes run."""
-        return bool(self.workers) and all(worker.child.running() for worker in self.workers)
-
-    def prepare(self, wavefunction: Wavefunction, field: str | Field, lattice: Lattice, precision: str) -> Cuts:
-        """Send what is to be computed; returns the slabs."""
-        key = _keys.setdefault(wavefunction, next(_numbers))
-        plain = dataclasses.replace(wavefunction)  # without what is kept with it
-        answers = self._each(
-            lambda worker: worker.ask(
-                "prepare", key, None if worker.key == key else plain, field, lattice, precision, wavefunction_key=key
-            )
-        )
-        cuts: Cuts = answers[0]
-        return cuts
-
-    def share(self, shape: tuple[int, ...], dtype: np.dtype[np.floating]) -> NDArray[np.floating]:
-        """An array that the processes can write to."""
-        n_values = int(np.prod(shape, dtype=np.int64))
-        size = n_values * dtype.itemsize
-        handle = os.memfd_create("orbitile")
-        try:
-            os.ftruncate(handle, size)
-            memory = mmap.mmap(handle, size)
-            self._each(lambda worker: worker.ask("share", os.getpid(), handle, size))
-        finally:
-            os.close(handle)
-        values: NDArray[np.floating] = np.frombuffer(memory, dtype, n_values).reshape(shape)
-        return values
-
-    def fill(self, cuts: Cuts, place: Callable[[int], int], ahead: int, watch: Watch) -> Generator[int, None, None]:
-        """Compute slabs, `ahead` of them at most beyond the one that was yielded last; yields their numbers in order.
-
-        `place` tells the byte of the shared memory at which the values of a slab begin.
-        """
-        free: SimpleQueue[_Worker] = SimpleQueue()
-        for worker in self.workers:
-            free.put(worker)
-        self._stop.clear()
-
-        def one(n: int) -> int:
-            worker = free.get()
-            try:
-                worker.ask("fill", *cuts[n], place(n), withdrawn=self._stop.is_set)
-            finally:
-                free.put(worker)
-            return n
-
-        executor = ThreadPoolExecutor(len(self.workers))
-        pending: deque[Future[int]] = deque()
-        try:
-            for n in range(len(cuts)):
-                if len(pending) == ahead:
-                    yield self._first(pending, watch)
-                with watch.stage():
-                    checkpoint()
-                pending.append(executor.submit(one, n))
-            while pending:
-                yield self._first(pending, watch)
-        finally:
-            self._stop.set()
-            executor.shutdown(wait=False, cancel_futures=True)
-            for future in pending:
-                self._settled(future)
-            executor.shutdown()
-
-    def release(self) -> None:
-        """Have the processes let go of shared memory and tables."""
-        self._each(lambda worker: worker.ask("release"))
-
-    def close(self) -> None:
-        """End the processes."""
-        for worker in self.workers:
-            worker.end()
-        self.workers = []
-
-    def _each(self, ask: Callable[[_Worker], Any]) -> list[Any]:
-        with ThreadPoolExecutor(len(self.workers)) as executor:
-            answers = [executor.submit(ask, worker) for worker in self.workers]
-            for answer in answers:
-                self._settled(answer)
-        return [answer.result() for answer in answers]
-
-    def _first(self, pending: deque[Future[int]], watch: Watch) -> int:
-        self._settled(pending[0], watch)
-        return pending.popleft().result()
-
-    def _settled(self, future: Future[Any], watch: Watch | None = None) -> None:
-        """Wait for a future; processes that do not go on are ended, since nobody else would notice."""
-        while not wait([future], timeout=_EVERY).done:
-            if watch is not None:
-                with watch.stage():
-                    checkpoint()
-            for worker in self.workers:
-                if worker.stands_still():
-                    worker.child.give_up()
+    devices: tuple[str, ...]
+    workers: Workers
+    busy: bool = False
 
 
 _lock = threading.RLock()
-_pools: list[Pool] = []
+_pools: list[_Pool] = []
 """The one pool there is, if any: GPUs are not shared with those that serve another list of devices."""
-_keys: WeakKeyDictionary[Wavefunction, int] = WeakKeyDictionary()
-_numbers = count(1)
+_keys: WeakKeyDictionary[Wavefunction, str] = WeakKeyDictionary()
 
 
-def _pool_of(devices: tuple[str, ...]) -> Pool:
-    if not _pools or _pools[0].devices != devices or not _pools[0].alive:
+def _pool_of(devices: tuple[str, ...]) -> _Pool:
+    if not _pools or _pools[0].devices != devices:
         end_processes()
-        _pools.append(Pool(devices))
+        cpus = devices.count("cpu")
+        workers = [Worker(f"the process for {name}", settings=partial(_settings, name, cpus)) for name in devices]
+        _pools.append(_Pool(devices, Workers(workers)))
     return _pools[0]
 
 
-@atexit.register
+def _settings(device: str, cpus: int) -> Mapping[str, str]:
+    """Environment of the worker of a device, of which so many are the CPU."""
+    settings = environment()
+    if device == "cpu":
+        settings.setdefault("ORBITILE_THREADS", str(max(1, (os.cpu_count() or 1) // cpus)))
+    else:
+        visible = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
+        number = int(device.removeprefix("cuda:"))
+        settings["CUDA_VISIBLE_DEVICES"] = visible[number] if visible else str(number)
+    settings["ORBITILE_DEVICE"] = device.partition(":")[0]
+    return settings
+
+
+def process_ids() -> list[int]:
+    """Numbers of the processes that several devices keep."""
+    return [number for pool in _pools for worker in pool.workers.workers if (number := worker.process_id) is not None]
+
+
 def end_processes() -> None:
     """End the processes that several devices keep; the next call starts others."""
     with _lock:
         while _pools:
-            _pools.pop().close()
+            _pools.pop().workers.shutdown(cancel_futures=True)
 
 
-def _forget() -> None:
-    """In a process that was forked from this one: the processes are the other's."""
+def _after_fork() -> None:
     global _lock
     _lock = threading.RLock()
     _pools.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
-
-
-class _Worker:
-    """One process, as seen from here."""
-
-    def __init__(self, device: str, cpus: int) -> None:
-        self.device, self.key = device, 0
-        self._number = 0
-        self._withdrawn: float | None = None
-        settings = environment()
-        if device == "cpu":
-            settings.setdefault("ORBITILE_THREADS", str(max(1, (os.cpu_count() or 1) // cpus)))
-        else:
-            visible = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
-            number = int(device.removeprefix("cuda:"))
-            settings["CUDA_VISIBLE_DEVICES"] = visible[number] if visible else str(number)
-        settings["ORBITILE_DEVICE"] = device.partition(":")[0]
-        try:
-            self.child = AnsweringProcess(f"the process for {device}", interpreter(), __name__, settings=settings)
-        except ProcessError as error:
-            raise DeviceError(str(error)) from error
-
-    def ask(
-        self,
-        what: str,
-        *arguments: Any,
-        wavefunction_key: int | None = None,
-        withdrawn: Cancel = lambda: False,
-    ) -> Any:
-        """Send a request and wait for the answer; where it is withdrawn meanwhile, that is `Cancelled`."""
-        connection = self.child.connection
-        try:
-            message = pickle.dumps((what, arguments))
-        except Exception as error:  # whatever an object of a caller raises
-            raise OrbitileError(
-                f"the field cannot be sent to another process ({error}); give it by its name"
-            ) from error
-        self._number += 1
-        try:
-            connection.send((self._number, message))  # bytes, so that what cannot be read there ends where it ends
-            while not connection.poll(_EVERY):
-                if self._withdrawn is None and withdrawn():
-                    self._withdrawn = time.monotonic()
-                    connection.send((self._number, None))
-            kind, result = connection.recv()
-        except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
-            self.child.end(5)
-            raise DeviceError(f"the process for {self.device} ended ({self.child.ending()})") from error
-        finally:
-            self._withdrawn = None
-        if kind == "refused":
-            raise result
-        if wavefunction_key is not None:
-            self.key = wavefunction_key
-        return result
-
-    def stands_still(self) -> bool:
-        """Whether it is stopped, or goes on with what was withdrawn; to be asked while an answer is waited for."""
-        withdrawn = self._withdrawn
-        if withdrawn is not None and time.monotonic() - withdrawn > _WITHDRAWN:
-            return True
-        return self.child.stands_still()
-
-    def end(self) -> None:
-        """End the process."""
-        self.child.end(1)
-        self.child.connection.close()
-
-
-class _Server:
-    """What a process holds between requests."""
-
-    def __init__(self) -> None:
-        self.wavefunctions: dict[int, Wavefunction] = {}
-        self.memory: mmap.mmap | None = None
-        self.slabs: Slabs | None = None
-        self.shape: tuple[int, ...] = ()
-        self.dtype: np.dtype[np.floating] = np.dtype(np.float32)
-        self.cancelled: Cancel = lambda: False
-
-    def prepare(
-        self, key: int, wavefunction: Wavefunction | None, field: str | Field, lattice: Lattice, precision: str
-    ) -> Cuts:
-        from taichi_kernels import runtime
-
-        if wavefunction is not None:
-            self.wavefunctions = {key: wavefunction}
-        resolved = field_of(self.wavefunctions[key], field)
-        with runtime.session(None, precision) as name:
-            self.slabs = slabs_of(resolved, lattice, Target(name, precision))
-        self.shape, self.dtype = lattice.shape, np.dtype(precision)
-        self.precision = precision
-        return self.slabs.cuts
-
-    def share(self, process: int, handle: int, size: int) -> None:
-        with open(f"/proc/{process}/fd/{handle}", "r+b") as file:
-            self.memory = mmap.mmap(file.fileno(), size)
-
-    def fill(self, start: int, stop: int, offset: int) -> None:
-        from taichi_kernels import runtime
-
-        assert self.slabs is not None  # prepared before
-        assert self.memory is not None  # and shared
-        shape = (stop - start, *self.shape[1:])
-        size = int(np.prod(shape, dtype=np.int64))
-        values = np.frombuffer(self.memory, self.dtype, size, offset).reshape(shape)
-        with watched(cancelled=self.cancelled), runtime.session(None, self.precision):
-            self.slabs.fill(start, stop, values)
-
-    def release(self) -> None:
-        self.memory = self.slabs = None
-
-
-Waiting = SimpleQueue[tuple[int, bytes] | None]
-"""Requests; None at the end."""
-
-
-def main() -> None:
-    """Serve requests until the process that asks is gone."""
-    waiting: Waiting = SimpleQueue()
-    withdrawn: set[int] = set()
-    ended = threading.Event()
-
-    def end() -> None:
-        ended.set()
-        waiting.put(None)
-
-    def is_unwanted(number: int) -> bool:
-        return number in withdrawn or ended.is_set()
-
-    server = _Server()
-    with suppress(EOFError, OSError), parent(end) as connection:
-        threading.Thread(target=_listen, args=(connection, waiting, withdrawn, end), daemon=True).start()
-        while (item := waiting.get()) is not None:
-            number, message = item
-            server.cancelled = partial(is_unwanted, number)
-            connection.send(_answer(server, message))
-            withdrawn.discard(number)
-
-
-def _listen(connection: Connection, waiting: Waiting, withdrawn: set[int], end: Callable[[], None]) -> None:
-    with suppress(EOFError, OSError):  # whoever asks has gone
-        while True:
-            number, message = connection.recv()
-            if message is None:
-                withdrawn.add(number)
-            else:
-                waiting.put((number, message))
-    end()
-
-
-def _answer(server: _Server, message: bytes) -> tuple[str, Any]:
-    """What came of a request: whatever goes wrong is told, and the next one is served."""
-    from taichi_kernels import runtime
-
-    try:
-        what, arguments = pickle.loads(message)
-        return "done", getattr(server, what)(*arguments)
-    except OrbitileError as error:
-        return "refused", error
-    except (runtime.DeviceUnavailable, RuntimeError) as error:
-        return "refused", DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}")
-    except MemoryError:
-        return "refused", DeviceError("the process of a device has no memory left for this")
-    except Exception as error:
-        text = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-        return "refused", OrbitileError(f"defect in the process of a device: {text}")
-
-
-if __name__ == "__main__":
-    main()
+    os.register_at_fork(after_in_child=_after_fork)

@@ -76,15 +76,15 @@ def _separable(evaluate: SlabEvaluator, lattice: Lattice, target: Target) -> Sla
         )
 
     def fill(start: int, stop: int, out: NDArray[np.floating]) -> None:
-        from taichi_kernels import runtime
+        from taichi_kernels.arrays import allocate, to_numpy
 
         checkpoint()
         if target.on_host:
             evaluate(start, stop, out)
         else:
-            values: Any = runtime.allocate(out.shape, out.dtype)
+            values: Any = allocate(out.shape, out.dtype)
             evaluate(start, stop, values)
-            runtime.to_numpy(values, out)
+            to_numpy(values, out)
 
     points = min(SLAB_POINTS, getattr(evaluate, "slab_points", SLAB_POINTS))  # a slow kernel asks for fewer
     return Slabs(_cuts(planes, max(_PLANES, points // plane // _PLANES * _PLANES)), fill)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
-from ..exporters import exporter_for
+from ..exporters import exporter_for, write_slabs
 from ..files.writing import checked_target, refuse_inputs, written_atomically
 from ..model.volume import VolumeHeader
 from ..watch import Cancel, Progress
@@ -64,17 +64,18 @@ def compute_to_file(
     FieldError, LatticeError, DeviceError, Cancelled
         As for `compute`.
     """
-    module = exporter_for(path, "volume", format=format)
+    exporter = exporter_for(path, "volume", format=format)
     refuse_inputs(path, [wavefunction.source])
     resolved = field_of(wavefunction, field)
     header = VolumeHeader(lattice, dtype_of(precision), resolved.quantity, resolved.unit)
-    _require_space(path, module.largest_size(header) + _MARGIN)
+    if exporter.largest_size is not None:
+        _require_space(path, exporter.largest_size(header) + _MARGIN)
     slabs = computed_slabs(
         wavefunction, field, lattice, device=device, precision=precision, progress=progress, cancelled=cancelled
     )
     # closed here, since it holds the device
     with closing(slabs), written_atomically(path) as temporary:
-        module.write_slabs(header, _finite(slabs), temporary, wavefunction)
+        write_slabs(exporter, header, _finite(slabs), temporary, wavefunction)
 
 
 def _finite(slabs: Iterable[NDArray[np.floating]]) -> Iterator[NDArray[np.floating]]:

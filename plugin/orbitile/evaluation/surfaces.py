@@ -120,12 +120,12 @@ def extract_surface(volume: Volume, isovalue: float, *, device: str | None = Non
     if not _fits_kernel(volume.lattice):
         return isosurface(volume, isovalue)
     with device_session(device, "single") as target:
-        from taichi_kernels import runtime
+        from taichi_kernels.arrays import send
 
         values: Any = np.ascontiguousarray(volume.values, target.dtype)
         if not target.on_host:
             home, values = values, target.empty(values.shape)
-            runtime.send(values, home)
+            send(values, home)
         return isosurface_in_session(values, volume.lattice, isovalue, volume.quantity, volume.unit, target)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
+from ..surfaces.colour_maps import linear_light
 from ._trimesh import trimesh_of
 
 DESCRIPTION = "binary glTF scene"
@@ -21,18 +22,7 @@ KIND = "mesh"
 
 
 def write(surface: Surface, path: Path, wavefunction: Wavefunction | None = None) -> None:
-    """Write a surface as a binary glTF scene.
-
-    Parameters
-    ----------
-    surface : Surface
-        Its phases, or the field that colours it, become colours (in linear light, as glTF wants them); quantity,
-        isovalue and units stand in the extras of the mesh.
-    path
-        The file.
-    wavefunction : Wavefunction, optional
-        Not used: a mesh has no atoms.
-    """
+    """Write a surface, its colours in linear light, and what it shows as extras of the mesh."""
     mesh = trimesh_of(surface)
     mesh.visual.vertex_colors = _linear(mesh.visual.vertex_colors)
     content: bytes = mesh.export(file_type="glb", include_normals=True)
@@ -40,8 +30,8 @@ def write(surface: Surface, path: Path, wavefunction: Wavefunction | None = None
 
 
 def _linear(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Colours for the display (sRGB, IEC 61966-2-1) in linear light; alpha stays."""
+    """Colours for the display in linear light; alpha stays."""
     shares = colours.astype(np.float64) / 255
-    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    linear = linear_light(shares)
     linear[:, 3] = shares[:, 3]
     return np.round(linear * 255).astype(np.uint8)

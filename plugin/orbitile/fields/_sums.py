@@ -113,7 +113,7 @@ class SumField(Field):
             return evaluators[0]
 
         def evaluate(start: int, stop: int, out: Any) -> None:
-            from taichi_kernels import runtime
+            from taichi_kernels.arrays import allocate
 
             on_device = not isinstance(out, np.ndarray)
             step = stop - start if on_device else PLANES
@@ -125,7 +125,7 @@ class SumField(Field):
                 values = []
                 for n, evaluate_part in enumerate(evaluators):
                     assert evaluate_part is not None  # looked at above
-                    part: Any = runtime.allocate(shape, out.dtype) if on_device else np.empty(shape, out.dtype)
+                    part: Any = allocate(shape, out.dtype) if on_device else np.empty(shape, out.dtype)
                     done = (first - start + (last - first) * np.array([n, n + 1]) / len(evaluators)) / (stop - start)
                     with stage(*done.tolist()):
                         evaluate_part(first, last, part)

@@ -22,14 +22,14 @@ _SENT: Derived[ChargesOnDevice] = Derived(most=2)
 
 def potential_at(charges: PointCharges, points: NDArray[np.float64], target: Target) -> NDArray[np.float64]:
     """Potential of charges in hartree/e at points, shape (n, 3), in bohr; within a session of the device."""
-    from taichi_kernels import runtime
     from taichi_kernels.point_charges import pace_of_charges, potential_of_charges, send_charges
+    from taichi_kernels.session import generation
 
     def send() -> ChargesOnDevice:
         radii = np.full(len(charges.charges), charges.radius)
         return send_charges(charges.positions, charges.charges, radii, target)
 
-    sent = _SENT.of(charges, (target, runtime.generation()), send)
+    sent = _SENT.of(charges, (target, generation()), send)
     values = np.empty(len(points))
 
     def some(first: int, last: int) -> None:

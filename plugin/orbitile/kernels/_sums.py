@@ -69,9 +69,9 @@ def on_slabs(
 
 def in_double(target: Target) -> Target:
     """The same device in double precision; where it has none, as it is."""
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import probe
 
-    return replace(target, precision="double") if runtime.probe(target.device).double else target
+    return replace(target, precision="double") if probe(target.device).double else target
 
 
 def upright(lattice: Lattice) -> tuple[int, int, int] | None:
@@ -86,14 +86,14 @@ def upright(lattice: Lattice) -> tuple[int, int, int] | None:
 
 def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floating], target: Target) -> None:
     """All planes of a lattice into an array at home, wherever they are computed."""
-    from taichi_kernels import runtime
+    from taichi_kernels.arrays import allocate, to_numpy
 
     if target.on_host:
         evaluate(0, len(values), values)
     else:
-        part: Any = runtime.allocate(values.shape, values.dtype)
+        part: Any = allocate(values.shape, values.dtype)
         evaluate(0, len(values), part)
-        runtime.to_numpy(part, values)
+        to_numpy(part, values)
 
 
 def _on_upright_slabs(
@@ -103,7 +103,7 @@ def _on_upright_slabs(
     target: Target,
 ) -> Callable[[int, int, Any], None]:
     """Evaluator for slabs of a lattice whose third axis is at right angles to the first two."""
-    from taichi_kernels import runtime
+    from taichi_kernels.arrays import allocate, to_numpy
     from taichi_kernels.layout import BRICK, layout
     from taichi_kernels.orbital_lattice import orbital_on_lattice
 
@@ -159,7 +159,7 @@ def _on_upright_slabs(
             part = out
             if in_parts:
                 shape = (last - first, *plane)
-                part = out[first - start : last - start] if at_home else runtime.allocate(shape, out.dtype)
+                part = out[first - start : last - start] if at_home else allocate(shape, out.dtype)
             with stage((first - start) / (stop - start), (last - start) / (stop - start)):
                 orbital_on_lattice(
                     layout(chosen.degree),
@@ -178,7 +178,7 @@ def _on_upright_slabs(
                 if last < stop:
                     checkpoint(1.0)
             if gathered is not None and not at_home:
-                runtime.to_numpy(part, gathered[first - start : last - start])
+                to_numpy(part, gathered[first - start : last - start])
         if gathered is not None and not at_home:
             out.from_numpy(gathered)
 

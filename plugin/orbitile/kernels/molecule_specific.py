@@ -5,16 +5,23 @@ The direct kernel serves until the other one is compiled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import OrbitileError
 from ..model.lattice import Lattice
-from ..workers.processes import environment, interpreter
+from ..workers import Job, Worker, Workers
 from . import Points, PreparedOrbital, Slabs, direct
 from ._family import SlowSlabs, shells_of
 
 SUMMARY = "direct sum with a kernel generated for the molecule, compiled in the background; lattices only"
 EXACT = True
+
+_compilers = Workers([Worker("the compiler", nice=10, idle=5.0)])
+
+
+def _compile_elsewhere(compile_source: Callable[..., None], *arguments: object) -> Job[None]:
+    return _compilers.submit(compile_source, *arguments)
 
 
 def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
@@ -36,7 +43,7 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
             f"coefficients at most, got {size}, which would take minutes to compile; use direct or auto"
         )
     try:
-        kernel = kernel_when_ready(shells, target, orbital.target.precision, interpreter(), environment())
+        kernel = kernel_when_ready(shells, target, orbital.target.precision, _compile_elsewhere)
     except OSError as error:
         raise OrbitileError(
             f"kernel molecule-specific: it keeps its source in {cache_folder()}, which failed ({error}); let "

@@ -1,7 +1,7 @@
 """An OpenGL 3.3 core context without a window: EGL without a surface where there is EGL, else OSMesa.
 
 Both libraries are called through ctypes, because PyOpenGL binds itself to one of them when it is first imported: which
-one works has to be known before that. PyOpenGL is imported here and in `draw`, and nowhere else.
+one works has to be known before that. PyOpenGL is imported here and nowhere else.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from ..errors import Cancelled, FileError, OrbitileError
+from ..errors import FileError, OrbitileError
 from ..exporters._series import SeriesWriter
 from ..files.writing import checked_target, refuse_inputs
 from ..gaussians.check import checked
@@ -24,6 +24,7 @@ from ..model.trajectory import Trajectory
 from ..model.wavefunction import Orbitals, Shell, Wavefunction
 from ..readers import load_geometries
 from ..readers.series import SeriesFrames
+from ..watch import checkpoint, tell, watched
 from .level_of_theory import Calculation, functional, library, mean_field, molecule_of
 
 _ONE_PLACE = 0.01
@@ -79,23 +80,32 @@ def compute_series(
     Cancelled
         When `cancelled` said so.
     """
-    calculation = calculation or Calculation()
     geometries = load_geometries(source, topology)
-    functional(calculation)  # refused before a file is touched
     refuse_inputs(path, [source] if topology is None else [source, topology])
+    with watched(progress, cancelled):
+        return continue_series(geometries, path, calculation or Calculation(), report)
+
+
+def continue_series(
+    geometries: Geometries,
+    path: str | PathLike[str],
+    calculation: Calculation,
+    report: Callable[[str], None] | None = None,
+) -> Trajectory:
+    """The same for geometries that have been read, under the watch of the caller (`orbitile.watch`)."""
+    functional(calculation)  # refused before a file is touched
     target = checked_target(path)
     before = _last_frame(target, geometries, calculation) if target.exists() else None
     with SeriesWriter(target, settings=str(calculation)) as writer:
         for index in range(writer.numbers[-1] + 1 if writer.numbers else 0, len(geometries)):
             try:
-                before = _computed(_sound(geometries.read(index), before), calculation, before, cancelled)
+                before = _computed(_sound(geometries.read(index), before), calculation, before)
             except (FileError, _LeftOut) as error:
                 if report is not None:
                     report(f"frame {index + 1} left out: {error}")
                 continue
             writer.append(before, index)
-            if progress is not None:
-                progress((index + 1) / len(geometries))
+            tell((index + 1) / len(geometries))
     if before is None:
         raise OrbitileError(f"{geometries.name}: no frame could be computed with {calculation}")
     return Trajectory(SeriesFrames(target))
@@ -140,22 +150,15 @@ def _last_frame(target: Path, geometries: Geometries, calculation: Calculation) 
         series.close()
 
 
-def _computed(
-    geometry: Geometry, calculation: Calculation, before: Wavefunction | None, cancelled: Callable[[], bool] | None
-) -> Wavefunction:
+def _computed(geometry: Geometry, calculation: Calculation, before: Wavefunction | None) -> Wavefunction:
     """Wavefunction of one frame, begun from the orbitals of another one or, without it, from atomic densities."""
     molecule = molecule_of(geometry, calculation)
     field = mean_field(molecule, calculation)
-
-    def ask(_: Any) -> None:
-        if cancelled is not None and cancelled():
-            raise Cancelled("cancelled")
-
-    field.callback = ask
+    field.callback = lambda _: checkpoint()  # in each iteration
     try:
         field.kernel(None if before is None else _start(molecule, before))
         if not field.converged:
-            ask(None)
+            checkpoint()
             field = field.newton()
             field.kernel(field.mo_coeff, field.mo_occ)
     except np.linalg.LinAlgError as error:
@@ -261,4 +264,4 @@ def _functions(molecule: Any) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     return np.array(rows, np.intp), np.array(factors)
 
 
-__all__ = ["Calculation", "compute_series", "wavefunction_of"]
+__all__ = ["Calculation", "compute_series", "continue_series", "wavefunction_of"]

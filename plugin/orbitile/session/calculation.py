@@ -1,32 +1,65 @@
-"""Orbitals of a molecule that came without any: computed by `orbitile scf` in a process of its own."""
+"""Orbitals of a molecule that came without any: computed by PySCF in a worker (`orbitile.workers`)."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Cancelled, OrbitileError
-from ..model.elements import SYMBOLS
+from ..model.geometry import Geometry
 from ..model.units import angstrom
 from ..readers.series import SeriesFrames
 from ..scf.level_of_theory import Calculation
-from ..workers.child_process import ChildProcess
-from ..workers.processes import interpreter
+from ..workers import Worker, Workers
 
-_FAREWELL = 3.0
-"""Seconds that it may take to end, and to complete the frame that it writes."""
+
+@dataclass(frozen=True, eq=False)
+class MoleculeFrames:
+    """`Geometries` of a molecule of a viewer.
+
+    Attributes
+    ----------
+    name : str
+    atomic_numbers : ndarray of int, shape (n_atoms,)
+    positions : ndarray, shape (n_frames, n_atoms, 3)
+        In bohr.
+    """
+
+    name: str
+    atomic_numbers: NDArray[np.int64]
+    positions: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def read(self, index: int) -> Geometry:
+        """One frame."""
+        return Geometry(self.atomic_numbers, self.positions[index])
+
+
+def computed_series(geometries: MoleculeFrames, target: Path, calculation: Calculation) -> tuple[str, ...]:
+    """Compute orbitals along geometries; returns a line for each frame that was left out.
+
+    Raises
+    ------
+    OrbitileError
+        As `orbitile.compute_series` does.
+    """
+    from ..scf.engine import continue_series
+
+    left_out: list[str] = []
+    continue_series(geometries, target, calculation, left_out.append)
+    return tuple(left_out)
 
 
 class RunningCalculation:
-    """A calculation in a process of its own, whose frames appear in a series file as they are done.
-
-    It ends with this process.
+    """A calculation in a worker, whose frames appear in a series file as they are done.
 
     Parameters
     ----------
@@ -38,11 +71,6 @@ class RunningCalculation:
     calculation : Calculation
     target : Path
         The series file. One that is there is continued, if it belongs to these geometries.
-
-    Raises
-    ------
-    ProcessError
-        When the process cannot be started.
     """
 
     def __init__(
@@ -54,28 +82,11 @@ class RunningCalculation:
         target: Path,
     ) -> None:
         self.molecule, self.target, self.n_frames = molecule, target, len(geometries)
-        self._folder = tempfile.mkdtemp(prefix="orbitile-")
-        path = Path(self._folder, f"{molecule}.xyz")
-        lines = []
-        for positions in geometries / angstrom:
-            lines += [str(len(positions)), molecule]
-            lines += [
-                f"{SYMBOLS[n]} {x:.8f} {y:.8f} {z:.8f}"
-                for n, (x, y, z) in zip(atomic_numbers.tolist(), positions.tolist(), strict=True)
-            ]
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        options = ["--method", calculation.method, "--basis", calculation.basis]
-        options += [f"--charge={calculation.charge}", f"--unpaired={calculation.unpaired}"]
-        options += ["--cartesian"] if calculation.cartesian else []
-        python = os.environ.get("ORBITILE_PYTHON") or interpreter()
-        command = [python, "-m", "orbitile.workers.child_process", self._folder, "orbitile.cli", "scf"]
-        command += [str(path), "-o", str(target)]
-        try:
-            self._child = ChildProcess("the calculation", command + options)
-        except OrbitileError:
-            self._clear()
-            raise
-        self._cancelled = False
+        # As an xyz file holds them: a series that was begun from such a file is continued.
+        positions = np.round(geometries / angstrom, 8) * angstrom
+        frames = MoleculeFrames(molecule, np.asarray(atomic_numbers, np.int64), positions)
+        self._workers = Workers([Worker("the calculation", python=os.environ.get("ORBITILE_PYTHON"))])
+        self._job = self._workers.submit(computed_series, frames, target, calculation)
 
     @property
     def done(self) -> int:
@@ -90,20 +101,21 @@ class RunningCalculation:
                 series.close()
         return 0
 
+    @property
+    def process_id(self) -> int | None:
+        """Number of its process, while it runs."""
+        return self._workers.workers[0].process_id
+
     def running(self) -> bool:
         """Whether it is still computing."""
-        return self._child.running()
+        return not self._job.done()
 
     def cancel(self) -> None:
         """End it; frames that are done stay in the file, and the same command goes on from there."""
-        self._cancelled = True
-        self._child.end(_FAREWELL)
-
-    def _clear(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)  # the process removes it where this one cannot
+        self._workers.shutdown(cancel_futures=True)
 
     def finish(self) -> str:
-        """What it said of frames that it left out, once it has ended.
+        """What there is to say of frames that were left out, once it has ended.
 
         Raises
         ------
@@ -112,11 +124,9 @@ class RunningCalculation:
         OrbitileError
             When it failed, with the reason.
         """
-        self._child.wait()
-        said, code = [line.strip() for line in self._child.said], self._child.status
-        self._clear()
-        if self._cancelled:
-            raise Cancelled("cancelled")
-        if code:
-            raise OrbitileError(said[-1].removeprefix("orbitile: ") if said else f"the calculation ended ({code})")
-        return "; ".join(line for line in said if "left out" in line)
+        try:
+            return "; ".join(self._job.result())
+        except CancelledError:
+            raise Cancelled("cancelled") from None
+        finally:
+            self._workers.shutdown()

@@ -1,7 +1,6 @@
 """What a host asks of a worker, and what comes back.
 
-Requests travel as plain dictionaries, since the worker may run under another Python with another NumPy; arrays travel
-in files of a private folder, in shared memory where the system has it.
+Both are plain data: the worker may run under another Python with another NumPy (`orbitile.workers.transport`).
 """
 
 from __future__ import annotations
@@ -9,15 +8,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import OrbitileError
 from ..model.lattice import Lattice
-from ..model.surface import Colouring, Surface
+from ..model.surface import Surface
 from ..model.volume import Volume
 from ..surfaces.isosurface import isosurface
 
@@ -185,79 +182,3 @@ def surface_within(
 
 _FEW_POINTS = 300_000
 """Volumes of fewer points are extracted whole without a look: it takes milliseconds."""
-
-ARRAYS = ("values", "vertices", "faces", "normals", "phases")
-
-
-def put_sample(sample: Sample, folder: str, number: int) -> dict[str, Any]:
-    """Leave the arrays of a sample in files; returns the rest of it in plain types."""
-    arrays = dict(zip(ARRAYS, _arrays(sample), strict=True))
-    described: dict[str, Any] = {}
-    for name, array in arrays.items():
-        path = Path(folder) / f"{number}-{name}"
-        array.tofile(path)
-        described[name] = (str(path), array.dtype.str, array.shape)
-    colouring = sample.surface.colouring
-    scale = None
-    if colouring is not None:
-        path = Path(folder) / f"{number}-colours"
-        colouring.values.tofile(path)
-        described["colours"] = (str(path), colouring.values.dtype.str, colouring.values.shape)
-        scale = (colouring.low, colouring.high, colouring.quantity, colouring.unit, colouring.colour_map)
-    lattice = sample.volume.lattice
-    return {
-        "arrays": described,
-        "origin": lattice.origin.tolist(),
-        "axes": lattice.axes.tolist(),
-        "shape": lattice.shape,
-        "quantity": sample.volume.quantity,
-        "unit": sample.volume.unit,
-        "isovalue": sample.isovalue,
-        "device": sample.device,
-        "step": sample.step,
-        "scale": scale,
-        "seconds": sample.seconds,
-        "confidence": sample.confidence,
-    }
-
-
-def take_sample(request: Request, message: dict[str, Any]) -> Sample:
-    """Map the arrays that a worker left, and unlink their files: memory is given back when the sample is dropped."""
-    arrays = {name: _taken(*described) for name, described in message["arrays"].items()}
-    colouring = Colouring(arrays["colours"], *message["scale"]) if "colours" in arrays else None
-    lattice = Lattice(message["origin"], message["axes"], message["shape"])
-    quantity, unit, isovalue = message["quantity"], message["unit"], message["isovalue"]
-    return Sample(
-        request,
-        Volume(arrays["values"], lattice, quantity, unit),
-        Surface(
-            arrays["vertices"],
-            arrays["faces"],
-            arrays["normals"],
-            arrays["phases"],
-            isovalue,
-            quantity,
-            unit,
-            colouring,
-        ),
-        isovalue,
-        message["device"],
-        message["step"],
-        message["seconds"],
-        message["confidence"],
-    )
-
-
-def _arrays(sample: Sample) -> tuple[NDArray[Any], ...]:
-    s = sample.surface
-    return sample.volume.values, s.vertices, s.faces, s.normals, s.phases
-
-
-def _taken(path: str, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    file = Path(path)
-    if 0 in shape:
-        file.unlink()
-        return np.empty(shape, dtype)
-    array = np.memmap(file, dtype, "r+", shape=tuple(shape))
-    file.unlink()
-    return np.asarray(array)

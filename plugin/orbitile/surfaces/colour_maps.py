@@ -43,7 +43,7 @@ def rounded_up(value: float) -> float:
     return float(f"{power * next(step for step in _ROUND if step * power >= value * (1 - 1e-6)):.3g}")
 
 
-def _round_ends(low: float, high: float) -> tuple[float, float]:
+def round_ends(low: float, high: float) -> tuple[float, float]:
     """A range of one sign, widened to multiples of a round number."""
     span = high - low if high - low > 1e-6 * max(abs(low), abs(high)) else max(abs(high), abs(low), 1e-30)
     step = 10.0 ** np.floor(np.log10(span)) / 5
@@ -94,3 +94,8 @@ def colours_along(colour_map: str, shares: NDArray[np.floating]) -> NDArray[np.f
     at = np.arange(len(anchors))
     channels = [np.interp(place, at, [colour[channel] for colour in anchors]) for channel in range(3)]
     return np.stack(channels, axis=1).astype(np.float32)
+
+
+def linear_light(display: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Amounts of light, from 0 to 1, of colours for the display (sRGB, IEC 61966-2-1) from 0 to 1."""
+    return np.where(display > 0.04045, ((display + 0.055) / 1.055) ** 2.4, display / 12.92)

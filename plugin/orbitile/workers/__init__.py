@@ -1,1 +1,48 @@
-"""The border between processes."""
+"""Work in other processes: the one border between processes of Orbitile.
+
+`Worker` is a process that runs functions for this one. `worker.call(function, *arguments)` runs one there as if it ran
+here: it is under the watch of the caller (`orbitile.watch`), which is told how far it has come and may withdraw it, an
+error of Orbitile that it raises arrives as the same class with the same message, and arrays go through shared memory.
+`Workers` puts one or several behind the interface of `concurrent.futures.Executor`: `workers.submit(function,
+*arguments)` returns a future at once. What is run is always a function of a module with arguments that can be pickled,
+never a closure, so that another executor can take its place: `ProcessPoolExecutor`, or that of a Dask client.
+
+A process is started when it is first needed. One that dies at a function is an error of that call, and the next call
+starts another; one that is stopped, or does not end what was withdrawn, is killed and replaced. Whatever it writes is
+read and thrown away but for the last lines, which explain its end. A process that was forked from this one starts
+workers of its own. None outlives this process, however that ends: a worker notices that nobody holds the other end of
+its standard input, and a guard, a process without any work, kills it where it cannot notice.
+
+    child_process   another program: its start, its output, its standstill, its end
+    messages        what the two sides tell each other, by a `multiprocessing.connection` with a secret key
+    transport       pickles, and arrays in shared memory
+    serving         the worker from inside, and its guard
+    worker          the worker from outside: `Worker`
+    executor        `Workers`, and `awaited` for futures of any executor
+    processes       with which Python workers run, and how this process ends when it is told to by a signal
+"""
+
+from .child_process import ChildProcess, ProcessError
+from .executor import Job, Workers, awaited
+from .processes import environment, interpreter
+from .serving import afterwards
+from .transport import pack, shared_array, unpack
+from .worker import Worker, WorkerEnded, WorkerError, WorkerNotStarted
+
+__all__ = [
+    "ChildProcess",
+    "Job",
+    "ProcessError",
+    "Worker",
+    "WorkerEnded",
+    "WorkerError",
+    "WorkerNotStarted",
+    "Workers",
+    "afterwards",
+    "awaited",
+    "environment",
+    "interpreter",
+    "pack",
+    "shared_array",
+    "unpack",
+]

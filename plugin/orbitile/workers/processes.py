@@ -31,7 +31,7 @@ def environment() -> dict[str, str]:
     """Our own packages come first on the path of a process, wherever they were imported from."""
     roots = [
         str(root)
-        for root in Path(__file__).parents[1:3]
+        for root in Path(__file__).parents[2:4]
         if (root / "orbitile").exists() or (root / "taichi_kernels").exists()
     ]
     path = os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -1,0 +1,59 @@
+"""What drawings by matplotlib share: slices and correlation diagrams. No pyplot: no window, no state."""
+
+from __future__ import annotations
+
+import importlib
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ..errors import FileError, OrbitileError
+from ..files.writing import written_atomically
+
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def check_picture(path: str | PathLike[str]) -> Path:
+    """The path of a drawing, if its ending is one of those that can be written and matplotlib is there.
+
+    Raises
+    ------
+    FileError, OrbitileError
+        Otherwise.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in FORMATS:
+        raise FileError(f"{target.name}: expected a picture to end in {', '.join(FORMATS)}")
+    try:
+        importlib.import_module("matplotlib.figure")
+    except ImportError as error:
+        raise OrbitileError(
+            "slices and diagrams are drawn by matplotlib, which is not here; pip install orbitile[plots]"
+        ) from error
+    return target
+
+
+def matplotlib_module(name: str) -> Any:
+    """A module of matplotlib, imported when it is needed."""
+    return importlib.import_module(f"matplotlib.{name}")
+
+
+def new_figure(inches: tuple[float, float], dpi: float) -> tuple[Any, Any]:
+    """An empty figure of (width, height) inches, and its axes."""
+    figure = matplotlib_module("figure").Figure(figsize=inches, dpi=dpi, layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def write_picture(figure: Any, target: Path) -> None:
+    """Write a figure of matplotlib, drawn in memory first: on a full disk its own writers end in other errors.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be written.
+    """
+    drawn = BytesIO()
+    figure.savefig(drawn, format=target.suffix[1:].lower(), dpi=figure.dpi)
+    with written_atomically(target) as file:
+        file.write_bytes(drawn.getbuffer())

@@ -1,0 +1,189 @@
+"""`render`: a picture of surfaces and their molecule, from its arguments to its pixels."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RenderError
+from ..model.surface import Surface
+from ..model.wavefunction import Wavefunction
+from .annotation import annotate, margins
+from .camera import Camera, default_camera
+from .draw import draw
+from .legend import LegendPart, legend_of
+from .palette import PALETTES, Colour, ColourPair, colours_of_fields, parse_colour
+from .png import check_path, write_png
+from .scene import Scene, make_scene
+
+LARGEST = 32768
+"""Largest width and height of a picture, in pixels."""
+
+MOST = 2**28
+"""Largest number of pixels: a gigabyte of them."""
+
+_OPACITY = 0.65
+"""Of a lobe whose colours stand for its sign."""
+
+
+def render(
+    surfaces: Surface | Sequence[Surface] = (),
+    wavefunction: Wavefunction | None = None,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    size: tuple[int, int] = (1600, 1200),
+    background: Colour = "white",
+    colours: ColourPair | Sequence[ColourPair] = PALETTES,
+    opacity: float | None = None,
+    legend: bool = False,
+    scale: bool = False,
+    orthographic: bool = False,
+    camera: Camera | None = None,
+) -> NDArray[np.uint8]:
+    """Draw surfaces and the molecule, with light and correct transparency.
+
+    Parameters
+    ----------
+    surfaces : Surface, or sequence of Surface
+        What to draw; () for the bare molecule.
+    wavefunction : Wavefunction, optional
+        Its atoms are drawn as balls and sticks.
+    path : optional
+        PNG file to write. It appears complete or not at all.
+    size : (int, int)
+        Width and height in pixels.
+    background
+        A colour, or "transparent".
+    colours
+        Of the parts where the field is positive and negative: names, hexadecimal strings, or three numbers from 0 to 1.
+        Several such pairs are for several fields: surfaces of one quantity share a pair.
+    opacity : float
+        Of a lobe seen face on, from 0 to 1: its front and its back together. Its rim is denser. By default 0.65, and 1
+        for a surface that is coloured by a second field, whose colours would otherwise be mixed with others.
+    legend : bool
+        Write quantity, isovalue and unit beside patches of the colours; for a surface coloured by a second field, its
+        scale of colours.
+    scale : bool
+        Draw a scale bar in Angstrom. The picture is orthographic then, so that the bar holds at any depth.
+    orthographic : bool
+        Without perspective.
+    camera : Camera, optional
+        By default the molecule is seen along its shortest extent, the longest from left to right; a planar one from
+        aslant, where the two sides of a pi orbital do not hide each other. A camera without `eye` is moved to where
+        everything is in the picture.
+
+    Returns
+    -------
+    ndarray of uint8, shape (height, width, 4)
+        Red, green, blue and straight alpha, the upper row first.
+
+    Raises
+    ------
+    RenderError
+        When an argument does not fit.
+    FileError
+        When the file cannot be written.
+    DeviceError
+        When there is no OpenGL.
+
+    Notes
+    -----
+    Colours of a second field stand for values. Light takes a bounded share of them towards the rim, the same of red,
+    green and blue, and adds nothing: there are no highlights and no shadows on such a surface.
+    """
+    drawn = checked_surfaces(surfaces)
+    if wavefunction is not None and not isinstance(wavefunction, Wavefunction):
+        raise RenderError(f"wavefunction of a picture: expected a Wavefunction, got {type(wavefunction).__name__}")
+    width, height = checked_size(size)
+    pairs = colours_of_fields(drawn, colours)
+    transparent = background == "transparent"
+    paper = (1.0, 1.0, 1.0) if transparent else parse_colour(background, "background")
+    if opacity is not None and (
+        isinstance(opacity, bool) or not isinstance(opacity, (int, float, np.number)) or not 0 <= opacity <= 1
+    ):
+        raise RenderError(f"opacity: expected a number from 0 to 1, got {opacity!r}")
+    target = None if path is None else check_path(path)
+
+    usual = [_OPACITY if surface.colouring is None else 1.0 for surface in drawn]
+    opacities = usual if opacity is None else [float(opacity)] * len(drawn)
+    scene = make_scene(drawn, wavefunction, pairs, opacities)
+    if not len(scene.extent()[0]):
+        raise RenderError("nothing to draw: give a surface that has triangles, or a wavefunction for its molecule")
+    parts = legend_of(drawn, pairs, (width, height)) if legend else []
+    camera = place_camera(camera, scene, (width, height), parts, scale, orthographic)
+    pixels = draw(scene, camera, (width, height), background=(*paper, 0.0 if transparent else 1.0))
+    assert camera.height is not None or not scale  # a picture with a scale bar is orthographic
+    pixels = annotate(
+        pixels,
+        parts,
+        scale=height / camera.height if scale and camera.height else None,
+        paper=None if transparent else paper,
+    )
+    if target is not None:
+        write_png(target, pixels)
+    return pixels
+
+
+def checked_size(size: tuple[int, int]) -> tuple[int, int]:
+    """Width and height of a picture.
+
+    Raises
+    ------
+    RenderError
+        When they are no whole numbers, or the picture would be empty or too large to draw.
+    """
+    try:
+        width, height = (operator.index(n) for n in size)
+    except (TypeError, ValueError) as error:
+        raise RenderError(f"size of a picture: expected (width, height) in whole pixels, got {size!r}") from error
+    if not (1 <= width <= LARGEST and 1 <= height <= LARGEST):
+        raise RenderError(f"size of a picture: expected 1 to {LARGEST} pixels each way, got {width} x {height}")
+    if width * height > MOST:
+        raise RenderError(f"size of a picture: expected {MOST} pixels at most, got {width} x {height}")
+    return width, height
+
+
+def checked_surfaces(surfaces: Surface | Sequence[Surface]) -> tuple[Surface, ...]:
+    """The surfaces of a picture, of which there may be a single one.
+
+    Raises
+    ------
+    RenderError
+        When they are something else.
+    """
+    if isinstance(surfaces, Surface):
+        return (surfaces,)
+    drawn = tuple(surfaces) if isinstance(surfaces, Iterable) else (surfaces,)
+    for surface in drawn:
+        if not isinstance(surface, Surface):
+            raise RenderError(
+                f"surfaces of a picture: expected Surface objects (see `orbitile.surface.isosurface`), got "
+                f"{type(surface).__name__}"
+            )
+    return drawn
+
+
+def place_camera(
+    camera: Camera | None,
+    scene: Scene,
+    size: tuple[int, int],
+    parts: Sequence[LegendPart],
+    scale: bool,
+    orthographic: bool,
+) -> Camera:
+    """The camera asked for, or the default one, with everything in the picture and space for what is written on it."""
+    width, height = size
+    if camera is None:
+        camera = default_camera(scene.molecule.centres if len(scene.molecule.centres) else scene.extent()[0])
+    elif not isinstance(camera, Camera):
+        raise RenderError(f"camera: expected a Camera (orbitile.renderer.Camera), got {type(camera).__name__}")
+    if scale or orthographic:
+        centres, _ = scene.extent()
+        camera = camera.without_perspective((centres.min(axis=0) + centres.max(axis=0)) / 2)
+    if camera.eye is not None:
+        return camera
+    return camera.framed(scene, width / height, margins(size, parts, scale))

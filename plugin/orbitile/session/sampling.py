@@ -1,0 +1,255 @@
+"""What a host asks for, computed in the process that calls this: in the host itself, or in its worker."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+
+from ..errors import OrbitileError
+from ..evaluation.boxes import enclosing_lattice, fits, resolving_spacing
+from ..evaluation.colouring import coloured
+from ..evaluation.isovalues import default_isovalue
+from ..evaluation.lattices import compute
+from ..evaluation.requests import field_of
+from ..evaluation.surfaces import extract_surface
+from ..fields import Field
+from ..model.lattice import Lattice
+from ..model.surface import Surface
+from ..model.volume import Volume
+from ..model.wavefunction import Wavefunction
+from ..readers import load
+from ..readers._references import FileReferences
+from ..surfaces.isosurface import isosurface
+from ..watch import Cancel, Progress, checkpoint, stage, watched
+from ..workers import afterwards
+from .content import require_unchanged
+from .request import Request, Sample, lattice_of, shared_lattice, surface_within
+from .source import OneFile, ShownTrajectory, Source, is_trajectory
+
+_KEPT = 8
+"""Wavefunctions kept in memory; of each trajectory four frames as read, as many followed."""
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class WavefunctionCache:
+    """Wavefunctions and trajectories by their sources, which say what the files hold; used from several threads."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[OneFile, Wavefunction] = OrderedDict()
+        self._opened: OrderedDict[str, ShownTrajectory] = OrderedDict()
+        self._lock = threading.Lock()
+        self._references = FileReferences()
+
+    def trajectory(self, source: str) -> ShownTrajectory:
+        """The trajectory that a source stands for; it stays open, with what was found out about it."""
+        found = _latest(self._opened, source, self._lock)
+        if found is None:
+            found = ShownTrajectory(Source.read(source))
+            _keep(self._opened, source, found, self._lock)
+        return found
+
+    def kept(self, source: Source) -> ShownTrajectory | None:
+        """The trajectory that a source stands for where it is open; what its files hold is part of the source."""
+        return _latest(self._opened, str(source), self._lock)
+
+    def keep(self, trajectory: ShownTrajectory) -> None:
+        """Keep a trajectory that was opened."""
+        _keep(self._opened, str(trajectory.source), trajectory, self._lock)
+
+    def get(self, source: str, frame: int | None = None) -> Wavefunction:
+        """The wavefunction of a source, or a frame of a trajectory: the first that can be read, unless told otherwise.
+
+        Raises
+        ------
+        FileChanged
+            When the file does not hold any more what the source says.
+        OrbitileError
+            When it cannot be read.
+        """
+        if is_trajectory(source):
+            trajectory = self.trajectory(source)
+            if frame is not None:
+                return trajectory.frame(frame)
+            trajectory.require_unchanged(trajectory.at_first)
+            return trajectory.first
+        wanted = OneFile.read(source)
+        require_unchanged(wanted.path, wanted.content)
+        now = wanted.noted()
+        found = _latest(self._held, now, self._lock) if now.content else None
+        if found is None:
+            found = load(now.path)
+            require_unchanged(now.path, now.content)  # it may have been replaced while it was read
+            if now.content:
+                _keep(self._held, now, found, self._lock)
+        return found
+
+    def field(self, wavefunction: Wavefunction, name: str) -> Field:
+        """The field that a name stands for; files that it refers to are read once, unless they change.
+
+        Raises
+        ------
+        OrbitileError
+            When there is none, or a file cannot be read.
+        """
+        return field_of(wavefunction, name, self._references)
+
+
+def _latest(known: OrderedDict[K, V], key: K, lock: threading.Lock) -> V | None:
+    with lock:
+        if key in known:
+            known.move_to_end(key)
+        return known.get(key)
+
+
+def _keep(known: OrderedDict[K, V], key: K, value: V, lock: threading.Lock) -> None:
+    with lock:
+        known[key] = value
+        known.move_to_end(key)
+        while len(known) > _KEPT:
+            known.popitem(last=False)
+
+
+def answer(request: Request) -> Sample:
+    """Answer a request in a worker, with what was kept from those before.
+
+    Raises
+    ------
+    OrbitileError
+        When it cannot be met, or is withdrawn.
+    """
+    try:
+        found = sample(request, _cache, extract=_extract)
+    except MemoryError as error:
+        raise OrbitileError("the worker has no memory left for this; choose a coarser quality") from error
+    if _extract is isosurface:
+        afterwards(_load_kernel)  # the first answer does not have to wait for it
+    return found
+
+
+def sample(
+    request: Request,
+    cache: WavefunctionCache,
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+    extract: Callable[[Volume, float], Surface] = isosurface,
+) -> Sample:
+    """Answer a request in this process; `extract` makes the surface.
+
+    Raises
+    ------
+    OrbitileError
+        When it cannot be met, or is withdrawn.
+    """
+    with watched(progress, cancelled):
+        return _sample(request, cache, extract)
+
+
+def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volume, float], Surface]) -> Sample:
+    from taichi_kernels.session import running
+
+    begin = time.perf_counter()
+    _require_references(request)
+    isovalue, field, color_by = request.isovalue, request.field, request.color_by
+    confidence = None
+    trajectory = cache.trajectory(request.path) if is_trajectory(request.path) else None
+    prepared = 0.0 if trajectory is None else 0.5
+    if trajectory is not None:
+        with stage(0.0, prepared):
+            wavefunction = trajectory.frame(request.frame or 0)
+    else:
+        wavefunction = cache.get(request.path)
+    with stage(prepared, prepared):
+        if trajectory is not None:
+            if isovalue is None:
+                isovalue = trajectory.isovalue(
+                    field, request.share, request.device, request.references, resolve=cache.field
+                )
+            field, color_by = trajectory.field(field), color_by and trajectory.field(color_by)
+            confidence = trajectory.confidence(field, request.frame or 0)
+        resolved = cache.field(wavefunction, field)
+        if isovalue is None:
+            isovalue = default_isovalue(wavefunction, resolved, request.share, device=request.device)
+        of_all = None
+        if trajectory is not None and request.room is not None:
+            of_all = partial(
+                trajectory.lattice,
+                field,
+                isovalue,
+                room=request.room,
+                references=request.references,
+                resolve=cache.field,
+            )
+        lattice = _lattice(request, wavefunction, resolved, isovalue, of_all)
+    with stage(prepared, 1.0):
+        volume = compute(wavefunction, resolved, lattice, device=request.device, precision=request.precision)
+    checkpoint()
+    surface, step = surface_within(volume, isovalue, request.most_faces, extract)
+    if color_by:
+        surface = coloured(
+            surface,
+            wavefunction,
+            cache.field(wavefunction, color_by),
+            request.color_range,
+            device=request.device,
+            precision=request.precision,
+        )
+    _require_references(request)
+    seconds = time.perf_counter() - begin
+    return Sample(request, volume, surface, isovalue, running() or "", step, seconds, confidence)
+
+
+def _require_references(request: Request) -> None:
+    for reference in map(OneFile.read, request.references):
+        require_unchanged(reference.path, reference.content)
+
+
+def _lattice(
+    request: Request,
+    wavefunction: Wavefunction,
+    field: Field,
+    isovalue: float,
+    of_all: Callable[[float], Lattice] | None,
+) -> Lattice:
+    """The lattice of all frames, or the one that was used before, where it holds a frame; otherwise one as needed."""
+    step, box = resolving_spacing(wavefunction, field, isovalue, request.quality), request.box
+    candidates = []
+    if of_all is not None:
+        candidates.append(of_all(step))
+        if box is not None and math.isclose(box[1], step):
+            candidates.append(lattice_of(box))
+    for lattice in candidates:
+        if fits(wavefunction, field, isovalue, lattice):
+            return lattice
+    return shared_lattice(enclosing_lattice(wavefunction, field, isovalue, quality=request.quality), box)
+
+
+def _by_kernel(volume: Volume, isovalue: float) -> Surface:
+    """What is faster than `isosurface` once its kernel has been loaded, which takes longer than a surface."""
+    from taichi_kernels.session import running
+
+    return extract_surface(volume, isovalue, device=running())
+
+
+def _load_kernel() -> None:
+    """Load the kernel by a cell of its own, and extract surfaces with it from now on."""
+    global _extract
+    corner = np.zeros((2, 2, 2), np.float32)
+    corner[0, 0, 0] = 1
+    with suppress(OrbitileError):  # the device has no room, or has gone
+        _by_kernel(Volume(corner, Lattice(np.zeros(3), np.eye(3), corner.shape)), 0.5)
+        _extract = _by_kernel
+
+
+_cache = WavefunctionCache()
+_extract: Callable[[Volume, float], Surface] = isosurface

@@ -1,0 +1,210 @@
+"""A worker from inside.
+
+It runs one function after the other, under a watch (`orbitile.watch`) that tells the other side how far it has come and
+asks it whether the result is still wanted. It ends in good order when the other side says so, on SIGTERM, and when
+nothing has come for some time; and within two seconds, whatever it does, when the other side is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Client, Connection
+from typing import Any
+
+from ..errors import OrbitileError
+from ..watch import watched
+from . import transport
+from .messages import Done, End, Progress, Raised, Run, Withdraw
+
+_FAREWELL = 1.5
+"""Seconds that a worker has to end in good order when the process that it works for is gone."""
+_COMPLETION = 30.0
+"""Seconds that it has when it was asked to end: Taichi writes what it has compiled, which takes long at times."""
+_EVERY = 0.01
+"""Seconds between two looks at whether what is computed is still wanted."""
+
+_afterwards: list[Callable[[], object]] = []
+
+
+def afterwards(function: Callable[[], object]) -> None:
+    """In a worker: call a function when the result of the one that runs has been sent, and nobody waits for it."""
+    _afterwards.append(function)
+
+
+class _Ended(Exception):
+    """A signal has come while there was nothing to do."""
+
+
+class _Worker:
+    """The work, in the main thread."""
+
+    def __init__(self, connection: Connection, idle: float | None) -> None:
+        self._connection, self._idle_seconds = connection, idle
+        self._waiting = False
+        self._ended = False
+        self._withdrawn = False
+        self._looked = 0.0
+        self._memory: Any = None
+
+    def end(self) -> None:
+        """End after what is under way, which is told that it is not wanted any more."""
+        self._ended = True
+
+    def on_signal(self, number: int, frame: object) -> None:
+        """The same, as the handler of a signal."""
+        self._ended = True
+        if self._waiting:
+            raise _Ended
+
+    def serve(self) -> None:
+        """Run what is asked for until there is no more."""
+        with suppress(_Ended, EOFError, OSError):
+            while not self._ended and (message := self._next()) is not None:
+                if isinstance(message, Run):
+                    self._connection.send(self._answer(message))
+                    while _afterwards:
+                        _afterwards.pop(0)()
+                self._ended = self._ended or isinstance(message, End)
+
+    def _next(self) -> Any:
+        """The next message, or None when none has come for long."""
+        self._waiting = True
+        try:
+            return self._connection.recv() if self._connection.poll(self._idle_seconds) else None
+        finally:
+            self._waiting = False
+
+    def _answer(self, message: Run) -> Done | Raised:
+        self._withdrawn, self._looked = False, time.monotonic()
+        try:
+            function, arguments, keywords = transport.unpack(message.call)
+            self._memory = None  # of the last result, which has been taken
+            with watched(self._tell, self._is_unwanted):
+                packed, self._memory = transport.pack(function(*arguments, **keywords))
+            return Done(packed)
+        except Exception as error:  # whatever goes wrong is told, and the next function is run
+            return _raised(error)
+
+    def _tell(self, share: float) -> None:
+        self._connection.send(Progress(share))
+
+    def _is_unwanted(self) -> bool:
+        now = time.monotonic()
+        if now - self._looked > _EVERY:
+            self._looked = now
+            try:
+                while self._connection.poll():
+                    message = self._connection.recv()
+                    self._withdrawn = self._withdrawn or isinstance(message, Withdraw)
+                    self._ended = self._ended or isinstance(message, End)
+            except (EOFError, OSError):
+                self._ended = True
+        return self._withdrawn or self._ended
+
+
+def _raised(error: Exception) -> Raised:
+    """What is sent of an error: its class and message, since an exception itself may not go through a pickle."""
+    known = tuple(
+        (base.__module__, base.__qualname__)
+        for base in type(error).__mro__
+        if issubclass(base, OrbitileError) and base.__module__ != "__main__"
+    )
+    text = " ".join(str(error).split())
+    message = str(error) if known else f"{type(error).__name__}: {text}".rstrip(": ")
+    return Raised(known, message, isinstance(error, MemoryError), "".join(traceback.format_exception(error)))
+
+
+# ---- the end
+
+
+def _watch(worker: _Worker, prefixes: list[str]) -> Callable[[], None]:
+    """End this process with the one that it works for, and remove what the two have left in shared memory.
+
+    Returns a function to be called when the work is done: it leaves the process time to complete its end, and the names
+    of the other process to that.
+    """
+    told: queue.SimpleQueue[None] = queue.SimpleQueue()
+    seconds = [_FAREWELL]
+
+    def wait_for_the_end() -> None:
+        with suppress(OSError):  # not by sys.stdin, which could not be closed then at the end
+            while os.read(0, 1):  # nothing is written: it ends when nobody holds the other end
+                pass
+        told.put(None)
+
+    def leave() -> None:
+        told.get()
+        worker.end()
+        time.sleep(seconds[0])
+        for prefix in prefixes:
+            transport.remove_all(prefix)
+        os._exit(1)
+
+    for function in (wait_for_the_end, leave):
+        threading.Thread(target=function, daemon=True).start()
+    guard: subprocess.Popen[bytes] | None = None
+    if os.name == "posix":
+        nowhere = subprocess.DEVNULL
+        command = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(_FAREWELL), *prefixes]
+        guard = subprocess.Popen(command, stdout=nowhere, stderr=nowhere)
+
+    def complete() -> None:
+        seconds[0] = _COMPLETION
+        prefixes.clear()
+        if guard is not None:
+            guard.kill()
+            guard.wait()
+
+    return complete
+
+
+_GUARD = f"""
+import os, signal, sys, time
+from _posixshmem import shm_unlink
+guarded, patience, prefixes = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
+while os.read(0, 1):
+    pass
+end = time.monotonic() + patience + 0.1
+while os.getppid() == guarded and time.monotonic() < end:
+    time.sleep(0.05)
+if os.getppid() == guarded:
+    os.kill(guarded, signal.SIGKILL)
+    while os.getppid() == guarded:
+        time.sleep(0.01)
+for name in [prefix + str(n) for prefix in prefixes for n in range({transport.MOST})]:
+    try:
+        shm_unlink("/" + name)
+    except OSError:
+        pass
+"""
+"""Ends a worker that cannot end itself: it is stopped, or Taichi compiles in it and lets no thread of Python run. Then
+removes what both processes have left in shared memory."""
+
+
+def main() -> None:
+    """Serve the process that started this one."""
+    address, prefix, others, idle, nice = sys.argv[1:]
+    transport.use_prefix(prefix)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is dealt with by the process that asks
+    if hasattr(os, "nice"):
+        os.nice(int(nice))
+    with suppress(EOFError, OSError):  # the other side has gone: there is nobody to tell
+        connection = Client(address, authkey=bytes.fromhex(sys.stdin.readline().strip()))
+        worker = _Worker(connection, float(idle) or None)
+        complete = _watch(worker, [prefix, others])
+        for name in ("SIGTERM", "SIGHUP"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), worker.on_signal)
+        worker.serve()
+        complete()
+        connection.close()
+    transport.remove_all(prefix)

@@ -1,0 +1,397 @@
+"""A worker from outside: a process that runs functions for this one, and is replaced when it dies or stands still."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection, Listener
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+from ..errors import OrbitileError
+from ..watch import checkpoint, tell
+from . import transport
+from .child_process import ChildProcess, ProcessError
+from .messages import Done, End, Progress, Raised, Run, Withdraw
+from .processes import environment, interpreter
+
+_START = 60.0
+"""Seconds that a worker may take to start and connect."""
+_EVERY = 0.01
+"""Seconds between two looks at whether an answer is still wanted, and a worker goes on."""
+_FAREWELL = 2.0
+"""Seconds for which the end of a worker is waited for; it may take longer, to keep what Taichi has compiled."""
+_LINES = 20
+"""Of what a worker wrote last, for the cause of an error."""
+_FAMILY = "AF_PIPE" if os.name == "nt" else "AF_UNIX"
+
+_Result = TypeVar("_Result")
+
+
+class WorkerError(OrbitileError):
+    """A worker failed, not what it ran."""
+
+
+class WorkerNotStarted(WorkerError):
+    """A worker could not be started, or did not connect."""
+
+
+class WorkerEnded(WorkerError):
+    """A worker died, or stood still and was ended.
+
+    Attributes
+    ----------
+    status : int or None
+        Its exit status, or minus the signal that ended it; None when it stood still.
+    """
+
+    status: int | None = None
+
+
+class _InWorker(Exception):
+    """The traceback of an error in a worker, and what it wrote last: shown as the cause of the error here."""
+
+
+class Worker:
+    """A process that runs functions for this one, one after the other; started at the first, and anew after its end.
+
+    Parameters
+    ----------
+    name : str
+        For messages: "the worker".
+    python : str, optional
+        Interpreter to run it with; otherwise the one of this process.
+    settings : callable, optional
+        Asked for its environment whenever it is started; by default `environment`.
+    patience : float
+        Seconds that it may go on with what is not wanted any more before it is replaced; with 0 it is ended at once.
+    idle : float
+        Seconds without work after which it ends; 0 for never.
+    nice : int
+        How far it steps back for other processes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        python: str | None = None,
+        settings: Callable[[], Mapping[str, str]] = environment,
+        patience: float = 5.0,
+        idle: float = 0.0,
+        nice: int = 0,
+    ) -> None:
+        self.name = name
+        self._python, self._settings, self._patience = python, settings, patience
+        self._options = (str(idle), str(nice))
+        self._lock = threading.Lock()
+        self._process: _Process | None = None
+        _workers.add(self)
+
+    @property
+    def process_id(self) -> int | None:
+        """Number of its process, while it runs."""
+        process = self._process
+        return process.process_id if process is not None and process.running() else None
+
+    def call(self, function: Callable[..., _Result], /, *arguments: Any, **keywords: Any) -> _Result:
+        """What a function returns, run in the worker.
+
+        It is under the watch of the caller (`orbitile.watch`), as if it ran here. When the worker was stopped, or had
+        ended before it began, another one runs the function.
+
+        Parameters
+        ----------
+        function
+            Found by the names of its module and of itself in the worker too.
+        arguments, keywords
+            What can be pickled. Arrays go through shared memory (`orbitile.workers.transport`).
+
+        Raises
+        ------
+        OrbitileError
+            What the function raised: the same class, the same message. When the arguments cannot be pickled.
+        WorkerEnded
+            When the worker died at it, or stood still twice.
+        WorkerNotStarted
+            When it cannot be started.
+        WorkerError
+            When the function raised anything else: a defect.
+        Cancelled
+            When the watch says that the result is not wanted any more.
+        """
+        with self._claimed():
+            process, message = self._asked((function, arguments, keywords))
+        if isinstance(message, Raised):
+            raise self._error(message, process)
+        result: _Result = transport.unpack(message.result)
+        return result
+
+    def _asked(self, call: object) -> tuple[_Process, Done | Raised]:
+        for last in (False, True):
+            process = self._running()
+            try:
+                process.ready(self._patience)
+                return process, process.ask(call, self._patience > 0)
+            except _Lost as lost:
+                self._drop()
+                if last or not lost.again:
+                    error = WorkerEnded(f"{self.name} ended ({lost}); the next request starts another")
+                    error.status = lost.status
+                    raise error from None
+            except BaseException:
+                if not process.is_in_order:
+                    self._drop()
+                raise
+        raise AssertionError  # the second time there is an answer, or an error
+
+    def end(self, seconds: float = _FAREWELL) -> None:
+        """End the process, if there is one, and wait for it so many seconds; then it is left to complete its end.
+
+        What is called later starts another process. One that computes is not waited for twice as long.
+        """
+        is_idle = self._lock.acquire(timeout=seconds)
+        process, self._process = self._process, None
+        if process is not None:
+            process.end(seconds) if is_idle else process.kill()
+        if is_idle:
+            self._lock.release()
+
+    @contextmanager
+    def _claimed(self) -> Iterator[None]:
+        while not self._lock.acquire(timeout=_EVERY):
+            checkpoint()
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _running(self) -> _Process:
+        process = self._process
+        if process is None or not process.running():
+            self._drop()
+            python = self._python or interpreter()
+            process = self._process = _Process(self.name, python, self._settings(), self._options)
+        return process
+
+    def _drop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+
+    def _forget(self) -> None:
+        """In a fork: the process works for the one that started it, whose threads hold the lock or do not."""
+        self._lock = threading.Lock()
+        process, self._process = self._process, None
+        if process is not None:
+            process.forget()
+
+    def _error(self, raised: Raised, process: _Process) -> OrbitileError:
+        error: OrbitileError | None = None
+        for module, name in raised.classes:  # the first one that there is here too
+            with suppress(ImportError, AttributeError):
+                found = getattr(import_module(module), name)
+                error = found.__new__(found)
+                OrbitileError.__init__(error, raised.message)
+                break
+        else:
+            error = WorkerError(
+                f"{self.name} has no memory left for this"
+                if raised.out_of_memory
+                else f"defect in {self.name}: {raised.message[:300]}"
+            )
+            error.__cause__ = _InWorker("\n".join([raised.traceback, *process.said[-_LINES:]]))
+        return error
+
+
+class _Lost(Exception):
+    """The process has ended, or stands still; `again` says whether another one may be asked the same."""
+
+    def __init__(self, text: str, again: bool, status: int | None) -> None:
+        super().__init__(text)
+        self.again, self.status = again, status
+
+
+class _Process(ChildProcess):
+    """One process of a worker and the connection to it.
+
+    Attributes
+    ----------
+    is_in_order : bool
+        Whether it can be asked again after an error: it has not been left in the middle of a message.
+    """
+
+    def __init__(self, name: str, python: str, settings: Mapping[str, str], options: tuple[str, ...]) -> None:
+        self._key = secrets.token_bytes(32)
+        self._prefix = transport.new_prefix()
+        self._connection: Connection | None = None
+        self._withdrawn: float | None = None
+        self.is_in_order = True
+        self._folder = tempfile.mkdtemp(prefix="orbitile-")
+        address = None if _FAMILY == "AF_PIPE" else os.path.join(self._folder, "socket")
+        try:
+            self._listener = Listener(address, _FAMILY, authkey=self._key)
+        except OSError as error:  # the temporary folder has too long a name, above all
+            os.rmdir(self._folder)
+            raise WorkerNotStarted(f"{name} cannot be connected to ({error})") from error
+        module = ["-m", "orbitile.workers", str(self._listener.address)]
+        command = [python, *module, self._prefix, transport.own_prefix(), *options]
+        try:
+            super().__init__(name, command, settings)
+        except ProcessError as error:
+            self._close()
+            raise WorkerNotStarted(str(error)) from error
+        self._deadline = time.monotonic() + _START
+        with suppress(OSError):  # it has ended already, which is noticed below
+            self.feed(memoryview(self._key.hex().encode() + b"\n"))
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
+
+    def _accept(self) -> None:
+        with suppress(OSError, EOFError, AuthenticationError):  # nobody came
+            self._connection = self._listener.accept()
+
+    def ready(self, patience: float) -> None:
+        """Wait until it is connected, and done with what was withdrawn; a `Cancelled` leaves that to the next caller.
+
+        Raises
+        ------
+        WorkerNotStarted
+            When it did not start.
+        _Lost
+            When it stands still.
+        """
+        while self._connection is None:
+            self._accepting.join(_EVERY)
+            if not self.running():
+                raise WorkerNotStarted(f"{self.name} did not start ({self.ending()})")
+            if self.stands_still():
+                raise _Lost("it was stopped", True, None)
+            if time.monotonic() > self._deadline:
+                self.is_in_order = False
+                raise WorkerNotStarted(f"{self.name} did not answer within {_START:g} s")
+            checkpoint()
+        self._close()
+        while self._withdrawn is not None:
+            if isinstance(message := self._next(), Done):
+                message.result.remove()
+            if isinstance(message, (Done, Raised)):
+                self._withdrawn = None
+            elif time.monotonic() - self._withdrawn > patience:
+                raise _Lost("it did not go on, and was ended", True, None)
+            checkpoint()
+
+    def ask(self, call: object, is_patient: bool) -> Done | Raised:
+        """Have a function run, and wait for what comes of it."""
+        try:
+            packed, memory = transport.pack(call)
+        except Exception as error:  # whatever an object of a caller raises
+            raise OrbitileError(f"{self.name} cannot be sent this ({type(error).__name__}: {error})") from error
+        try:
+            self.is_in_order = False
+            self._send(Run(packed))
+            while not isinstance(message := self._next(), (Done, Raised)):
+                try:
+                    if isinstance(message, Progress):
+                        tell(message.share)
+                    checkpoint()
+                except BaseException:
+                    if is_patient:
+                        self._send(Withdraw())
+                        self._withdrawn = time.monotonic()
+                        self.is_in_order = True
+                    raise
+            self.is_in_order = True
+            return message
+        finally:
+            packed.remove()
+            del memory
+
+    def _send(self, message: object) -> None:
+        assert self._connection is not None  # it is ready
+        with suppress(OSError, ValueError):  # it has ended, which is seen when the answer is read
+            self._connection.send(message)
+
+    def _next(self) -> Any:
+        """A message, or None where none has come yet."""
+        assert self._connection is not None  # it is ready
+        try:
+            if self._connection.poll(_EVERY):
+                return self._connection.recv()
+        except (EOFError, OSError) as error:
+            self.wait(5)
+            unread = isinstance(error, OSError)  # the system says so where it ended before it read the last message
+            raise _Lost(self.ending(), unread, self.status) from None
+        if self.stands_still():
+            raise _Lost("it did not go on, and was ended", True, None)
+        return None
+
+    def end(self, seconds: float) -> None:
+        """Ask it to end and wait so long; then it is left alone where it has stopped working, and killed elsewhere."""
+        if self._connection is not None:
+            self._send(End())
+        else:
+            self.terminate()
+        until = time.monotonic() + seconds
+        while self.running() and time.monotonic() < until and not self.is_stopped():
+            self.wait(_EVERY)
+        if not self.running() or self.is_stopped() or not self._has_stopped_working():
+            self.kill()
+        self.hang_up()
+
+    def _has_stopped_working(self) -> bool:
+        """Whether it has closed the connection, and only its end is to be completed."""
+        try:
+            while self._connection is not None and self._connection.poll():
+                self._connection.recv()
+        except (EOFError, OSError):
+            return True
+        return False
+
+    def kill(self) -> None:
+        """End it at once, with its guard, and remove what it has left."""
+        if os.name == "posix":
+            with suppress(OSError):  # both have gone
+                os.killpg(self.process_id, signal.SIGKILL)
+        super().kill()
+        self.forget()
+        self._close()
+        transport.remove_all(self._prefix)
+
+    def forget(self) -> None:
+        """Let go of the connection: the process has ended, or works for another one."""
+        if self._connection is not None:
+            self._connection.close()
+
+    def _close(self) -> None:
+        """Accept no connection any more."""
+        self._listener.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+_workers: WeakSet[Worker] = WeakSet()
+
+
+def end_all() -> None:
+    """End all workers of this process, at its end."""
+    for worker in list(_workers):
+        worker.end()
+    transport.remove_all(transport.own_prefix())
+
+
+def _after_fork() -> None:
+    for worker in list(_workers):
+        worker._forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

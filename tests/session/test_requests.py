@@ -1,0 +1,61 @@
+"""What a worker is asked for: lattices that serve again, surfaces of few enough triangles."""
+
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile.session.request import Request, box_of, shared_lattice, surface_within
+from orbitile.session.sampling import WavefunctionCache, sample
+
+BENZENE = str(files("orbitile") / "data" / "benzene.molden")
+
+
+def test_a_lattice_that_reaches_far_enough_serves_again():
+    given = ob.Lattice.box([-5, -5, -5], [5, 5, 5], 0.5)
+    needed = ob.Lattice.box([-4.7, -4.2, -4], [4.6, 4.8, 4.9], 0.5)
+    shared = shared_lattice(needed, box_of(given))
+    assert shared.shape == given.shape
+    assert shared.origin == pytest.approx(given.origin)
+
+
+def test_a_lattice_that_is_too_small_is_extended_by_whole_steps():
+    given = ob.Lattice.box([-5, -5, -5], [5, 5, 5], 0.5)
+    needed = ob.Lattice.box([-6.1, -4, -4], [4, 4, 5.2], 0.5)
+    shared = shared_lattice(needed, box_of(given))
+    steps = (shared.origin - given.origin) / 0.5
+    assert steps == pytest.approx(np.round(steps))
+    last = shared.origin + (np.array(shared.shape) - 1) * 0.5
+    assert np.all(shared.origin <= needed.origin + 1e-6)
+    assert np.all(last >= needed.origin + (np.array(needed.shape) - 1) * 0.5 - 1e-6)
+
+
+@pytest.mark.parametrize("other", [([-9, -9, -9], [9, 9, 9], 0.5), ([-5, -5, -5], [5, 5, 5], 0.4)])
+def test_a_lattice_that_is_much_larger_or_of_other_spacing_is_not_used(other):
+    needed = ob.Lattice.box([-4, -4, -4], [4, 4, 4], 0.5)
+    assert shared_lattice(needed, box_of(ob.Lattice.box(*other))) is needed
+
+
+def test_orbitals_walked_through_share_a_lattice():
+    cache = WavefunctionCache()
+    first = sample(Request(BENZENE, "mo:18", device="cpu"), cache)
+    box = box_of(first.volume.lattice)
+    second = sample(Request(BENZENE, "mo:17", device="cpu", isovalue=first.isovalue, box=box), cache)
+    assert second.volume.lattice.shape == first.volume.lattice.shape
+    assert second.volume.lattice.origin == pytest.approx(first.volume.lattice.origin)
+    assert Request(BENZENE, "mo:18", box=box) == Request(BENZENE, "mo:18")
+
+
+def test_a_surface_of_too_many_triangles_is_extracted_from_fewer_points():
+    wavefunction = ob.load(BENZENE)
+    lattice = ob.enclosing_lattice(wavefunction, "homo", 0.03, quality="fine")
+    volume = ob.compute(wavefunction, "homo", lattice, device="cpu")
+    whole, step = surface_within(volume, 0.03, None)
+    assert step == 1
+    assert surface_within(volume, 0.03, len(whole.faces) + 10_000)[1] == 1
+    for most in (len(whole.faces) // 2, len(whole.faces) // 10):
+        thin, step = surface_within(volume, 0.03, most)
+        assert step > 1
+        assert most / 4 < len(thin.faces) <= most
+        assert np.abs(thin.vertices.max(axis=0) - whole.vertices.max(axis=0)).max() < 0.06
