@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.model.units import angstrom
 from orbitile.evaluation.points import potential_of_charges
 from orbitile.model.charges import PointCharges, charges_of_density
+from orbitile.model.units import angstrom
 from orbitile.readers._point_charges import load_charges
 from tests.conftest import random_wavefunction
 

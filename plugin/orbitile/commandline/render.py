@@ -136,9 +136,11 @@ def _drawn_surfaces(
     requests: list[argparse.Namespace], wavefunction: Wavefunction, size: tuple[int, int], camera: Any
 ) -> list[Surface]:
     """Surfaces of a picture, on lattices on which they look round in it unless a spacing is asked for."""
+    from ..readers._references import FileReferences
     from ..renderer import round_lattice, round_spacing
 
-    sampled = [(request, sampling_of(request, wavefunction)) for request in requests]
+    references = FileReferences()
+    sampled = [(request, sampling_of(request, wavefunction, references)) for request in requests]
     surfaces = [isosurface_of(request, wavefunction, *sampling) for request, sampling in sampled]
     options = requests[0]
     if options.spacing is None and options.points is None and options.quality != "coarse":
@@ -150,7 +152,8 @@ def _drawn_surfaces(
     for surface, (request, (field, lattice, _)) in zip(surfaces, sampled, strict=True):
         tell_if_cut(request, wavefunction, surface, field, lattice)
     return [
-        coloured_as_asked(request, wavefunction, surface) for request, surface in zip(requests, surfaces, strict=True)
+        coloured_as_asked(request, wavefunction, surface, field, references)
+        for surface, (request, (field, _, _)) in zip(surfaces, sampled, strict=True)
     ]
 
 

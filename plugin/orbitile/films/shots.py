@@ -100,7 +100,7 @@ def along(
         raise OrbitileError(
             "frames can be interpolated where orbitals are followed only: give a tracking, or none between"
         )
-    _check_surface(field)
+    check_surface(field)
     name = field if tracking is None else tracking.field(field)
     shown = trajectory if tracking is None else tracking.path
     shown = interpolate(align(shown) if aligned else shown, between)
@@ -119,14 +119,12 @@ def along(
     if first is None:
         reason = next(iter(trajectory.problems.values()), "it has none")
         raise OrbitileError(f"{trajectory.name}: no frame can be read: {reason}")
-    references = FileReferences()
-    value = isovalue
-    if value is None:
-        value = default_isovalue(first, field_of(first, name, references), device=device)
+    references = FileReferences()  # the same for all frames
+    resolved = field_of(first, name, references)
+    value = default_isovalue(first, resolved, device=device) if isovalue is None else isovalue
 
     def shots() -> Iterator[Shot]:
-        for frame in wavefunctions():
-            yield Shot(frame, field_of(frame, name, references), value)
+        return (Shot(frame, field_of(frame, name, references), value) for frame in wavefunctions())
 
     return Shots(shots, len(shown))
 
@@ -147,12 +145,12 @@ def over_isovalues(wavefunction: Wavefunction, field: str | Field, isovalues: Se
     """One field at one isovalue after another; the same one again and again for a molecule that only turns."""
     if not len(isovalues):
         raise OrbitileError("isovalues of a film: expected one or more, got none")
-    _check_surface(field)
+    check_surface(field)
     resolved = field_of(wavefunction, field)
     return Shots(lambda: (Shot(wavefunction, resolved, value) for value in isovalues), len(isovalues))
 
 
-def _check_surface(field: str | Field) -> None:
+def check_surface(field: str | Field) -> None:
     """Refuse a field that has no isosurface of its own, and only colours that of another."""
     surface, colours = as_drawn(field) if isinstance(field, str) else (field, "")
     if colours:

@@ -243,9 +243,8 @@ class Browsing:
         if wavefunction is None or not field:
             return
         try:
-            self.session.computing.aside(
-                lambda: self.session.computing.field(wavefunction, field)
-            )  # it takes seconds for large molecules
+            computing = self.session.computing  # which takes seconds for large molecules
+            computing.aside(lambda: computing.wavefunctions.field(wavefunction, field))
         except OrbitileError as error:
             self.view.say(str(error), error=True)
         else:

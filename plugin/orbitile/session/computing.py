@@ -10,9 +10,6 @@ from concurrent.futures import CancelledError, Future
 from typing import Any, TypeVar
 
 from ..errors import Cancelled
-from ..evaluation.requests import field_of
-from ..fields import Field
-from ..model.wavefunction import Wavefunction
 from ..watch import watched
 from .host import Viewer
 from .request import Request, Sample
@@ -84,16 +81,6 @@ class Computing:
     def sampled(self, request: Request) -> Sample:
         """The sample of a request, from the cache if it is there."""
         return self.samples.get(request, self.sample)
-
-    def field(self, wavefunction: Wavefunction, name: str) -> Field:
-        """The field that a name stands for; files that it refers to are read once, unless they change.
-
-        Raises
-        ------
-        OrbitileError
-            When there is none, or a file cannot be read.
-        """
-        return field_of(wavefunction, name, self.wavefunctions.references)
 
     def read(self, source: Source) -> None:
         """Read what is going to be asked for, so that nobody need wait for it then."""

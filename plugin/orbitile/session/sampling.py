@@ -49,7 +49,7 @@ class WavefunctionCache:
         self._held: OrderedDict[OneFile, Wavefunction] = OrderedDict()
         self._opened: OrderedDict[str, ShownTrajectory] = OrderedDict()
         self._lock = threading.Lock()
-        self.references = FileReferences()
+        self._references = FileReferences()
 
     def trajectory(self, source: str) -> ShownTrajectory:
         """The trajectory that a source stands for; it stays open, with what was found out about it."""
@@ -93,6 +93,16 @@ class WavefunctionCache:
             if now.content:
                 _keep(self._held, now, found, self._lock)
         return found
+
+    def field(self, wavefunction: Wavefunction, name: str) -> Field:
+        """The field that a name stands for; files that it refers to are read once, unless they change.
+
+        Raises
+        ------
+        OrbitileError
+            When there is none, or a file cannot be read.
+        """
+        return field_of(wavefunction, name, self._references)
 
 
 def _latest(known: OrderedDict[K, V], key: K, lock: threading.Lock) -> V | None:
@@ -163,11 +173,11 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
         if trajectory is not None:
             if isovalue is None:
                 isovalue = trajectory.isovalue(
-                    field, request.share, request.device, request.references, files=cache.references
+                    field, request.share, request.device, request.references, resolve=cache.field
                 )
             field, color_by = trajectory.field(field), color_by and trajectory.field(color_by)
             confidence = trajectory.confidence(field, request.frame or 0)
-        resolved = field_of(wavefunction, field, cache.references)
+        resolved = cache.field(wavefunction, field)
         if isovalue is None:
             isovalue = default_isovalue(wavefunction, resolved, request.share, device=request.device)
         of_all = None
@@ -178,7 +188,7 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
                 isovalue,
                 room=request.room,
                 references=request.references,
-                files=cache.references,
+                resolve=cache.field,
             )
         lattice = _lattice(request, wavefunction, resolved, isovalue, of_all)
     with stage(prepared, 1.0):
@@ -189,7 +199,7 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
         surface = coloured(
             surface,
             wavefunction,
-            field_of(wavefunction, color_by, cache.references),
+            cache.field(wavefunction, color_by),
             request.color_range,
             device=request.device,
             precision=request.precision,

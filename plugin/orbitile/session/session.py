@@ -337,8 +337,8 @@ class Session:
             When no orbital is shown there, or there is no further one.
         """
         shown = self.now(base)
-        wavefunction = self.computing.wavefunctions.get(shown.request.path)
-        field = self.computing.field(wavefunction, shown.request.field).neighbour(step)
+        wavefunctions = self.computing.wavefunctions
+        field = wavefunctions.field(wavefunctions.get(shown.request.path), shown.request.field).neighbour(step)
         if field is None:
             raise OrbitileError(f"{base} shows {shown.request.field}, which is no orbital: there is no next one")
         references = _references(field, shown.request.color_by)

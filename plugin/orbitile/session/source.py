@@ -20,7 +20,7 @@ from ..errors import OrbitileError
 from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.isovalues import default_isovalue
 from ..evaluation.requests import field_of
-from ..fields import References
+from ..fields import Field
 from ..fields.orbital import orbital_of
 from ..model.lattice import Lattice
 from ..model.trajectory import Frames, Trajectory
@@ -243,6 +243,9 @@ _KEPT = 64
 _SLACK = 0.5
 """Room in bohr beyond that of the first frame, since orbitals grow and shrink on the way."""
 
+Resolve = Callable[[Wavefunction, str], Field]
+"""Takes the name of a field of a wavefunction to the field."""
+
 
 class ShownTrajectory:
     """A trajectory as a viewer shows it.
@@ -369,7 +372,7 @@ class ShownTrajectory:
         spacing: float,
         room: Corners,
         references: tuple[str, ...] = (),
-        files: References | None = None,
+        resolve: Resolve = field_of,
     ) -> Lattice:
         """Lattice of all frames: as much room about the atoms, wherever they come, as about those of the first frame.
 
@@ -377,7 +380,7 @@ class ShownTrajectory:
         """
 
         def made() -> Lattice:
-            first = enclosing_lattice(self.first, field_of(self.first, field, files), isovalue, spacing=spacing)
+            first = enclosing_lattice(self.first, resolve(self.first, field), isovalue, spacing=spacing)
             end = first.origin + (np.array(first.shape) - 1) * spacing
             low, high = self.first.positions.min(axis=0), self.first.positions.max(axis=0)
             whole = Lattice.box(room[0] + (first.origin - low) - _SLACK, room[1] + (end - high) + _SLACK, spacing)
@@ -386,16 +389,22 @@ class ShownTrajectory:
         return _found(self._lattices, (field, isovalue, spacing, room, references), made)
 
     def isovalue(
-        self, field: str, share: float, device: str, references: tuple[str, ...] = (), files: References | None = None
+        self,
+        field: str,
+        share: float,
+        device: str,
+        references: tuple[str, ...] = (),
+        resolve: Resolve = field_of,
     ) -> float:
         """Isovalue of all frames: that which suits the first one.
 
-        References are what the files hold that the field refers to, as in a `Request`; `files` reads them.
+        References are what the files hold that the field refers to, as in a `Request`; `resolve` takes a name to a
+        field.
         """
         key = field, share, device, references
 
         def make() -> float:
-            return default_isovalue(self.first, field_of(self.first, self.field(field), files), share, device=device)
+            return default_isovalue(self.first, resolve(self.first, self.field(field)), share, device=device)
 
         return _found(self._isovalues, key, make)
 

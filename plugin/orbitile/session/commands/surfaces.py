@@ -31,7 +31,7 @@ def _show_field(
     def check() -> None:
         wavefunction = session.computing.wavefunctions.get(source)
         for name in filter(None, (field, drawn, coloured_by)):
-            session.computing.field(wavefunction, name)
+            session.computing.wavefunctions.field(wavefunction, name)
 
     session.computing.aside(check)
     request = session.request(
