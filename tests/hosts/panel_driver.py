@@ -95,11 +95,10 @@ def drive():
 
     wait(lambda: state.computing.worker.process_id is not None)
     first = state.computing.worker.process_id
-    os.kill(first, signal.SIGSTOP)  # so that the request is under way for sure
     click(panel, 11)
-    QTest.qWait(50)
+    QTest.qWait(100)  # it has been read by then, and takes longer
     os.kill(first, signal.SIGKILL)
-    wait(lambda: "ended unexpectedly" in panel.status.text())
+    wait(lambda: "the worker ended" in panel.status.text())
     report["killed"] = panel.status.text()
     panel.quality_box.setCurrentText("coarse")
     click(panel, 12)
