@@ -95,15 +95,16 @@ def drive():
 
     wait(lambda: state.computing.worker.process_id is not None)
     first = state.computing.worker.process_id
-    click(panel, 11)
-    QTest.qWait(100)  # it has been read by then, and takes longer
-    os.kill(first, signal.SIGKILL)
-    wait(lambda: "the worker ended" in panel.status.text())
-    report["killed"] = panel.status.text()
     panel.quality_box.setCurrentText("coarse")
+    os.kill(first, signal.SIGSTOP)  # it stands still, and is replaced
+    click(panel, 11)
+    wait(lambda: "benzene_mo12" in names())
+    second = state.computing.worker.process_id
+    report["stopped"] = second not in (None, first)
+    os.kill(second, signal.SIGKILL)  # with nothing to do
     click(panel, 12)
     wait(lambda: "benzene_mo13" in names())
-    report["replaced"] = state.computing.worker.process_id not in (None, first)
+    report["replaced"] = state.computing.worker.process_id not in (None, first, second)
 
     panel.field_edit.clear()
     QTest.keyClicks(panel.field_edit, "density")
