@@ -95,16 +95,16 @@ def drive():
 
     wait(lambda: state.computing.worker.process_id is not None)
     first = state.computing.worker.process_id
-    os.kill(first, signal.SIGSTOP)  # so that the request is under way for sure
-    click(panel, 11)
-    QTest.qWait(50)
-    os.kill(first, signal.SIGKILL)
-    wait(lambda: "ended unexpectedly" in panel.status.text())
-    report["killed"] = panel.status.text()
     panel.quality_box.setCurrentText("coarse")
+    os.kill(first, signal.SIGSTOP)  # it stands still, and is replaced
+    click(panel, 11)
+    wait(lambda: "benzene_mo12" in names())
+    second = state.computing.worker.process_id
+    report["stopped"] = second not in (None, first)
+    os.kill(second, signal.SIGKILL)  # with nothing to do
     click(panel, 12)
     wait(lambda: "benzene_mo13" in names())
-    report["replaced"] = state.computing.worker.process_id not in (None, first)
+    report["replaced"] = state.computing.worker.process_id not in (None, first, second)
 
     panel.field_edit.clear()
     QTest.keyClicks(panel.field_edit, "density")
