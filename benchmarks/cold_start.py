@@ -38,9 +38,9 @@ def main() -> None:
     lap("import NumPy, SciPy, orbitile")
     wavefunction = ob.load(options.file)
     lap("read, repair, check")
-    from taichi_kernels import runtime
+    from taichi_kernels.session import session
 
-    with runtime.session(options.device) as device:
+    with session(options.device) as device:
         lap(f"import and start Taichi ({device})")
     isovalue = ob.default_isovalue(wavefunction, "homo", device=options.device)
     lap("default isovalue (loads kernels)")

@@ -22,7 +22,9 @@ import orbitile as ob
 from orbitile.model.units import angstrom
 from orbitile.surfaces.isosurface import isosurface_in_session
 from orbitile_benchmarks.systems import STONE
-from taichi_kernels import runtime
+from taichi_kernels.devices import probe
+from taichi_kernels.session import session
+from taichi_kernels.target import Target
 
 ROUNDS = 10
 
@@ -76,7 +78,7 @@ def main() -> None:
         lattice = ob.enclosing_lattice(wavefunction, "homo", min(isovalues), spacing=0.075 * angstrom)
     devices = options.device.split(",")
     print(f"{date.today()}, {options.file.name}, {' x '.join(map(str, lattice.shape))} points")
-    print(", ".join(runtime.probe(device).detail for device in dict.fromkeys([*devices, "cpu"])))
+    print(", ".join(probe(device).detail for device in dict.fromkeys([*devices, "cpu"])))
     volume = ob.compute(wavefunction, "homo", lattice, device=devices[0])
     by_scikit_image = {isovalue: ob.isosurface(volume, isovalue) for isovalue in isovalues}
     for isovalue, surface in by_scikit_image.items():
@@ -92,15 +94,17 @@ def main() -> None:
         for name, seconds in times.items():
             print(f"  {name:<56}{seconds * 1e3:9.2f} ms")
     for device in devices:  # one after the other: Taichi holds one at a time
-        with runtime.session(device):
-            values = volume.values
-            if device != "cpu":
-                values = runtime.allocate(lattice.shape, np.float32)
+        with session(device):
+            target = Target(device, "single")
+            values = target.empty(lattice.shape)
+            if target.on_host:
+                values[...] = volume.values
+            else:
                 values.from_numpy(volume.values)
             for isovalue, expected in by_scikit_image.items():
 
                 def mesh(values: object = values, isovalue: float = isovalue) -> ob.Surface:
-                    return isosurface_in_session(values, lattice, isovalue, "HOMO", "", device)  # noqa: B023 - called here
+                    return isosurface_in_session(values, lattice, isovalue, "HOMO", "", target)  # noqa: B023 - called here
 
                 calls = {
                     "volume on the device to mesh": mesh,

@@ -96,7 +96,7 @@ def reference(wavefunction: ob.Wavefunction, lattice: ob.Lattice, device: str, f
 
 def table(data: Path, device: str, systems: list[str]) -> None:
     """Print the table of one device."""
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import probe
 
     names = list(kernel_modules())
     rows: dict[str, list[str]] = {name: [] for name in names}
@@ -113,7 +113,7 @@ def table(data: Path, device: str, systems: list[str]) -> None:
             rows[name].append(f"{found['seconds'] * 1e3:.1f} ({found['error']:.0e})")
             if device != "cpu":
                 stay[name].append(f"{found['seconds_on_device'] * 1e3:.2f}")
-    print(f"\n{date.today()}, {runtime.probe(device).detail}: ms (error)\n")
+    print(f"\n{date.today()}, {probe(device).detail}: ms (error)\n")
     _print(rows, systems)
     if device != "cpu":
         print("\nms, result left on the device\n")
@@ -129,7 +129,7 @@ def _print(rows: dict[str, list[str]], systems: list[str]) -> None:
 
 def record(data: Path, device: str) -> None:
     """Measure what `auto` goes by, and write it to the package."""
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import probe
 
     known = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     exact = [name for name, module in kernel_modules().items() if module.EXACT and name != "molecule-specific"]
@@ -146,7 +146,7 @@ def record(data: Path, device: str) -> None:
         low, high = wavefunction.positions.min(axis=0) - 3 * angstrom, wavefunction.positions.max(axis=0) + 3 * angstrom
         points = np.random.default_rng(0).uniform(low, high, (200_000, 3))
         for precision in ("single", "double"):
-            if precision == "double" and not runtime.probe(device).double:
+            if precision == "double" and not probe(device).double:
                 continue
             same: dict[str, Any] = {"device": device, "precision": precision}
             for place in (*lattices, "points"):
@@ -159,7 +159,7 @@ def record(data: Path, device: str) -> None:
                 calls = {name: one for name, one in of_each.items() if ready(one) is None}
                 for name, seconds in least_times(calls, 2.0, 7).items():
                     times.setdefault((place, precision, name), []).append(seconds)
-    hardware = {"hardware": runtime.probe(device).detail, "date": str(date.today())}
+    hardware = {"hardware": probe(device).detail, "date": str(date.today())}
     for place, precision in dict.fromkeys((place, precision) for place, precision, _ in times):
         means = {
             name: float(f"{np.exp(np.mean(np.log(seconds))):.3g}")

@@ -78,7 +78,7 @@ def drive(say):
         pulse.reset()
         begin = time.perf_counter()
         QTest.mouseClick(panel.table.viewport(), Qt.LeftButton, Qt.NoModifier, panel.table.visualRect(cell).center())
-        wait(lambda: panel.browser._wanted is None)
+        wait(lambda: panel.browser.asking.wanted is None)
         computing = pulse.longest
         pulse.reset()
         wait(lambda: shown(base))

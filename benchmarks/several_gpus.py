@@ -19,7 +19,7 @@ import numpy as np
 import orbitile as ob
 from orbitile.errors import OrbitileError
 from orbitile.evaluation.several_devices import end_processes
-from taichi_kernels import runtime
+from taichi_kernels.devices import gpus
 
 
 def cube_around(wavefunction: ob.Wavefunction, points: int) -> ob.Lattice:
@@ -31,7 +31,7 @@ def cube_around(wavefunction: ob.Wavefunction, points: int) -> ob.Lattice:
 
 def device_lists() -> list[str]:
     """One GPU, two, four, ..., as many as there are."""
-    number = len(runtime.gpus())
+    number = len(gpus())
     counts = sorted({1 << k for k in range(8) if 1 << k < number} | {number})
     return [",".join(f"cuda:{k}" for k in range(n)) for n in counts]
 
@@ -89,7 +89,7 @@ def main() -> None:
     options = parser.parse_args()
     wavefunction = ob.load(options.file)
     lists = options.devices.split(";") if options.devices else device_lists()
-    for number, gpu in enumerate(runtime.gpus()):
+    for number, gpu in enumerate(gpus()):
         print(f"cuda:{number}  {gpu}")
     fields = options.fields.split(",")
     for field, points in zip(fields, map(int, options.points.split(",")), strict=True):

@@ -259,7 +259,7 @@ def drive(say) -> None:
         cmd.turn("y", 1)
         widget.repaint()
     say(f"PyMOL's own drawing of one frame: {100 * (time.perf_counter() - begin):.1f} ms")
-    say(f"memory of drawn frames: {session.player.taken() / 2**20:.0f} MB of {session.frames_memory} MB")
+    say(f"memory of drawn frames: {session.player.taken() / 2**20:.0f} MB of {session.player.memory} MB")
 
 
 def changes(painted: list[int]) -> list[int]:

@@ -16,7 +16,7 @@ if {!$in_vmd} { source [file join $here .. tests hosts vmd_stand_in.tcl] }
 lappend auto_path [file join $here .. plugin orbitile hosts vmd]
 package require orbitile
 set python [expr {[info exists env(PYTHON)] ? $env(PYTHON) : "python3"}]
-orbitile::register [list $python -m orbitile.cli serve] {orb_load orb_field orb_play orb_device}
+orbitile::register [list $python -m orbitile serve] {orb_load orb_field orb_play orb_device}
 
 proc contents {file} {
     set channel [open $file]

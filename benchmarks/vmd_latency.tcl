@@ -18,7 +18,7 @@ if {![llength [info commands mol]]} {
 lappend auto_path [file join $here .. plugin orbitile hosts vmd]
 package require orbitile
 set python [expr {[info exists env(PYTHON)] ? $env(PYTHON) : "python3"}]
-orbitile::register [list $python -m orbitile.cli serve] {orb_load orb_mo orb_device}
+orbitile::register [list $python -m orbitile serve] {orb_load orb_mo orb_device}
 
 rename orbitile::on_surface orbitile::surface_untimed
 rename orbitile::on_volume orbitile::volume_untimed

@@ -1,11 +1,221 @@
-"""The compiler: the one place where Taichi is imported."""
+"""The compiler: the one place where it is imported, and where its private parts are used.
+
+Kernels take `ti` from here. It is Taichi; or Quadrants, which has grown from it, where Taichi is not installed (it has
+no wheels for Python 3.14) or where `ORBITILE_COMPILER=quadrants` asks for it.
+"""
+
+import contextlib
+import ctypes
+import importlib
+import importlib.util
+import io
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
-import taichi as ti
+
+from .cache_folder import ensure_cache_folder
+from .devices import DeviceUnavailable
+from .shader_cache import cache_with_room
+
+COMPILERS = ("taichi", "quadrants")
+
+_SETTINGS = {
+    "ENABLE_TAICHI_HEADER_PRINT": "0",
+    "TI_ENABLE_PYBUF": "0",  # no kernel prints, and notebooks need not hear that one could
+    "QD_ENABLE_PYBUF": "0",
+    "TI_SKIP_VERSION_CHECK": "ON",  # it would ask a server
+}
+"""Environment variables that the compilers read when they are imported or started, unless the user has set them."""
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    added = [name for name in _SETTINGS if name not in os.environ]
+    os.environ.update({name: _SETTINGS[name] for name in added})
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+def _chosen() -> str:
+    name = os.environ.get("ORBITILE_COMPILER", "").lower()
+    if name and name not in COMPILERS:
+        raise DeviceUnavailable(f"ORBITILE_COMPILER: expected {' or '.join(COMPILERS)}, got {name!r}")
+    found = [compiler for compiler in ([name] if name else COMPILERS) if importlib.util.find_spec(compiler)]
+    if not found:
+        raise DeviceUnavailable(f"there is no compiler for kernels: install {name or ' or '.join(COMPILERS)}")
+    return found[0]
+
+
+def _imported() -> Any:
+    ensure_cache_folder()
+    with _settings(), warnings.catch_warnings():
+        # Python 3.12 and later complain about strings in Taichi's sources when they are compiled for the first time
+        warnings.filterwarnings("ignore", category=SyntaxWarning)
+        return importlib.import_module(COMPILER)
+
+
+COMPILER = _chosen()
+"""The name of the compiler."""
+
+ti = _imported()
+
+_impl = importlib.import_module(f"{COMPILER}.lang.impl")
+_kernel_impl = importlib.import_module(f"{COMPILER}.lang.kernel_impl")
+_transformer = importlib.import_module(f"{COMPILER}.lang.ast.ast_transformer_utils")
+
+ScalarArray: type = importlib.import_module(f"{COMPILER}.lang._ndarray").ScalarNdarray
+"""The class of the compiler's arrays of numbers on the device."""
 
 _NUMBERS = {np.dtype(np.int32): ti.i32, np.dtype(np.float32): ti.f32, np.dtype(np.float64): ti.f64}
 
 
-def number(dtype: object) -> object:
-    """Taichi's type for numbers of a NumPy type: int32, float32 or single, float64 or double."""
+def number(dtype: object) -> Any:
+    """The compiler's type for numbers of a NumPy type: int32, float32 or single, float64 or double."""
     return _NUMBERS[np.dtype(dtype)]
+
+
+def dtype_of(array: Any) -> "np.dtype[Any]":
+    """NumPy's type of the numbers in one of the compiler's arrays of numbers."""
+    return next(dtype for dtype, kind in _NUMBERS.items() if kind == array.element_type)
+
+
+def start(device: str, threads: int | None = None) -> str:
+    """Start the compiler on a device, or on the CPU where that fails; whatever it raises is a reason why not.
+
+    Returns
+    -------
+    str
+        The device that it runs on.
+    """
+    settings = {} if threads is None else {"cpu_max_num_threads": threads}
+    # it announces its architecture on standard output, where our results go
+    with _settings(), contextlib.redirect_stdout(io.StringIO()), cache_with_room():
+        ti.init(
+            arch={"cuda": ti.cuda, "vulkan": ti.vulkan, "cpu": ti.cpu}[device],
+            log_level=ti.ERROR,
+            offline_cache=True,
+            fast_math=True,
+            unrolling_limit=0,  # no warnings about loops that are unrolled on purpose
+            **settings,
+        )
+    return running()
+
+
+def running() -> str:
+    """The device that the compiler runs on."""
+    name = str(_impl.current_cfg().arch).rpartition(".")[2]
+    return "cpu" if name in ("x64", "arm64") else name
+
+
+def end() -> None:
+    """End the compiler, whereupon it writes what it has compiled to its cache, and arrays on the device are gone."""
+    ti.reset()
+
+
+def leave_alone() -> None:
+    """Never end what runs, not even with the interpreter: in a process that was forked its threads are not there."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_impl.get_runtime().prog))
+
+
+def identity() -> str:
+    """The compiler, its version and the folder of its cache: together they say whose compiled kernels are found."""
+    return f"{COMPILER} {ti.__version__} {_impl.current_cfg().offline_cache_file_path}"
+
+
+@contextmanager
+def without_locations() -> Iterator[None]:
+    """Do without what is prepared for messages about errors in kernels, at a third of the time of the front end.
+
+    For every node of a kernel it lays out the line of source that the node stands in, and for every kernel it looks up
+    whether a class surrounds it. The compiled kernels do not depend on either. A version that has neither function is
+    left alone.
+    """
+    context = _transformer.ASTTransformerFuncContext if COMPILER == "quadrants" else _transformer.ASTTransformerContext
+
+    def line_of(self: Any, node: Any) -> str:
+        return f"{self.file}, line {node.lineno + self.lineno_offset}:\n"
+
+    replaced = []
+    for owner, name, value in (
+        (context, "get_pos_info", line_of),
+        (context, "memoized_get_pos_info", line_of),
+        (_kernel_impl, "_inside_class", lambda level_of_class_stackframe: False),
+    ):
+        if hasattr(owner, name):
+            replaced.append((owner, name, getattr(owner, name)))
+            setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        for owner, name, value in replaced:
+            setattr(owner, name, value)
+
+
+def delete(handle: object) -> None:
+    """Free the memory of an array, of which `handle` is the attribute `arr`."""
+    _impl.get_runtime().prog.delete_ndarray(handle)
+
+
+def address(array: Any) -> int:
+    """Where the values of an array lie in the memory of the device."""
+    return int(_impl.get_runtime().prog.get_ndarray_data_ptr_as_int(array.arr))
+
+
+def copy_to(values: "np.ndarray", array: Any) -> None:
+    """Copy an array of numbers on the device to an array of its shape and type on the host."""
+    importlib.import_module(f"{COMPILER}._kernels").ndarray_to_ext_arr(array, values)
+    ti.sync()
+
+
+class Launch:
+    """A compiled kernel, launched without the checks of the compiler's own call, which take longer than a fast kernel.
+
+    Parameters
+    ----------
+    kernel
+        A kernel without return value.
+    arguments
+        Those of the first call, from which its types are read: integers, reals and arrays on the device. It is
+        compiled, and not yet launched.
+    """
+
+    def __init__(self, kernel: Any, arguments: Sequence[Any]) -> None:
+        primal = kernel._primal
+        key = primal.ensure_compiled(*arguments)
+        self._program = program = _impl.get_runtime().prog
+        if COMPILER == "quadrants":
+            self._kernel = primal.materialized_kernels[key]
+            result = program.compile_kernel(program.config(), program.get_device_caps(), self._kernel)
+            self._compiled = result.compiled_kernel_data
+        else:
+            self._kernel = primal.compiled_kernels[key]
+            self._compiled = program.compile_kernel(program.config(), program.get_device_caps(), self._kernel)
+        places: dict[str, list[int]] = {"ndarray": [], "float": [], "int": []}
+        for place, argument in enumerate(arguments):
+            places["ndarray" if hasattr(argument, "arr") else "float" if isinstance(argument, float) else "int"].append(
+                place
+            )
+        self._arrays, self._reals, self._integers = places["ndarray"], places["float"], places["int"]
+
+    def __call__(self, *arguments: Any) -> None:
+        """Launch it with arguments of the same types; it may still run when this returns."""
+        context = self._kernel.make_launch_context()
+        if COMPILER == "quadrants":
+            context.set_args_ndarray(self._arrays, [arguments[place].arr for place in self._arrays])
+            context.set_args_float(self._reals, [arguments[place] for place in self._reals])
+            context.set_args_int(self._integers, [arguments[place] for place in self._integers])
+        else:
+            for place in self._arrays:
+                context.set_arg_ndarray((place,), arguments[place].arr)
+            for place in self._reals:
+                context.set_arg_float((place,), arguments[place])
+            for place in self._integers:
+                context.set_arg_int((place,), arguments[place])
+        self._program.launch_kernel(self._compiled, context)

@@ -1,8 +1,17 @@
-"""Arrays on the device."""
+"""Arrays on the device: their memory, and copies from and to it. All but `DeviceArray` inside a session."""
 
-from typing import Protocol
+import ctypes
+import sys
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, Protocol
 
 import numpy as np
+
+from .devices import DeviceUnavailable, cuda_driver
+from .target import Target
 
 
 class DeviceArray(Protocol):
@@ -25,3 +34,203 @@ class DeviceArray(Protocol):
     def from_numpy(self, values: np.ndarray) -> None:
         """Fill it with values of its shape and type."""
         ...
+
+
+def allocate(shape: tuple[int, ...], dtype: object) -> DeviceArray:
+    """Uninitialised array on the device, of float32 or float64, for kernels to write to.
+
+    The memory of the last one that died is kept. If the next has its shape, it gets that, since to allocate takes more
+    time than a fast kernel; if not, it is given back first.
+    """
+    from ._taichi import number
+
+    key = (np.dtype(dtype), shape)
+    if key in _spare:
+        array = object.__new__(_result_class())
+        array.__dict__.update(_spare.pop(key))
+        _arrays.add(array)
+        return array
+    _free_spare()
+    array = array_of(number(dtype), shape)
+    array.__class__ = _result_class()
+    array.key = key
+    return array
+
+
+_spare: "dict[tuple[np.dtype[Any], tuple[int, ...]], dict[str, Any]]" = {}
+"""What is left of a result that died, one at most."""
+
+
+@lru_cache
+def _result_class() -> type:
+    from ._taichi import ScalarArray
+
+    class Result(ScalarArray):  # type: ignore[misc]  # known when it is imported
+        """Values of a field on the device, with the types of NumPy."""
+
+        @property
+        def dtype(self) -> "np.dtype[Any]":
+            return self.key[0]
+
+        def to_numpy(self) -> np.ndarray:
+            return to_numpy(self)
+
+        def fill(self, value: float) -> None:
+            self._fill_by_kernel(value)
+
+        def __del__(self) -> None:
+            if sys.is_finalizing():  # memory goes with the process, and nothing can be imported any more
+                return
+            _free_spare()
+            _spare[self.key] = self.__dict__
+
+    return Result
+
+
+def _free_spare() -> None:
+    """Give back the memory of the result that died. Results die in any thread: each is taken out before it is freed."""
+    from ._taichi import delete
+
+    while _spare:
+        try:
+            _, held = _spare.popitem()
+        except KeyError:  # another thread was faster
+            return
+        delete(held["arr"])
+
+
+def array_of(element: object, shape: "int | tuple[int, ...]") -> Any:
+    """Uninitialised array on the device, of numbers or vectors of a type of the compiler."""
+    from ._taichi import ti
+
+    array = ti.ndarray(element, shape)
+    _arrays.add(array)
+    return array
+
+
+_arrays: "weakref.WeakSet[object]" = weakref.WeakSet()
+
+
+def results_left() -> bool:
+    """Whether somebody has an array that `allocate` made."""
+    return any(isinstance(array, _result_class()) for array in _arrays)
+
+
+def disown() -> None:
+    """Part with the arrays of a program of the compiler that ends.
+
+    It frees them itself. An array that dies later would have the next program free whatever is at its address by then.
+    """
+    for array in list(_arrays):
+        # an assignment that type checkers refuse; the finaliser is looked up in the class, so no other way stops it
+        array.__class__ = _lost(type(array))  # type: ignore[assignment]
+    _arrays.clear()
+    _spare.clear()
+
+
+@lru_cache
+def _lost(kind: type) -> type:
+    """A class like another one, whose objects need not be freed, and have no values any more."""
+
+    def gone(self: object, *arguments: object, **keywords: object) -> None:
+        raise DeviceUnavailable("this array is lost: kernels were started anew, for another device, since it was made")
+
+    def nothing(self: object) -> None:
+        pass
+
+    methods = {"__del__": nothing, "_reset": nothing, "to_numpy": gone, "from_numpy": gone}
+    return type(f"Lost{kind.__name__}", (kind,), methods)
+
+
+def to_numpy(array: Any, values: "np.ndarray | None" = None) -> np.ndarray:
+    """Values of an array of numbers, in a new array, or in one of its shape or shorter along the first axis.
+
+    From CUDA they are copied by the driver: the compiler's own way runs a kernel between two copies.
+    """
+    from ._taichi import copy_to, dtype_of, running, ti
+
+    dtype = dtype_of(array)
+    if running() != "cuda":
+        copied = np.empty(array.shape, dtype)
+        copy_to(copied, array)
+        if values is None:
+            return copied
+        values[...] = copied[: len(values)]
+        return values
+    if values is not None and not (values.flags.c_contiguous and values.dtype == dtype):
+        values[...] = to_numpy(array)[: len(values)]
+        return values
+    if values is None:
+        values = np.empty(array.shape, dtype)
+    ti.sync()
+    with _cuda_address(array) as (driver, address):
+        _done(driver.cuMemcpyDtoH_v2(ctypes.c_void_p(values.ctypes.data), address, ctypes.c_size_t(values.nbytes)))
+    return values
+
+
+def view(array: Any) -> np.ndarray:
+    """Values of an array of numbers of the CPU where they lie, in one dimension. They go when the array does."""
+    from ._taichi import address, dtype_of
+
+    pointer = ctypes.cast(address(array), ctypes.POINTER(np.ctypeslib.as_ctypes_type(dtype_of(array))))
+    return np.ctypeslib.as_array(pointer, (int(np.prod(array.shape)),))
+
+
+def send(array: Any, values: np.ndarray) -> None:
+    """Copy values, C-ordered and of the type of the array, to the beginning of an array on the device."""
+    from ._taichi import running
+
+    if running() != "cuda":
+        if len(values) < array.shape[0]:
+            values = np.concatenate([values, np.zeros((array.shape[0] - len(values), *values.shape[1:]), values.dtype)])
+        array.from_numpy(values)
+        return
+    with _cuda_address(array) as (driver, address):
+        _done(driver.cuMemcpyHtoD_v2(address, ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(values.nbytes)))
+
+
+def sent(array: np.ndarray, target: Target, lanes: int = 0) -> Any:
+    """An array for a kernel that is launched in pieces: a copy on the device if it is large, otherwise itself.
+
+    Small ones travel with each launch in less time than an array on the device takes to make. With lanes, the last
+    axis becomes a vector that is an element of the copy.
+    """
+    if target.on_host or array.nbytes < _LARGE:
+        return array
+    from ._taichi import number, ti
+
+    element = number(array.dtype)
+    there = array_of(ti.types.vector(lanes, element) if lanes else element, array.shape[:-1] if lanes else array.shape)
+    send(there, np.ascontiguousarray(array))
+    return there
+
+
+_LARGE = 1 << 21
+"""Bytes from which an array is sent once rather than with each piece: a copy of it takes 1 % of a piece."""
+
+
+@contextmanager
+def _cuda_address(array: Any) -> "Iterator[tuple[ctypes.CDLL, ctypes.c_uint64]]":
+    """CUDA's driver in the context that the compiler uses, and where an array lies."""
+    from ._taichi import address
+
+    driver, context = _primary_context()
+    _done(driver.cuCtxPushCurrent_v2(context))
+    try:
+        yield driver, ctypes.c_uint64(address(array))
+    finally:
+        driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+
+
+@lru_cache
+def _primary_context() -> tuple[ctypes.CDLL, ctypes.c_void_p]:
+    driver = cuda_driver()
+    assert driver is not None  # kernels run on it
+    context = ctypes.c_void_p()
+    _done(driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+    return driver, context
+
+
+def _done(status: int) -> None:
+    if status:
+        raise RuntimeError(f"CUDA's driver returned {status} for a copy")

@@ -22,11 +22,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from . import runtime
 from ._taichi import number, ti
 from .arrays import DeviceArray
 from .cells import CELL, split_position
-from .device_arrays import DeviceArrays
+from .kept_arrays import KeptArrays
+from .launching import launch
 from .pace import Checkpoint, Pace
 from .target import Target
 
@@ -104,7 +104,7 @@ class Place:
         )
 
 
-_held = DeviceArrays()
+_held = KeptArrays()
 
 
 def bricks_of(shape: tuple[int, int, int]) -> int:
@@ -156,11 +156,11 @@ def direct_on_lattice(
     radius = float(np.linalg.norm((signs * half) @ place.axes, axis=1).max())
     operands = _operands(shells, coefficient, shell_reach, radial, target)
 
-    def launch(first: int, last: int) -> None:
+    def evaluate(first: int, last: int) -> None:
         plane, planes = first * BX, min(last * BX, nx) - first * BX
         n_bricks = (last - first) * bricks_a_layer
         n_listed = n_bricks * (len(step) + 1)
-        runtime.launch(
+        launch(
             _kernels(radial, target, out.dtype).on_lattice,
             plane,
             n_bricks,
@@ -178,7 +178,7 @@ def direct_on_lattice(
         )
 
     work = np.full(layers, float(BX * ny * nz * max(len(step), 1)))
-    _pace_of_bricks(radial, target).run(work, launch, checkpoint)
+    _pace_of_bricks(radial, target).run(work, evaluate, checkpoint)
 
 
 @lru_cache
@@ -214,7 +214,7 @@ def direct_at_points(
     cell, rest = (part.reshape(groups, lanes, 3).transpose(0, 2, 1) for part in split_position(padded))
     atom_cell, atom_rest = split_position(shells.atom_position)
     out = np.empty((groups, lanes), real)
-    runtime.launch(
+    launch(
         _kernels(radial, target, real).at_points,
         groups,
         len(atom_cell),

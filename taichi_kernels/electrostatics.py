@@ -31,9 +31,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from . import runtime
 from ._taichi import number, ti
+from .arrays import sent
 from .cells import CELL, Cells, sorted_into_cells, split_position
+from .devices import probe
+from .launching import launch
 from .pace import Checkpoint, Pace
 from .target import Target
 
@@ -151,7 +153,7 @@ def potential_in_cells(
         In hartree / e.
     """
     real = target.dtype
-    sums = np.dtype(np.float64) if runtime.probe(target.device).double else real
+    sums = np.dtype(np.float64) if probe(target.device).double else real
     lanes = LANES if target.on_host else 1
     whole, rest = split_position(points[cells.placed])
     rest = np.ascontiguousarray(rest, real)
@@ -178,17 +180,17 @@ def potential_in_cells(
             (cells.of_slots(), (whole, rest), out) if kind > _WRITTEN_OUT else (cell, there, sums_in_lanes)
         )
         if checkpoint is None or fits:
-            runtime.launch(kernel, len(places), *numbers, places, first, listed, *of_place, *arrays, values)
+            launch(kernel, len(places), *numbers, places, first, listed, *of_place, *arrays, values)
             return
         run = _RUN * len(places) // len(out)
-        kept = [runtime.sent(array, target) for array in arrays]
+        kept = [sent(array, target) for array in arrays]
 
-        def launch(begin: int, end: int) -> None:
+        def piece(begin: int, end: int) -> None:
             here = slice(begin * run, min(end * run, len(places)))
             low, high = int(places[here.start]), int(places[here.stop - 1]) + 1
             some = listed[first[low] : first[high]]
             if len(some):
-                runtime.launch(
+                launch(
                     kernel,
                     here.stop - here.start,
                     *numbers,
@@ -202,7 +204,7 @@ def potential_in_cells(
 
         of_cell = np.diff(np.concatenate([[0.0], np.cumsum(size[listed], dtype=np.float64)])[first]) + 1
         _pace(target, kind).run(
-            of_cell[places[::run]] * run, launch, lambda share: checkpoint((n + share) / (len(distributions) + 1))
+            of_cell[places[::run]] * run, piece, lambda share: checkpoint((n + share) / (len(distributions) + 1))
         )
 
     lists = _lists(rows, near)

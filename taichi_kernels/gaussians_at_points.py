@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from . import runtime
 from ._taichi import number, ti
+from .arrays import sent
 from .cells import CELL, sorted_into_cells, split_position
 from .gaussian import exponential
+from .launching import launch
 from .pace import Checkpoint, Pace
 from .target import Target
 
@@ -103,7 +104,7 @@ def gaussians_at_points(
 
     def look(first: int, last: int) -> None:
         some = slice(first, last)
-        runtime.launch(kernels.count, last - first, len(exponent), low[some], high[some], position, radius, count[some])
+        launch(kernels.count, last - first, len(exponent), low[some], high[some], position, radius, count[some])
 
     asked = None if checkpoint is None else lambda share: checkpoint(0.0)
     _pace(target, "lists").run(looks, look, asked)
@@ -121,7 +122,7 @@ def gaussians_at_points(
 
         def fill(one: int, other: int, boxes: tuple = boxes, first: np.ndarray = first, listed: Any = listed) -> None:
             here = first[one : other + 1] - first[one]
-            runtime.launch(
+            launch(
                 kernels.fill,
                 other - one,
                 len(exponent),
@@ -144,16 +145,14 @@ def gaussians_at_points(
             places, some, (first, listed), shared = of_slots, there, lists, of_all
             if here.stop - here.start < len(of_slots):
                 if not kept:
-                    kept.extend(
-                        runtime.sent(array, target, lanes) for array, lanes in zip(of_all, (8, 8, 0), strict=True)
-                    )
+                    kept.extend(sent(array, target, lanes) for array, lanes in zip(of_all, (8, 8, 0), strict=True))
                 low, high = int(of_slots[here.start]), int(of_slots[here.stop - 1]) + 1
                 places = of_slots[here] - np.int32(low)
                 listed = listed[first[low] : max(first[high], first[low] + 1)]
                 first = first[low : high + 1] - first[low]
                 some, shared = tuple(array[here] for array in there), kept
             *where, values = some
-            runtime.launch(kernels.evaluate, here.stop - here.start, *where, places, first, listed, *shared, values)
+            launch(kernels.evaluate, here.stop - here.start, *where, places, first, listed, *shared, values)
 
         before, share = (begin / len(cells), (end - begin) / len(cells))
         told = None if checkpoint is None else _mapped(checkpoint, before, share)

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import runtime
 from ._taichi import number, ti
-from .arrays import DeviceArray
-from .device_arrays import DeviceArrays
+from .arrays import DeviceArray, to_numpy
+from .devices import DeviceUnavailable
+from .kept_arrays import KeptArrays
 from .target import Target
 
 MOST_POINTS = 1 << 26
@@ -124,7 +124,7 @@ def marching_cubes(
     if not np.isfinite(largest):
         largest, n, m = np.inf, 0, 0
     if 3 * m >= 1 << 31:
-        raise runtime.DeviceUnavailable(f"a surface of {m} triangles is too large; choose another isovalue or lattice")
+        raise DeviceUnavailable(f"a surface of {m} triangles is too large; choose another isovalue or lattice")
     vertices, normals = np.empty((n, 3), np.float32), np.empty((n, 3), np.float32)
     triangles = np.empty((m, 3), np.int32)
     on_points = 0
@@ -139,13 +139,13 @@ def marching_cubes(
         on_points = write(*common, rotation, int(flip), *written.values())
         if target.device == "cuda":
             for name, one in mesh.items():
-                runtime.to_numpy(written[name], one)
+                to_numpy(written[name], one)
     return Mesh(vertices, triangles, normals, (n_first, m_first), on_points, smallest, largest)
 
 
 _TABLES = ("faces", "tests", "interior", "tiling", "corners")
 
-_held = DeviceArrays()
+_held = KeptArrays()
 
 
 @lru_cache

@@ -27,14 +27,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-from taichi.lang import impl
 
-from . import is_ours, runtime
-from ._taichi import number, ti
+from ._taichi import identity, number, ti
 from .arrays import DeviceArray
-from .device_arrays import DeviceArrays
+from .cache_folder import is_ours
 from .direct import LANES, Place, Shells
+from .kept_arrays import KeptArrays
+from .launching import launch
 from .radial.exact import power_of_two
+from .session import finish, renew, session, started
 from .target import Target
 
 LARGEST = 400
@@ -168,7 +169,7 @@ def kernel_when_ready(
         elif _compiled[mark].done():
             _tell_of_failure(_compiled[mark])
         return None
-    if mark.stat().st_mtime >= runtime.started() and not runtime.renew():
+    if mark.stat().st_mtime >= started() and not renew():
         return None
     return _kernel(text, str(file), target, result)
 
@@ -187,7 +188,7 @@ def molecule_on_lattice(
     nx, ny, nz = place.shape
     step, rest = place.of_atoms(shells.atom_position)
     bases = np.arange(len(shells.basis_first_shell))
-    runtime.launch(
+    launch(
         kernel,
         ny,
         nz,
@@ -210,15 +211,15 @@ def wait() -> None:
     futures.wait(_compiled.values())
 
 
-_held = DeviceArrays()
+_held = KeptArrays()
 _compiled: "dict[Path, Future[None]]" = {}
 
 
 def _written(text: str) -> Path:
-    known = f"{ti.__version__}\n{impl.current_cfg().offline_cache_file_path}\n{text}"
+    known = f"{identity()}\n{text}"
     folder = cache_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if os.name == "posix" and not all(is_ours(one) for one in (folder, folder.parent)):
+    if os.name == "posix" and not all(is_ours(part) for part in (folder, folder.parent)):
         raise PermissionError(f"{folder} belongs to another user, or others can write to it")
     file = folder / f"{hashlib.sha256(known.encode()).hexdigest()[:32]}.py"
     if not file.exists() or file.read_text(encoding="utf-8") != text:  # Taichi compiles what stands in the file
@@ -277,10 +278,10 @@ def compile_source(path: str, target: Target, result: str) -> None:
         atom_first_shell=np.zeros(1, np.int32),
         basis_first_shell=np.zeros(bases + 1, np.int32),
     )
-    with runtime.session(target.device, "double" if "double" in (target.precision, result) else "single"):
+    with session(target.device, "double" if "double" in (target.precision, result) else "single"):
         out = Target(target.device, result).empty((1, 1, 1))
         kernel = _kernel(text, str(file), target, result)
         place = Place(np.zeros(3), np.eye(3), (1, 1, 1), 0)
         molecule_on_lattice(kernel, nobody, np.zeros(1), np.zeros(1), place, target, out)
-        runtime.finish()
+        finish()
     _mark(file, target, result).touch()

@@ -32,12 +32,15 @@ from typing import Any
 
 import numpy as np
 
-from . import orbital_lattice_gpu, runtime
+from . import orbital_lattice_gpu
 from ._taichi import number, ti
-from .arrays import DeviceArray
+from .arrays import DeviceArray, to_numpy, view
+from .devices import DeviceUnavailable
 from .gaussian import exponential
+from .launching import synchronise
 from .layout import BRICK, BX, BY, BZ, Layout
 from .pace import Checkpoint
+from .session import generation
 from .target import Target
 from .workspace import Workspace
 
@@ -168,14 +171,14 @@ def orbital_on_lattice(
     )
     kept: Any = out
     if target.on_host:  # an index along one axis becomes a store of vectors
-        kept = out.reshape(-1) if isinstance(out, np.ndarray) else runtime.view(out)
+        kept = out.reshape(-1) if isinstance(out, np.ndarray) else view(out)
 
     def launch(primitives: Range = _NONE, lists: bool = False, columns: Range = _NONE, bricks: Range = _NONE) -> None:
         """Make tables of some primitives, the first lists, those of the bricks of some columns, and sums of bricks."""
         while True:
             capacity, brick_capacity = min(space.capacity[0], longest), min(space.capacity[1], longest * shared)
             if n_bricks * brick_parts * brick_capacity >= 1 << 31:
-                raise runtime.DeviceUnavailable(
+                raise DeviceUnavailable(
                     f"the lists for {n_bricks} bricks of the lattice would be too long: compute takes it in slabs, "
                     "where compute_on_device cannot"
                 )
@@ -261,13 +264,13 @@ def orbital_on_lattice(
             space.paces["tables"].run(counts, lambda first, last: launch((first, last)), asked)
             launch(lists=True)
             asked(0.0)
-            rows_of = runtime.to_numpy(space.integers("column_count", (n_columns * parts,)))[: n_columns * parts]
+            rows_of = to_numpy(space.integers("column_count", (n_columns * parts,)))[: n_columns * parts]
             pairs = rows_of.reshape(n_columns, parts).sum(axis=1) * groups_z + 1.0
             space.paces["lists"].run(pairs, lambda first, last: launch(columns=(first, last)), asked)
             prepared.learn(most, time.perf_counter() - begin)
         asked(0.0)
         n_lists = n_bricks * brick_parts
-        rows_of = runtime.to_numpy(space.integers("brick_count", (n_lists,)))[:n_lists]
+        rows_of = to_numpy(space.integers("brick_count", (n_lists,)))[:n_lists]
         pairs = (rows_of.reshape(n_bricks, brick_parts).sum(axis=1) + 1.0) * n_sums
         space.paces["sums"].run(pairs, lambda first, last: launch(bricks=(first, last)), checkpoint)
         at_once.learn(most, time.perf_counter() - begin)
@@ -320,7 +323,7 @@ def _on_gpu(
 
     bricks = -(-plane[0] // BY) * -(-plane[1] // BZ)
     work = np.full(len(sums) * layers, float(bricks * len(plan.products)))
-    space.paces["planes"].run(work, launch, checkpoint, runtime.synchronise)
+    space.paces["planes"].run(work, launch, checkpoint, synchronise)
 
 
 Range = tuple[int, int]
@@ -388,10 +391,10 @@ _workspaces: dict["tuple[np.dtype[np.floating], str]", tuple[int, Workspace]] = 
 
 def _workspace(real: "np.dtype[np.floating]", use: str) -> Workspace:
     """The arrays of one use: those of another differ in type or size."""
-    generation = runtime.generation()
+    now = generation()
     held = _workspaces.get((real, use))
-    if held is None or held[0] != generation:
-        held = _workspaces[real, use] = (generation, Workspace(real))
+    if held is None or held[0] != now:
+        held = _workspaces[real, use] = (now, Workspace(real))
     return held[1]
 
 

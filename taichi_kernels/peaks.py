@@ -9,8 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from . import runtime
 from ._taichi import number, ti
+from .arrays import array_of
+from .launching import synchronise
+from .session import running
 
 _LANES = {"cpu": 8, "cuda": 1, "vulkan": 1}
 """Numbers of a vector: one register of a CPU with AVX2 in single precision; a thread of a GPU works on numbers."""
@@ -25,12 +27,12 @@ _ROUNDS = 7
 def copied_bytes_per_second(precision: str = "single", megabytes: int = 256) -> float:
     """Bytes read plus bytes written, a second, of a copy between arrays of this size each; the best of several.
 
-    Inside a `runtime.session`.
+    Inside a `session`.
     """
     element, size = number(precision), np.dtype(precision).itemsize
     lanes = 4
     n = (megabytes << 20) // (lanes * size)
-    source, target = (runtime.array_of(ti.types.vector(lanes, element), n) for _ in range(2))
+    source, target = (array_of(ti.types.vector(lanes, element), n) for _ in range(2))
     source.fill(1.0)
     copy = _copy(precision, lanes)
     return 2.0 * n * lanes * size / _least(lambda: copy(source, target))
@@ -39,14 +41,14 @@ def copied_bytes_per_second(precision: str = "single", megabytes: int = 256) -> 
 def multiply_adds_per_second(precision: str = "single", share: float = 1.0) -> float:
     """Multiply-adds a second, of sums that stay in registers; the best of several. Each is two operations.
 
-    Inside a `runtime.session`. A share of the usual work is less exact and done sooner.
+    Inside a `session`. A share of the usual work is less exact and done sooner.
     """
     element = number(precision)
-    on_cpu = runtime.running() == "cpu"
-    lanes = _LANES[runtime.running() or "cpu"]
+    on_cpu = running() == "cpu"
+    lanes = _LANES[running() or "cpu"]
     tasks, steps = (1 << 8, 1 << 14) if on_cpu else (1 << 20, 1 << 9)
     tasks = max(1, int(tasks * share))
-    out = runtime.array_of(ti.types.vector(lanes, element) if lanes > 1 else element, tasks)
+    out = array_of(ti.types.vector(lanes, element) if lanes > 1 else element, tasks)
     kernel = _multiply_add(precision, lanes)
     seconds = _least(lambda: kernel(tasks, steps, 0.999, 1e-3, out))
     return float(tasks) * steps * _CHAINS * lanes / seconds
@@ -58,7 +60,7 @@ def _least(call: object) -> float:
     for _ in range(_ROUNDS + 1):
         begin = time.perf_counter()
         call()
-        runtime.synchronise()
+        synchronise()
         times.append(time.perf_counter() - begin)
     return min(times[1:])
 

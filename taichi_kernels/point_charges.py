@@ -23,10 +23,13 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from . import runtime
 from ._taichi import number, ti
+from .arrays import allocate, array_of
 from .cells import CELL, split_position
+from .devices import probe
+from .launching import launch
 from .pace import Pace
+from .session import generation
 from .target import Target
 
 _LANES = 8
@@ -64,7 +67,7 @@ class ChargesOnDevice:
     target : Target
         What they were prepared for.
     generation : int
-        That of `runtime`: when it has changed, the arrays are lost.
+        That of `session`: when it has changed, the arrays are lost.
     """
 
     n: int
@@ -75,8 +78,8 @@ class ChargesOnDevice:
 
     @property
     def is_lost(self) -> bool:
-        """Whether Taichi was initialised anew since, so that the charges have to be sent again."""
-        return self.generation != runtime.generation()
+        """Whether the compiler was started anew since, so that the charges have to be sent again."""
+        return self.generation != generation()
 
 
 def send_charges(position: np.ndarray, charge: np.ndarray, radius: np.ndarray, target: Target) -> ChargesOnDevice:
@@ -110,7 +113,7 @@ def send_charges(position: np.ndarray, charge: np.ndarray, radius: np.ndarray, t
             _on_device(square.astype(real), 0),
         )
         parts = min(_PARTS, -(-n // _CHARGES_A_PART))
-    return ChargesOnDevice(n, parts, arrays, target, runtime.generation())
+    return ChargesOnDevice(n, parts, arrays, target, generation())
 
 
 @lru_cache
@@ -136,7 +139,7 @@ def potential_of_charges(points: np.ndarray, charges: ChargesOnDevice) -> np.nda
         in double precision where the device has it.
     """
     target = charges.target
-    wide = np.dtype(np.float64) if runtime.probe(target.device).double else target.dtype
+    wide = np.dtype(np.float64) if probe(target.device).double else target.dtype
     kernels = _kernels(target, wide)
     values = np.empty(len(points))
     step = max(1, _PARTIAL_SUMS // charges.parts)
@@ -146,16 +149,16 @@ def potential_of_charges(points: np.ndarray, charges: ChargesOnDevice) -> np.nda
         if target.on_host:
             partial = np.empty((charges.parts, n), wide)
             where = points[some].copy()
-            runtime.launch(kernels.sum_vectors, n, charges.n, charges.parts, where, *charges.arrays, partial)
+            launch(kernels.sum_vectors, n, charges.n, charges.parts, where, *charges.arrays, partial)
             values[some] = partial.sum(axis=0)
             continue
         cell, remainder = split_position(points[some])
         remainder = np.ascontiguousarray(remainder, target.dtype)
-        rows, held = charges.parts, runtime.allocate((charges.parts, n), wide)
-        runtime.launch(kernels.sum_charges, n, charges.n, rows, cell, remainder, *charges.arrays, held)
+        rows, held = charges.parts, allocate((charges.parts, n), wide)
+        launch(kernels.sum_charges, n, charges.n, rows, cell, remainder, *charges.arrays, held)
         while rows > 1:
             fewer = -(-rows // _FOLD)
-            folded = runtime.allocate((fewer, n), wide)
+            folded = allocate((fewer, n), wide)
             kernels.fold(n, rows, held, folded)
             rows, held = fewer, folded
         values[some] = held.to_numpy()[0]
@@ -169,7 +172,7 @@ def _lanes(array: np.ndarray, dtype: object) -> np.ndarray:
 
 def _on_device(array: np.ndarray, columns: int) -> object:
     element = number(array.dtype)
-    kept = runtime.array_of(ti.types.vector(columns, element) if columns else element, len(array))
+    kept = array_of(ti.types.vector(columns, element) if columns else element, len(array))
     kept.from_numpy(np.ascontiguousarray(array))
     return kept
 

@@ -14,11 +14,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from . import runtime
 from ._taichi import number, ti
 from .arrays import DeviceArray
-from .device_arrays import DeviceArrays
 from .direct import LANES, Place, Shells
+from .kept_arrays import KeptArrays
+from .launching import launch
 from .radial.exact import operands, power_of_two
 from .target import Target
 
@@ -39,7 +39,7 @@ HIGHEST = 8
 
 _FIELDS = 7  # of a header: angular momentum, primitives, first number, atom, and its lattice steps
 
-_held = DeviceArrays()
+_held = KeptArrays()
 
 
 def shared_memory_on_lattice(
@@ -63,7 +63,7 @@ def shared_memory_on_lattice(
     lanes = LANES[target.device, target.precision]
     nx, ny, nz = place.shape
     tasks = nx * ny * -(-nz // lanes)
-    runtime.launch(
+    launch(
         _kernel(target, out.dtype),
         *place.shape,
         -(-tasks // BLOCK) * BLOCK,

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .devices import DEVICES
+
 if TYPE_CHECKING:
     from .arrays import DeviceArray
 
-_DEVICES = ("cuda", "vulkan", "cpu")
-_PRECISIONS = ("single", "double")  # NumPy knows them by these names too
+PRECISIONS = ("single", "double")  # NumPy knows them by these names too
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Target:
     precision: str
 
     def __post_init__(self) -> None:
-        for name, value, expected in (("device", self.device, _DEVICES), ("precision", self.precision, _PRECISIONS)):
+        for name, value, expected in (("device", self.device, DEVICES), ("precision", self.precision, PRECISIONS)):
             if value not in expected:
                 raise ValueError(f"{name}: expected {' or '.join(expected)}, got {value!r}")
 
@@ -54,6 +55,6 @@ class Target:
         """
         if self.on_host:
             return np.empty(shape, self.dtype)
-        from .runtime import allocate
+        from .arrays import allocate
 
         return allocate(shape, self.dtype)

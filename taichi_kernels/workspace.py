@@ -4,19 +4,19 @@ from collections import defaultdict
 
 import numpy as np
 
-from . import runtime
 from ._taichi import number, ti
-from .device_arrays import DeviceArrays
+from .kept_arrays import KeptArrays
+from .launching import Launch
 from .pace import Pace
 
 
-class Workspace(DeviceArrays):
+class Workspace(KeptArrays):
     """Arrays of one precision, compiled kernels, and what the latest call left in the arrays; of one run of Taichi."""
 
     def __init__(self, real: "np.dtype[np.floating]") -> None:
         super().__init__()
         self._real = number(real)
-        self._launches: dict[object, runtime.Launch] = {}
+        self._launches: dict[object, Launch] = {}
         self.paces: defaultdict[str, Pace] = defaultdict(lambda: Pace(1 << 18))
         """How much of each step makes a piece: rows, products or tables times bricks."""
         self.capacity = (32, 32)
@@ -27,7 +27,7 @@ class Workspace(DeviceArrays):
     def launch(self, kernel: object, *arguments: object) -> None:
         """Launch a kernel that takes arrays on the device and returns nothing."""
         if kernel not in self._launches:
-            self._launches[kernel] = runtime.Launch(kernel, arguments)
+            self._launches[kernel] = Launch(kernel, arguments)
         self._launches[kernel](*arguments)
 
     def vectors(self, name: str, shape: tuple[int, ...], lanes: int) -> "ti.Ndarray":

@@ -26,14 +26,26 @@ def sample_files() -> list[Path]:
     return sorted(p for p in SAMPLES.iterdir() if p.name.endswith(SUFFIXES) and p.name not in WITHOUT_ORBITALS)
 
 
+def sample_parameters() -> list:
+    """The sample files as parameters of a test; with the larger ones it is slow."""
+    return [
+        pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.stat().st_size > 100_000 else [])
+        for path in sample_files()
+    ]
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests on CUDA and Vulkan are left out where the device is missing."""
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import probe
 
     for item in items:
+        for marker in list(item.iter_markers("slow_on")):
+            if item.get_closest_marker(marker.args[0]):
+                item.add_marker(pytest.mark.slow)
         for name in ("cuda", "vulkan"):
-            if item.get_closest_marker(name) and not runtime.probe(name).available:
-                item.add_marker(pytest.mark.skip(reason=f"{name}: {runtime.probe(name).detail}"))
+            if item.get_closest_marker(name) and not probe(name).available:
+                item.add_marker(pytest.mark.skip(reason=f"{name}: {probe(name).detail}"))
 
 
 @pytest.fixture(
@@ -88,3 +100,26 @@ def benzene() -> Wavefunction:
     from orbitile import load
 
     return load(str(files("orbitile") / "data" / "benzene.molden"))
+
+
+@pytest.fixture(scope="session")
+def water() -> list[Wavefunction]:
+    """Both O-H bonds stretched from 0.8 to 1.3 Angstrom."""
+    from tests.molecules import scanned
+
+    return scanned(
+        f"O 0 0 0; H 0 {0.79 * r:.6f} {0.61 * r:.6f}; H 0 {-0.79 * r:.6f} {0.61 * r:.6f}"
+        for r in np.linspace(0.8, 1.3, 9)
+    )
+
+
+@pytest.fixture(scope="session")
+def hydrogens() -> list[Wavefunction]:
+    """Two hydrogen molecules side by side, each bond lengthening while they approach: through the square."""
+    from tests.molecules import computed
+
+    frames = []
+    for t in np.linspace(0, 1, 12):  # not through the square itself, where restricted orbitals have no gap
+        a, b = 0.75 + 0.75 * t, 1.5 - 0.75 * t
+        frames.append(f"H {-b} {-a} 0; H {-b} {a} 0; H {b} {-a} 0; H {b} {a} 0")
+    return [computed(atoms, "6-31g") for atoms in frames]

@@ -52,9 +52,9 @@ def _row(part: str, case: Case, program: str, device: str, precision: str, timin
 
 
 def _precisions(device: str) -> tuple[str, ...]:
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import probe
 
-    return ("single", "double") if runtime.probe(device).double else ("single",)
+    return ("single", "double") if probe(device).double else ("single",)
 
 
 def orbital_rows(case: Case, device: str, quick: bool) -> Iterator[Row]:
@@ -173,11 +173,12 @@ def memory_of(case: Case, device: str) -> dict[str, Any]:
 
 def peaks_of(device: str) -> dict[str, Any]:
     """Bytes copied and operations done a second, by kernels of the same Taichi that do nothing else."""
-    from taichi_kernels import peaks, runtime
+    from taichi_kernels import peaks
+    from taichi_kernels.session import session
 
     found: dict[str, Any] = {"device": device}
     for precision in _precisions(device):
-        with runtime.session(device, precision):
+        with session(device, precision):
             found[precision] = {
                 "bytes per second": peaks.copied_bytes_per_second(precision),
                 "operations per second": 2 * peaks.multiply_adds_per_second(precision),
@@ -190,11 +191,11 @@ def share_of_peak(case: Case, device: str, seconds: float, peak: dict[str, Any])
 
     Operations are those of the products of the rows that screening kept; making tables and screening do others.
     """
-    from taichi_kernels import runtime
     from taichi_kernels.layout import layout
     from taichi_kernels.orbital_lattice import latest_work
+    from taichi_kernels.session import session
 
-    with runtime.session(device):
+    with session(device):
         ob.compute_on_device(case.wavefunction, "homo", case.lattice, device=device)
         plan = layout(merged_primitives(case.wavefunction).degree)
         work, precision = None, "single"

@@ -142,16 +142,15 @@ def _best(rows: list[Row], system: System, device: str) -> float | None:
 
 
 def _devices(names: str | None) -> list[str]:
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import DeviceUnavailable, choose, probe
 
     try:
-        found = list(dict.fromkeys(runtime.choose(name.strip()) for name in (names or "auto").split(",")))
-    except runtime.DeviceUnavailable as error:
+        found = list(dict.fromkeys(choose(name.strip()) for name in (names or "auto").split(",")))
+    except DeviceUnavailable as error:
         raise DeviceError(str(error)) from error
     for name in found:
-        probe = runtime.probe(name)
-        if not probe.available:
-            raise DeviceError(f"{name} cannot be used here: {probe.detail}")
+        if not probe(name).available:
+            raise DeviceError(f"{name} cannot be used here: {probe(name).detail}")
     return found
 
 
@@ -165,7 +164,7 @@ def _writable(folder: Path, option: str) -> None:
 
 
 def _environment(devices: list[str], data: Path | None, peers: bool, quick: bool) -> dict[str, Any]:
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import probe
 
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     packages = ["taichi", "numpy", "scipy", "pyscf", "qc-gbasis", "avogadro", "cclib-mojo", "moldenViz"]
@@ -173,7 +172,7 @@ def _environment(devices: list[str], data: Path | None, peers: bool, quick: bool
     return {
         "date": date.today().isoformat(),
         "command": " ".join([*command, "--device", ",".join(devices), *(["--data FOLDER"] if data else [])]),
-        "devices": {name: runtime.probe(name).detail for name in devices},
+        "devices": {name: probe(name).detail for name in devices},
         "load when it began": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "threads": {
             "processors of this process": cpus,

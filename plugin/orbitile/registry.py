@@ -10,11 +10,11 @@ attributes with a value are optional, and given to a module that lacks them.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
-from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
@@ -26,7 +26,7 @@ PLUGINS = "orbitile_plugins"
 Contract = TypeVar("Contract")
 
 
-def modules_of(package: str, contract: Callable[..., Contract]) -> Mapping[str, Contract]:
+def modules_of(package: str, contract: Callable[..., Contract], kinds: tuple[str, ...] = ()) -> Mapping[str, Contract]:
     """All modules of a kind by name: in alphabetical order, those with a higher `PRIORITY` (0 where not stated) first.
 
     Parameters
@@ -35,36 +35,44 @@ def modules_of(package: str, contract: Callable[..., Contract]) -> Mapping[str, 
         Name of our package of such modules, such as "orbitile.readers".
     contract
         Protocol of what each of them offers.
+    kinds : tuple of str
+        What the `KIND` of a module may be, where its contract has one.
 
     Raises
     ------
     OrbitileError
-        When a module cannot be imported or lacks something, or two have the same name.
+        When a module cannot be imported, lacks something or is of an unknown kind, or two have the same name.
     """
-    return cast("Mapping[str, Contract]", _modules(package, contract, tuple(sys.path)))
+    return cast("Mapping[str, Contract]", _modules(package, contract, kinds, tuple(sys.path)))
 
 
 @lru_cache(maxsize=32)
-def _modules(package: str, contract: Any, path: tuple[str, ...]) -> Mapping[str, Any]:
+def _modules(package: str, contract: Any, kinds: tuple[str, ...], path: tuple[str, ...]) -> Mapping[str, Any]:
     """The modules that are found with a `sys.path`."""
     found: dict[str, Any] = {}
     for folder in (package, f"{PLUGINS}.{package.partition('.')[2]}"):
         for name in _names(folder):
             if name in found:
                 raise OrbitileError(f"{folder}.{name}: there is {found[name].__name__} too; rename one of them")
-            found[name] = _checked(f"{folder}.{name}", contract)
+            module = found[name] = _checked(f"{folder}.{name}", contract)
+            if kinds and module.KIND not in kinds:
+                raise OrbitileError(f"{folder}.{name}: KIND: expected one of {', '.join(kinds)}, got {module.KIND!r}")
     order = sorted(found, key=lambda name: (-getattr(found[name], "PRIORITY", 0), name))
     return MappingProxyType({name: found[name] for name in order})
 
 
 def _names(folder: str) -> list[str]:
+    """Modules in a package, by name, in any order."""
     try:
-        path = import_module(folder).__path__
+        places = {os.path.realpath(place) for place in import_module(folder).__path__}  # one may be there by two names
     except ModuleNotFoundError as error:
         if error.name in (PLUGINS, folder):  # nobody put anything there
             return []
         raise
-    return [info.name for info in iter_modules(path) if not info.name.startswith("_")]
+    entries = [entry for place in places for entry in os.scandir(place)]  # pkgutil would take longer than the rest
+    packages = [entry.name for entry in entries if os.path.isfile(os.path.join(entry.path, "__init__.py"))]
+    modules = [entry.name[: -len(".py")] for entry in entries if entry.name.endswith(".py")]
+    return [name for name in {*packages, *modules} if not name.startswith("_")]  # a place may be there twice
 
 
 def _checked(name: str, contract: Any) -> Any:

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile_benchmarks import fragments, measurement, orbitile_rows, peers, report, strand, systems
-from taichi_kernels import peaks, runtime
+from taichi_kernels import peaks
+from taichi_kernels.devices import probe
 from taichi_kernels.layout import layout
 from taichi_kernels.orbital_lattice import latest_work
+from taichi_kernels.session import session
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital
 
@@ -192,9 +194,9 @@ def test_plain_sum_is_the_definition(pure):
 
 
 def test_peaks_are_positive(device, precision):
-    if not runtime.probe(device).double and precision == "double":
+    if not probe(device).double and precision == "double":
         pytest.skip(f"{device} has no double precision here")
-    with runtime.session(device, precision):
+    with session(device, precision):
         assert peaks.copied_bytes_per_second(precision, megabytes=4) > 1e6
         assert peaks.multiply_adds_per_second(precision, share=1e-3) > 1e6
 

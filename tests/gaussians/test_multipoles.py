@@ -89,7 +89,8 @@ def test_every_distribution_is_near_or_far_and_never_both():
 @pytest.mark.parametrize("degree", [0, 2, 4])
 def test_the_error_stays_within_its_bound(degree, tolerance):
     """Of each level alone, at the distances for which the bound is known; the direct sum is in double precision."""
-    from taichi_kernels import electrostatics, runtime
+    from taichi_kernels import electrostatics
+    from taichi_kernels.session import session
     from taichi_kernels.target import Target
 
     one = some_charges(degree, 30, seed=degree)
@@ -106,7 +107,7 @@ def test_the_error_stays_within_its_bound(degree, tolerance):
     ]
     multipoles = electrostatics.Multipoles(10, np.repeat(site, len(field.moments), axis=0), field.moments)
     checked, target = 0, Target("cpu", "double")
-    with runtime.session("cpu", "double"):
+    with session("cpu", "double"):
         for number in range(1, len(RADII) + 1):
             for place in np.flatnonzero(field.bounds[0, number - 1] < 0.1)[::4]:
                 points = directions * (_DISTANCES[place] * (1 + 1e-9))
@@ -135,6 +136,7 @@ def test_potential_of_a_molecule_within_the_tolerance(benzene, device, tolerance
     assert 1e-14 < error < tolerance
 
 
+@pytest.mark.slow
 def test_high_angular_momenta_are_summed_up_directly(device):
     """Their degree exceeds the order of the multipoles."""
     wavefunction = random_wavefunction(2, (6,), n_atoms=2, n_primitives=1)

@@ -14,7 +14,7 @@ def series(tmp_path_factory):
     """Water, its bonds stretched, with orbitals in any order and with any signs."""
     pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
     pytest.importorskip("pyscf", reason="PySCF (extra scf) is not installed")
-    from tests.trajectories.conftest import scanned, shuffled
+    from tests.molecules import scanned, shuffled
 
     frames = scanned(
         f"O 0 0 {0.1 * n:.2f}; H 0 {0.79 * r:.6f} {0.61 * r:.6f}; H 0 {-0.79 * r:.6f} {0.61 * r:.6f}"

@@ -12,7 +12,7 @@ from tests.conftest import SAMPLES
 
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 
-from .test_pymol_commands import BENZENE, call, map_points
+from tests.hosts.test_pymol_commands import BENZENE, call, map_points
 
 AMMONIA, NEON = SAMPLES / "nh3_molden_cart.molden", SAMPLES / "neon_turbomole_def2-qzvp.molden"
 
@@ -275,7 +275,7 @@ def test_an_object_without_a_first_state_is_passed_over_in_silence(cmd, capfd):
     capfd.readouterr()
     from orbitile.hosts.pymol.commands import state_of
 
-    state_of(cmd).follow()
+    state_of(cmd).shelf.follow()
     call(cmd, "orb_mo", "benzene", "homo", quality="coarse")
     assert list(state_of(cmd).host.molecules()) == ["benzene"]
     out, err = capfd.readouterr()

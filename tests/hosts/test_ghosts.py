@@ -10,9 +10,9 @@ from orbitile.exporters import save
 from orbitile.model.units import angstrom
 from orbitile.renderer.molecule import GHOST_RADIUS, Molecule
 from tests.conftest import SAMPLES
+from tests.hosts.test_vmd import in_vmd
 
 from . import vmd_module
-from .test_vmd import in_vmd
 
 DIMER = SAMPLES / "water_dimer_ghost.fchk"
 

@@ -53,7 +53,7 @@ def test_a_full_disk_leaves_them_as_they_were(home, host):
     file = home / {"pymol": ".pymolpluginsrc.py", "vmd": ".vmdrc"}[host]
     file.write_text("# what the user has written\n" * 70)  # 1,960 bytes
     before = file.read_bytes()
-    command = f"ulimit -f 2; exec {sys.executable} -m orbitile.cli install {host}"  # 2 KiB a file
+    command = f"ulimit -f 2; exec {sys.executable} -m orbitile install {host}"  # 2 KiB a file
     environment = {**os.environ, "PYTHONPATH": ROOTS}
     done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -250,7 +250,7 @@ def test_weak_interactions_colour_the_reduced_gradient(cmd):
     assert base == "benzene_rdg"
     from orbitile.hosts.pymol.commands import state_of
 
-    (found,) = state_of(cmd).samples._held.values()
+    (found,) = state_of(cmd).computing.samples
     assert found.surface.colouring.quantity == "sign(λ₂)ρ"
     assert found.isovalue == 0.5
 
@@ -265,7 +265,7 @@ def test_a_density_surface_coloured_by_the_potential(cmd, tmp_path):
     from orbitile.hosts.pymol.commands import state_of
     from orbitile.surfaces.isosurface import isosurface
 
-    (found,) = state_of(cmd).samples._held.values()
+    (found,) = state_of(cmd).computing.samples
     surface = coloured(isosurface(found.volume, 0.001), wavefunction, "esp", device="cpu")
     assert found.surface.colouring.values == pytest.approx(surface.colouring.values)
     assert surface.colouring.low == -surface.colouring.high
@@ -275,7 +275,7 @@ def test_a_density_surface_coloured_by_the_potential(cmd, tmp_path):
     assert surface.colouring.values[above] < -0.01
     assert surface.colouring.values[outside] > 0.01
     call(cmd, "orb_iso", 0.002)
-    assert next(reversed(state_of(cmd).samples._held.values())).isovalue == 0.002
+    assert list(state_of(cmd).computing.samples)[-1].isovalue == 0.002
     picture = tmp_path / "esp.png"
     cmd.png(str(picture), 320, 240, ray=1)
     from PIL import Image

@@ -44,7 +44,7 @@ def in_window(script: Path, home: Path, seconds: float = 80, **more: str) -> str
 
 def installed(home: Path, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "orbitile.cli", "install", "pymol", *arguments],
+        [sys.executable, "-m", "orbitile", "install", "pymol", *arguments],
         env=environment(home),
         capture_output=True,
         text=True,
@@ -169,7 +169,7 @@ def test_pymols_installer_takes_the_zip(tmp_path):
     )
     out = done.stdout + done.stderr
     assert (plugins / "orbitile" / "orbitile" / "session" / "sampling.py").exists(), out
-    assert (plugins / "orbitile" / "taichi_kernels" / "runtime.py").exists()
+    assert (plugins / "orbitile" / "taichi_kernels" / "session.py").exists()
     assert "VERSION 0.1.0 True" in out, out
 
 

@@ -24,8 +24,7 @@ from orbitile.session import commands
 from orbitile.session.commands import COMMANDS
 from orbitile.session.session import Session
 from tests.conftest import SAMPLES
-
-from .conftest import N
+from tests.hosts.conftest import N
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
@@ -33,7 +32,7 @@ BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 class Server:
     def __init__(self):
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "orbitile.cli", "serve"],
+            [sys.executable, "-m", "orbitile", "serve"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -342,6 +341,7 @@ def test_frames_come_unasked_each_with_its_surface_in_the_direction_of_play(seri
         server.close()
 
 
+@pytest.mark.slow
 def test_playing_waits_until_the_viewer_has_gone_on(series):
     server, _ = film(series)
     try:
@@ -385,7 +385,9 @@ def test_a_frame_that_is_none_is_refused(server, arguments):
     assert "defect" not in answer["error"]
 
 
-@pytest.mark.parametrize("how", ["end of input", "SIGTERM", "SIGHUP", "SIGINT"])
+@pytest.mark.parametrize(
+    "how", ["end of input", "SIGTERM", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGHUP", "SIGINT"))]
+)
 @pytest.mark.parametrize("computing", [False, True])
 def test_it_ends_with_its_viewer_and_leaves_nothing(how, computing):
     server = Server()
@@ -403,6 +405,7 @@ def test_it_ends_with_its_viewer_and_leaves_nothing(how, computing):
     assert not server.folder.exists()
 
 
+@pytest.mark.slow
 def test_the_worker_of_a_film_goes_with_it(series):
     server, _ = film(series)
     try:
@@ -486,7 +489,8 @@ def test_damaged_states_are_refused_in_words(tmp_path, monkeypatch):
     told, rng, refused = json.loads(_state(session)), random.Random(5), []
     for _ in range(150):
         other = Session(ServedHost(lambda message: None, tmp_path))
-        other.samples, other.wavefunctions = session.samples, session.wavefunctions
+        other.computing.samples = session.computing.samples
+        other.computing.wavefunctions = session.computing.wavefunctions
         try:
             _restore(other, _damaged(told, rng))
             commands.orb_iso.run(other, ["0.02"])

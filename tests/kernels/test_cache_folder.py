@@ -16,7 +16,10 @@ def chosen_folder(temporary: Path, **variables: str) -> Path:
     """The folder that a new process takes for its cache; where it made one, nobody else can enter it."""
     known = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")}
     environment = {**known, "TMPDIR": str(temporary), "PYTHONPATH": os.pathsep.join(ROOTS), **variables}
-    script = "import os, taichi_kernels; f = os.environ['XDG_CACHE_HOME']; print(f, oct(os.stat(f).st_mode & 0o777))"
+    script = (
+        "import os; from taichi_kernels.cache_folder import ensure_cache_folder; ensure_cache_folder()\n"
+        "f = os.environ['XDG_CACHE_HOME']; print(f, oct(os.stat(f).st_mode & 0o777))"
+    )
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     folder, mode = done.stdout.split()
     if Path(folder).name.startswith("orbitile-"):

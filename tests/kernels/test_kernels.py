@@ -11,11 +11,14 @@ import orbitile as ob
 from orbitile.fields import resolve
 from orbitile.kernels import kernel_for, kernel_modules, kernel_names, record, recorded_choice, smooth_cutoff
 from orbitile.workers import Worker, Workers
-from taichi_kernels import molecule_specific, runtime
+from taichi_kernels import molecule_specific
 from taichi_kernels._taichi import number, ti
+from taichi_kernels.launching import launch
 from taichi_kernels.radial import exact as exact_radial
 from taichi_kernels.radial import fast_gaussian, table
 from taichi_kernels.radial import smooth_cutoff as ending
+from taichi_kernels.session import generation, renew, session
+from taichi_kernels.target import Target
 from tests.conftest import random_wavefunction
 from tests.kernels.test_orbitals import LATTICES, LIMIT, errors
 from tests.oracle import orbital
@@ -118,14 +121,14 @@ def tabulated(function, arguments: np.ndarray, precision: str) -> np.ndarray:
             out[i] = function(x[i])
 
     x, out = arguments.astype(precision), np.empty(len(arguments), precision)
-    runtime.launch(evaluate, len(x), x, out)
+    launch(evaluate, len(x), x, out)
     return out.astype(np.float64)
 
 
 def test_the_fast_gaussian_has_the_errors_of_the_paper(device):
     """At most 0.131 % relative and 7.16e-4 absolute, as printed there, and not much less; nothing below x = -10."""
     x = -np.linspace(0.0, 12.0, 2_000_001)
-    with runtime.session(device):
+    with session(device):
         values = tabulated(fast_gaussian.gaussian("single"), -x * 1.4426950408889634, "single")
     inside = x > -10 + 1e-5
     relative = np.abs(values[inside] / np.exp(x[inside]) - 1).max()
@@ -149,7 +152,7 @@ def test_the_fast_gaussian_joins_with_a_small_kink():
 
 def test_exact_powers_of_two(device, precision):
     x = -np.linspace(0.0, 120.0, 400_001).astype(np.float32).astype(np.float64)
-    with runtime.session(device, precision):
+    with session(device, precision):
         values = tabulated(exact_radial.power_of_two(precision), x, precision)
     assert np.abs(values / 2.0**x - 1).max() < {"single": 3e-7, "double": 1e-15}[precision]
 
@@ -161,7 +164,7 @@ def smooth_gaussian(t: np.ndarray) -> np.ndarray:
 
 def test_the_ending_gaussian_is_near_and_falls_steadily(device, precision):
     t = np.linspace(0.0, 40.0, 1_000_001)
-    with runtime.session(device, precision):
+    with session(device, precision):
         values = tabulated(ending.gaussian(precision), t / ending.CUTOFF, precision)
     assert np.abs(values - smooth_gaussian(t)).max() < {"single": 1.5e-6, "double": 1e-14}[precision]
     assert np.abs(smooth_gaussian(t) - np.exp(-t)).max() < 1.4e-8
@@ -254,9 +257,9 @@ def test_radial_tables_keep_the_bound_that_they_were_made_for(precision, momentu
 def test_auto_goes_by_the_record(device):
     for place in ("orthogonal lattice", "upright lattice", "skewed lattice", "points"):
         times = record()[place].get(device, record()[place]["cpu"])["single"]["seconds"]
-        chosen = recorded_choice(place, device, "single")
+        chosen = recorded_choice(place, Target(device, "single"))
         assert times[chosen] == min(times.values())
-        assert kernel_for("auto", place, device, "single") is kernel_modules()[chosen]
+        assert kernel_for("auto", place, Target(device, "single")) is kernel_modules()[chosen]
         assert all(kernel_modules()[name].EXACT for name in times)
 
 
@@ -322,9 +325,9 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
     wavefunction, lattice = random_wavefunction(31, momenta=(0, 1), n_atoms=2), LATTICES["orthogonal"]
 
     def served_by() -> str:
-        with runtime.session(device) as name:
+        with session(device) as name:
             field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
-            evaluate = field.on_slabs(lattice, "single", name)
+            evaluate = field.on_slabs(lattice, Target(name, "single"))
         return getattr(evaluate, "evaluate", evaluate).__module__
 
     assert served_by() == "orbitile.kernels._family"
@@ -348,6 +351,7 @@ def test_a_kernel_that_cannot_be_compiled_is_told_of_and_done_without(tmp_path, 
     assert errors(volume.values.ravel(), expected) < LIMIT["single"]
 
 
+@pytest.mark.slow
 def test_marks_belong_to_a_version_of_taichi_and_a_cache(tmp_path, monkeypatch):
     """A kernel that another Taichi has compiled, or for another cache, does not count as compiled."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -355,22 +359,22 @@ def test_marks_belong_to_a_version_of_taichi_and_a_cache(tmp_path, monkeypatch):
 
     def sources() -> set[str]:
         field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
-        with runtime.session("cpu") as name:
-            field.on_slabs(LATTICES["orthogonal"], "single", name)
+        with session("cpu") as name:
+            field.on_slabs(LATTICES["orthogonal"], Target(name, "single"))
         molecule_specific.wait()
         return {path.name for path in molecule_specific.cache_folder().glob("*.py")}
 
     assert len(sources()) == len(sources()) == 1
     with monkeypatch.context() as changed:
-        changed.setattr(molecule_specific.ti, "__version__", (9, 9, 9))
+        changed.setattr(ti, "__version__", (9, 9, 9))
         assert len(sources()) == 2
     with monkeypatch.context() as changed:
         changed.setenv("TI_OFFLINE_CACHE_FILE_PATH", str(tmp_path / "taichi"))
-        with runtime.session("cpu"):
-            assert runtime.renew()
+        with session("cpu"):
+            assert renew()
         assert len(sources()) == 3
-    with runtime.session("cpu"):
-        assert runtime.renew()
+    with session("cpu"):
+        assert renew()
 
 
 def test_source_that_somebody_else_has_put_there_is_not_run(tmp_path, monkeypatch):
@@ -379,8 +383,8 @@ def test_source_that_somebody_else_has_put_there_is_not_run(tmp_path, monkeypatc
 
     def prepare() -> None:
         field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
-        with runtime.session("cpu") as name:
-            field.on_slabs(LATTICES["orthogonal"], "single", name)
+        with session("cpu") as name:
+            field.on_slabs(LATTICES["orthogonal"], Target(name, "single"))
         molecule_specific.wait()
 
     prepare()
@@ -403,14 +407,15 @@ def test_a_cache_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
         ob.compute(small, "mo:1", LATTICES["orthogonal"], device="cpu", kernel="molecule-specific")
 
 
+@pytest.mark.slow
 def test_taichi_is_not_renewed_while_a_result_is_on_the_device(benzene):
     lattice = ob.Lattice.around(benzene, 1.0, 1.0)
     left = ob.compute_on_device(benzene, "homo", lattice, device="cpu")
-    with runtime.session("cpu"):
-        assert not runtime.renew()
+    with session("cpu"):
+        assert not renew()
     assert np.isfinite(left.to_numpy()).all()
     del left
-    with runtime.session("cpu"):
-        before = runtime.generation()
-        assert runtime.renew()
-        assert runtime.generation() == before + 1
+    with session("cpu"):
+        before = generation()
+        assert renew()
+        assert generation() == before + 1

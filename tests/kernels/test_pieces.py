@@ -11,7 +11,7 @@ from taichi_kernels import orbital_lattice
 from taichi_kernels.pace import Pace
 from tests.conftest import random_wavefunction
 
-FIELDS = ["mo:1", "density", "laplacian", "elf", "esp"]
+FIELDS = ["mo:1", "density", "esp", *(pytest.param(name, marks=pytest.mark.slow) for name in ("laplacian", "elf"))]
 SKEWED = np.array([[0.6, 0.1, 0], [-0.3, 0.5, 0.1], [0.1, 0, 0.5]])
 UPRIGHT = np.diag([0.6, 0.5, 0.5])
 SHEARED = np.array([[0.6, 0, 0], [-0.3, 0.5, 0], [0, 0, 0.5]])
@@ -70,6 +70,7 @@ def test_a_single_slab_is_asked_about_told_of_and_left(device, field):
         assert np.array_equal(ob.compute(wavefunction, field, lattice, device=device).values, expected)
 
 
+@pytest.mark.slow_on("vulkan")
 @pytest.mark.usefixtures("in_small_pieces")
 @pytest.mark.parametrize("axes", [SHEARED, SHEARED[[2, 0, 1]], SKEWED], ids=["sheared", "turned", "skewed"])
 @pytest.mark.parametrize("field", ["mo:2", "density"])
@@ -109,6 +110,7 @@ def test_lists_that_grow_from_piece_to_piece(monkeypatch):
         assert np.array_equal(found.values, values)
 
 
+@pytest.mark.slow_on("vulkan")
 @pytest.mark.usefixtures("in_small_pieces")
 def test_orbitals_that_are_computed_together(device):
     wavefunction, lattice = random_wavefunction(7, n_orbitals=4), lattice_with()
@@ -128,6 +130,7 @@ def test_orbitals_that_are_computed_together(device):
         next(withdrawn)
 
 
+@pytest.mark.slow_on("vulkan")
 @pytest.mark.usefixtures("in_small_pieces")
 @pytest.mark.parametrize("field", FIELDS)
 def test_at_points(device, field):

@@ -11,9 +11,10 @@ import orbitile as ob
 from orbitile.errors import ConventionError, FileError
 from orbitile.gaussians.check import checked
 from orbitile.readers import cclib as reader
-
-from ..conftest import SAMPLES
-from ..oracle import basis_functions, orbital
+from orbitile.readers._logs.basis import nwchem_basis
+from orbitile.readers._logs.programs import PROGRAMS
+from tests.conftest import SAMPLES
+from tests.oracle import basis_functions, orbital
 
 LOGS = Path(__file__).parents[3] / "shared" / "data" / "logs"
 needs_logs = pytest.mark.skipif(not LOGS.is_dir(), reason="logs of whole calculations are not kept with the package")
@@ -211,7 +212,7 @@ ORCA = {
         ("water_ccpvdz_pure_hf_g03.fchk", "Gaussian", GAUSSIAN),
         ("water_hfs_321g.fchk", "Gaussian", GAUSSIAN),
         ("nh3_orca.molden", "ORCA", ORCA),
-        ("orca_cuh_cc_pvqz_pure.molden", "ORCA", ORCA),
+        pytest.param("orca_cuh_cc_pvqz_pure.molden", "ORCA", ORCA, marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.filterwarnings("ignore")
@@ -231,7 +232,7 @@ def test_coefficients_as_the_program_printed_them(file, program, names):
     data = cc_data(
         theirs.atnums, theirs.atcoords, gbasis, theirs.mo.coeffs.round(6), int(theirs.mo.occs.sum()) // 2, labels
     )
-    w = checked(reader.wavefunction_from(data, reader.PROGRAMS[program], Path("some.log")))
+    w = checked(reader.wavefunction_from(data, PROGRAMS[program], Path("some.log")))
     points = np.random.default_rng(2).normal(size=(60, 3)) + w.positions[0]
     values, reference = (x.alpha.coefficients.T @ basis_functions(x, points) for x in (w, expected))
     np.testing.assert_allclose(values, reference, atol=1e-4)
@@ -296,7 +297,7 @@ def test_components_of_d_and_f_shells(program, labels, polynomials):
     letter = "D" if n in (5, 6) else "F"
     names = [f"O1_3{label}" for label in labels.split("/")] if labels else ["O1_wrong"] * n
     data = cc_data([8], [[0, 0, 0]], [[(letter, [(0.8, 1.0)])]], np.eye(n), n, names)
-    w = reader.wavefunction_from(data, reader.PROGRAMS[program], Path("some.log"))
+    w = reader.wavefunction_from(data, PROGRAMS[program], Path("some.log"))
     x = np.arange(-6, 6.1, 0.4)
     points = np.stack(np.meshgrid(x, x, x, indexing="ij"), axis=-1).reshape(-1, 3)
     for index, function in enumerate(functions):
@@ -323,7 +324,7 @@ def test_psi4_prints_pure_p_shells_as_z_x_y():
         )
         occupied = int(ours.n_electrons) // 2
         data = cc_data(ours.atomic_numbers, ours.positions, gbasis, ours.alpha.coefficients[rows], occupied, [])
-        w = checked(reader.wavefunction_from(data, reader.PROGRAMS["Psi4"], Path("some.log")))
+        w = checked(reader.wavefunction_from(data, PROGRAMS["Psi4"], Path("some.log")))
         np.testing.assert_allclose(w.alpha.coefficients, ours.alpha.coefficients)
 
 
@@ -331,7 +332,7 @@ def test_cartesian_functions_that_share_a_norm():
     """Psi4 gives xy the norm of xx: its coefficients of xy are larger by sqrt(3) and read as such."""
     coefficients = np.diag([1, 3**0.5, 3**0.5, 1, 3**0.5, 1])
     data = cc_data([8], [[0, 0, 0]], [[("D", [(0.8, 1.0)])]], coefficients, 1, [])
-    w = reader.wavefunction_from(data, reader.PROGRAMS["Psi4"], Path("some.log"))
+    w = reader.wavefunction_from(data, PROGRAMS["Psi4"], Path("some.log"))
     np.testing.assert_allclose(w.alpha.coefficients, np.eye(6))
     assert "norm of x^l" in w.program
 
@@ -341,7 +342,7 @@ def test_pure_and_cartesian_shells_mix():
     labels = [f"C1_{n}{name}" for n, name in enumerate([*GAUSSIAN[2, False], *GAUSSIAN[3, True]])]
     gbasis = [[("D", [(0.8, 1.0)]), ("F", [(0.9, 1.0)])]]
     data = cc_data([6], [[0, 0, 0]], gbasis, np.eye(13), 3, labels)
-    w = reader.wavefunction_from(data, reader.PROGRAMS["Gaussian"], Path("some.log"))
+    w = reader.wavefunction_from(data, PROGRAMS["Gaussian"], Path("some.log"))
     assert [shell.pure for shell in w.shells] == [False, True]
 
 
@@ -354,7 +355,7 @@ def helium(**more):
 
 
 def convert(data, program="Gaussian"):
-    return reader.wavefunction_from(data, reader.PROGRAMS[program], Path("some.log"))
+    return reader.wavefunction_from(data, PROGRAMS[program], Path("some.log"))
 
 
 def test_occupations_and_energies():
@@ -478,7 +479,7 @@ def test_pure_basis_sets_of_nwchem(tmp_path):
     geometry += "    2 H2                   1.0000     0.00000000    -0.75000000     0.50000000\n"
     path = tmp_path / "some.out"
     path.write_text(geometry + "\n" + NWCHEM)
-    basis = reader._nwchem_basis(path, SimpleNamespace(atomnos=[8, 1]))
+    basis = nwchem_basis(path, SimpleNamespace(atomnos=[8, 1]))
     assert [[(letter, len(primitives)) for letter, primitives in atom] for atom in basis] == [
         [("S", 2), ("D", 1)],
         [("S", 1)],

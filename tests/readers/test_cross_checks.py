@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile import cli
 from orbitile.analysis.information import as_dictionary, as_text, formula
 from orbitile.analysis.integration import atomic_charges
 from orbitile.analysis.notes import notes
+from orbitile.commandline import main
 from orbitile.errors import FileError
 from orbitile.gaussians.check import checked
 from orbitile.model.core_potentials import inferred_cores, settled_charges
@@ -456,16 +456,16 @@ def test_unusual_calculations_have_no_notes(change):
 def test_notes_are_told_wherever_a_molecule_is_shown(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
     path = edited(tmp_path, cut((SAMPLES / WATER).read_text(), 1))
-    assert cli.main(["info", str(path)]) == 0
+    assert main(["info", str(path)]) == 0
     page = capsys.readouterr()
     assert "note      its nuclei" in page.out
     assert page.err == ""
-    assert cli.main(["info", "--json", str(path)]) == 0
+    assert main(["info", "--json", str(path)]) == 0
     assert "charge of +8" in json.loads(capsys.readouterr().out)["notes"][0]
     out = str(tmp_path / "homo.cube")
-    assert cli.main(["volume", str(path), "homo", "-o", out, "--quality", "coarse"]) == 0
+    assert main(["volume", str(path), "homo", "-o", out, "--quality", "coarse"]) == 0
     told = capsys.readouterr()
     assert told.err.startswith("orbitile: job.molden: note: its nuclei")
     assert told.out.strip() == out
-    assert cli.main(["volume", "-q", str(path), "homo", "-o", str(tmp_path / "b.cube"), "--quality", "coarse"]) == 0
+    assert main(["volume", "-q", str(path), "homo", "-o", str(tmp_path / "b.cube"), "--quality", "coarse"]) == 0
     assert capsys.readouterr().err == ""

@@ -8,10 +8,10 @@ import pytest
 
 import orbitile as ob
 from orbitile.errors import ConventionError, FileError
-from tests.conftest import SAMPLES, WITHOUT_ORBITALS, sample_files
+from tests.conftest import SAMPLES, WITHOUT_ORBITALS, sample_parameters
 
 
-@pytest.mark.parametrize("path", sample_files(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sample_parameters())
 def test_orbitals_of_every_sample_are_orthonormal(path):
     """The check at the gate, done once more by hand with qc-iodata's own overlap for the smaller ones."""
     wavefunction = ob.load(path)

@@ -3,7 +3,7 @@
 import pytest
 from PIL import Image
 
-from orbitile.cli import main
+from orbitile.commandline import main
 
 pytest.importorskip("OpenGL")
 

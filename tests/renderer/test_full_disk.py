@@ -23,10 +23,12 @@ DRAW = (
     "print('drawn')\n"
 )
 COMPUTE = (
-    "from taichi_kernels import runtime\n"
-    "with runtime.session('vulkan'):\n"
-    "    runtime.allocate((8,), 'float32').fill(1.0)\n"
-    "    runtime.synchronise()\n"
+    "from taichi_kernels.arrays import allocate\n"
+    "from taichi_kernels.launching import synchronise\n"
+    "from taichi_kernels.session import session\n"
+    "with session('vulkan'):\n"
+    "    allocate((8,), 'float32').fill(1.0)\n"
+    "    synchronise()\n"
     "print('computed')\n"
 )
 

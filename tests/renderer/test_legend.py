@@ -1,7 +1,5 @@
 """What is written on pictures: scales of colours, letters, and whether they can be read."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -12,39 +10,44 @@ from orbitile.surfaces.colour_maps import colours_along, linear_light
 pytest.importorskip("OpenGL")
 
 from orbitile.renderer import Camera, lettering
+from orbitile.renderer.annotation import annotate
 from orbitile.renderer.legend import legend_of
 from orbitile.renderer.lettering import text_size
 
 from .samples import ball, mapped, molecule, p_orbital
 
 SIZE = (320, 240)
+COLOURS = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("size", [(320, 240), (1600, 1200), (1200, 1600), (3200, 2400)])
 def test_the_scale_of_colours_takes_little_room(size):
     """The bar is less than a third of the width; with its letters it takes a quarter of the height at most."""
     surface = mapped(limit=0.06, values=np.full(len(ball().vertices), 0.02))
-    atoms = molecule([1], [[0, 0, 0]])
-    camera = Camera(eye=(0, 60, 20))  # looks past all of it: the paper alone, and the legend
-    with pytest.raises(RenderError):
-        render(surface, atoms, size=size, scale=True, camera=dataclasses.replace(camera, eye=(0, 0, -60)))
-    pixels = render(surface, atoms, size=size, legend=True, camera=camera)[..., :3] / 255
-    rows, columns = np.nonzero((pixels < 0.98).any(axis=-1))
+    paper = np.full((size[1], size[0], 4), 255, np.uint8)
+    pixels = annotate(paper, legend_of([surface], [COLOURS], size), None, (1.0, 1.0, 1.0))[..., :3]
+    rows, columns = np.nonzero((pixels < 250).any(axis=-1))
     assert rows.min() > 0.75 * size[1]
     assert columns.max() < 0.5 * size[0]
-    coloured = pixels.max(axis=-1) - pixels.min(axis=-1) > 0.2
-    rows, columns = np.nonzero(coloured)
+    coloured = np.ptp(pixels[rows.min() :], axis=-1) > 50
+    rows, columns = np.nonzero(coloured)[0] + rows.min(), np.nonzero(coloured)[1]
     assert np.ptp(columns) < 0.33 * size[0]
-    middle = pixels[int(np.median(rows)), columns.min() + 3 : columns.max() - 2]
+    middle = pixels[int(np.median(rows)), columns.min() + 3 : columns.max() - 2] / 255
     assert len(np.unique(np.round(middle, 3), axis=0)) > 0.5 * min(len(middle), 200)  # no five squares
     shares = (np.arange(len(middle)) + 3.5) / (np.ptp(columns) + 1)
     assert np.abs(middle - colours_along("signed", shares)).max() < 0.05
 
 
+def test_a_scale_bar_needs_the_scene_before_the_camera():
+    camera = Camera(eye=(0, 0, -60))
+    with pytest.raises(RenderError, match="behind the camera"):
+        render(mapped(), size=SIZE, scale=True, camera=camera)
+
+
 def test_a_bar_takes_a_third_of_a_small_picture_too():
     surface = mapped(limit=0.06)
     for size in ((200, 150), (150, 200), (1600, 1200)):
-        (bar,) = legend_of([surface], [((0, 0, 1), (1, 0, 0))], size)
+        (bar,) = legend_of([surface], [COLOURS], size)
         assert bar.length * text_size(size) < 0.33 * size[0]
         assert bar.is_legible(size)
         assert len(bar.ticks) >= 2
@@ -53,7 +56,7 @@ def test_a_bar_takes_a_third_of_a_small_picture_too():
 def test_values_beyond_the_scale_make_its_end_a_point():
     values = np.linspace(-3, 1, len(ball().vertices))
     surface = mapped(values=values)
-    (bar,) = legend_of([surface], [((0, 0, 1), (1, 0, 0))], SIZE)
+    (bar,) = legend_of([surface], [COLOURS], SIZE)
     assert bar.beyond == (True, False)
     assert bar.heading == "potential (hartree/e)"
     assert bar.note == "on density = 1 e bohr^-3"

@@ -11,9 +11,8 @@ import pytest
 import orbitile as ob
 from orbitile.errors import FileError, OrbitileError
 from orbitile.session.source import ShownTrajectory, Source
-
-from .conftest import gto, lib, scf
-from .test_series import assert_same
+from tests.molecules import gto, lib, scf
+from tests.trajectories.test_series import assert_same
 
 WATER = Path(__file__).parent / "logs"
 N_FRAMES = {"psi4_water.out": 5, "nwchem_water.out": 4}

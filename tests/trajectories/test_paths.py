@@ -11,8 +11,7 @@ import orbitile as ob
 from orbitile.errors import FileError, OrbitileError
 from orbitile.gaussians.alignment import placed, rotation_onto
 from orbitile.gaussians.overlap import overlap_matrix
-
-from .conftest import computed, shuffled, trajectory_of
+from tests.molecules import computed, shuffled, trajectory_of
 
 
 def turned(wavefunction, seed):

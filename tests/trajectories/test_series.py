@@ -16,15 +16,14 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.cli import main
+from orbitile.commandline import main
 from orbitile.errors import FieldError, FileError
 from orbitile.exporters._series import SeriesWriter
 from orbitile.readers import natural_order
 from orbitile.readers.series import SeriesFrames
 from orbitile.scf.engine import compute_series
-
-from ..conftest import SAMPLES, random_wavefunction
-from .conftest import computed, gto, trajectory_of
+from tests.conftest import SAMPLES, random_wavefunction
+from tests.molecules import computed, gto, trajectory_of
 
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 

@@ -16,8 +16,7 @@ from orbitile.gaussians.alignment import turned_functions
 from orbitile.gaussians.overlap import overlap_matrix
 from orbitile.model.wavefunction import Excitation
 from orbitile.trajectories.tracking import followed, track
-
-from .conftest import computed, scanned, shuffled, trajectory_of, twisted, with_orbitals
+from tests.molecules import computed, scanned, shuffled, trajectory_of, twisted, with_orbitals
 
 
 def steps(wavefunctions, orbital: int) -> list[float]:

@@ -10,10 +10,12 @@ from .fields_on_lattices import one_device
 
 _PROGRAM = {
     "compute": (
-        "from taichi_kernels import runtime\n"
-        "with runtime.session({name!r}):\n"
-        "    runtime.allocate((8,), 'float32').fill(1.0)\n"
-        "    runtime.synchronise()\n"
+        "from taichi_kernels.arrays import allocate\n"
+        "from taichi_kernels.launching import synchronise\n"
+        "from taichi_kernels.session import session\n"
+        "with session({name!r}):\n"
+        "    allocate((8,), 'float32').fill(1.0)\n"
+        "    synchronise()\n"
     ),
     "draw": (
         "import os\n"
@@ -32,22 +34,22 @@ def device_report() -> list[str]:
 
     Each one is really started, in a process of its own, since a broken driver may crash the process that loads it.
     """
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import DEVICES, gpus, probe
 
     lines, chosen = ["compute (Taichi)"], None
     try:
         chosen = one_device(None)
     except DeviceError as error:
         lines.append(f"  ORBITILE_DEVICE: {error}")
-    for name in runtime.DEVICES:
-        found = runtime.probe(name)
+    for name in DEVICES:
+        found = probe(name)
         works, note = (False, found.detail)
         if found.available:
             works, reason = _try("compute", name)
             note = found.detail if works else reason
         lines.append(_line(name, works, note + (" [used by auto]" if works and name == chosen else "")))
         if name == "cuda" and works:
-            lines += [f"    cuda:{number}  {gpu}" for number, gpu in enumerate(runtime.gpus())]
+            lines += [f"    cuda:{number}  {gpu}" for number, gpu in enumerate(gpus())]
     lines.append("draw (OpenGL, no window)")
     for name in ("egl", "osmesa"):
         works, note = _try("draw", name)

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from taichi_kernels.target import PRECISIONS, Target
+
 from ..errors import DeviceError, FieldError, IsovalueError, LatticeError, OrbitileError
 from ..fields import Field, resolve
 from ..fields.orbital import Orbital, together
 from ..gaussians.extent import directions
 from ..kernels import AUTO, checked_name
+from ..kernels._tolerances import tolerances
 from ..memory import available_memory
 from ..model.charges import PointCharges
 from ..model.lattice import QUALITIES, Lattice, spacing_for, spacing_of
@@ -66,8 +69,7 @@ _AGREEING, _DRAWN, _NO_GAP = 0.009, 0.0195, 1e-6
 """Difference of the logarithms of the isovalues in a degenerate set; by how much each may be moved for that, which
 changes the share by 0.4 %; and difference of energies in hartree that parts no set."""
 
-_FAINTEST = {"single": 1e-6, "double": 1e-12}
-"""Isovalues below which a surface would show errors of that precision, in atomic units."""
+_FAINTEST = tolerances(np.dtype(np.float64)).isovalue
 
 
 def compute(
@@ -123,16 +125,16 @@ def compute(
     Cancelled
         When `cancelled` said so.
     """
-    dtype = _dtype(precision)
+    dtype = dtype_of(precision)
     with watched(progress, cancelled):
         resolved = with_kernel(field_of(wavefunction, field), kernel)
-        require_memory(lattice, np.dtype(dtype).itemsize)
+        require_memory(lattice, dtype.itemsize)
         if devices := _several(device, resolved):
             with prepared(devices, wavefunction, field, lattice, precision) as task:
                 values = task.whole()
             return Volume(values, lattice, resolved.quantity, resolved.unit)
-        with device_session(device, precision) as name:
-            slabs = slabs_of(resolved, lattice, precision, name)
+        with device_session(device, precision) as target:
+            slabs = slabs_of(resolved, lattice, target)
             values = np.empty(lattice.shape, dtype)
             for start, stop in slabs.cuts:
                 with stage(start / lattice.shape[0], stop / lattice.shape[0]):
@@ -166,14 +168,14 @@ def computed_slabs(
     watch = Watch(progress, cancelled)
     with watch.stage():
         resolved = field_of(wavefunction, field)
-    dtype = _dtype(precision)
+    dtype = dtype_of(precision)
     if devices := _several(device, resolved):
         with prepared(devices, wavefunction, field, lattice, precision) as task:
             yield from task.slabs(watch)
         return
-    with device_session(device, precision) as name:
+    with device_session(device, precision) as target:
         with watch.stage():
-            slabs = slabs_of(resolved, lattice, precision, name)
+            slabs = slabs_of(resolved, lattice, target)
         held = np.empty((max(stop - start for start, stop in slabs.cuts), *lattice.shape[1:]), dtype)
         for start, stop in slabs.cuts:
             with watch.stage(start / lattice.shape[0], stop / lattice.shape[0]):
@@ -221,8 +223,8 @@ def compute_many(
     watch = Watch(progress, cancelled)
     with watch.stage():
         resolved = [field_of(wavefunction, field) for field in fields]
-    dtype: np.dtype[np.floating] = np.dtype(_dtype(precision))
-    return _computed(wavefunction, resolved, lattice, device, precision, dtype, watch)
+    dtype_of(precision)
+    return _computed(wavefunction, resolved, lattice, device, precision, watch)
 
 
 def _computed(
@@ -231,7 +233,6 @@ def _computed(
     lattice: Lattice,
     device: str | None,
     precision: str,
-    dtype: np.dtype[np.floating],
     watch: Watch,
 ) -> Iterator[Volume]:
     done = 0
@@ -242,7 +243,7 @@ def _computed(
         if not alone:
             with watch.stage(done / len(fields), (done + len(group)) / len(fields)):
                 checkpoint()
-                values = _together(group, lattice, device, precision, dtype)
+                values = _together(group, lattice, device, precision)
         if values is None:
             with watch.stage(done / len(fields), (done + 1) / len(fields)):
                 volume = compute(wavefunction, fields[done], lattice, device=device, precision=precision)
@@ -267,24 +268,17 @@ def _group(fields: list[Field], lattice: Lattice) -> list[Orbital]:
 
 
 def _together(
-    orbitals: list[Orbital], lattice: Lattice, device: str | None, precision: str, dtype: np.dtype[np.floating]
+    orbitals: list[Orbital], lattice: Lattice, device: str | None, precision: str
 ) -> NDArray[np.floating] | None:
     """Values of several orbitals, shape (n, nx, ny, nz), or None where they have nothing to share."""
-    with device_session(device, precision) as name:
-        from taichi_kernels import runtime
-
-        evaluate = together(orbitals, lattice, precision, name)
+    with device_session(device, precision) as target:
+        evaluate = together(orbitals, lattice, target)
         if evaluate is None:
             return None
         nx, ny, nz = lattice.shape
-        shape = (len(orbitals) * nx, ny, nz)
-        if name == "cpu":
-            values = np.empty(shape, dtype)
-            evaluate(0, nx, values)
-        else:
-            out: Any = runtime.allocate(shape, dtype)
-            evaluate(0, nx, out)
-            values = out.to_numpy()
+        out = target.empty((len(orbitals) * nx, ny, nz))
+        evaluate(0, nx, out)
+        values: NDArray[np.floating] = out if isinstance(out, np.ndarray) else out.to_numpy()
         return values.reshape(len(orbitals), nx, ny, nz)
 
 
@@ -319,11 +313,11 @@ def compute_on_device(
         When the device cannot be used, or its lists for this lattice would be too long.
     """
     resolved = with_kernel(field_of(wavefunction, field), kernel)
-    dtype = _dtype(precision)
-    with device_session(device, precision) as name:
-        from taichi_kernels import runtime
+    with device_session(device, precision) as target:
+        from taichi_kernels.arrays import allocate
+        from taichi_kernels.launching import synchronise
 
-        evaluate = resolved.on_slabs(lattice, precision, name)
+        evaluate = resolved.on_slabs(lattice, target)
         if evaluate is None:
             raise LatticeError(
                 "values stay on the device for fields with a separable form (no potentials) on lattices with an axis "
@@ -333,9 +327,9 @@ def compute_on_device(
             raise LatticeError(
                 f"values stay on the device for {MOST_POINTS} points at most, got {lattice.n_points}; use compute"
             )
-        out = runtime.allocate(lattice.shape, dtype)
+        out = allocate(lattice.shape, target.dtype)
         evaluate(0, lattice.shape[0], out)
-        runtime.synchronise()
+        synchronise()
         return out
 
 
@@ -380,31 +374,28 @@ def compute_surface(
     OrbitileError
         As `compute` does.
     """
-    _dtype(precision)
+    dtype = dtype_of(precision)
     with watched(progress, cancelled):
         resolved = field_of(wavefunction, field)
         isovalue = positive_isovalue(isovalue, resolved.quantity)
-        if isovalue < _FAINTEST[precision]:
-            other = ", or double precision" if isovalue >= _FAINTEST["double"] else ""
+        if isovalue < (faintest := tolerances(dtype).isovalue):
+            other = ", or double precision" if isovalue >= _FAINTEST else ""
             raise IsovalueError(
-                f"isovalue of {resolved.quantity}: values below {_FAINTEST[precision]:g} are errors of {precision} "
+                f"isovalue of {resolved.quantity}: values below {faintest:g} are errors of {precision} "
                 f"precision, got {isovalue:g}; choose a larger one{other}"
             )
         if lattice is None:
             lattice = enclosing_lattice(wavefunction, resolved, isovalue)
-        with device_session(device, precision) as name:
+        with device_session(device, precision) as target:
             evaluate = None
-            if name != "cpu" and _fits_kernel(lattice):
-                evaluate = resolved.on_slabs(lattice, precision, name)
+            if not target.on_host and _fits_kernel(lattice):
+                evaluate = resolved.on_slabs(lattice, target)
             if evaluate is not None:
-                from taichi_kernels import runtime
-
                 checkpoint()
-                values = runtime.allocate(lattice.shape, _dtype(precision))
+                values = target.empty(lattice.shape)
                 evaluate(0, lattice.shape[0], values)
                 tell(1.0)
-                return isosurface_in_session(values, lattice, isovalue, resolved.quantity, resolved.unit, name)
-            dtype: np.dtype[np.floating] = np.dtype(_dtype(precision))
+                return isosurface_in_session(values, lattice, isovalue, resolved.quantity, resolved.unit, target)
             require_memory(lattice, dtype.itemsize + working_bytes(dtype), "and its isosurface ")
             volume = compute(wavefunction, resolved, lattice, device=device, precision=precision)
         checkpoint(1.0)
@@ -437,14 +428,14 @@ def extract_surface(volume: Volume, isovalue: float, *, device: str | None = Non
     """
     if not _fits_kernel(volume.lattice):
         return isosurface(volume, isovalue)
-    with device_session(device, "single") as name:
-        from taichi_kernels import runtime
+    with device_session(device, "single") as target:
+        from taichi_kernels.arrays import send
 
-        values: Any = np.ascontiguousarray(volume.values, np.float32)
-        if name != "cpu":
-            home, values = values, runtime.allocate(values.shape, np.float32)
-            runtime.send(values, home)
-        return isosurface_in_session(values, volume.lattice, isovalue, volume.quantity, volume.unit, name)
+        values: Any = np.ascontiguousarray(volume.values, target.dtype)
+        if not target.on_host:
+            home, values = values, target.empty(values.shape)
+            send(values, home)
+        return isosurface_in_session(values, volume.lattice, isovalue, volume.quantity, volume.unit, target)
 
 
 def surface_in_motion(
@@ -476,8 +467,8 @@ def surface_in_motion(
     OrbitileError
         As `compute_surface` does.
     """
-    with device_session(device, "single") as name:
-        if name != "cpu":
+    with device_session(device, "single") as target:
+        if not target.on_host:
             return compute_surface(wavefunction, field, isovalue, lattice, device=device)
         return extract_surface(compute(wavefunction, field, lattice, device=device), isovalue, device=device)
 
@@ -521,13 +512,13 @@ def evaluate(
     Cancelled
         When `cancelled` said so.
     """
-    dtype = _dtype(precision)
+    dtype = dtype_of(precision)
     where = checked_points(points)
     values = np.empty(len(where), dtype)
     with watched(cancelled=cancelled):
         resolved = with_kernel(field_of(wavefunction, field), kernel)
-        with device_session(device, precision) as name:
-            at_tiles(resolved.at_points(precision, name), where, values)
+        with device_session(device, precision) as target:
+            at_tiles(resolved.at_points(target), where, values)
     return values
 
 
@@ -553,9 +544,8 @@ def potential_of_charges(
         In hartree/e. At a point charge it is large and finite.
     """
     where = checked_points(points)
-    _dtype(precision)
-    with device_session(device, precision) as name:
-        return charges.potential_in_session(where, name, precision)
+    with device_session(device, precision) as target:
+        return charges.potential_in_session(where, target)
 
 
 def checked_points(points: ArrayLike) -> NDArray[np.float64]:
@@ -607,8 +597,8 @@ def enclosing_lattice(
         end where the density falls (the ionisation energy) take down to a third of that, see `Field.fewest_points`.
     """
     resolved = field_of(wavefunction, field)
-    if not (np.isfinite(isovalue) and isovalue >= _FAINTEST["double"]):
-        raise LatticeError(f"isovalue: expected a positive number of {_FAINTEST['double']:g} or more, got {isovalue}")
+    if not (np.isfinite(isovalue) and isovalue >= _FAINTEST):
+        raise LatticeError(f"isovalue: expected a positive number of {_FAINTEST:g} or more, got {isovalue}")
     low, high = resolved.enclosing_box(isovalue)
     first, last = wavefunction.positions.min(axis=0), wavefunction.positions.max(axis=0)
     step = spacing
@@ -879,10 +869,17 @@ def _several(device: str | None, field: Field) -> tuple[str, ...]:
     return devices
 
 
-def _dtype(precision: str) -> type[np.float32 | np.float64]:
-    if precision not in ("single", "double"):
-        raise OrbitileError(f"precision: expected single or double, got {precision!r}")
-    return np.float32 if precision == "single" else np.float64
+def dtype_of(precision: str) -> np.dtype[np.floating]:
+    """NumPy's type of numbers in a precision that was asked for.
+
+    Raises
+    ------
+    OrbitileError
+        When it is neither single nor double.
+    """
+    if precision not in PRECISIONS:
+        raise OrbitileError(f"precision: expected {' or '.join(PRECISIONS)}, got {precision!r}")
+    return np.dtype(precision)
 
 
 def one_device(device: str | None) -> str:
@@ -893,7 +890,7 @@ def one_device(device: str | None) -> str:
     DeviceError
         When there is no such device, or devices are asked for by number.
     """
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import DeviceUnavailable, choose
 
     if named := several(device):
         raise DeviceError(
@@ -901,21 +898,23 @@ def one_device(device: str | None) -> str:
             "here say cuda, with CUDA_VISIBLE_DEVICES=1 for another GPU, or cpu"
         )
     try:
-        return runtime.choose(device)
-    except runtime.DeviceUnavailable as error:
+        return choose(device)
+    except DeviceUnavailable as error:
         raise DeviceError(str(error)) from error
 
 
 @contextmanager
-def device_session(device: str | None, precision: str) -> Iterator[str]:
-    """The compute device, with its errors made ours."""
-    from taichi_kernels import runtime
+def device_session(device: str | None, precision: str) -> Iterator[Target]:
+    """Hold the device that a request stands for, with its errors made ours."""
+    from taichi_kernels.devices import DeviceUnavailable
+    from taichi_kernels.session import session
 
+    dtype_of(precision)
     one_device(device)
     try:
-        with runtime.session(device, precision) as name:
-            yield name
-    except runtime.DeviceUnavailable as error:
+        with session(device, precision) as name:
+            yield Target(name, precision)
+    except DeviceUnavailable as error:
         raise DeviceError(str(error)) from error
     except RuntimeError as error:  # what Taichi raises when a device fails or its memory is used up
         raise DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}") from error

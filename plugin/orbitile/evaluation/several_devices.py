@@ -57,14 +57,14 @@ def several(device: str | None) -> tuple[str, ...]:
     DeviceError
         When there is no such GPU here, or one is named twice.
     """
-    from taichi_kernels import runtime
+    from taichi_kernels import devices
 
     if device is None or device.lower() == "auto":
         device = os.environ.get("ORBITILE_DEVICE", "")
     text = device.lower().replace(" ", "")
     if "," not in text and ":" not in text:
         return ()
-    gpus = runtime.gpus()
+    gpus = devices.gpus()
     names: list[str] = []
     kind = ""
     for item in text.split(","):
@@ -142,15 +142,15 @@ def compute_slab(plan: Plan, n: int, out: Array | None = None) -> Array:
     OrbitileError
         As for the same request on one device.
     """
-    from taichi_kernels import runtime
+    from taichi_kernels.session import session
 
     with _failing_as_a_device():
         prepared = _prepared(plan)
         start, stop = prepared.slabs.cuts[n]
         if out is None:
-            out = np.empty((stop - start, *prepared.shape[1:]), _dtype(prepared.precision))
+            out = np.empty((stop - start, *prepared.shape[1:]), np.dtype(prepared.precision))
         prepared.out = out
-        with runtime.session(None, prepared.precision):
+        with session(None, prepared.precision):
             prepared.slabs.fill(start, stop, out)
     return out
 
@@ -178,29 +178,26 @@ def _wavefunction(pickled: Pickled) -> Wavefunction:
 
 @lru_cache(maxsize=1)
 def _prepared(plan: Plan) -> _Prepared:
-    from taichi_kernels import runtime
+    from taichi_kernels.session import session
+    from taichi_kernels.target import Target
 
     field, lattice, precision = pickle.loads(plan.request.data.data)
     resolved = resolve(_wavefunction(plan.wavefunction), field) if isinstance(field, str) else field
-    with runtime.session(None, precision) as name:
-        return _Prepared(slabs_of(resolved, lattice, precision, name), lattice.shape, precision)
+    with session(None, precision) as name:
+        return _Prepared(slabs_of(resolved, lattice, Target(name, precision)), lattice.shape, precision)
 
 
 @contextmanager
 def _failing_as_a_device() -> Iterator[None]:
     """What goes wrong with a device is its error."""
-    from taichi_kernels import runtime
+    from taichi_kernels.devices import DeviceUnavailable
 
     try:
         yield
-    except (runtime.DeviceUnavailable, RuntimeError) as error:
+    except (DeviceUnavailable, RuntimeError) as error:
         raise DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}") from error
     except MemoryError as error:
         raise DeviceError("the process of a device has no memory left for this") from error
-
-
-def _dtype(precision: str) -> np.dtype[np.floating]:
-    return np.dtype(np.float64 if precision == "double" else np.float32)
 
 
 # ---- sharing out
@@ -328,7 +325,7 @@ def planned(
         asked = [executor.submit(slab_cuts, plan) for _ in range(n_devices)]
         with _ending_as_a_device():
             cuts, *_ = [awaited(future) for future in asked]
-        yield Task(executor, plan, cuts, lattice.shape, _dtype(precision), min(_AHEAD * n_devices, len(cuts)))
+        yield Task(executor, plan, cuts, lattice.shape, np.dtype(precision), min(_AHEAD * n_devices, len(cuts)))
 
 
 @contextmanager

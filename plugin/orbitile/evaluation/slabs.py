@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from taichi_kernels.target import Target
+
 from ..errors import LatticeError
 from ..fields import Field, PointEvaluator, SlabEvaluator
 from ..model.lattice import Lattice
@@ -50,7 +52,7 @@ class Slabs:
     fill: Callable[[int, int, NDArray[np.floating]], None]
 
 
-def slabs_of(field: Field, lattice: Lattice, precision: str, device: str) -> Slabs:
+def slabs_of(field: Field, lattice: Lattice, target: Target) -> Slabs:
     """Prepare a field on a lattice; within a session of the device.
 
     Raises
@@ -58,13 +60,13 @@ def slabs_of(field: Field, lattice: Lattice, precision: str, device: str) -> Sla
     LatticeError
         When a plane has too many points to be computed at once.
     """
-    evaluate = field.on_slabs(lattice, precision, device)
+    evaluate = field.on_slabs(lattice, target)
     if evaluate is not None:
-        return _separable(evaluate, lattice, precision, device)
-    return _direct(field.at_points(precision, device), lattice)
+        return _separable(evaluate, lattice, target)
+    return _direct(field.at_points(target), lattice)
 
 
-def _separable(evaluate: SlabEvaluator, lattice: Lattice, precision: str, device: str) -> Slabs:
+def _separable(evaluate: SlabEvaluator, lattice: Lattice, target: Target) -> Slabs:
     planes, *edges = lattice.shape
     plane = edges[0] * edges[1]
     if _PLANES * plane > MOST_POINTS:
@@ -74,15 +76,15 @@ def _separable(evaluate: SlabEvaluator, lattice: Lattice, precision: str, device
         )
 
     def fill(start: int, stop: int, out: NDArray[np.floating]) -> None:
-        from taichi_kernels import runtime
+        from taichi_kernels.arrays import allocate, to_numpy
 
         checkpoint()
-        if device == "cpu":
+        if target.on_host:
             evaluate(start, stop, out)
         else:
-            values: Any = runtime.allocate(out.shape, out.dtype)
+            values: Any = allocate(out.shape, out.dtype)
             evaluate(start, stop, values)
-            runtime.to_numpy(values, out)
+            to_numpy(values, out)
 
     points = min(SLAB_POINTS, getattr(evaluate, "slab_points", SLAB_POINTS))  # a slow kernel asks for fewer
     return Slabs(_cuts(planes, max(_PLANES, points // plane // _PLANES * _PLANES)), fill)

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
-from ..exporters import exporter_for
+from ..exporters import exporter_for, write_slabs
 from ..files.writing import checked_target, refuse_inputs, written_atomically
 from ..model.volume import VolumeHeader
 from ..watch import Cancel, Progress
-from .fields_on_lattices import computed_slabs, field_of
+from .fields_on_lattices import computed_slabs, dtype_of, field_of
 
 if TYPE_CHECKING:
     from ..fields import Field
@@ -62,18 +62,18 @@ def compute_to_file(
     FieldError, LatticeError, DeviceError, Cancelled
         As for `compute`.
     """
-    module = exporter_for(path, "volume", format=format)
+    exporter = exporter_for(path, "volume", format=format)
     refuse_inputs(path, [wavefunction.source])
     resolved = field_of(wavefunction, field)
-    dtype: np.dtype[np.floating] = np.dtype(np.float64 if precision == "double" else np.float32)
-    header = VolumeHeader(lattice, dtype, resolved.quantity, resolved.unit)
-    _require_space(path, module.largest_size(header) + _MARGIN)
+    header = VolumeHeader(lattice, dtype_of(precision), resolved.quantity, resolved.unit)
+    if exporter.largest_size is not None:
+        _require_space(path, exporter.largest_size(header) + _MARGIN)
     slabs = computed_slabs(
         wavefunction, field, lattice, device=device, precision=precision, progress=progress, cancelled=cancelled
     )
     # closed here, since it holds the device
     with closing(slabs), written_atomically(path) as temporary:
-        module.write_slabs(header, _finite(slabs), temporary, wavefunction)
+        write_slabs(exporter, header, _finite(slabs), temporary, wavefunction)
 
 
 def _finite(slabs: Iterable[NDArray[np.floating]]) -> Iterator[NDArray[np.floating]]:

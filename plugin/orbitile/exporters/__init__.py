@@ -1,59 +1,80 @@
-"""Files out: one module a format, found by name.
-
-A module states `DESCRIPTION`, `PATTERNS` (file names) and `KIND` ("volume" or "mesh"), and offers
-`write(what, path, wavefunction)`, which writes a `Volume` or a `Surface` to a path. For volumes there are also
-`write_slabs(header, slabs, path, wavefunction)`, which takes values slab by slab along the first axis, and
-`largest_size(header)`, the room that they need on the disk. A new module is all that a new format needs.
-"""
+"""Files out: one module a format, found by name; `Exporter` says what each of them offers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from functools import lru_cache
-from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
-from pkgutil import iter_modules
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import FileError
 from ..files.writing import checked_target, refuse_inputs, written_atomically
 from ..model.surface import Surface
-from ..model.volume import Volume
+from ..model.volume import Volume, VolumeHeader
+from ..model.wavefunction import Wavefunction
+from ..registry import modules_of
 
-if TYPE_CHECKING:
-    from ..model.wavefunction import Wavefunction
+KINDS: dict[str, tuple[type, str]] = {
+    "volume": (Volume, "a volume"),
+    "mesh": (Surface, "a surface"),
+    "geometry": (Wavefunction, "the atoms of a molecule"),
+}
+"""What a format may hold: its class, and in words."""
 
-_KINDS = {"volume": "a volume", "mesh": "a surface"}
+Slabs = Iterable[NDArray[np.floating]]
 
 
-@lru_cache
-def exporter_modules() -> dict[str, ModuleType]:
+class Exporter(Protocol):
+    """What a module offers that writes a format."""
+
+    DESCRIPTION: str
+    """For people, such as "Gaussian cube file"."""
+    PATTERNS: tuple[str, ...]
+    """Names of its files in small letters, such as "*.cube"; the first is the customary one."""
+    KIND: str
+    """What it holds, of `KINDS`."""
+    write_slabs: Callable[[VolumeHeader, Slabs, Path, Wavefunction | None], None] | None = None
+    """Optional: write a volume whose values come slab by slab along the first axis, to a path, with the atoms of a
+    wavefunction. Without it a volume is held in memory while it is computed."""
+    largest_size: Callable[[VolumeHeader], int] | None = None
+    """Optional: bytes that the values of a volume take in a file, at most."""
+
+    def write(self, what: Any, path: Path, wavefunction: Wavefunction | None = None) -> None:
+        """Write what is of its kind to a path, and the atoms of a wavefunction where the format has room for them.
+
+        Lengths come in bohr. The file is put in place when it is whole, so nothing has to be done when writing fails.
+        Raises an `OrbitileError` when the format cannot hold what it is given.
+        """
+
+
+def exporter_modules() -> Mapping[str, Exporter]:
     """All exporter modules by name."""
-    names = [info.name for info in iter_modules(__path__) if not info.name.startswith("_")]
-    return {name: import_module(f"{__name__}.{name}") for name in names}
+    return modules_of(__name__, Exporter, tuple(KINDS))
 
 
 def save(
-    what: Volume | Surface,
+    what: Volume | Surface | Wavefunction,
     path: str | PathLike[str],
     *,
     format: str | None = None,
     wavefunction: Wavefunction | None = None,
 ) -> None:
-    """Write a volume or a surface to a file, whole or not at all.
+    """Write a volume, a surface or the atoms of a molecule to a file, whole or not at all.
 
     Parameters
     ----------
-    what : Volume or Surface
-        Volumes go to cube, OpenDX, MRC/CCP4 and npz files; surfaces to PLY, OBJ and binary glTF files.
+    what : Volume, Surface or Wavefunction
+        Volumes go to cube, OpenDX, MRC/CCP4, npz and plt files; surfaces to PLY, OBJ and binary glTF files; geometries
+        of a wavefunction to XYZ files.
     path
         The file; an existing one is replaced.
     format : str, optional
-        Name of the format ("cube", "opendx", "mrc", "npz", "ply", "obj", "gltf"), where the suffix does not tell.
+        Name of the format ("cube", "opendx", "mrc", "npz", "plt", "ply", "obj", "gltf", "xyz"), where the suffix does
+        not tell.
     wavefunction : Wavefunction, optional
         Its atoms are written along where the format has room for them.
 
@@ -63,24 +84,25 @@ def save(
         When no format goes by that suffix or name, the format cannot hold what it is given, the file cannot be written,
         or it is the one that the wavefunction was read from. An existing file is then left as it was.
     """
-    if not isinstance(what, (Volume, Surface)):
-        raise FileError(f"save: expected a Volume or a Surface, got {type(what).__name__}")
-    kind = "volume" if isinstance(what, Volume) else "mesh"
-    module = exporter_for(path, kind, format=format)
+    kind = next((kind for kind, (type_, _) in KINDS.items() if isinstance(what, type_)), None)
+    if kind is None:
+        raise FileError(f"save: expected a Volume, a Surface or a Wavefunction, got {type(what).__name__}")
+    exporter = exporter_for(path, kind, format=format)
     name = Path(fspath(path)).name
     if isinstance(what, Volume):
         bad = what.values.size - int(np.count_nonzero(np.isfinite(what.values)))
         if bad:
             raise FileError(f"{name}: the volume has {bad} values that are NaN or infinite, which no reader accepts")
-    elif not len(what.vertices) or not len(what.faces):
+    elif isinstance(what, Surface) and (not len(what.vertices) or not len(what.faces)):
         raise FileError(f"{name}: the surface is empty; choose another isovalue")
-    if wavefunction is not None:
-        refuse_inputs(path, [wavefunction.source])
+    source = what if isinstance(what, Wavefunction) else wavefunction
+    if source is not None:
+        refuse_inputs(path, [source.source])
     with written_atomically(path) as temporary:
-        module.write(what, temporary, wavefunction)
+        exporter.write(what, temporary, wavefunction)
 
 
-def exporter_for(path: str | PathLike[str], kind: str, *, format: str | None = None) -> ModuleType:
+def exporter_for(path: str | PathLike[str], kind: str, *, format: str | None = None) -> Exporter:
     """The module that would write to a path, for those who want a refusal before the work and not after it.
 
     Parameters
@@ -88,53 +110,90 @@ def exporter_for(path: str | PathLike[str], kind: str, *, format: str | None = N
     path
         The file that is to be written.
     kind : str
-        "volume" or "mesh".
+        What is to be written, of `KINDS`.
     format : str, optional
         As in `save`.
 
     Raises
     ------
     FileError
-        When no format goes by that suffix or name, it is of the other kind, or there can be no file of this name.
+        When no format goes by that suffix or name, it is of another kind, or there can be no file of this name.
     """
     try:
         name = Path(fspath(path)).name
     except TypeError as error:
         raise FileError(f"save: expected the name of a file, got {type(path).__name__}") from error
-    module = _by_suffix(name, kind) if format is None else _by_name(format, kind)
-    if kind != module.KIND:
+    exporter = _by_suffix(name, kind) if format is None else _by_name(format, kind)
+    if kind != exporter.KIND:
+        (_, held), (_, given) = KINDS[exporter.KIND], KINDS[kind]
         raise FileError(
-            f"{name}: this format ({module.DESCRIPTION}) holds {_KINDS[module.KIND]}, got {_KINDS[kind]}; for "
-            f"{_KINDS[kind]} use {_known(kind)}" + ("" if kind == "mesh" else ", or take its isosurface first")
+            f"{name}: this format ({exporter.DESCRIPTION}) holds {held}, got {given}; for {given} use {_known(kind)}"
+            + (", or take its isosurface first" if kind == "volume" and exporter.KIND == "mesh" else "")
         )
     checked_target(path)
-    return module
+    return exporter
 
 
-def _by_suffix(name: str, kind: str) -> ModuleType:
+def kind_of(path: str | PathLike[str]) -> str:
+    """What the format holds that goes by the suffix of a path, of `KINDS`; a volume where there is none."""
+    exporter = _of_suffix(Path(fspath(path)).name)
+    return "volume" if exporter is None else exporter.KIND
+
+
+def patterns(kind: str) -> list[str]:
+    """Names of files that can hold something of a kind: "*.cube", "*.cub", "*.dx", ..."""
+    return [pattern for exporter in _of_kind(kind) for pattern in exporter.PATTERNS]
+
+
+def suffixes(kind: str) -> str:
+    """The customary suffix of each format for something of a kind, with commas between: ".cube, .dx, .mrc"."""
+    return ", ".join(sorted(exporter.PATTERNS[0].lstrip("*") for exporter in _of_kind(kind)))
+
+
+def write_slabs(
+    exporter: Exporter, header: VolumeHeader, slabs: Slabs, path: Path, wavefunction: Wavefunction | None
+) -> None:
+    """Write a volume whose values come slab by slab along the first axis; held in memory if the format asks for it."""
+    if exporter.write_slabs is not None:
+        exporter.write_slabs(header, slabs, path, wavefunction)
+    else:
+        values = np.concatenate(list(slabs))
+        exporter.write(Volume(values, header.lattice, header.quantity, header.unit), path, wavefunction)
+
+
+def _of_kind(kind: str) -> list[Exporter]:
+    return [exporter for exporter in exporter_modules().values() if kind == exporter.KIND]
+
+
+def _of_suffix(name: str) -> Exporter | None:
     lowered = Path(name.lower())
-    for module in exporter_modules().values():
-        if any(lowered.match(pattern) for pattern in module.PATTERNS):
-            return module
-    if not lowered.suffix:
-        raise FileError(f"{name}: has no suffix, which tells the format; for {_KINDS[kind]} use {_known(kind)}")
-    suffixes = {pattern.lstrip("*"): None for module in exporter_modules().values() for pattern in module.PATTERNS}
-    raise FileError(
-        f"{name}: no format goes by the suffix {lowered.suffix}{_nearest(lowered.suffix, list(suffixes))}; for "
-        f"{_KINDS[kind]} use {_known(kind)}"
-    )
+    fitting = (e for e in exporter_modules().values() if any(lowered.match(pattern) for pattern in e.PATTERNS))
+    return next(fitting, None)
 
 
-def _by_name(format: str, kind: str) -> ModuleType:
-    modules = exporter_modules()
+def _by_suffix(name: str, kind: str) -> Exporter:
+    exporter = _of_suffix(name)
+    if exporter is not None:
+        return exporter
+    suffix = Path(name.lower()).suffix
+    use = f"for {KINDS[kind][1]} use {_known(kind)}"
+    if not suffix:
+        raise FileError(f"{name}: has no suffix, which tells the format; {use}")
+    known = [pattern.lstrip("*") for exporter in exporter_modules().values() for pattern in exporter.PATTERNS]
+    raise FileError(f"{name}: no format goes by the suffix {suffix}{_nearest(suffix, known)}; {use}")
+
+
+def _by_name(format: str, kind: str) -> Exporter:
+    exporters = exporter_modules()
     wanted = str(format).strip().lower().lstrip(".")
-    if wanted in modules:
-        return modules[wanted]
-    for module in modules.values():
-        if f"*.{wanted}" in module.PATTERNS:
-            return module
-    names = ", ".join(name for name, module in modules.items() if kind == module.KIND)
-    raise FileError(f"format {format!r}: no such format{_nearest(wanted, list(modules))}; for {_KINDS[kind]}: {names}")
+    if wanted in exporters:
+        return exporters[wanted]
+    for exporter in exporters.values():
+        if f"*.{wanted}" in exporter.PATTERNS:
+            return exporter
+    names = ", ".join(name for name, exporter in exporters.items() if kind == exporter.KIND)
+    nearest = _nearest(wanted, list(exporters))
+    raise FileError(f"format {format!r}: no such format{nearest}; for {KINDS[kind][1]}: {names}")
 
 
 def _nearest(wanted: str, known: list[str]) -> str:
@@ -143,8 +202,17 @@ def _nearest(wanted: str, known: list[str]) -> str:
 
 
 def _known(kind: str) -> str:
-    modules = [module for module in exporter_modules().values() if kind == module.KIND]
-    return ", ".join(pattern.lstrip("*") for module in modules for pattern in module.PATTERNS)
+    return ", ".join(pattern.lstrip("*") for pattern in patterns(kind))
 
 
-__all__ = ["exporter_for", "exporter_modules", "save"]
+__all__ = [
+    "KINDS",
+    "Exporter",
+    "exporter_for",
+    "exporter_modules",
+    "kind_of",
+    "patterns",
+    "save",
+    "suffixes",
+    "write_slabs",
+]

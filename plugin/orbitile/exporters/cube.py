@@ -9,7 +9,6 @@ first values as identifiers of data sets; qc-iodata, ASE, cclib, VMD and PyMOL a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from ..files.characters import plain
 from ..files.writing import write_numbers
 from ..model.volume import Volume, VolumeHeader
 from ..model.wavefunction import Wavefunction
+from . import Slabs
 
 DESCRIPTION = "Gaussian cube file"
 PATTERNS = ("*.cube", "*.cub")
@@ -29,24 +29,12 @@ _SMALLEST = 1e-99
 
 
 def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) -> None:
-    """Write a volume as a cube file with one data set.
-
-    Parameters
-    ----------
-    volume : Volume
-        Any lattice; values are written with six digits.
-    path
-        The file.
-    wavefunction : Wavefunction, optional
-        Its atoms stand in the file.
-    """
+    """Write a volume on any lattice as one data set, with six digits, and the atoms."""
     write_slabs(volume.header, [volume.values], path, wavefunction)
 
 
-def write_slabs(
-    header: VolumeHeader, slabs: Iterable[NDArray[np.floating]], path: Path, wavefunction: Wavefunction | None = None
-) -> None:
-    """Write a volume whose values come slab by slab along the first axis."""
+def write_slabs(header: VolumeHeader, slabs: Slabs, path: Path, wavefunction: Wavefunction | None = None) -> None:
+    """Write a volume as `write` does, slab by slab."""
     lattice = header.lattice
     if wavefunction is None:
         middle = lattice.origin + (np.array(lattice.shape) - 1) / 2 @ lattice.axes
@@ -67,7 +55,7 @@ def write_slabs(
 
 
 def largest_size(header: VolumeHeader) -> int:
-    """Bytes that the values take in a file, at most."""
+    """Bytes that the values take, at most."""
     nx, ny, nz = header.lattice.shape
     return nx * ny * (13 * nz + -(-nz // 6))
 

@@ -22,18 +22,7 @@ KIND = "mesh"
 
 
 def write(surface: Surface, path: Path, wavefunction: Wavefunction | None = None) -> None:
-    """Write a surface as a binary glTF scene.
-
-    Parameters
-    ----------
-    surface : Surface
-        Its phases, or the field that colours it, become colours (in linear light, as glTF wants them); quantity,
-        isovalue and units stand in the extras of the mesh.
-    path
-        The file.
-    wavefunction : Wavefunction, optional
-        Not used: a mesh has no atoms.
-    """
+    """Write a surface, its colours in linear light, and what it shows as extras of the mesh."""
     mesh = trimesh_of(surface)
     mesh.visual.vertex_colors = _linear(mesh.visual.vertex_colors)
     content: bytes = mesh.export(file_type="glb", include_normals=True)

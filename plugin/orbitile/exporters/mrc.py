@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import struct
 import sys
-from collections.abc import Iterable
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from ..model.lattice import Lattice
 from ..model.units import angstrom
 from ..model.volume import Volume, VolumeHeader
 from ..model.wavefunction import Wavefunction
+from . import Slabs
 
 DESCRIPTION = "MRC/CCP4 map"
 PATTERNS = ("*.mrc", "*.map", "*.ccp4")
@@ -31,17 +31,10 @@ KIND = "volume"
 
 
 def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) -> None:
-    """Write a volume as an MRC2014 map, x fastest and z slowest: for readers that look no further.
+    """Write a volume, x fastest and z slowest: for readers that look no further.
 
-    Parameters
-    ----------
-    volume : Volume
-        Its axes run along x, y and z in any order and direction, or one along x and another in the xy plane: the
-        format knows a cell by lengths and angles only.
-    path
-        The file.
-    wavefunction : Wavefunction, optional
-        Not used: the format has no room for atoms.
+    Its axes run along x, y and z in any order and direction, or one along x and another in the xy plane: the format
+    knows a cell by lengths and angles only, and has no room for atoms.
 
     Raises
     ------
@@ -56,9 +49,7 @@ def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) 
     write_slabs(turned, [volume.values.transpose(order)], path, wavefunction)
 
 
-def write_slabs(
-    header: VolumeHeader, slabs: Iterable[NDArray[np.floating]], path: Path, wavefunction: Wavefunction | None = None
-) -> None:
+def write_slabs(header: VolumeHeader, slabs: Slabs, path: Path, wavefunction: Wavefunction | None = None) -> None:
     """Write a volume whose values come slab by slab along the first axis: these are the sections of the file.
 
     Its last axis becomes the columns. MAPC, MAPR and MAPS of the header say which of x, y and z these are.
@@ -98,7 +89,7 @@ def write_slabs(
 
 
 def largest_size(header: VolumeHeader) -> int:
-    """Bytes that the values take in a file, at most."""
+    """Bytes that the values take, at most."""
     return 4 * header.lattice.n_points
 
 

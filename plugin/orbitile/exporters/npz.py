@@ -6,14 +6,13 @@ Entries as listed in `orbitile.readers.npz`.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..model.volume import Volume, VolumeHeader
 from ..model.wavefunction import Wavefunction
+from . import Slabs
 
 DESCRIPTION = "Orbitile volume (NumPy archive)"
 PATTERNS = ("*.npz",)
@@ -21,24 +20,12 @@ KIND = "volume"
 
 
 def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) -> None:
-    """Write a volume as a NumPy archive.
-
-    Parameters
-    ----------
-    volume : Volume
-        Any lattice; values in their own precision, lengths in bohr.
-    path
-        The file.
-    wavefunction : Wavefunction, optional
-        Its atoms stand in the file.
-    """
+    """Write a volume on any lattice, its values in their own precision, and the atoms."""
     write_slabs(volume.header, [volume.values], path, wavefunction)
 
 
-def write_slabs(
-    header: VolumeHeader, slabs: Iterable[NDArray[np.floating]], path: Path, wavefunction: Wavefunction | None = None
-) -> None:
-    """Write a volume whose values come slab by slab along the first axis."""
+def write_slabs(header: VolumeHeader, slabs: Slabs, path: Path, wavefunction: Wavefunction | None = None) -> None:
+    """Write a volume slab by slab into an entry of the archive, then what describes it."""
     entries = {
         "origin": header.lattice.origin,
         "axes": header.lattice.axes,
@@ -67,5 +54,5 @@ def write_slabs(
 
 
 def largest_size(header: VolumeHeader) -> int:
-    """Bytes that the values take in a file, at most."""
+    """Bytes that the values take, at most."""
     return header.lattice.n_points * header.dtype.itemsize

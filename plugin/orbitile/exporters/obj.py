@@ -14,18 +14,7 @@ KIND = "mesh"
 
 
 def write(surface: Surface, path: Path, wavefunction: Wavefunction | None = None) -> None:
-    """Write a surface as an OBJ mesh.
-
-    Parameters
-    ----------
-    surface : Surface
-        Its phases, or the field that colours it, become colours after the coordinates (`v x y z r g b`: widely read,
-        though not in the first specification); quantity, isovalue and units stand in comments.
-    path
-        The file.
-    wavefunction : Wavefunction, optional
-        Not used: a mesh has no atoms.
-    """
+    """Write a surface, its colours after the coordinates (`v x y z r g b`, which is widely read)."""
     header = "\n# ".join(comments(surface))
     mesh = trimesh_of(surface)
     content: str = mesh.export(file_type="obj", include_normals=True, include_texture=False, header=header)

@@ -6,17 +6,16 @@ Angstrom; single spaces between words and three values a line, because VMD and P
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..files.characters import plain
 from ..files.writing import write_numbers
 from ..model.units import angstrom
 from ..model.volume import Volume, VolumeHeader
 from ..model.wavefunction import Wavefunction
+from . import Slabs
 
 DESCRIPTION = "OpenDX file"
 PATTERNS = ("*.dx",)
@@ -26,24 +25,12 @@ _PER_LINE = 3
 
 
 def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) -> None:
-    """Write a volume as an OpenDX file.
-
-    Parameters
-    ----------
-    volume : Volume
-        Any lattice; values are written with seven digits.
-    path
-        The file.
-    wavefunction : Wavefunction, optional
-        Not used: the format has no room for atoms.
-    """
+    """Write a volume on any lattice, with seven digits; the format has no room for atoms."""
     write_slabs(volume.header, [volume.values], path, wavefunction)
 
 
-def write_slabs(
-    header: VolumeHeader, slabs: Iterable[NDArray[np.floating]], path: Path, wavefunction: Wavefunction | None = None
-) -> None:
-    """Write a volume whose values come slab by slab along the first axis."""
+def write_slabs(header: VolumeHeader, slabs: Slabs, path: Path, wavefunction: Wavefunction | None = None) -> None:
+    """Write a volume slab by slab; lines of three values go on from one to the next."""
     lattice = header.lattice
     counts = " ".join(str(n) for n in lattice.shape)
     name = " ".join(plain(header.quantity).replace('"', "'").split())[:200] or "volume"
@@ -78,5 +65,5 @@ def write_slabs(
 
 
 def largest_size(header: VolumeHeader) -> int:
-    """Bytes that the values take in a file, at most."""
+    """Bytes that the values take, at most."""
     return header.lattice.n_points * len("-1.234567e-300 ")

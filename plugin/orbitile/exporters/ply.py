@@ -14,18 +14,7 @@ KIND = "mesh"
 
 
 def write(surface: Surface, path: Path, wavefunction: Wavefunction | None = None) -> None:
-    """Write a surface as a PLY mesh.
-
-    Parameters
-    ----------
-    surface : Surface
-        Its phases, or the field that colours it, become colours; quantity, isovalue and units stand in
-        the comments of the header.
-    path
-        The file.
-    wavefunction : Wavefunction, optional
-        Not used: a mesh has no atoms.
-    """
+    """Write a surface in binary, with what it shows in comments."""
     content: bytes = trimesh_of(surface).export(file_type="ply", vertex_normal=True, include_attributes=False)
     magic, encoding, rest = content.split(b"\n", 2)
     lines = [magic, encoding, *(b"comment " + line.encode("ascii") for line in comments(surface))]

@@ -17,6 +17,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from taichi_kernels.target import Target
+
 from ..errors import FieldError
 from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
@@ -57,10 +59,10 @@ class Field(Protocol):
     def is_bounded(self) -> bool:
         """Whether `enclosing_box` is a proof; an estimate otherwise, beyond which there may be more."""
 
-    def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
+    def on_slabs(self, lattice: Lattice, target: Target) -> SlabEvaluator | None:
         """Evaluator for slabs of the lattice, or None where only points will do (skewed lattices)."""
 
-    def at_points(self, precision: str, device: str) -> PointEvaluator:
+    def at_points(self, target: Target) -> PointEvaluator:
         """Evaluator for arbitrary points."""
 
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from taichi_kernels.target import Target
+
 from ..gaussians.expansion import GaussianExpansion, radial_bounds
-from ..kernels._sums import PLANES, at_points, on_slabs
+from ..kernels._sums import PLANES, at_points, in_double, on_slabs
+from ..kernels._tolerances import tolerances
 from ..model.lattice import Lattice
 from ..watch import checkpoint, stage
 
 Reals = NDArray[np.floating]
 
-TOLERANCES = {"single": 5e-6, "double": 1e-11}
-"""Bound, in atomic units, on what screening may cost a sum of products at any point."""
-
 _RATIOS = 1 / 256
-"""Part of that bound for sums that are divided by each other, or differences: small ones are to be known to several
-digits too."""
+"""Part of what screening may cost, for sums that are divided by each other, or differences: small ones are to be known
+to several digits too."""
 
 _COMBINED = 1 << 18
 """Points whose values are combined at once: some 20 ms."""
@@ -93,22 +93,20 @@ class SumField:
             part.cache["magnitudes"] = _magnitude(part, points)
         return float(part.cache["magnitudes"])
 
-    def _working(self, precision: str, device: str) -> str:
-        from taichi_kernels import runtime
+    def _working(self, target: Target) -> Target:
+        return in_double(target) if self._cancels() else target
 
-        return "double" if self._cancels() and runtime.probe(device).double else precision
-
-    def _tolerance(self, precision: str) -> float:
-        return TOLERANCES[precision] * (_RATIOS if self.combine is not None or self.is_difference else 1.0)
+    def _tolerance(self, target: Target) -> float:
+        return tolerances(target.dtype).products * (_RATIOS if self.combine is not None or self.is_difference else 1.0)
 
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box outside which the field is smaller in magnitude, or not shown, in bohr."""
         return enclosing_box(self.extent, isovalue if self.extent_isovalue is None else self.extent_isovalue(isovalue))
 
-    def on_slabs(self, lattice: Lattice, precision: str, device: str) -> Callable[[int, int, Any], None] | None:
+    def on_slabs(self, lattice: Lattice, target: Target) -> Callable[[int, int, Any], None] | None:
         """Evaluator for slabs of a lattice with an axis at right angles to the other two."""
-        working, tolerance = self._working(precision, device), self._tolerance(precision)
-        evaluators = [on_slabs(part, lattice, tolerance, working, device) for part in self.parts]
+        working, tolerance = self._working(target), self._tolerance(target)
+        evaluators = [on_slabs(part, lattice, tolerance, working) for part in self.parts]
         if any(evaluate is None for evaluate in evaluators):
             return None
         combine = self.combine
@@ -116,7 +114,7 @@ class SumField:
             return evaluators[0]
 
         def evaluate(start: int, stop: int, out: Any) -> None:
-            from taichi_kernels import runtime
+            from taichi_kernels.arrays import allocate
 
             on_device = not isinstance(out, np.ndarray)
             step = stop - start if on_device else PLANES
@@ -128,7 +126,7 @@ class SumField:
                 values = []
                 for n, one in enumerate(evaluators):
                     assert one is not None  # looked at above
-                    part: Any = runtime.allocate(shape, out.dtype) if on_device else np.empty(shape, out.dtype)
+                    part: Any = allocate(shape, out.dtype) if on_device else np.empty(shape, out.dtype)
                     done = (first - start + (last - first) * np.array([n, n + 1]) / len(evaluators)) / (stop - start)
                     with stage(*done.tolist()):
                         one(first, last, part)
@@ -144,10 +142,10 @@ class SumField:
 
         return evaluate
 
-    def at_points(self, precision: str, device: str) -> Callable[[NDArray[np.float64]], Reals]:
+    def at_points(self, target: Target) -> Callable[[NDArray[np.float64]], Reals]:
         """Evaluator for arbitrary points."""
-        working, tolerance = self._working(precision, device), self._tolerance(precision)
-        evaluators = [at_points(part, tolerance, working, device) for part in self.parts]
+        working, tolerance = self._working(target), self._tolerance(target)
+        evaluators = [at_points(part, tolerance, working) for part in self.parts]
         combine = self.combine
 
         def evaluate(points: NDArray[np.float64]) -> Reals:
@@ -158,7 +156,7 @@ class SumField:
                     values.append(one(points))
             with np.errstate(under="ignore"):
                 result = values[0] if combine is None else combine(*values)
-            return result.astype(np.float32 if precision == "single" else np.float64, copy=False)
+            return result.astype(target.dtype, copy=False)
 
         return evaluate
 

@@ -8,10 +8,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from taichi_kernels.target import Target
+
 from ..gaussians.expansion import integrals
 from ..gaussians.hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
 from ..gaussians.multipoles import Class, FarField, far_field
 from ..gaussians.products import TOLERANCE
+from ..kernels._sums import in_double
+from ..kernels._tolerances import tolerances
 from ..model.charges import PointCharges
 from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
@@ -25,11 +29,8 @@ NAMES = (
     ("esp:FILE", "the same with the point charges of a file (.pqr, or lines of x y z q)"),
 )
 
-_TOLERANCE = {"single": 1e-5, "double": 1e-10}
-"""Bound, in hartree/e, on what approximations cost at any point, unless the caller sets one."""
-
 _SCREENED = 0.3
-"""Share of it for distributions that are left out; the rest is for multipoles."""
+"""Share of the tolerance for distributions that are left out; the rest is for multipoles."""
 
 _PRODUCTS = 0.01
 """Density in e bohr^-3 that products left out may have in all, in units of the tolerance of the potential. A Gaussian
@@ -95,17 +96,15 @@ class ElectrostaticPotential:
         low, high = positions.min(axis=0) - _MARGIN, positions.max(axis=0) + _MARGIN
         return np.minimum(low, centre - radius), np.maximum(high, centre + radius)
 
-    def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
+    def on_slabs(self, lattice: Lattice, target: Target) -> SlabEvaluator | None:
         """There is no separable form: points will do."""
         return None
 
-    def at_points(self, precision: str, device: str) -> PointEvaluator:
+    def at_points(self, target: Target) -> PointEvaluator:
         """Evaluator for points, by Hermite Gaussians and multipoles."""
-        from taichi_kernels import runtime
         from taichi_kernels.electrostatics import Distributions, Multipoles, cells_of, potential_in_cells
-        from taichi_kernels.target import Target
 
-        tolerance = _TOLERANCE[precision] if self.tolerance is None else self.tolerance
+        tolerance = tolerances(target.dtype).potential if self.tolerance is None else self.tolerance
         field = _far_field(self.wavefunction, tolerance)
         near = [
             Distributions(one.degree, one.centre, one.exponent, one.hermite, ranges)
@@ -114,21 +113,20 @@ class ElectrostaticPotential:
         rows_a_site = len(field.moments) // len(field.sites)
         far = Multipoles(field.order, np.repeat(field.sites, rows_a_site, axis=0), field.moments)
         left_out = (1 - _SCREENED) * tolerance if self.far_field else 0.0
-        working = "double" if _cancels(self.wavefunction, field) and runtime.probe(device).double else precision
-        dtype, target = Target(device, precision).dtype, Target(device, working)
+        working = in_double(target) if _cancels(self.wavefunction, field) else target
 
         def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
             if len(points) == 0:
-                return np.zeros(0, dtype)
+                return np.zeros(0, target.dtype)
             checkpoint()
-            cells = cells_of(points, target)
+            cells = cells_of(points, working)
             checkpoint()
             rows = field.rows(cells.low, cells.high, left_out)
-            values = potential_in_cells(points, cells, rows, near, far, target, watcher())
+            values = potential_in_cells(points, cells, rows, near, far, working, watcher())
             if self.charges is not None:
                 checkpoint()
-                values += self.charges.potential_in_session(points, device, working)
-            result: NDArray[np.floating] = values.astype(dtype)
+                values += self.charges.potential_in_session(points, working)
+            result: NDArray[np.floating] = values.astype(target.dtype)
             return result
 
         return evaluate

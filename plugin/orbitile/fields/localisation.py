@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from ..errors import FieldError
 from ..gaussians.products import density_products
+from ..kernels._tolerances import tolerances
 from ..model.wavefunction import Wavefunction
 from ._sums import SumField
 from .density import density_of, occupied
@@ -71,9 +72,6 @@ _SURFACE = 0.5
 _MOST = 2.0
 """Reduced gradients are cut off here: they grow without limit away from the molecule."""
 
-_LEAST = {"float32": 1e-7, "float64": 1e-13}
-"""Density of a spin below which its own digits are lost in what screening leaves out."""
-
 _THIN, _FADING, _SMALL = 1 << 20, 1 << 17, 1 << 14
 """Points of lattices below which sheets of a tenth of an Angstrom have holes, the end of a field has bumps, and what
 there is about a single atom is passed over."""
@@ -113,7 +111,7 @@ def electron_localisation(*values: Reals, paired: bool) -> Reals:
         square = x * x
         square += y * y
         square += z * z
-        square /= 8 * np.maximum(density, _LEAST[density.dtype.name])
+        square /= 8 * np.maximum(density, tolerances(density.dtype).density)
         excess -= square
     np.maximum(excess, 0, out=excess)
     excess /= fermi

@@ -11,13 +11,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from taichi_kernels.target import Target
+
 from ..errors import FieldError
 from ..gaussians.bounds import ShellEnvelopes, encloses, enclosing_box, shell_envelopes
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.extent import Spread, radial_tables, spread_of
 from ..gaussians.packing import merged_primitives, packed_shells
 from ..kernels import AUTO, PreparedOrbital, checked_name, class_of, kernel_for
-from ..kernels._sums import MANY, on_slabs
+from ..kernels._sums import MANY, in_double, on_slabs
+from ..kernels._tolerances import tolerances
 from ..model.lattice import Lattice
 from ..model.wavefunction import Orbitals, Spin, Wavefunction
 from . import PointEvaluator, SlabEvaluator
@@ -32,9 +35,6 @@ NAMES = (
 )
 
 _NAME = re.compile(r"(?:(homo|lumo)([+-]\d+)?|mo:?\s*(\d+))(?::(a|alpha|b|beta))?")
-
-_TOLERANCE = {"single": 1e-6, "double": 1e-13}
-"""Bound on what screening may cost, as a share of the largest magnitude of the orbital."""
 
 _SAME_ENERGY = 1e-4
 """Difference in hartree of neighbours in a degenerate set: programs converge and print to this."""
@@ -150,15 +150,12 @@ class Orbital:
         value, terms = merged_primitives(self.wavefunction).largest(self._terms)
         return max(value, 1e-12), terms
 
-    def _tolerance(self, precision: str) -> float:
-        return _TOLERANCE[precision] * self._sample[0]
+    def _tolerance(self, target: Target) -> float:
+        return tolerances(target.dtype).orbital * self._sample[0]
 
-    def _working_precision(self, precision: str, device: str) -> str:
-        from taichi_kernels import runtime
-
+    def _working(self, target: Target) -> Target:
         value, terms = self._sample
-        cancels = terms > _SINGLE_SUFFICES * value
-        return "double" if cancels and runtime.probe(device).double else precision
+        return in_double(target) if terms > _SINGLE_SUFFICES * value else target
 
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box outside which the orbital is guaranteed to be smaller in magnitude, in bohr."""
@@ -168,16 +165,16 @@ class Orbital:
         """Whether the orbital is proven smaller in magnitude outside a box, as outside `enclosing_box`."""
         return encloses(self._envelopes, isovalue, low, high)
 
-    def _prepared(self, precision: str, device: str) -> PreparedOrbital:
+    def _prepared(self, target: Target) -> PreparedOrbital:
         return PreparedOrbital(
             packed_shells(self.wavefunction),
             self._packed,
             self._envelopes,
             merged_primitives(self.wavefunction),
             self._terms,
-            self._tolerance(precision),
-            self._working_precision(precision, device),
-            precision,
+            self._tolerance(target),
+            target,
+            self._working(target),
             self.wavefunction.cache,
         )
 
@@ -199,33 +196,32 @@ class Orbital:
     def _others(self) -> dict[str, Orbital]:
         return {}
 
-    def on_slabs(self, lattice: Lattice, precision: str, device: str) -> SlabEvaluator:
+    def on_slabs(self, lattice: Lattice, target: Target) -> SlabEvaluator:
         """Evaluator for slabs of any lattice."""
-        module = kernel_for(self.kernel, class_of(lattice), device, precision)
-        evaluate: SlabEvaluator = module.on_slabs(self._prepared(precision, device), lattice, device)
+        module = kernel_for(self.kernel, class_of(lattice), target)
+        evaluate: SlabEvaluator = module.on_slabs(self._prepared(target), lattice)
         return evaluate
 
-    def at_points(self, precision: str, device: str) -> PointEvaluator:
+    def at_points(self, target: Target) -> PointEvaluator:
         """Evaluator for points."""
-        module = kernel_for(self.kernel, "points", device, precision)
-        in_working_precision = module.at_points(self._prepared(precision, device), device)
-        dtype = np.float32 if precision == "single" else np.float64
+        module = kernel_for(self.kernel, "points", target)
+        in_working_precision = module.at_points(self._prepared(target))
 
         def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
             values: NDArray[np.floating] = in_working_precision(points)
-            return values.astype(dtype, copy=False)
+            return values.astype(target.dtype, copy=False)
 
         return evaluate
 
 
-def together(orbitals: Sequence[Orbital], lattice: Lattice, precision: str, device: str) -> SlabEvaluator | None:
+def together(orbitals: Sequence[Orbital], lattice: Lattice, target: Target) -> SlabEvaluator | None:
     """Evaluator for slabs of several orbitals of one wavefunction, which costs less than one after the other.
 
     The slabs of the orbitals follow one another along the first axis of the array that it writes to. None for a lattice
     or a wavefunction where nothing can be shared.
     """
     primitives = merged_primitives(orbitals[0].wavefunction)
-    working = {orbital._working_precision(precision, device) for orbital in orbitals}
+    working = {orbital._working(target) for orbital in orbitals}
     separable = all(orbital.kernel in (AUTO, "separable") for orbital in orbitals)
     if len(primitives.exponent) > MANY or len(working) > 1 or not lattice.is_orthogonal or not separable:
         return None
@@ -236,8 +232,8 @@ def together(orbitals: Sequence[Orbital], lattice: Lattice, precision: str, devi
         primitives.first_term,
         np.stack([orbital._terms for orbital in orbitals], axis=1),
     )
-    tolerances = np.array([orbital._tolerance(precision) for orbital in orbitals])
-    return on_slabs(expansion, lattice, tolerances, working.pop(), device)
+    tolerances = np.array([orbital._tolerance(target) for orbital in orbitals])
+    return on_slabs(expansion, lattice, tolerances, working.pop())
 
 
 _NUMBERS = re.compile(r"mo:?\s*(\d+)\s*-\s*(\d+)(:\w+)?")

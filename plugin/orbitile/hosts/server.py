@@ -28,20 +28,22 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from ..errors import FileChanged, OrbitileError
+from ..exporters import plt
+from ..exporters.xyz import xyz_of
 from ..fields.orbital import orbital_name
+from ..files.writing import written_atomically
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
-from ..session.commands import COMMANDS, orb_cancel, place
+from ..session.commands import COMMANDS, orb_cancel
+from ..session.commands.loading import place
 from ..session.declaration import Command, brief
-from ..session.host import Colour
+from ..session.host import Colour, TrajectoryViewer
 from ..session.orbitals import levels_of
 from ..session.session import Session
 from ..session.shown import Shown, object_name
 from ..session.source import Source, changes, files_of, is_trajectory
-from .atoms import xyz_of
 from .colour_volume import colour_volume
-from .plt import write_plt
 
 _LONGEST = 1 << 20
 """Bytes of a request, at most."""
@@ -68,7 +70,7 @@ class Drawing(NamedTuple):
     shades: Volume | None
 
 
-class ServedHost:
+class ServedHost(TrajectoryViewer):
     """The viewer at the other end as a host; see `orbitile.session.host.Host`.
 
     Parameters
@@ -244,7 +246,8 @@ class ServedHost:
 
     def _written(self, name: str, volume: Volume) -> Path:
         file = self._file(name, "plt")
-        write_plt(volume, file)
+        with written_atomically(file) as temporary:
+            plt.write(volume, temporary)
         return file
 
     def _file(self, name: str, suffix: str) -> Path:
@@ -417,7 +420,7 @@ def _orbitals(session: Session, name: str = "") -> list[list[Any]]:
 
 def _state(session: Session) -> str:
     """What is shown, for `_restore`."""
-    return json.dumps({"molecules": session.host.molecules(), "shown": session.saved()})
+    return json.dumps({"molecules": session.host.molecules(), "shown": session.shelf.saved()})
 
 
 def _restore(session: Session, state: str = "") -> None:
@@ -451,7 +454,7 @@ def _restore(session: Session, state: str = "") -> None:
         path = host.molecules()[one.molecule]  # a trajectory may have grown
         one = replace(one, request=replace(one.request, path=path))
         try:
-            session.show(one, session.sampled(one.request), name)
+            session.show(one, session.computing.sampled(one.request), name)
         except OrbitileError as error:
             host.say(f"{name} is not restored: {error}")
             continue

@@ -35,7 +35,7 @@ def install(python: str | None = None) -> list[str]:
     path = startup_file()
     others = _without_ours(path)
     folder = Path(__file__).parent / "vmd"
-    server = [python or sys.executable, "-m", "orbitile.cli", "serve"]
+    server = [python or sys.executable, "-m", "orbitile", "serve"]
     lines = [
         _BEGIN,
         "if {[catch {",

@@ -5,8 +5,8 @@ A module offers
 - `SUMMARY`: what it is;
 - `EXACT`: whether its error is that of rounding and screening (below 2e-6 of the largest value, in double precision
   1e-12), or larger by design;
-- `on_slabs(orbital, lattice, device)`: evaluator for slabs of a lattice;
-- `at_points(orbital, device)`: evaluator for arbitrary points.
+- `on_slabs(orbital, lattice)`: evaluator for slabs of a lattice;
+- `at_points(orbital)`: evaluator for arbitrary points.
 
 Both raise an `OrbitileError` that says why where the kernel does not serve. The name is that of the module, with
 hyphens.
@@ -26,6 +26,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from taichi_kernels.target import Target
 
 from ..errors import OrbitileError
 from ..gaussians.bounds import ShellEnvelopes, shell_reach
@@ -58,8 +60,10 @@ class PreparedOrbital:
         Polynomial coefficients of the merged primitives.
     tolerance : float
         Bound on what screening may cost at any point, in bohr^-3/2.
-    precision, result : str
-        Of the sums, and of the values.
+    target : Target
+        Device of the current session, and precision of the values.
+    working : Target
+        The same device, and precision of the sums.
     cache : dict
         For what is derived from the basis: kept as long as the wavefunction lives.
     """
@@ -70,8 +74,8 @@ class PreparedOrbital:
     primitives: MergedPrimitives
     terms: Reals
     tolerance: float
-    precision: str
-    result: str
+    target: Target
+    working: Target
     cache: dict[Any, Any]
 
     @cached_property
@@ -121,7 +125,7 @@ def class_of(lattice: Lattice) -> str:
     return "upright lattice" if upright(lattice) else "skewed lattice"
 
 
-def kernel_for(name: str, place: str, device: str, precision: str) -> ModuleType:
+def kernel_for(name: str, place: str, target: Target) -> ModuleType:
     """The kernel for a name, `auto` included.
 
     Parameters
@@ -130,18 +134,16 @@ def kernel_for(name: str, place: str, device: str, precision: str) -> ModuleType
         From `checked_name`.
     place
         From `class_of`, or `points`.
-    device
-        The device of the current session.
-    precision
-        What was asked for.
+    target
+        Device of the current session, and the precision that was asked for.
 
     Raises
     ------
     OrbitileError
         When double precision is asked of a kernel that is not exact.
     """
-    module = kernel_modules()[recorded_choice(place, device, precision) if name == AUTO else name]
-    if precision == "double" and not module.EXACT:
+    module = kernel_modules()[recorded_choice(place, target) if name == AUTO else name]
+    if target.precision == "double" and not module.EXACT:
         exact = ", ".join(n for n, m in kernel_modules().items() if m.EXACT)
         raise OrbitileError(
             f"kernel {name}: it approximates Gaussians, so double precision cannot be had from it; use single "
@@ -158,9 +160,9 @@ def record() -> dict[str, Any]:
     return result
 
 
-def recorded_choice(place: str, device: str, precision: str) -> str:
+def recorded_choice(place: str, target: Target) -> str:
     """The exact kernel that took the least time in the record. A device without one is taken for a CPU."""
     devices = record()[place]
-    by_precision = devices.get(device, devices["cpu"])
-    times: dict[str, float] = by_precision[precision]["seconds"]
+    by_precision = devices.get(target.device, devices["cpu"])
+    times: dict[str, float] = by_precision[target.precision]["seconds"]
     return min(times, key=lambda name: times[name])

@@ -56,12 +56,11 @@ class SlowSlabs:
         self.evaluate(start, stop, out)
 
 
-def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
+def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     """Evaluator for slabs of any lattice, with a radial function."""
     from taichi_kernels.direct import Place, bricks_of, direct_on_lattice
-    from taichi_kernels.target import Target
 
-    target, shells = Target(device, orbital.precision), shells_of(orbital)
+    target, shells = orbital.working, shells_of(orbital)
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         place = Place(lattice.origin, lattice.axes, (stop - start, *lattice.shape[1:]), start)
@@ -72,15 +71,14 @@ def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice, device: st
             )
         direct_on_lattice(shells, orbital.coefficients, orbital.reach, radial, place, target, out, watcher())
 
-    return SlowSlabs(evaluate) if device == "cpu" else evaluate
+    return SlowSlabs(evaluate) if target.on_host else evaluate
 
 
-def at_points(radial: str, orbital: PreparedOrbital, device: str) -> Points:
+def at_points(radial: str, orbital: PreparedOrbital) -> Points:
     """Evaluator for points, with a radial function."""
     from taichi_kernels.direct import direct_at_points, pace_of_points
-    from taichi_kernels.target import Target
 
-    target, shells = Target(device, orbital.precision), shells_of(orbital)
+    target, shells = orbital.working, shells_of(orbital)
 
     def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
         values: NDArray[np.floating] = np.empty(len(points), target.dtype)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from taichi_kernels.target import Target
 
 from ..gaussians.expansion import GaussianExpansion, reach, reaching
 from ..gaussians.packing import rotate_terms
@@ -27,8 +30,7 @@ def on_slabs(
     expansion: GaussianExpansion,
     lattice: Lattice,
     tolerance: float | NDArray[np.float64],
-    precision: str,
-    device: str,
+    target: Target,
 ) -> Callable[[int, int, Any], None] | None:
     """Evaluator for slabs of a lattice with an axis at right angles to the other two; None for other lattices.
 
@@ -41,21 +43,21 @@ def on_slabs(
         Where, in any orientation.
     tolerance
         Bound on what screening may cost at any point; of several sums, an array.
-    precision, device
-        Of tables and sums: single or double; the device of the current session.
+    target
+        Device of the current session, and precision of tables and sums.
     """
     order = upright(lattice)
     if order is None:
         return None
     if order == (0, 1, 2):
-        return _on_upright_slabs(expansion, lattice, tolerance, precision, device)
+        return _on_upright_slabs(expansion, lattice, tolerance, target)
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         slab = lattice.slab(start, stop)
         nx, ny, nz = (slab.shape[i] for i in order)
         turned = Lattice(slab.origin, slab.axes[list(order)], (nx, ny, nz))
         values = np.empty(turned.shape, out.dtype)
-        _gather(_on_upright_slabs(expansion, turned, tolerance, precision, device), values, device)
+        _gather(_on_upright_slabs(expansion, turned, tolerance, target), values, target)
         back = values.transpose(np.argsort(order))
         if isinstance(out, np.ndarray):
             out[...] = back
@@ -63,6 +65,13 @@ def on_slabs(
             out.from_numpy(np.ascontiguousarray(back))
 
     return evaluate
+
+
+def in_double(target: Target) -> Target:
+    """The same device in double precision; where it has none, as it is."""
+    from taichi_kernels.devices import probe
+
+    return replace(target, precision="double") if probe(target.device).double else target
 
 
 def upright(lattice: Lattice) -> tuple[int, int, int] | None:
@@ -75,32 +84,29 @@ def upright(lattice: Lattice) -> tuple[int, int, int] | None:
     return None
 
 
-def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floating], device: str) -> None:
+def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floating], target: Target) -> None:
     """All planes of a lattice into an array at home, wherever they are computed."""
-    from taichi_kernels import runtime
+    from taichi_kernels.arrays import allocate, to_numpy
 
-    if device == "cpu":
+    if target.on_host:
         evaluate(0, len(values), values)
     else:
-        part: Any = runtime.allocate(values.shape, values.dtype)
+        part: Any = allocate(values.shape, values.dtype)
         evaluate(0, len(values), part)
-        runtime.to_numpy(part, values)
+        to_numpy(part, values)
 
 
 def _on_upright_slabs(
     expansion: GaussianExpansion,
     lattice: Lattice,
     tolerance: float | NDArray[np.float64],
-    precision: str,
-    device: str,
+    target: Target,
 ) -> Callable[[int, int, Any], None]:
     """Evaluator for slabs of a lattice whose third axis is at right angles to the first two."""
-    from taichi_kernels import runtime
+    from taichi_kernels.arrays import allocate, to_numpy
     from taichi_kernels.layout import BRICK, layout
     from taichi_kernels.orbital_lattice import orbital_on_lattice
-    from taichi_kernels.target import Target
 
-    target = Target(device, precision)
     many = len(expansion) > MANY
     limit = float(np.min(tolerance)) / (2 * len(expansion))
     if many:
@@ -153,7 +159,7 @@ def _on_upright_slabs(
             part = out
             if in_parts:
                 shape = (last - first, *plane)
-                part = out[first - start : last - start] if at_home else runtime.allocate(shape, out.dtype)
+                part = out[first - start : last - start] if at_home else allocate(shape, out.dtype)
             with stage((first - start) / (stop - start), (last - start) / (stop - start)):
                 orbital_on_lattice(
                     layout(chosen.degree),
@@ -172,7 +178,7 @@ def _on_upright_slabs(
                 if last < stop:
                     checkpoint(1.0)
             if gathered is not None and not at_home:
-                runtime.to_numpy(part, gathered[first - start : last - start])
+                to_numpy(part, gathered[first - start : last - start])
         if gathered is not None and not at_home:
             out.from_numpy(gathered)
 
@@ -197,13 +203,11 @@ def _sheared_frame(lattice: Lattice) -> tuple[NDArray[np.float64], NDArray[np.fl
 
 
 def at_points(
-    expansion: GaussianExpansion, tolerance: float, precision: str, device: str
+    expansion: GaussianExpansion, tolerance: float, target: Target
 ) -> Callable[[NDArray[np.float64]], NDArray[np.floating]]:
     """Evaluator for arbitrary points; parameters as for `on_slabs`."""
     from taichi_kernels.gaussians_at_points import gaussians_at_points
-    from taichi_kernels.target import Target
 
-    target = Target(device, precision)
     radius = reach(expansion, tolerance / len(expansion))
 
     def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:

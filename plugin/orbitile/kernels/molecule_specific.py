@@ -24,7 +24,7 @@ def _compile_elsewhere(compile_source: Callable[..., None], *arguments: object) 
     return _compilers.submit(compile_source, *arguments)
 
 
-def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
+def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     """Evaluator for slabs of any lattice.
 
     Raises
@@ -34,9 +34,8 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
     """
     from taichi_kernels.direct import Place
     from taichi_kernels.molecule_specific import LARGEST, cache_folder, kernel_when_ready, molecule_on_lattice, size_of
-    from taichi_kernels.target import Target
 
-    target, shells = Target(device, orbital.precision), shells_of(orbital)
+    target, shells = orbital.working, shells_of(orbital)
     size = size_of(shells)
     if size > LARGEST:
         raise OrbitileError(
@@ -44,23 +43,23 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
             f"coefficients at most, got {size}, which would take minutes to compile; use direct or auto"
         )
     try:
-        kernel = kernel_when_ready(shells, target, orbital.result, _compile_elsewhere)
+        kernel = kernel_when_ready(shells, target, orbital.target.precision, _compile_elsewhere)
     except OSError as error:
         raise OrbitileError(
             f"kernel molecule-specific: it keeps its source in {cache_folder()}, which failed ({error}); let "
             "XDG_CACHE_HOME name a folder that can be written to, or use direct or auto"
         ) from error
     if kernel is None:
-        return direct.on_slabs(orbital, lattice, device)
+        return direct.on_slabs(orbital, lattice)
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         place = Place(lattice.origin, lattice.axes, (stop - start, *lattice.shape[1:]), start)
         molecule_on_lattice(kernel, shells, orbital.coefficients, orbital.reach, place, target, out)
 
-    return SlowSlabs(evaluate) if device == "cpu" else evaluate
+    return SlowSlabs(evaluate) if target.on_host else evaluate
 
 
-def at_points(orbital: PreparedOrbital, device: str) -> Points:
+def at_points(orbital: PreparedOrbital) -> Points:
     """Refused.
 
     Raises

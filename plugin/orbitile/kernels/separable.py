@@ -11,7 +11,7 @@ SUMMARY = "screened product of one-dimensional tables; lattices with an axis at 
 EXACT = True
 
 
-def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
+def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     """Evaluator for slabs of a lattice with an axis at right angles to the other two.
 
     Raises
@@ -19,7 +19,7 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
     LatticeError
         When there is no such axis: a Gaussian does not separate then.
     """
-    evaluate = expansion_on_slabs(orbital.expansion, lattice, orbital.tolerance, orbital.precision, device)
+    evaluate = expansion_on_slabs(orbital.expansion, lattice, orbital.tolerance, orbital.working)
     if evaluate is None:
         raise LatticeError(
             "kernel separable: expected a lattice with an axis at right angles to the other two, got a skewed one; "
@@ -28,7 +28,7 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
     return evaluate
 
 
-def at_points(orbital: PreparedOrbital, device: str) -> Points:
+def at_points(orbital: PreparedOrbital) -> Points:
     """Refused: points have no axes.
 
     Raises

@@ -13,7 +13,7 @@ SUMMARY = "direct sum with operands in shared memory; lattices on a GPU, angular
 EXACT = True
 
 
-def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
+def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     """Evaluator for slabs of any lattice.
 
     Raises
@@ -23,18 +23,17 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
     OrbitileError
         When a shell has an angular momentum beyond 8.
     """
-    if device == "cpu":
+    if orbital.working.on_host:
         raise DeviceError("kernel shared-memory: expected a GPU (cuda or vulkan), got cpu; use direct or auto")
     from taichi_kernels.direct import Place
     from taichi_kernels.shared_memory import HIGHEST, shared_memory_on_lattice
-    from taichi_kernels.target import Target
 
     highest = int(orbital.packed.shell_angular_momentum.max())
     if highest > HIGHEST:
         raise OrbitileError(
             f"kernel shared-memory: expected angular momenta up to {HIGHEST}, got {highest}; use direct or auto"
         )
-    target, shells = Target(device, orbital.precision), shells_of(orbital)
+    target, shells = orbital.working, shells_of(orbital)
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         place = Place(lattice.origin, lattice.axes, (stop - start, *lattice.shape[1:]), start)
@@ -43,7 +42,7 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice, device: str) -> Slabs:
     return evaluate
 
 
-def at_points(orbital: PreparedOrbital, device: str) -> Points:
+def at_points(orbital: PreparedOrbital) -> Points:
     """Refused.
 
     Raises

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from taichi_kernels.target import Target
+
 from ..errors import OrbitileError
 from ..watch import watcher
 from .volume import Volume
@@ -57,16 +59,14 @@ class PointCharges:
         """What was sent to a device, and is of use as long as the charges live."""
         return {}
 
-    def potential_in_session(self, points: Reals, device: str, precision: str) -> Reals:
+    def potential_in_session(self, points: Reals, target: Target) -> Reals:
         """Potential in hartree/e at points, shape (n, 3), in bohr; within a session of the compute device."""
         from taichi_kernels.point_charges import pace_of_charges, potential_of_charges, send_charges
-        from taichi_kernels.target import Target
 
-        target = Target(device, precision)
-        held = self.cache.get(precision)
+        held = self.cache.get(target)
         if held is None or held.is_lost:
             radii = np.full(len(self.charges), self.radius)
-            held = self.cache[precision] = send_charges(self.positions, self.charges, radii, target)
+            held = self.cache[target] = send_charges(self.positions, self.charges, radii, target)
         values = np.empty(len(points))
 
         def some(first: int, last: int) -> None:

@@ -9,6 +9,9 @@ Mc Lv Ts Og
 """
 ).split()
 
+GHOST = SYMBOLS[0]
+"""Element, and name in all viewers, of a ghost atom."""
+
 ATOMIC_RADII = tuple(
     float(radius)
     for radius in """

@@ -1,23 +1,13 @@
-"""Files in: one module a source, found by name.
-
-A module that reads wavefunctions offers `read(path) -> Wavefunction`; one that reads volumes offers
-`read_volumes(path) -> tuple[Volume, ...]`; one that reads files of many wavefunctions offers
-`read_trajectory(path) -> Frames`; one that reads geometries alone offers
-`read_geometries(path, topology) -> Geometries`. All state `DESCRIPTION` and `PATTERNS` (file names), and may offer
-`recognises(head)` for files whose beginning gives them away whatever their name.
-"""
+"""Files in: one module a format, found by name; `Reader` says what each of them offers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache
-from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
-from pkgutil import iter_modules
-from types import ModuleType
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,16 +19,53 @@ from ..model.geometry import Geometries
 from ..model.trajectory import Trajectory
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
+from ..registry import modules_of
+
+KINDS = ("wavefunction", "trajectory", "volume", "geometries")
+"""What a format may hold."""
 
 
-@lru_cache
-def reader_modules() -> dict[str, ModuleType]:
+class Reader(Protocol):
+    """What a module offers that reads a format."""
+
+    DESCRIPTION: str
+    """For people, such as "Gaussian cube files"."""
+    PATTERNS: tuple[str, ...]
+    """Names of its files in small letters, such as "*.cube"."""
+    KIND: str
+    """What it holds, of `KINDS`."""
+    read: Callable[..., Any]
+    """Read a file, given its path: a wavefunction as a `Wavefunction`, a trajectory as `Frames`, volumes as a tuple of
+    `Volume`, geometries as `Geometries` (these given a second path or None too, of a file that names the elements).
+    Lengths are in bohr, energies in hartree. Raises a `FileError` when the file is damaged or lacks something, and of
+    a wavefunction a `ConventionError` when its orbitals are normalised in no convention that is known."""
+    recognises: Callable[[str], bool] | None = None
+    """Optional: whether the first characters of a file, as text, give it away whatever its name. Trajectories are
+    recognised by these alone."""
+    BINARY: bool = False
+    """Optional: whether its files hold bytes that are no text."""
+    FOLDERS: tuple[str, ...] = ()
+    """Optional: those of the names that may be folders."""
+
+
+def reader_modules() -> Mapping[str, Reader]:
     """All reader modules by name."""
-    return {
-        info.name: import_module(f"{__name__}.{info.name}")
-        for info in iter_modules(__path__)
-        if not info.name.startswith("_")
-    }
+    return modules_of(__name__, Reader, KINDS)
+
+
+def patterns(*kinds: str) -> list[str]:
+    """Names of files that hold something of these kinds: "*.molden", "*.fchk", ..."""
+    return list(dict.fromkeys(pattern for reader in _of_kind(*kinds) for pattern in reader.PATTERNS))
+
+
+def descriptions(*kinds: str) -> list[str]:
+    """What files hold something of these kinds, in words."""
+    return [reader.DESCRIPTION for reader in _of_kind(*kinds)]
+
+
+def folder_patterns() -> list[str]:
+    """Names of folders that are read as files are."""
+    return [pattern for reader in reader_modules().values() for pattern in reader.FOLDERS]
 
 
 def load(path: str | PathLike[str]) -> Wavefunction:
@@ -77,11 +104,11 @@ def load_volumes(path: str | PathLike[str]) -> tuple[Volume, ...]:
         When the file cannot be read, is of no known format, or is damaged.
     """
     file = _checked_path(path)
-    module = _by_name(file, "read_volumes")
-    if module is None:
-        raise FileError(f"{file.name}: not a volume by its name. Known: {_known('read_volumes')}")
+    reader = _by_name(file, "volume")
+    if reader is None:
+        raise FileError(f"{file.name}: not a volume by its name. Known: {_known('volume')}")
     with PlainFile(file) as plain:
-        volumes: tuple[Volume, ...] = module.read_volumes(plain.path)
+        volumes: tuple[Volume, ...] = reader.read(plain.path)
     return volumes
 
 
@@ -135,8 +162,8 @@ def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]],
     if any(letter in text for letter in "*?[") and not _exists(text):
         return load_trajectory(_matching(text), kept=kept)
     file = _checked_path(text)
-    module = _trajectory_reader(file)
-    return Trajectory(FileFrames((file,)) if module is None else module.read_trajectory(file), kept)
+    reader = _trajectory_reader(file)
+    return Trajectory(FileFrames((file,)) if reader is None else reader.read(file), kept)
 
 
 def load_geometries(path: str | PathLike[str], topology: str | PathLike[str] | None = None) -> Geometries:
@@ -155,10 +182,10 @@ def load_geometries(path: str | PathLike[str], topology: str | PathLike[str] | N
         When a file is missing, damaged, or of no known format.
     """
     file = _checked_path(path)
-    module = _by_name(file, "read_geometries")
-    if module is None:
-        raise FileError(f"{file.name}: not a trajectory of geometries by its name. Known: {_known('read_geometries')}")
-    geometries: Geometries = module.read_geometries(file, None if topology is None else _checked_path(topology))
+    reader = _by_name(file, "geometries")
+    if reader is None:
+        raise FileError(f"{file.name}: not a trajectory of geometries by its name. Known: {_known('geometries')}")
+    geometries: Geometries = reader.read(file, None if topology is None else _checked_path(topology))
     return geometries
 
 
@@ -183,22 +210,17 @@ def _matching(pattern: str) -> list[str]:
     return found
 
 
-def _trajectory_reader(file: Path) -> ModuleType | None:
+def _trajectory_reader(file: Path) -> Reader | None:
     """The module that reads many frames of such a file, or None where one frame is all that it can hold."""
     if not file.is_file():
         return None
-    head = beginning(file).decode("utf-8", errors="replace")
-    offering = [module for module in reader_modules().values() if hasattr(module, "read_trajectory")]
-    recognising = (module for module in offering if module.recognises(head))
-    return next(recognising, None)
+    return _recognising(beginning(file), "trajectory")
 
 
 def _checked_path(path: str | PathLike[str]) -> Path:
     file = user_path(path)
     try:
-        if file.is_dir() and not any(
-            file.match(p) for m in reader_modules().values() for p in getattr(m, "FOLDERS", ())
-        ):
+        if file.is_dir() and not any(file.match(pattern) for pattern in folder_patterns()):
             raise FileError(f"{file}: is a folder, expected a file")
         if not file.exists():
             raise FileError(f"{file}: no such file{_neighbour(file)}")
@@ -222,17 +244,26 @@ def _neighbour(file: Path) -> str:
     return f". Did you mean {close[0]}?" if close else ""
 
 
-def _wavefunction_reader(file: Path) -> ModuleType:
-    modules = [module for module in reader_modules().values() if hasattr(module, "read")]
+def _of_kind(*kinds: str) -> list[Reader]:
+    return [reader for reader in reader_modules().values() if reader.KIND in kinds]
+
+
+def _recognising(start: bytes, kind: str) -> Reader | None:
+    """The first module of a kind that recognises the beginning of a file."""
+    head = start.decode("utf-8", errors="replace")
+    fitting = (reader for reader in _of_kind(kind) if reader.recognises is not None and reader.recognises(head))
+    return next(fitting, None)
+
+
+def _wavefunction_reader(file: Path) -> Reader:
     if file.is_file():
         start = beginning(file)
-        head = start.decode("utf-8", errors="replace")
-        for module in modules:
-            if hasattr(module, "recognises") and module.recognises(head):
-                return module
+        recognising = _recognising(start, "wavefunction")
+        if recognising is not None:
+            return recognising
         frames = _trajectory_reader(file)
         if frames is not None:
-            n = len(frames.read_trajectory(file))
+            n = len(frames.read(file))
             raise FileError(
                 f"{file.name}: holds a trajectory of {n} frame{'' if n == 1 else 's'}, not one wavefunction; "
                 "choose one with --frame, in Python with load_trajectory"
@@ -240,35 +271,37 @@ def _wavefunction_reader(file: Path) -> ModuleType:
         binary = b"\0" in start
     else:
         binary = False
-    named = _by_name(file, "read")
-    if named is not None and (not binary or getattr(named, "BINARY", False)):
+    named = _by_name(file, "wavefunction")
+    if named is not None and (not binary or named.BINARY):
         return named
-    if _by_name(file, "read_volumes") is not None:
+    if _by_name(file, "volume") is not None:
         raise FileError(f"{file.name}: holds a volume, not a wavefunction; read it with load_volumes")
     if binary:
         hint = "; a Gaussian .chk file becomes readable by formchk" if file.suffix.lower() == ".chk" else ""
-        raise FileError(f"{file.name}: a binary file of no known format{hint}. Known: {_known('read')}")
-    raise FileError(f"{file.name}: not recognised by its beginning nor by its name. Known: {_known('read')}")
+        raise FileError(f"{file.name}: a binary file of no known format{hint}. Known: {_known('wavefunction')}")
+    raise FileError(f"{file.name}: not recognised by its beginning nor by its name. Known: {_known('wavefunction')}")
 
 
-def _by_name(file: Path, offers: str) -> ModuleType | None:
+def _by_name(file: Path, kind: str) -> Reader | None:
     name = Path(name_within(file).lower())
-    for module in reader_modules().values():
-        if hasattr(module, offers) and any(name.match(pattern) for pattern in module.PATTERNS):
-            return module
-    return None
+    fitting = (reader for reader in _of_kind(kind) if any(name.match(pattern) for pattern in reader.PATTERNS))
+    return next(fitting, None)
 
 
-def _known(offers: str) -> str:
-    return ", ".join(p for module in reader_modules().values() if hasattr(module, offers) for p in module.PATTERNS)
+def _known(kind: str) -> str:
+    return ", ".join(patterns(kind))
 
 
 __all__ = [
-    "OrbitileError",
+    "KINDS",
+    "Reader",
+    "descriptions",
+    "folder_patterns",
     "load",
     "load_geometries",
     "load_trajectory",
     "load_volumes",
     "natural_order",
+    "patterns",
     "reader_modules",
 ]

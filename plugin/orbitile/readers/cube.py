@@ -24,31 +24,15 @@ from ..model.volume import Volume
 
 DESCRIPTION = "Gaussian cube files"
 PATTERNS = ("*.cube", "*.cub")
+KIND = "volume"
 
 Atoms = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 
 _OUR_TITLE = re.compile(r"(.*?)(?: \[(.*)\])?")
 
 
-def read_volumes(path: Path) -> tuple[Volume, ...]:
-    """Read all data sets of a cube file.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Returns
-    -------
-    tuple of Volume
-        Values in float64 of shape (nx, ny, nz) as they stand in the file, on its lattice (bohr), negative and skewed
-        axes included.
-
-    Raises
-    ------
-    FileError
-        When the file is truncated, has too many values, or something in it is not a finite number.
-    """
+def read(path: Path) -> tuple[Volume, ...]:
+    """Read all data sets of a cube file in double precision, on a lattice of any axes, negative ones too."""
     path = Path(path)
     data = read_bytes(path)
     head = _header(data, path.name)

@@ -24,7 +24,7 @@ from ..gaussians.overlap import orbital_norms
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts, settled_charges
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
-from .statements import Statements, statements
+from ._statements import Statements, statements
 
 DESCRIPTION = "Molden, formatted checkpoint, Molekel, wfn, wfx and mwfn files"
 FORMATS = {
@@ -36,6 +36,7 @@ FORMATS = {
     "mwfn": ("*.mwfn",),
 }
 PATTERNS = tuple(pattern for patterns in FORMATS.values() for pattern in patterns)
+KIND = "wavefunction"
 
 _MARKS = {
     "molden": ("[molden format]",),
@@ -53,15 +54,7 @@ def recognises(head: str) -> bool:
 
 
 def read(path: Path) -> Wavefunction:
-    """Read a wavefunction.
-
-    Raises
-    ------
-    FileError
-        When the file is damaged, or holds no basis set or no orbitals.
-    ConventionError
-        When no known dialect makes its orbitals normalised.
-    """
+    """Read a wavefunction, in whatever dialect makes its orbitals normalised."""
     from iodata.api import load_one
     from iodata.utils import FileFormatError, LoadError, LoadWarning
 

@@ -22,6 +22,7 @@ from ._isolation import isolated
 
 DESCRIPTION = "geometries in DCD, XTC, TRR and NetCDF trajectories, with a topology; PDB files"
 PATTERNS = ("*.dcd", "*.xtc", "*.trr", "*.nc", "*.pdb", "*.gro")
+KIND = "geometries"
 BINARY = True
 
 _UNCOUNTED = ".gro"
@@ -29,19 +30,8 @@ _UNCOUNTED = ".gro"
 _NANOMETRE = 10 * angstrom
 
 
-def read_geometries(path: Path, topology: Path | None = None) -> DynamicsGeometries:
-    """Frames of such a trajectory.
-
-    Parameters
-    ----------
-    topology
-        File that names the elements; PDB and GRO files are their own.
-
-    Raises
-    ------
-    FileError
-        When MDTraj is missing or cannot read the files, or an atom has no element.
-    """
+def read(path: Path, topology: Path | None = None) -> DynamicsGeometries:
+    """Frames of such a trajectory; PDB and GRO files name their elements, others need a topology."""
     if topology is None and path.suffix.lower() not in (".pdb", ".gro"):
         raise FileError(f"{path.name}: names no elements; give a topology, such as --topology molecule.pdb")
     return DynamicsGeometries(path, topology or path)

@@ -23,29 +23,13 @@ from ..model.volume import Volume
 
 DESCRIPTION = "MRC and CCP4 maps"
 PATTERNS = ("*.mrc", "*.map", "*.ccp4")
+KIND = "volume"
 BYTES_OF_MODE = {0: 1, 1: 2, 2: 4, 6: 2, 12: 2}
 """Bytes a value for each mode (type of the values) that is read."""
 
 
-def read_volumes(path: Path) -> tuple[Volume, ...]:
-    """Read the volume of an MRC or CCP4 map.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Returns
-    -------
-    tuple of Volume
-        One volume: values in float32 of shape (nx, ny, nz), whatever the order of axes in the file, on a lattice in
-        bohr that is skewed where the angles of the cell are not right.
-
-    Raises
-    ------
-    FileError
-        When the file is truncated, not a map, a stack of images or volumes, complex, or carries NaN.
-    """
+def read(path: Path) -> tuple[Volume, ...]:
+    """Read a map in single precision, whatever the order of its axes, on a lattice that may be skewed."""
     path = Path(path)
     name = path.name
     mrcfile: Any = importlib.import_module("mrcfile")  # imported here because it is not needed for anything else

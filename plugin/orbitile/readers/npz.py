@@ -22,27 +22,12 @@ from ..model.volume import Volume
 
 DESCRIPTION = "Orbitile volumes (NumPy archives)"
 PATTERNS = ("*.npz",)
+KIND = "volume"
 BINARY = True
 
 
-def read_volumes(path: Path) -> tuple[Volume, ...]:
-    """Read the volume of an Orbitile `.npz` file.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Returns
-    -------
-    tuple of Volume
-        One volume, as it was saved.
-
-    Raises
-    ------
-    FileError
-        When the file is damaged, not one of ours, or carries NaN.
-    """
+def read(path: Path) -> tuple[Volume, ...]:
+    """Read a volume as it was saved."""
     path = Path(path)
     name = path.name
     try:

@@ -20,6 +20,7 @@ from ..model.volume import Volume
 
 DESCRIPTION = "OpenDX files of regular grids (APBS)"
 PATTERNS = ("*.dx",)
+KIND = "volume"
 
 _ARRAY = re.compile(rb"^[ \t]*object[ \t]+\S+[ \t]+class[ \t]+array\b([^\n]*)", re.MULTILINE | re.IGNORECASE)
 _POSITIONS = re.compile(
@@ -31,24 +32,8 @@ _WORDS_AFTER_VALUES = (b"attribute", b"object", b"component", b"end", b"#")
 _NAMES_THAT_SAY_NOTHING = ("", "regular positions regular connections", "density")
 
 
-def read_volumes(path: Path) -> tuple[Volume, ...]:
-    """Read the volume of an OpenDX file.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Returns
-    -------
-    tuple of Volume
-        One volume: values in float64 of shape (nx, ny, nz), on a lattice in bohr that may be skewed.
-
-    Raises
-    ------
-    FileError
-        When the file is truncated, binary, holds no regular grid of scalars, or something in it is not a finite number.
-    """
+def read(path: Path) -> tuple[Volume, ...]:
+    """Read a regular grid of scalars in double precision, on a lattice that may be skewed."""
     path = Path(path)
     data, name = read_bytes(path), path.name
     if b"\0" in data[:4096]:

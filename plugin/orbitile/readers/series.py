@@ -48,6 +48,7 @@ from ..model.wavefunction import Orbitals, Shell, Wavefunction, same_basis
 
 DESCRIPTION = "series files of Orbitile"
 PATTERNS = ("*.series.h5",)
+KIND = "trajectory"
 BINARY = True
 
 
@@ -56,14 +57,8 @@ def recognises(head: str) -> bool:
     return head.startswith(MAGIC.decode("ascii"))
 
 
-def read_trajectory(path: Path) -> SeriesFrames:
-    """Frames of a series file.
-
-    Raises
-    ------
-    FileError
-        When it is damaged, or the package h5py is missing.
-    """
+def read(path: Path) -> SeriesFrames:
+    """Frames of a series file, which needs the package h5py."""
     return SeriesFrames(path)
 
 

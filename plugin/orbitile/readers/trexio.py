@@ -27,6 +27,7 @@ from ._isolation import isolated
 
 DESCRIPTION = "TREXIO files"
 PATTERNS = ("*.trexio", "*.h5", "*.hdf5")
+KIND = "wavefunction"
 FOLDERS = ("*.trexio",)
 BINARY = True
 
@@ -40,13 +41,7 @@ mo_symmetry mo_type nucleus_charge nucleus_coord nucleus_label
 
 
 def read(path: Path) -> Wavefunction:
-    """Read a wavefunction.
-
-    Raises
-    ------
-    FileError
-        When the library is not installed, or the file is damaged or lacks basis set or orbitals.
-    """
+    """Read a wavefunction; the library that this needs is an extra."""
     contents = isolated(arrays_of, str(path), name=path.name, library="the library of TREXIO", size=_size(path))
     try:
         with np.errstate(all="ignore"):  # absurd numbers, which the wavefunction refuses

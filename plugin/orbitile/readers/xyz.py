@@ -16,6 +16,7 @@ from ..model.units import angstrom
 
 DESCRIPTION = "geometries in xyz and extended xyz files"
 PATTERNS = ("*.xyz", "*.extxyz")
+KIND = "geometries"
 
 _DIGITS = 10
 """Of a number of atoms or columns, at most."""
@@ -23,19 +24,8 @@ _DIGITS = 10
 _PROPERTIES = re.compile(r"""Properties\s*=\s*["']?([A-Za-z0-9_:]+)""")
 
 
-def read_geometries(path: Path, topology: Path | None = None) -> XyzGeometries:
-    """Frames of an xyz file, found by their places in it.
-
-    Parameters
-    ----------
-    topology
-        Not needed: the file names its elements.
-
-    Raises
-    ------
-    FileError
-        When it cannot be read, or the number of atoms of a frame is missing.
-    """
+def read(path: Path, topology: Path | None = None) -> XyzGeometries:
+    """Frames of an xyz file, found by their places in it; it names its elements."""
     return XyzGeometries(path)
 
 

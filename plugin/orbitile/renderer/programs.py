@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import DeviceError
 from .context import Context
 
-_SHADERS = {
+SHADERS = {
     "sphere": ("sphere_vertex", "sphere_fragment"),
     "stick": ("stick_vertex", "stick_fragment"),
     "mesh": ("mesh_vertex", "mesh_fragment"),
@@ -86,7 +86,7 @@ def _compiled(context: Context, name: str) -> tuple[int, dict[str, int]]:
     if name not in context.kept:
         gl = context.gl
         program = gl.glCreateProgram()
-        for kind, file in zip((gl.GL_VERTEX_SHADER, gl.GL_FRAGMENT_SHADER), _SHADERS[name], strict=True):
+        for kind, file in zip((gl.GL_VERTEX_SHADER, gl.GL_FRAGMENT_SHADER), SHADERS[name], strict=True):
             shader = gl.glCreateShader(kind)
             gl.glShaderSource(shader, shader_source(file))
             gl.glCompileShader(shader)

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from ..errors import FileChanged, OrbitileError
 from ..files.hdf5 import MAGIC
-from ..readers import reader_modules
+from ..readers import folder_patterns
 from ..readers.series import SeriesFrames
 
 _SETTLED = 2 * 10**9
@@ -94,8 +94,7 @@ def _files(path: str) -> list[str]:
     plain = os.path.expanduser(path)
     if os.path.isfile(plain):
         return [plain]
-    patterns = [pattern for module in reader_modules().values() for pattern in getattr(module, "FOLDERS", ())]
-    if not any(Path(plain).match(pattern) for pattern in patterns):
+    if not any(Path(plain).match(pattern) for pattern in folder_patterns()):
         raise OSError(f"{path}: no file")
     return [plain, *sorted(str(one) for one in Path(plain).iterdir() if one.is_file())]
 

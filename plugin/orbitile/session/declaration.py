@@ -7,12 +7,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import OrbitileError
-
-if TYPE_CHECKING:
-    from .session import Session
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,7 @@ class Command:
     told: bool
     function: Callable[..., Answer]
 
-    def run(self, session: Session, positional: Sequence[Any] = (), named: Mapping[str, Any] | None = None) -> Answer:
+    def run(self, session: object, positional: Sequence[Any] = (), named: Mapping[str, Any] | None = None) -> Answer:
         """Do it.
 
         Raises
@@ -252,7 +249,7 @@ def _count(what: str, value: Any) -> int:
 def _paths(what: str, value: Any) -> tuple[Path, ...]:
     """One file or pattern; of a list several; of a text several where that text is no file and all its words are."""
     if isinstance(value, list | tuple) and value:
-        return tuple(_path(what, one) for one in value)
+        return tuple(_path(what, path) for path in value)
     whole = _path(what, value)
     words = str(whole).split()
     if len(words) > 1 and not whole.exists() and all(Path(word).expanduser().exists() for word in words):

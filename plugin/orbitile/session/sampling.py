@@ -145,7 +145,7 @@ def sample(
 
 
 def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volume, float], Surface]) -> Sample:
-    from taichi_kernels import runtime
+    from taichi_kernels.session import running
 
     begin = time.perf_counter()
     _require_references(request)
@@ -177,7 +177,7 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
         )
     _require_references(request)
     seconds = time.perf_counter() - begin
-    return Sample(request, volume, surface, isovalue, runtime.running() or "", step, seconds, confidence)
+    return Sample(request, volume, surface, isovalue, running() or "", step, seconds, confidence)
 
 
 def _require_references(request: Request) -> None:
@@ -203,9 +203,9 @@ def _lattice(
 
 def _by_kernel(volume: Volume, isovalue: float) -> Surface:
     """What is faster than `isosurface` once its kernel has been loaded, which takes longer than a surface."""
-    from taichi_kernels import runtime
+    from taichi_kernels.session import running
 
-    return extract_surface(volume, isovalue, device=runtime.running())
+    return extract_surface(volume, isovalue, device=running())
 
 
 def _load_kernel() -> None:

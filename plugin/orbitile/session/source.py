@@ -23,7 +23,7 @@ from ..model.lattice import Lattice
 from ..model.trajectory import Frames, Trajectory
 from ..model.wavefunction import Wavefunction
 from ..readers import load, load_trajectory, natural_order
-from ..readers.cclib import LogFrames
+from ..readers.cclib_frames import LogFrames
 from ..readers.series import SeriesFrames
 from ..trajectories.interpolation import interpolate
 from ..trajectories.paths import AlignedFrames, FollowedFrames

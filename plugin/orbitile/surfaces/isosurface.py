@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from taichi_kernels.target import Target
+
 from ..errors import LatticeError
 from ..memory import require_memory
 
@@ -91,7 +93,7 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
 
 
 def isosurface_in_session(
-    values: Any, lattice: Lattice, isovalue: float, quantity: str, unit: str, device: str
+    values: Any, lattice: Lattice, isovalue: float, quantity: str, unit: str, target: Target
 ) -> Surface:
     """Isosurface of values that are on the device of the current session: they stay there, the mesh comes home.
 
@@ -103,8 +105,8 @@ def isosurface_in_session(
         At most `taichi_kernels.marching_cubes.MOST_POINTS` points.
     isovalue, quantity, unit
         As in a `Surface`.
-    device : str
-        The device of the session.
+    target : Target
+        The device of the session, and the precision of the values.
 
     Returns
     -------
@@ -117,7 +119,6 @@ def isosurface_in_session(
         As `isosurface` does.
     """
     from taichi_kernels.marching_cubes import marching_cubes
-    from taichi_kernels.target import Target
 
     from .cube_cases import cube_cases
 
@@ -135,7 +136,7 @@ def isosurface_in_session(
         cases.corners,
         np.linalg.inv(lattice.axes),
         bool(np.linalg.det(lattice.axes) < 0),
-        Target(device, "single" if values.dtype == np.float32 else "double"),
+        target,
     )
     if not np.isfinite(mesh.largest):
         raise LatticeError(f"{name}: expected finite values, got some that are NaN or infinite")

@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from pymol import commanding, editing
 
 from ...errors import OrbitileError
-from ...model.elements import SYMBOLS
+from ...exporters.xyz import xyz_of
+from ...model.elements import GHOST, SYMBOLS
 from ...model.lattice import Lattice
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
-from ...session.host import Colour
+from ...session.host import Colour, TrajectoryViewer
 from ...session.shown import numbered
 from ...session.source import files_of, is_trajectory
 from ...surfaces.colour_maps import MAPS, colours_of
 from ...surfaces.isosurface import lobe
-from ..atoms import GHOST, xyz_of
 
 _MARK = " orbitile:"
 """In the title of an object that was loaded from a wavefunction: before it stands the name of its file, which PyMOL
@@ -44,7 +44,7 @@ _PIECE = 5000
 _BEGIN, _END, _VERTEX, _NORMAL, _COLOR, _TRIANGLES = 2.0, 3.0, 4.0, 5.0, 6.0, 4.0  # of pymol.cgo
 
 
-class PyMOLHost:
+class PyMOLHost(TrajectoryViewer):
     """One PyMOL as a host; see `orbitile.session.host.Host`.
 
     Parameters
@@ -58,9 +58,8 @@ class PyMOLHost:
         Where molecules come from, by the keys in their titles; saved with a session.
     """
 
-    draws_volumes = False
-
     def __init__(self, cmd: Any) -> None:
+        super().__init__()
         self.cmd = cmd
         self.sources: dict[str, str] = {}
         self._seen: dict[str, str] = {}
@@ -69,6 +68,9 @@ class PyMOLHost:
     def legal_name(self, name: str) -> str:
         legal: str = self.cmd.get_legal_name(name)
         return legal
+
+    def parts(self, name: str) -> set[str]:
+        return {name, f"{name}_map", f"{name}_scale"}
 
     def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
         cmd = self.cmd
@@ -233,8 +235,8 @@ class PyMOLHost:
             put_map(self.cmd, f"{name}_map", _nothing(corner), frame + 1)
 
     def remove(self, name: str) -> None:
-        for one in {name, f"{name}_map", f"{name}_scale"} & self.objects():
-            self._delete(one)
+        for part in self.parts(name) & self.objects():
+            self._delete(part)
 
     def rename_parts(self, old: str, new: str, molecule: str, colouring: Colouring | None) -> None:
         """Have the volume of a surface and the explanation of its colours follow the new name of the surface."""
@@ -259,9 +261,6 @@ class PyMOLHost:
         red, green, blue = self.cmd.get_color_tuple(index)
         return red, green, blue
 
-    def progress(self, share: float) -> None:
-        pass  # PyMOL's prompt waits for the command; the window has a bar of its own
-
     def say(self, text: str) -> None:
         print(f" Orbitile: {text}")
 
@@ -280,7 +279,7 @@ class PyMOLHost:
         """Title of an object from a source, which is noted; sources of objects that are gone are forgotten."""
         known = {mark.partition(".")[0] for mark in self._marks().values()}
         key = hashlib.sha256(source.encode(errors="surrogateescape")).hexdigest()[:16]
-        self.sources = {**{one: text for one, text in self.sources.items() if one in known}, key: source}
+        self.sources = {**{other: text for other, text in self.sources.items() if other in known}, key: source}
         return f"{files_of(source)[0].rpartition('/')[2][:100]}{_MARK}{key}.{secrets.token_hex(4)}"
 
     def _title(self, name: str, state: int) -> str:

@@ -137,7 +137,7 @@ def _followed(delete: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(delete)
     def followed(name: Any, *, _self: Any = global_cmd) -> Any:
         result = delete(name, _self=_self)
-        _look(_self, Session.look)
+        _look(_self, lambda session: session.shelf.look())
         return result
 
     vars(followed)["_orbitile"] = True
@@ -158,10 +158,10 @@ def _followed_name(set_name: Callable[..., Any]) -> Callable[..., Any]:
 def _rename(session: Session, old: str, new: str) -> None:
     host = _host_of(session)
     new = host.legal_name(new)
-    if session.rename(old, new):
-        shown = session.shown[new]
-        known = shown.request in session.samples
-        colouring = session.sampled(shown.request).surface.colouring if known else None
+    if session.shelf.rename(old, new):
+        shown = session.shelf[new]
+        known = shown.request in session.computing.samples
+        colouring = session.computing.sampled(shown.request).surface.colouring if known else None
         host.rename_parts(old, new, shown.molecule, colouring)
 
 
@@ -178,7 +178,7 @@ def _look(cmd: Any, look: Callable[[Session], None]) -> None:
 
 def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session = state_of(_self)
-    saved["orbitile"], saved["orbitile_sources"] = session.saved(), dict(_host_of(session).sources)
+    saved["orbitile"], saved["orbitile_sources"] = session.shelf.saved(), dict(_host_of(session).sources)
     return 1
 
 
@@ -187,5 +187,5 @@ def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     if isinstance(sources, dict):
         texts = {key: text for key, text in sources.items() if isinstance(key, str) and isinstance(text, str)}
         _host_of(session).sources.update(texts)
-    session.restore(saved.get("orbitile", {}))
+    session.shelf.restore(saved.get("orbitile", {}))
     return 1

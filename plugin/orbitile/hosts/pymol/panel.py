@@ -8,11 +8,15 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
 
+from ...exporters import suffixes
 from ...fields import field_names
 from ...model.lattice import QUALITIES
-from ...session.browser import TWO_COLOURS, Browser, Playback
+from ...session.browser import Browser
+from ...session.choices import TWO_COLOURS
 from ...session.orbitals import Level, summary
+from ...session.playback import Playback
 from ...session.session import Session
+from ..file_filters import files_to_export, files_to_open
 from .frame_bar import FrameBar
 from .widgets import ColourButton, LevelDiagram, OrbitalFilter, OrbitalModel, row
 
@@ -198,7 +202,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.transparency_slider.setToolTip("Transparency of the surface")
         self.transparency_slider.valueChanged.connect(lambda at: self.browser.choose_transparency(at / 100))
         self.export_button = QtWidgets.QPushButton("Export…")
-        self.export_button.setToolTip("Write the volume (.cube, .dx, .mrc, .npz) or the surface (.ply, .obj, .glb)")
+        self.export_button.setToolTip(f"Write the volume ({suffixes('volume')}) or the surface ({suffixes('mesh')})")
         self.export_button.clicked.connect(self._ask_export)
         form.addWidget(QtWidgets.QLabel("Colours"), 3, 0)
         form.addLayout(
@@ -274,7 +278,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         if self.second_box.findText(second) < 0:
             self.second_box.addItem(second)
         self.second_box.setCurrentText(second)
-        self.device_box.setCurrentText(self.session.device)
+        self.device_box.setCurrentText(self.session.computing.device)
         self.frame_bar.show_rate(choices.rate)
         self._enable()
 
@@ -359,8 +363,8 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             self.molecule_box.clear()
             self.molecule_box.addItems(names)
         self.molecule_box.setCurrentIndex(names.index(self.browser.molecule) if self.browser.molecule in names else -1)
-        if self.device_box.currentText() != self.session.device:
-            self.device_box.setCurrentText(self.session.device)
+        if self.device_box.currentText() != self.session.computing.device:
+            self.device_box.setCurrentText(self.session.computing.device)
 
     # ---- what the user does
 
@@ -394,7 +398,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             self,
             "Open the output of a quantum-chemistry program",
             str(Path(recent[0]).parent) if recent else "",
-            "Wavefunctions (*.molden *.input *.fchk *.fch *.mkl *.wfn *.wfx *.mwfn *.log *.out *.h5);;All files (*)",
+            files_to_open(),
         )
         if path:
             self.open(path)
@@ -411,7 +415,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
             self,
             "Export",
             f"{self.browser.current()}.cube",
-            "Volumes (*.cube *.dx *.mrc *.npz);;Surfaces (*.ply *.obj *.glb)",
+            files_to_export(),
         )
         if path:
             self.export(path)

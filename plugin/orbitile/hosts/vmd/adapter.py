@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OrbitileError
+from ...exporters.xyz import xyz_of
 from ...files.characters import plain
+from ...model.elements import GHOST
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
-from ...session.host import Colour
-from ..atoms import GHOST, xyz_of
+from ...session.host import Colour, TrajectoryViewer
 from ..colour_volume import colour_volume
 
 _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
@@ -53,7 +54,7 @@ class Drawing(NamedTuple):
     shades: Volume | None
 
 
-class VMDHost:
+class VMDHost(TrajectoryViewer):
     """The VMD of this process as a host; see `orbitile.session.host.Host`.
 
     Parameters

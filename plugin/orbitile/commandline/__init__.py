@@ -1,0 +1,133 @@
+"""The command `orbitile`: one command a module, found by name.
+
+A module states `HELP`, offers `add_arguments(parser)` and `run(options)`, and may state `PRIORITY`, by which the help
+lists the commands. Those that begin with an underscore are what commands share.
+
+Lengths on the command line are in Angstrom, energies in electronvolt, isovalues in atomic units. Results go to standard
+output, notes and progress to standard error. Exit status: 0 done, 2 for a request that cannot be met (one line says
+why), 1 for a defect of the program, 130 when interrupted, 143 and 129 when ended by SIGTERM and SIGHUP.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+from .. import __version__
+from ..errors import OrbitileError
+from ..registry import modules_of
+from ..workers.processes import Terminated, ended_in_order
+from ._arguments import CommandParser, add_common
+
+_EPILOG = """\
+examples:
+  orbitile info benzene.molden
+  orbitile render benzene.molden homo -o homo.png
+  orbitile render benzene.molden homo lumo --legend --scale -o frontier.png
+  orbitile render job.fchk lumo+1:beta --isovalue 0.02 --quality fine --background transparent
+  orbitile volume job.molden mo:17 -o mo17.cube --spacing 0.1
+  orbitile volume job.molden mo:1-10 -o mo%02d.cube
+  orbitile mesh job.molden homo -o homo.glb
+"""
+
+
+class Command(Protocol):
+    """What a module offers that is a command; its name is that of the module, with hyphens."""
+
+    HELP: str
+    """What it does, in a line of the list of commands: in small letters, without a full stop."""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """State its arguments."""
+
+    def run(self, options: argparse.Namespace) -> None:
+        """Do it, and print the result; raises an `OrbitileError` when the request cannot be met."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit status."""
+    try:
+        parser = _parser()
+    except OrbitileError as error:  # a command of another distribution does not serve
+        print(f"orbitile: {error}", file=sys.stderr)
+        return 2
+    options = parser.parse_args(_with_negative_values(sys.argv[1:] if arguments is None else list(arguments)))
+    try:
+        with ended_in_order():
+            _refuse_to_overwrite(options)
+            options.run(options)
+            sys.stdout.flush()
+    except OrbitileError as error:
+        if options.debug:
+            raise
+        print(f"orbitile: {error}", file=sys.stderr)
+        return 2
+    except MemoryError:
+        if options.debug:
+            raise
+        print("orbitile: out of memory; choose a larger --spacing or a smaller --margin", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt as error:
+        status = error.status if isinstance(error, Terminated) else 130
+        with suppress(OSError):  # the terminal may have gone, which is what SIGHUP says
+            print(f"orbitile: interrupted{f' by {error}' if str(error) else ''}", file=sys.stderr)
+        return status
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if options.debug:
+            raise
+        print(f"orbitile: defect: {type(error).__name__}: {error} (--debug shows where)", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="orbitile",
+        description="Molecular orbitals from the output of quantum-chemistry programs",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"orbitile {__version__}")
+    commands: Any = parser.add_subparsers(
+        title="commands", required=True, metavar="COMMAND", parser_class=CommandParser
+    )
+    for name, module in modules_of(__name__, Command).items():
+        description = f"{module.HELP[0].upper()}{module.HELP[1:]}."
+        command = commands.add_parser(name.replace("_", "-"), help=module.HELP, description=description)
+        add_common(command)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+def _with_negative_values(arguments: list[str]) -> list[str]:
+    """The arguments, with values such as -60,15,0 and -1e-3 tied to their options: argparse takes them for options."""
+    tied: list[str] = []
+    for argument in arguments:
+        if re.match(r"-[.\d]", argument) and tied and re.fullmatch(r"--[a-z][a-z-]*", tied[-1]):
+            tied[-1] += f"={argument}"
+        else:
+            tied.append(argument)
+    return tied
+
+
+def _refuse_to_overwrite(options: argparse.Namespace) -> None:
+    """No command writes to a file that it reads, be it the molecule, a frame, or what a field refers to."""
+    if not getattr(options, "output", None):
+        return
+    from ..files.writing import refuse_inputs
+
+    named = vars(options)
+    inputs = [named[name] for name in ("file", "trajectory", "geometries", "topology") if named.get(name)]
+    inputs += named.get("files") or []
+    fields = [named.get("field"), named.get("color_by"), *(named.get("fields") or [])]
+    inputs += [field.partition(":")[2] for field in fields if field]
+    refuse_inputs(options.output, filter(None, inputs))

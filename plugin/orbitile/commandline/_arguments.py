@@ -1,0 +1,206 @@
+"""Arguments that several commands share, and what is read from their text."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import OrbitileError
+from ..memory import require_memory
+
+_FIELD = "homo, lumo+1, mo:17:beta, density, spin, elf, esp, ... (default: homo; `orbitile fields` lists them); "
+_SEVERAL = "lists and ranges of orbitals: homo,lumo, homo-2..lumo, mo:1-10"
+_CUSTOMARY = "(default: a customary one, for an orbital such that the surface encloses 90 %% of it)"
+
+_LARGEST_PICTURE = 16384
+"""Pixels along an edge: what graphics drivers draw at most, and a metre and more in print."""
+
+_BYTES_A_PIXEL = 16
+"""What a picture takes while it is drawn: four bytes, in as many places."""
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Parser of a command whose options may stand before, among and behind the others: `FILE -o OUT FIELD`."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._intermixed = False
+        self._late: list[tuple[argparse.Action, Callable[[], str]]] = []
+
+    def add_argument_of_formats(self, *names: str, help: Callable[[], str], **named: Any) -> None:
+        """Add an argument whose help tells the formats there are: they are looked for when the help is printed."""
+        self._late.append((self.add_argument(*names, **named, help="..."), help))
+
+    def format_help(self) -> str:
+        """Text of the help."""
+        for action, text in self._late:
+            action.help = text()
+        return super().format_help()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As of an `ArgumentParser`, which by itself gives up optional arguments at the first option."""
+        if self._intermixed:  # called by what is called below
+            return super().parse_known_args(args, namespace)
+        self._intermixed = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._intermixed = False
+
+
+# What a command reads ---------------------------------------------------------------------------------------------
+
+
+def add_common(parser: CommandParser) -> None:
+    """Add the options that all commands have."""
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress bar")
+
+
+def add_file(parser: CommandParser) -> None:
+    """Add the file of a wavefunction, and which frame of it."""
+
+    def known_formats() -> str:
+        from ..readers import descriptions
+
+        return f"output of a quantum-chemistry program: {'; '.join(descriptions('wavefunction'))}"
+
+    parser.add_argument_of_formats("file", metavar="FILE", help=known_formats)
+    parser.add_argument("--frame", type=int, metavar="N", help="of a trajectory, counted from 1")
+
+
+def add_trajectory(parser: CommandParser) -> None:
+    """Add the file or files of a trajectory."""
+    parser.add_argument(
+        "trajectory",
+        metavar="TRAJ",
+        help="a series file, a Molden file of several frames, a log, or a pattern in quotes such as 'scan/*.molden'",
+    )
+
+
+def add_field(parser: CommandParser) -> None:
+    """Add one field, and its isovalue."""
+    parser.add_argument(
+        "field", metavar="FIELD", nargs="?", default="homo", help=f"{_FIELD}volume also takes {_SEVERAL}"
+    )
+    parser.add_argument("--isovalue", type=float, metavar="V", help=f"in atomic units {_CUSTOMARY}")
+
+
+def add_fields(parser: CommandParser) -> None:
+    """Add one field or more, and their isovalues."""
+    parser.add_argument(
+        "fields", metavar="FIELD", nargs="*", default=(), help=f"{_FIELD}one or more, among them {_SEVERAL}"
+    )
+    parser.add_argument(
+        "--isovalue", metavar="V[,V...]", help=f"in atomic units, one for all fields or one for each {_CUSTOMARY}"
+    )
+
+
+# How it computes --------------------------------------------------------------------------------------------------
+
+
+def add_sampling(parser: CommandParser) -> None:
+    """Add what decides on lattice, device, precision and kernel."""
+    group = parser.add_argument_group("sampling")
+    group.add_argument(
+        "--quality",
+        choices=("coarse", "medium", "fine"),
+        default="medium",
+        help="spacing 0.25, 0.15 or 0.075 Angstrom (default: medium); for a picture, medium and fine are finer where "
+        "its pixels would show the facets of a surface",
+    )
+    step = group.add_mutually_exclusive_group()
+    step.add_argument("--spacing", type=float, metavar="H", help="spacing in Angstrom, in place of --quality")
+    step.add_argument("--points", type=int, metavar="N", help="points along the longest edge, in place of --quality")
+    group.add_argument(
+        "--margin",
+        type=float,
+        metavar="D",
+        help="box of this margin around the atoms in Angstrom (default: a box proven to hold the whole surface)",
+    )
+    add_device(group, "; volume also takes GPUs by number: cuda:1, cuda:0,1, cuda:all")
+    add_precision(group)
+    group.add_argument(
+        "--kernel",
+        default="auto",
+        metavar="NAME",
+        help="of an orbital: auto, separable, direct, ... (default: auto; `orbitile fields` lists them)",
+    )
+
+
+def add_device(group: Any, more: str = "") -> None:
+    """Add the device that computes."""
+    group.add_argument("--device", help=f"auto, cuda, vulkan or cpu (default: $ORBITILE_DEVICE, else auto){more}")
+
+
+def add_precision(group: Any) -> None:
+    """Add the precision of the values."""
+    group.add_argument("--precision", choices=("single", "double"), default="single", help="(default: single)")
+
+
+def add_sampled_field(parser: CommandParser) -> None:
+    """Add a file, a field of what it holds, and what decides on its values."""
+    add_file(parser)
+    add_field(parser)
+    add_sampling(parser)
+
+
+# What it draws and writes -----------------------------------------------------------------------------------------
+
+
+def add_exported(parser: CommandParser, kind: str, more: str = "") -> None:
+    """Add a file to write, in one of the formats of a kind."""
+
+    def known_formats() -> str:
+        from ..exporters import suffixes
+
+        return f"file to write: {suffixes(kind)}{more}"
+
+    parser.add_argument_of_formats("-o", "--output", metavar="OUT", required=True, help=known_formats)
+
+
+def add_plot(parser: CommandParser) -> None:
+    """Add a picture that matplotlib writes."""
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="picture to write: .png, .svg, .pdf")
+
+
+def add_size(group: Any, size: str = "1600x1200") -> None:
+    """Add the size of a picture."""
+    group.add_argument("--size", default=size, metavar="WxH", help=f"in pixels (default: {size})")
+
+
+def add_colouring(group: Any) -> None:
+    """Add a second field that colours a surface, and the range of the colours."""
+    group.add_argument(
+        "--color-by", metavar="FIELD", help="colour the surface by another field, such as esp, and list its extrema"
+    )
+    add_color_range(group)
+
+
+def add_color_range(group: Any) -> None:
+    """Add the range of the colours."""
+    group.add_argument("--color-range", type=float, metavar="V", help="colours span -V to V (default: from the data)")
+
+
+# What stands in the text of an argument ---------------------------------------------------------------------------
+
+
+def read_size(text: str) -> tuple[int, int]:
+    """Width and height of a picture in pixels."""
+    width, _, height = text.lower().partition("x")
+    if not all(re.fullmatch(r"[0-9]{1,9}", part) and int(part) for part in (width, height)):
+        raise OrbitileError(f"--size: expected WxH in pixels such as 1600x1200, got {text!r}")
+    if max(int(width), int(height)) > _LARGEST_PICTURE:
+        raise OrbitileError(f"--size: expected {_LARGEST_PICTURE} pixels along each edge at most, got {text}")
+    require_memory(_BYTES_A_PIXEL * int(width) * int(height), f"--size {text}: the picture", "choose a smaller one")
+    return int(width), int(height)
+
+
+def read_atoms(option: str, text: str) -> list[int]:
+    """Atoms, counted from 0, as a user counts them from 1."""
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) < 3 or not all(re.fullmatch(r"[0-9]{1,9}", part) for part in parts):
+        raise OrbitileError(f"{option}: expected three atoms or more with commas between, such as 1,2,3, got {text!r}")
+    return [int(part) - 1 for part in parts]

@@ -1,0 +1,134 @@
+"""`orbitile animate`: films."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import OrbitileError
+from ._arguments import CommandParser, add_device, add_size, add_trajectory, read_size
+from ._console import progress_bar, stoppable, tell
+from ._input import tell_notes
+
+HELP = "draw a film of a field along a trajectory"
+PRIORITY = 70
+
+_MOST_PICTURES = 100_000
+"""Of a film: an hour and more at 25 a second."""
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """State its arguments."""
+    add_trajectory(parser)
+    parser.add_argument(
+        "field",
+        metavar="FIELD",
+        nargs="?",
+        default="homo",
+        help="as for render, named as in the first frame; of one frame also several orbitals: homo-3..lumo+3, mo:1-10",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", required=True, help=".mp4 or .gif (extra films), or a new folder for PNG"
+    )
+    parser.add_argument("--no-tracking", action="store_true", help="show orbitals as they are numbered in the files")
+    parser.add_argument(
+        "--isovalue", metavar="V", help="in atomic units, one for the film; of one frame also a range: 0.1..0.01"
+    )
+    parser.add_argument(
+        "--pictures", type=int, default=60, metavar="N", help="of a film of one field in one frame (default: 60)"
+    )
+    parser.add_argument("--rate", type=float, default=10.0, metavar="N", help="pictures a second (default: 10)")
+    parser.add_argument("--align", action="store_true", help="turn and move each frame onto the first one")
+    parser.add_argument(
+        "--interpolate", type=int, default=0, metavar="N", help="frames put between two neighbours (default: 0)"
+    )
+    parser.add_argument("--follow", action="store_true", help="lattice and camera move with the molecule")
+    parser.add_argument("--turn", type=float, default=0.0, metavar="DEG", help="turn the molecule by this in all")
+    parser.add_argument("--rock", type=float, default=0.0, metavar="DEG", help="rock it by this to each side")
+    parser.add_argument("--spacing", type=float, default=0.15, metavar="H", help="in Angstrom (default: 0.15)")
+    add_size(parser, "960x720")
+    parser.add_argument("--background", default="white", metavar="COLOUR", help="(default: white)")
+    add_device(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Draw a film, and print how many pictures it has."""
+    from ..films import animate
+    from ..model.units import angstrom
+
+    with stoppable() as cancelled:
+        shots = _shots(options, cancelled)
+        with progress_bar(options, "pictures") as progress:
+            n_pictures = animate(
+                shots,
+                options.output,
+                rate=options.rate,
+                follow=options.follow,
+                turn=options.turn,
+                rock=options.rock,
+                spacing=options.spacing * angstrom,
+                size=read_size(options.size),
+                background=options.background,
+                device=options.device,
+                progress=progress,
+                cancelled=cancelled,
+            )
+    print(f"{options.output}: {n_pictures} pictures")
+
+
+def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
+    """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
+    from ..evaluation.fields_on_lattices import default_isovalue
+    from ..fields.orbital import orbital_list
+    from ..films import along, over_isovalues, over_orbitals
+    from ..readers import load_trajectory
+    from ..trajectories.tracking import track
+
+    if not 1 <= options.pictures <= _MOST_PICTURES:
+        raise OrbitileError(f"--pictures: expected 1 to {_MOST_PICTURES}, got {options.pictures}")
+    isovalues = [] if options.isovalue is None else _isovalues(options.isovalue, options.pictures)
+    trajectory = load_trajectory(options.trajectory)
+    for _, first in trajectory.frames():
+        tell_notes(options, first)
+        break
+    if len(trajectory) > 1:
+        if len(isovalues) > 1:
+            raise OrbitileError("--isovalue: expected one for a trajectory, got a range")
+        with progress_bar(options, "orbitals") as progress:
+            tracking = (
+                None if options.no_tracking else track(trajectory, progress=progress, cancelled=cancelled, report=tell)
+            )
+        return along(
+            trajectory,
+            options.field,
+            tracking,
+            *isovalues,
+            aligned=options.align,
+            between=options.interpolate,
+            device=options.device,
+            report=tell,
+        )
+    wavefunction = trajectory[0]
+    orbitals = orbital_list(wavefunction, options.field)
+    if orbitals is not None:
+        if len(isovalues) > 1:
+            raise OrbitileError("--isovalue: expected one for several orbitals, got a range")
+        return over_orbitals(wavefunction, [orbital.name for orbital in orbitals], *isovalues, device=options.device)
+    if len(isovalues) < 2:
+        isovalues = isovalues or [default_isovalue(wavefunction, options.field, device=options.device)]
+        isovalues *= options.pictures
+    return over_isovalues(wavefunction, options.field, isovalues)
+
+
+def _isovalues(text: str, n: int) -> list[float]:
+    """One isovalue, or n from one to another in equal ratios."""
+    import numpy as np
+
+    try:
+        ends = [float(part) for part in text.split("..")]
+    except ValueError:
+        ends = []
+    if len(ends) not in (1, 2) or not all(0 < end < float("inf") for end in ends):
+        raise OrbitileError(f"--isovalue: expected a positive number or two such as 0.1..0.01, got {text!r}")
+    return ends if len(ends) == 1 else np.geomspace(ends[0], ends[1], n).tolist()

@@ -1,0 +1,22 @@
+"""`orbitile devices`: what can compute and draw here."""
+
+from __future__ import annotations
+
+import argparse
+
+from ._arguments import CommandParser
+
+HELP = "show what can compute and draw here, and why the rest cannot"
+PRIORITY = 50
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """It has none."""
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print a table of devices."""
+    from ..evaluation.diagnosis import device_report
+
+    for line in device_report():
+        print(line)

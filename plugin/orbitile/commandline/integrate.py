@@ -1,0 +1,55 @@
+"""`orbitile integrate`: electrons, moments and charges of atoms."""
+
+from __future__ import annotations
+
+import argparse
+
+from ._arguments import CommandParser, add_device, add_file
+from ._input import wavefunction_of
+
+HELP = "electrons, dipole, quadrupole and charges of atoms, by density"
+PRIORITY = 110
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """State its arguments."""
+    add_file(parser)
+    parser.add_argument(
+        "--quality", choices=("coarse", "medium", "fine"), default="medium", help="of the lattice (default: medium)"
+    )
+    parser.add_argument("--hirshfeld", action="store_true", help="Hirshfeld charges beside Becke's; needs PySCF")
+    add_device(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print tables of moments, analytic and summed over a lattice, and of charges."""
+    from ..analysis.integration import analytic_moments, atomic_charges, lattice_moments
+    from ..evaluation.fields_on_lattices import compute, enclosing_lattice
+    from ..fields.density import density_of
+    from ..model.elements import SYMBOLS
+
+    wavefunction = wavefunction_of(options)
+    exact = analytic_moments(wavefunction, density_of(wavefunction))
+    lattice = enclosing_lattice(wavefunction, "density", 1e-4, quality=options.quality)
+    volume = compute(wavefunction, "density", lattice, device=options.device)
+    summed = lattice_moments(wavefunction, volume.values, lattice)
+    print(f"{'':24s} {'analytic':>12s} {'lattice':>12s}")
+    print(f"{'electrons':24s} {exact.electrons:12.5f} {summed.electrons:12.5f}")
+    for axis, name in enumerate("xyz"):
+        print(f"{'dipole ' + name + ' / debye':24s} {2.541746 * exact.dipole[axis]:12.5f} "
+              f"{2.541746 * summed.dipole[axis]:12.5f}")  # fmt: skip
+    for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
+        name = f"quadrupole {'xyz'[i]}{'xyz'[j]} / e bohr^2"
+        print(f"{name:24s} {exact.quadrupole[i, j]:12.5f} {summed.quadrupole[i, j]:12.5f}")
+    lost = abs(summed.electrons - exact.electrons)
+    if lost > 1e-3 * exact.electrons:
+        print(
+            f"The lattice of {' x '.join(map(str, lattice.shape))} points is off by {lost:.3f} electrons "
+            f"({100 * lost / exact.electrons:.1f} %): cusps and shells close to the nuclei ask for a finer one."
+        )
+    schemes = ["becke", *(["hirshfeld"] if options.hirshfeld else [])]
+    charges = [atomic_charges(wavefunction, scheme, options.device) for scheme in schemes]
+    print(f"\n{'charge / e':10s}" + "".join(f"{scheme:>12s}" for scheme in schemes))
+    for atom, number in enumerate(wavefunction.atomic_numbers):
+        print(f"{SYMBOLS[int(number)] + str(atom + 1):10s}" + "".join(f"{charge[atom]:12.4f}" for charge in charges))
+    print(f"{'sum':10s}" + "".join(f"{charge.sum():12.4f}" for charge in charges))

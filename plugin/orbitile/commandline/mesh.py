@@ -1,0 +1,29 @@
+"""`orbitile mesh`: the isosurface of a field, in a file."""
+
+from __future__ import annotations
+
+import argparse
+
+from ._arguments import CommandParser, add_colouring, add_exported, add_sampled_field
+from ._input import wavefunction_of
+from ._surfaces import surface_of
+
+HELP = "write the isosurface of a field"
+PRIORITY = 130
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """State its arguments."""
+    add_sampled_field(parser)
+    add_exported(parser, "mesh")
+    add_colouring(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write a surface, and print the name of its file."""
+    from ..exporters import exporter_for, save
+
+    exporter_for(options.output, "mesh")  # refuse before the work, not after it
+    wavefunction = wavefunction_of(options)
+    save(surface_of(options, wavefunction), options.output, wavefunction=wavefunction)
+    print(options.output)

@@ -1,0 +1,43 @@
+"""`orbitile series`: a trajectory in one file."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import OrbitileError
+from ._arguments import CommandParser
+from ._console import progress_bar, tell
+from ._input import tell_notes
+
+HELP = "put the frames of a trajectory into one series file (needs h5py)"
+PRIORITY = 100
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """State its arguments."""
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", help="files of one frame each, in natural order; or one of many frames"
+    )
+    parser.add_argument("-o", "--output", metavar="H5", required=True, help="series file to write or replace")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the frames that can be read, and print how many they are."""
+    from ..exporters._series import SeriesWriter, require_series
+    from ..files.writing import written_atomically
+    from ..readers import load_trajectory, natural_order
+
+    files = sorted(options.files, key=natural_order)
+    require_series(options.output)
+    trajectory = load_trajectory(files[0] if len(files) == 1 else files)
+    with written_atomically(options.output) as part:
+        part.unlink()  # a writer continues what is there, and an empty file is no series
+        with SeriesWriter(part) as writer, progress_bar(options, "frames") as progress:
+            for index, wavefunction in trajectory.frames(tell):
+                tell_notes(options, wavefunction)
+                writer.append(wavefunction, index)
+                if progress is not None:
+                    progress((index + 1) / len(trajectory))
+        if not writer.numbers:
+            raise OrbitileError(f"{trajectory.name}: no frame can be read; nothing was written")
+    print(f"{options.output}: {len(writer.numbers)} frames")

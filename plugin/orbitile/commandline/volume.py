@@ -1,0 +1,96 @@
+"""`orbitile volume`: a field on a lattice, in a file."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING
+
+from ..errors import OrbitileError
+from ._arguments import CommandParser, add_exported, add_sampled_field
+from ._console import note, progress_bar
+from ._input import wavefunction_of
+from ._surfaces import lattice_of, sampling_of
+
+if TYPE_CHECKING:
+    from ..fields.orbital import Orbital
+    from ..model.wavefunction import Wavefunction
+
+HELP = "write a field on a lattice"
+PRIORITY = 140
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """State its arguments."""
+    add_sampled_field(parser)
+    add_exported(parser, "volume", "; for several orbitals (homo-2..lumo, mo:1-10) a name with %%d")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Compute volumes slab by slab into files, and print their names."""
+    from ..evaluation.streaming import compute_to_file
+    from ..exporters import exporter_for
+    from ..fields.orbital import orbital_list
+
+    exporter_for(options.output, "volume")  # refuse before the work, not after it
+    wavefunction = wavefunction_of(options)
+    orbitals = orbital_list(wavefunction, options.field)
+    if orbitals is not None:
+        _write_orbitals(options, wavefunction, orbitals)
+        return
+    field, lattice, _ = sampling_of(options, wavefunction)
+    with progress_bar(options, field.quantity) as progress:
+        compute_to_file(
+            wavefunction,
+            options.field if options.kernel == "auto" else field,
+            lattice,
+            options.output,
+            device=options.device,
+            precision=options.precision,
+            progress=progress,
+        )
+    print(options.output)
+
+
+def _write_orbitals(options: argparse.Namespace, wavefunction: Wavefunction, orbitals: list[Orbital]) -> None:
+    """Write several orbitals on one lattice, each to a file of its own."""
+    import numpy as np
+
+    from ..evaluation.fields_on_lattices import compute_many, default_isovalue
+    from ..exporters import save
+    from ..model.lattice import Lattice
+
+    orbitals = [orbital.with_kernel(options.kernel) for orbital in orbitals]
+    names = [_numbered(options.output, orbital.index + 1) for orbital in orbitals]
+    if len(set(names)) < len(names) and _numbered(options.output, 1) != options.output:
+        raise OrbitileError(
+            f"--output: orbitals of both spins have the same numbers, and {options.output!r} gives their files one "
+            "name; ask for one spin at a time"
+        )
+    if len(set(names)) < len(names):
+        raise OrbitileError(
+            f"--output: {len(orbitals)} orbitals need as many files; put %d where the number of the orbital is to "
+            f"stand, as in mo-%d.cube, got {options.output!r}"
+        )
+    lattices = []
+    for orbital in orbitals:
+        isovalue = options.isovalue
+        if isovalue is None:
+            isovalue = default_isovalue(wavefunction, orbital, device=options.device)
+        lattices.append(lattice_of(options, wavefunction, isovalue, orbital))
+    ends = [np.array([box.origin, box.origin + (np.array(box.shape) - 1) @ box.axes]) for box in lattices]
+    spacing = max(float(box.spacings[0]) for box in lattices)
+    lattice = Lattice.box(np.min(ends, axis=(0, 1)), np.max(ends, axis=(0, 1)), spacing)
+    note(options, "{} x {} x {} points".format(*lattice.shape))
+    with progress_bar(options, f"{len(orbitals)} orbitals") as progress:
+        volumes = compute_many(
+            wavefunction, orbitals, lattice, device=options.device, precision=options.precision, progress=progress
+        )
+        for volume, name in zip(volumes, names, strict=True):
+            save(volume, name, wavefunction=wavefunction)
+            print(name)
+
+
+def _numbered(pattern: str, number: int) -> str:
+    """A file name with a number in place of %d, or %03d for one with leading zeros."""
+    return re.sub(r"%(0?\d?)d", lambda match: format(number, f"{match[1]}d"), pattern)

@@ -1,0 +1,244 @@
+"""What files for qc-iodata state that it passes over: charge, multiplicity, electrons, charges of nuclei.
+
+They are looked up before it reads a file. Where a statement keeps it from reading the file at all (ghosts, core
+potentials), it is given a copy without that.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FileError
+from ..model.wavefunction import Stated
+from . import _molden_sections as molden_sections
+
+Reals = NDArray[np.float64]
+
+
+_NOTHING = Stated()
+
+
+@dataclass(frozen=True, eq=False)
+class Statements:
+    """What a file states beside its orbitals.
+
+    Attributes
+    ----------
+    whole : Stated
+        Of the molecule.
+    numbers : ndarray of int, shape (n_atoms,), or None
+        Elements, 0 for ghosts; None for those that qc-iodata finds.
+    charges : tuple of ndarray, shape (n_atoms,)
+        Core charges as the file may be understood, what it says most plainly first; empty for those of qc-iodata.
+    copy : bytes or None
+        The file as qc-iodata is to see it, where that is not the file itself.
+    """
+
+    whole: Stated = _NOTHING
+    numbers: NDArray[np.int64] | None = None
+    charges: tuple[Reals, ...] = ()
+    copy: bytes | None = None
+
+
+def statements(format_name: str, data: bytes) -> Statements:
+    """Look up what a file states.
+
+    Raises
+    ------
+    FileError
+        When it is damaged in a way that qc-iodata would not notice, or its electron counts contradict each other.
+    """
+    reader = _READERS.get(format_name)
+    return Statements() if reader is None else reader(data)
+
+
+def _number_after(pattern: bytes, data: bytes) -> float | None:
+    """The number that follows the first match of a pattern at the beginning of a line; None where there is none."""
+    found = re.search(rb"^[ \t]*" + pattern + rb"\s*([-+.\dEeDd]+)", data, re.MULTILINE)
+    try:
+        return None if found is None else float(found[1].replace(b"D", b"E").replace(b"d", b"e"))
+    except ValueError:
+        return None
+
+
+def _whole(number: float | None) -> int | None:
+    return None if number is None else round(number)
+
+
+def _molden(data: bytes) -> Statements:
+    copy, nuclei = molden_sections.understood(data)
+    return Statements() if nuclei is None else Statements(Stated(), nuclei.numbers, nuclei.charges, copy)
+
+
+# Formatted checkpoint files ---------------------------------------------------------------------------------------
+
+_FIELD = re.compile(rb"(?=\S)(.{40})[ ]{3}([IRCL])(?:   N=)?[ ]+(\S+)[ ]*\r?")
+_TYPES = (b"   I   ", b"   R   ", b"   C   ", b"   L   ")
+
+
+def _fchk(data: bytes) -> Statements:
+    values: dict[str, float] = {}
+    fields = _fields(data)
+    for n, (start, field) in enumerate(fields):
+        name = field[1].decode("latin-1").strip()
+        if b"N=" not in field[0]:
+            if field[2] == b"I":
+                values[name] = _integer(name, field[3])
+            continue
+        if field[2] in (b"I", b"R"):
+            end = fields[n + 1][0] if n + 1 < len(fields) else len(data)
+            _check_array(name, _integer(name, field[3]), data[start + field.end() : end])
+    alpha, beta = values.get("Number of alpha electrons"), values.get("Number of beta electrons")
+    electrons, charge = values.get("Number of electrons"), values.get("Charge")
+    multiplicity = values.get("Multiplicity")
+    if alpha is not None and beta is not None:
+        if electrons is not None and alpha + beta != electrons:
+            raise FileError(
+                f"its electron counts contradict each other: {alpha:g} alpha and {beta:g} beta electrons, but "
+                f"{electrons:g} in all; which orbital is the HOMO is therefore unknown"
+            )
+        method = next(iter(data.split(b"\n", 2)[1].split()[1:2]), b"") if data.count(b"\n") > 1 else b""
+        beta_arrays = (b"\nBeta Orbital Energies  ", b"\nBeta MO coefficients  ")
+        if method.upper().startswith(b"U") and not all(heading in data for heading in beta_arrays):
+            raise FileError(
+                f"it is of an unrestricted calculation ({method.decode('latin-1')}), but its beta orbitals are "
+                "missing: cut off, or their heading is damaged"
+            )
+    independent = values.get("Number of independent functions", values.get("Number of independant functions"))
+    return Statements(Stated(charge, _whole(multiplicity), alpha, beta, _whole(independent)))
+
+
+def _fields(data: bytes) -> list[tuple[int, re.Match[bytes]]]:
+    """Headings and scalars of a checkpoint file, and where they begin."""
+    found = {}
+    for mark in _TYPES:
+        at = data.find(mark)
+        while at >= 0:  # an expression would look at every line
+            start = data.rfind(b"\n", 0, at) + 1
+            end = data.find(b"\n", at)
+            end = len(data) if end < 0 else end
+            if field := _FIELD.fullmatch(data[start:end]):
+                found[start] = field
+            at = data.find(mark, end)
+    return sorted(found.items())
+
+
+def _integer(name: str, text: bytes) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise FileError(f"{name}: expected a whole number, got {text.decode('latin-1')!r}") from None
+
+
+def _check_array(name: str, n: int, text: bytes) -> None:
+    """Refuse an array that has more or fewer values than its heading says: a value or a heading is damaged."""
+    # words are parted by white space of ASCII here, and by more than that in qc-iodata, to whom one is then two
+    found = len(text.split())
+    if found != n and (heading := re.search(rb"\n(?=\S)", text)):  # of a type that is not known here
+        text = text[: heading.start()]
+        found = len(text.split())
+    if found != n or not text.isascii():
+        raise FileError(
+            f"{name}: expected {n} numbers, got {found}{'' if text.isascii() else ' with letters between them'}; "
+            "a number or the next heading is damaged"
+        )
+
+
+# Others -----------------------------------------------------------------------------------------------------------
+
+
+def _molekel(data: bytes) -> Statements:
+    found = re.search(rb"^\$CHAR_MULT\s+(-?\d+)\s+(-?\d+)", data, re.MULTILINE)
+    if found is None:
+        return Statements()
+    charge, multiplicity = int(found[1]), int(found[2])
+    stated = Stated(float(charge), multiplicity)
+    rows = [line.split() for line in _block(data, b"$COORD")]
+    occupations = [float(word) for name in (b"$OCC_ALPHA", b"$OCC_BETA") for line in _block(data, name)
+                   for word in line.split()]  # fmt: skip
+    electrons = sum(occupations)
+    consistent = sum(int(row[0]) for row in rows) - round(electrons)
+    if not occupations or consistent == charge:
+        return Statements(stated)
+    # qc-iodata knows no core potentials: it is told the charge that the molecule would have without any
+    start, end = found.span(1)
+    return Statements(stated, copy=data[:start] + str(consistent).encode() + data[end:])
+
+
+def _block(data: bytes, heading: bytes) -> list[bytes]:
+    """Lines between a heading and the next $END."""
+    start = data.find(b"\n" + heading)
+    end = data.find(b"$END", start)
+    return [] if start < 0 or end < 0 else data[start:end].splitlines()[2:]
+
+
+_WFN_ATOM = re.compile(rb"^([ \t]*)(\S+)(.*\(CENTRE.*CHARGE *=[ ]*)([-+.\dEe]+)[ \t]*\r?$", re.MULTILINE)
+
+
+def _wfn(data: bytes) -> Statements:
+    end = data.find(b"CENTRE ASSIGNMENTS")
+    head = data[: max(end, 0)]
+    atoms = list(_WFN_ATOM.finditer(head))
+    if not atoms:
+        return Statements()
+    charges = np.array([float(atom[4]) for atom in atoms])
+    parts, at = [], 0
+    for atom, charge in zip(atoms, charges.tolist(), strict=True):
+        if charge == 0:  # whatever it is called: a name that is no element's cannot be read, and nothing needs it
+            parts += [head[at : atom.start(2)], b"H".ljust(len(atom[2]))]
+            at = atom.end(2)
+    copy = b"".join([*parts, data[at:]]) if parts else None
+    return Statements(charges=(charges,), copy=copy)
+
+
+_EMPTY_BETWEEN = re.compile(rb"(</[^>\n]*>[ \t]*\r?\n)\s+")
+"""Empty lines below the end of a section of a wfx file."""
+
+
+def _wfx(data: bytes) -> Statements:
+    def value(tag: bytes) -> float | None:
+        return _number_after(b"<" + tag + b">", data)
+
+    plain = _EMPTY_BETWEEN.sub(rb"\1", data)
+    found = re.search(rb"<Nuclear Charges>([^<]*)<", data)
+    charges = () if found is None else (np.array([float(word) for word in found[1].split()]),)
+    return Statements(
+        Stated(
+            value(b"Net Charge"),
+            _whole(value(b"Electronic Spin Multiplicity")),
+            value(b"Number of Alpha Electrons"),
+            value(b"Number of Beta Electrons"),
+        ),
+        charges=charges,
+        copy=plain if plain != data else None,
+    )
+
+
+_MWFN_GHOST = re.compile(rb"^([ \t]*\d+[ \t]+)(\S+[ \t]+)0([ \t]+0*\.0*[ \t])", re.MULTILINE)
+
+
+def _mwfn(data: bytes) -> Statements:
+    stated = Stated(
+        _number_after(rb"Charge *=", data),
+        None,
+        _number_after(rb"Naelec *=", data),
+        _number_after(rb"Nbelec *=", data),
+    )
+    end = data.find(b"# Basis function")
+    head = data[: max(end, 0)]
+    plain = _MWFN_GHOST.sub(rb"\g<1>\g<2>1\g<3>", head)
+    return Statements(stated, copy=plain + data[len(head) :] if plain != head else None)
+
+
+_READERS = {
+    "molden": _molden,
+    "fchk": _fchk,
+    "molekel": _molekel,
+    "wfn": _wfn,
+    "wfx": _wfx,
+    "mwfn": _mwfn,
+}

@@ -1,0 +1,87 @@
+"""Every sample file of qc-iodata against qc-gbasis, an independent evaluator, and against the plain oracle.
+
+The screening of qc-gbasis is switched off: it leaves out more than these tests allow.
+"""
+
+import numpy as np
+import pytest
+from iodata import load_one
+
+import orbitile as ob
+from orbitile.readers.iodata import _fast_normalisation_test
+from tests.conftest import sample_parameters
+from tests.oracle import orbital
+
+AGREEMENT = 1e-12
+LIMIT = {"single": 2e-6, "double": 1e-12}
+evaluate_basis = pytest.importorskip("gbasis.evals.eval", reason="qc-gbasis has no wheels here").evaluate_basis
+from_iodata = pytest.importorskip("gbasis.wrappers").from_iodata
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::iodata.utils.LoadWarning")  # repairs are tested with the readers
+
+
+def points_near(wavefunction: ob.Wavefunction) -> np.ndarray:
+    """Points about the atoms that carry basis functions: the nuclei, where many orbitals are largest, out to 6 bohr."""
+    rng = np.random.default_rng(1)
+    carriers = np.unique([shell.atom for shell in wavefunction.shells])
+    chosen = wavefunction.positions[rng.choice(carriers, 120)]
+    around = chosen + rng.normal(size=(120, 3)) * np.geomspace(1e-2, 2.5, 120)[:, None]
+    return np.vstack([wavefunction.positions[carriers], wavefunction.positions[carriers] + 0.1, around])
+
+
+def indices(orbitals: ob.Orbitals) -> list[int]:
+    """First, last and a middle orbital."""
+    return sorted({0, len(orbitals) // 2, len(orbitals) - 1})
+
+
+def by_gbasis(path, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Alpha and beta orbitals at points by qc-gbasis, each of shape (n_orbitals, n_points)."""
+    with _fast_normalisation_test():
+        data = load_one(str(path))
+    functions = evaluate_basis(from_iodata(data), points, screen_basis=False)
+    mo = data.mo
+    alpha = mo.coeffs if mo.kind == "restricted" else mo.coeffsa
+    beta = mo.coeffs if mo.kind == "restricted" else mo.coeffsb
+    return alpha.T @ functions, beta.T @ functions
+
+
+@pytest.mark.slow_on("vulkan")
+@pytest.mark.parametrize("path", sample_parameters())
+def test_orbitals_at_points(device, path):
+    if device != "cpu" and path.stat().st_size > 400_000:
+        pytest.skip("the largest files are read once, for the CPU")
+    wavefunction = ob.load(path)
+    points = points_near(wavefunction)
+    expected = dict(zip(("alpha", "beta"), by_gbasis(path, points), strict=True))
+    for spin in ("alpha", "beta"):
+        orbitals = wavefunction.orbitals(spin)
+        if len(orbitals) == 0:
+            continue
+        for index in indices(orbitals):
+            name = f"mo:{index + 1}:{spin}"
+            reference = expected[spin][index]
+            plain = orbital(wavefunction, index, points, spin)
+            scale = np.abs(reference).max()
+            double = ob.evaluate(wavefunction, name, points, device=device, precision="double")
+            single = ob.evaluate(wavefunction, name, points, device=device, precision="single")
+            assert np.abs(double - reference).max() < AGREEMENT * scale, name
+            assert np.abs(double - plain).max() < LIMIT["double"] * scale, name
+            assert np.abs(single - plain).max() < LIMIT["single"] * scale, name
+
+
+@pytest.mark.parametrize("path", sample_parameters())
+def test_orbitals_on_lattices(path):
+    """The lattice kernel, on a small lattice through the nucleus at which the orbital is largest."""
+    wavefunction = ob.load(path)
+    orbitals = wavefunction.alpha
+    index = indices(orbitals)[len(indices(orbitals)) // 2]
+    trial = points_near(wavefunction)
+    values = np.abs(orbital(wavefunction, index, trial))
+    centre = trial[np.argmax(values)]
+    lattice = ob.Lattice(centre - [2.0, 2.2, 2.4], np.diag([0.2, 0.22, 0.24]), (21, 21, 21))
+    expected = orbital(wavefunction, index, lattice.points()).reshape(lattice.shape)
+    scale = max(np.abs(expected).max(), values.max())
+    for precision in ("single", "double"):
+        volume = ob.compute(wavefunction, f"mo:{index + 1}", lattice, device="cpu", precision=precision)
+        assert np.abs(volume.values - expected).max() < LIMIT[precision] * scale

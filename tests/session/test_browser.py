@@ -1,0 +1,278 @@
+"""What a window does, without a window: the browser with a host that writes down what it is told to show."""
+
+import os
+import shutil
+import time
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile.hosts.server import ServedHost
+from orbitile.session import commands
+from orbitile.session.browser import Browser
+from orbitile.session.session import Session
+from tests.conftest import SAMPLES
+
+BENZENE = str(files("orbitile") / "data" / "benzene.molden")
+
+
+class Window:
+    """Writes down what it is asked to show."""
+
+    def __init__(self):
+        self.said, self.errors, self.busy, self.selected, self.playback = [], [], [], None, None
+        self.browser = None
+
+    def say(self, text, error=False):
+        (self.errors if error else self.said).append(text)
+
+    def set_busy(self, busy):
+        self.busy.append(busy)
+
+    def neighbours(self):
+        levels = self.browser.levels[0]
+        return [] if self.selected is None else [levels[self.selected + 1], levels[self.selected - 1]]
+
+    def is_idle(self):
+        return True
+
+    def is_sliding(self):
+        return False
+
+    is_typing = is_scrubbing = is_sliding
+
+    def ignore(self, *arguments):
+        pass
+
+    show_molecule = show_choices = show_field = opened = ignore
+
+    def show_playback(self, playback):
+        self.playback = playback
+
+
+@pytest.fixture
+def browser(tmp_path, monkeypatch):
+    monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
+    events = []
+
+    def viewer(event):
+        events.append(event)
+        if event["event"] == "frame":  # it goes there at once
+            host.set_frame(event["molecule"], event["frame"])
+
+    host = ServedHost(viewer, tmp_path)
+    window = Window()
+    one = Browser(Session(host), window)
+    window.browser, one.events, one.window = one, events, window
+    one.set_quality("coarse")
+    yield one
+    one.close()
+
+
+def test_what_is_odd_about_a_file_is_said_when_it_is_opened(browser, tmp_path):
+    orbitals = Path(BENZENE).read_text().split(" Sym=")
+    cut = tmp_path / "cut.molden"
+    cut.write_text(" Sym=".join(orbitals[:11]))
+    browser.open(cut)
+    wait(browser, lambda: browser.molecule == "cut")
+    assert "charge of +22" in browser.window.said[-1]
+    assert any("charge of +22" in event["text"] for event in browser.events if event["event"] == "message")
+
+
+def wait(browser, condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        browser.tick()
+        time.sleep(0.005)
+
+
+def shown(browser):
+    wait(browser, browser.at_rest)
+    return [event for event in browser.events if event["event"] == "surface"][-1]
+
+
+def test_browsing(browser):
+    browser.open("/no/such.molden")
+    wait(browser, lambda: browser.window.errors)
+    assert "no such file" in browser.window.errors[0]
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene")
+    assert len(browser.levels[0]) == 31
+    assert browser.levels[0][20].mark == "HOMO"
+
+    browser.window.selected = 20
+    browser.ask_for(browser.levels[0][20])
+    first = shown(browser)
+    assert first["name"] == "benzene_mo21"
+    assert browser.choices.isovalue == first["isovalue"]
+    wait(browser, lambda: len(browser.session.computing.samples) >= 3)  # neighbours are computed ahead
+
+    for at in (18, 17, 16, 15):  # faster than anything is computed: only the last one is shown
+        browser.ask_for(browser.levels[0][at])
+    assert shown(browser)["name"] == "benzene_mo16"
+    assert browser.session.shelf.present() == ["benzene_mo16"]
+
+    browser.slide_to(0.05)
+    assert shown(browser)["isovalue"] == 0.05
+    assert browser.session.shelf["benzene_mo16"].isovalue == 0.05
+    browser.choose_isovalue("-3")
+    assert "positive number" in browser.window.errors[-1]
+    browser.choose_isovalue("0.04")
+    assert shown(browser)["isovalue"] == pytest.approx(0.04)
+
+    browser.choose_keep(True)
+    browser.ask_for_named("density")
+    assert shown(browser)["name"] == "benzene_density"
+    assert browser.session.shelf.present() == ["benzene_mo16", "benzene_density"]
+    browser.ask_for_named("hommo")
+    assert "Nearest match" in browser.window.errors[-1]
+
+    browser.session.host.there.discard("benzene")  # as if the user had deleted it
+    browser.follow()
+    assert browser.molecule == ""
+    assert browser.levels == [[]]
+    assert browser.window.busy[-1] is False
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """Benzene three times: as it is, with three orbitals mixed so that none is most of any, and as that."""
+    pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
+    still = ob.load(BENZENE)
+    coefficients = still.alpha.coefficients.copy()
+    rotation = np.array([[2, -1, 2], [2, 2, -1], [-1, 2, 2]]) / 3
+    members = [10, 20, 25]  # of different energies, so that they are no set to be turned back
+    assert np.diff(still.alpha.energies[members]).min() > 0.1
+    coefficients[:, members] = coefficients[:, members] @ rotation
+    path = tmp_path / "mixed.h5"
+    with ob.SeriesWriter(path) as writer:
+        for columns in (still.alpha.coefficients, coefficients, coefficients):
+            writer.append(replace(still, alpha=replace(still.alpha, coefficients=columns, irreps=())))
+    return path
+
+
+def test_playback(browser, mixed):
+    """Where a trajectory is and what is there of its frames; the player is called here."""
+    window, session = browser.window, browser.session
+
+    def follow(condition):
+        wait(browser, lambda: session.player.tick() or condition())
+
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene")
+    assert window.playback is None
+    browser.open(mixed)
+    wait(browser, lambda: browser.molecule == "mixed" and window.playback is not None)
+    assert (window.playback.frame, window.playback.n_frames) == (0, 3)
+    assert window.playback.state == "no orbital is shown"
+    browser.play(True)
+    assert "Choose an orbital" in window.errors[-1]
+
+    browser.ask_for(browser.levels[0][20])
+    follow(lambda: window.playback.drawn == {0, 1, 2})
+    assert window.playback.doubtful == {1}
+    assert window.playback.refused == set()
+    browser.step(1)
+    follow(lambda: window.playback.frame == 1)
+    assert window.playback.state == "surface shown, tracking confidence 0.67, doubtful"
+    browser.step(1)
+    browser.step(1)
+    follow(lambda: window.playback.frame == 0)
+    browser.go_to(2)
+    follow(lambda: window.playback.frame == 2)
+    assert window.playback.state == "surface shown, tracking confidence 1.00"
+
+    assert not window.playback.playing
+    browser.play(True)
+    follow(lambda: window.playback.playing and window.playback.frame == 0)
+    browser.play(False)
+    follow(lambda: not window.playback.playing)
+    browser.choose_molecule("benzene")
+    wait(browser, lambda: window.playback is None)
+
+
+def test_a_molecule_that_was_loaded_anew_meanwhile_gets_no_surface_of_the_one_before(browser, tmp_path):
+    job = tmp_path / "job.molden"
+    shutil.copy(SAMPLES / "nh3_molden_cart.molden", job)
+    browser.open(job)
+    wait(browser, lambda: browser.molecule == "job")
+    browser.ask_for_named("homo")
+    wanted = browser.asking.wanted
+    wanted.future.result(60)  # it was computed for the one before, and is looked at when another is there
+    shutil.copy(SAMPLES / "neon_turbomole_def2-qzvp.molden", job)
+    commands.orb_load.run(browser.session, [str(job)])
+    wait(browser, lambda: browser.window.errors)
+    assert "job was deleted or loaded anew meanwhile" in browser.window.errors[-1]
+    assert browser.session.shelf.present() == []
+
+
+def test_files_that_are_opened_at_once_are_all_opened(browser):
+    browser.open(BENZENE)
+    browser.open("/no/such.molden")
+    browser.open(SAMPLES / "nh3_molden_cart.molden")
+    wait(browser, browser.at_rest)
+    assert list(browser.session.host.molecules()) == ["benzene", "nh3_molden_cart"]
+    assert browser.molecule == "nh3_molden_cart"
+    assert len(browser.window.errors) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files here")
+def test_a_file_that_never_comes_to_an_end_can_be_cancelled_and_holds_nothing_up(browser, tmp_path):
+    os.mkfifo(tmp_path / "endless.molden")  # whoever opens it waits for ever
+    browser.open(tmp_path / "endless.molden")
+    time.sleep(0.2)
+    browser.tick()
+    assert browser.cancel()
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene")
+    browser.ask_for_named("homo")
+    assert shown(browser)["name"] == "benzene_homo"
+    with open(tmp_path / "endless.molden", "w") as stream:  # let the thread go on
+        stream.write("[Molden Format]\n")
+
+
+def test_a_surface_that_the_user_has_named_is_not_replaced(browser):
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene")
+    browser.ask_for_named("homo")
+    assert shown(browser)["name"] == "benzene_homo"
+    host = browser.session.host
+    host.set_there(host.there - {"benzene_homo"} | {"cloud"})
+    assert browser.session.shelf.rename("benzene_homo", "cloud")
+    assert not browser.session.shelf.rename("benzene", "other")
+    browser.ask_for_named("lumo")
+    assert shown(browser)["name"] == "benzene_lumo"
+    browser.ask_for_named("homo")
+    assert shown(browser)["name"] == "benzene_homo"
+    assert browser.session.shelf.present() == ["cloud", "benzene_homo"]
+
+
+def test_an_orbital_of_a_molecule_that_has_just_gone_is_refused_in_words(browser):
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene")
+    browser.session.host.set_there(set())  # deleted by the user, and not looked at yet
+    browser.ask_for(browser.levels[0][20])
+    assert "benzene was not loaded" in browser.window.errors[-1]
+    browser.ask_for_named("lumo")
+    browser._look_ahead()
+    wait(browser, browser.at_rest)
+
+
+def test_what_was_said_of_a_file_that_is_back_is_taken_back(browser, tmp_path):
+    job = tmp_path / "job.molden"
+    shutil.copy(BENZENE, job)
+    browser.open(job)
+    wait(browser, lambda: browser.molecule == "job")
+    job.rename(tmp_path / "other.molden")
+    browser.wavefunction = None  # as after a saved session was restored
+    browser.follow()
+    assert "is not there any more" in browser.window.errors[-1]
+    (tmp_path / "other.molden").rename(job)
+    browser.follow()
+    assert len(browser.levels[0]) == 31
+    assert browser.window.said[-1] == ""

@@ -1,0 +1,101 @@
+"""A reader, an exporter and a command of another distribution: a file each, and no other change."""
+
+import re
+import subprocess
+import sys
+from importlib import invalidate_caches
+from pathlib import Path
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile.commandline import main
+from orbitile.exporters import exporter_for
+from orbitile.hosts.file_filters import files_to_export, files_to_open
+from orbitile.readers import load_trajectory
+
+PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
+
+PLUGINS = {
+    name: dedent(text)
+    for name, text in re.findall(r"^    # (orbitile_plugins/\S+)\n((?:    .*\n|\n)+)", PAGE.read_text(), re.MULTILINE)
+}
+"""The examples of the page that tells how it is done."""
+
+
+def test_the_page_has_an_example_of_each():
+    assert [name.split("/")[1] for name in PLUGINS] == ["readers", "exporters", "commandline"]
+
+
+@pytest.fixture(autouse=True)
+def plugins(tmp_path, monkeypatch):
+    """Folder on the path with the three files, beside an atom to read; forgotten afterwards."""
+    for name, text in PLUGINS.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    (tmp_path / "h.toyatom").write_text("toy atom 0.8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    invalidate_caches()
+    yield tmp_path
+    for name in [name for name in sys.modules if name.partition(".")[0] == "orbitile_plugins"]:
+        del sys.modules[name]
+
+
+def help_of(capsys, *command):
+    with pytest.raises(SystemExit) as end:
+        main([*command, "--help"])
+    assert end.value.code == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_a_reader(capsys, tmp_path):
+    assert ob.load("h.toyatom").shells[0].exponents.tolist() == [0.8]
+    (tmp_path / "of another name").write_text("toy atom 0.5")
+    assert load_trajectory("of another name")[0].shells[0].exponents.tolist() == [0.5]
+    assert "*.toyatom *.ta" in files_to_open()
+    assert "toy atoms" in help_of(capsys, "info")
+    assert main(["info", "h.toyatom"]) == 0
+    assert "molecule  H, 1 atoms" in capsys.readouterr().out
+    (tmp_path / "b.ta").write_text("an empty file")
+    with pytest.raises(ob.OrbitileError, match=r"b\.ta: expected 'toy atom' and an exponent"):
+        ob.load("b.ta")
+    (tmp_path / "a.unknown").write_text("?")
+    with pytest.raises(ob.OrbitileError, match=r"\*\.toyatom"):
+        ob.load("a.unknown")
+
+
+def test_an_exporter(capsys, tmp_path):
+    lattice = ob.Lattice.around(ob.load("h.toyatom"), 0.5, 2.0)
+    volume = ob.Volume(np.full(lattice.shape, -2.5), lattice, "a field")
+    ob.save(volume, "a.toyvol")
+    assert (tmp_path / "a.toyvol").read_text() == "a field: 2.500000"
+    ob.save(volume, "a.txt", format="toy_volume")
+    assert (tmp_path / "a.txt").read_text() == "a field: 2.500000"
+    assert "*.toyvol)" in files_to_export()
+    assert ".npz, .plt, .toyvol" in help_of(capsys, "volume")
+    assert main(["volume", "h.toyatom", "density", "--points", "21", "--margin", "1", "-o", "b.toyvol"]) == 0
+    density = (2 * 0.8 / np.pi) ** 1.5  # at the nucleus
+    assert float((tmp_path / "b.toyvol").read_text().split()[-1]) == pytest.approx(density, rel=1e-5)
+    with pytest.raises(ob.OrbitileError, match=r"did you mean \.toyvol"):
+        exporter_for("a.toyvl", "volume")
+
+
+def test_a_command(capsys):
+    assert main(["say-again", "hello", "--times", "3"]) == 0
+    assert capsys.readouterr().out == "hello hello hello\n"
+    assert "say-again say a word again and again" in help_of(capsys)
+    assert "--times TIMES" in help_of(capsys, "say-again")
+
+
+def test_the_commands_of_viewers_name_the_formats(tmp_path):
+    """Their help is made when they are imported, so in a process of its own."""
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from orbitile.session.commands import COMMANDS\n"
+    program += "print(*(command.help for command in COMMANDS if command.name in ('orb_load', 'orb_export')))"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert "toy atoms" in said
+    assert ".toyvol" in said
