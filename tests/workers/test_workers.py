@@ -469,5 +469,7 @@ def test_no_processes_and_threads_pile_up(worker):
         worker.call(jobs.process_id)
         with pytest.raises(WorkerEnded):
             worker.call(os._exit, 1)
+        with pytest.raises(WorkerNotStarted):
+            Worker("the worker", python="/bin/false").call(jobs.process_id)
     worker.end()
     seconds_until(lambda: count() <= before)
