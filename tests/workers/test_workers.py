@@ -28,7 +28,7 @@ from orbitile.workers import (
     unpack,
 )
 from orbitile.workers.transport import own_prefix
-from tests.workers import worker_jobs as jobs
+from tests.workers import jobs
 
 
 @pytest.fixture
@@ -370,7 +370,7 @@ _PARENT = """
 import os, sys, threading, time
 import numpy as np
 from orbitile.workers import Worker, shared_array
-from tests.workers import worker_jobs as jobs
+from tests.workers import jobs
 worker, doing = Worker("the worker"), sys.argv[1]
 with shared_array((1 << 20,), np.float64) as values:
     worker.call(jobs.filled, values, 1)
@@ -419,7 +419,7 @@ def test_nothing_outlives_a_process_that_ends(how):
     program = (
         "import os, signal, sys\n"
         "from orbitile.workers import Worker, Workers\n"
-        "from tests.workers import worker_jobs as jobs\n"
+        "from tests.workers import jobs\n"
         "worker, workers = Worker('the worker'), Workers([Worker('the worker')])\n"
         "job = workers.submit(jobs.stepping, 60)\n"
         "process = worker.call(jobs.process_id)\n"
@@ -469,5 +469,7 @@ def test_no_processes_and_threads_pile_up(worker):
         worker.call(jobs.process_id)
         with pytest.raises(WorkerEnded):
             worker.call(os._exit, 1)
+        with pytest.raises(WorkerNotStarted):
+            Worker("the worker", python="/bin/false").call(jobs.process_id)
     worker.end()
     seconds_until(lambda: count() <= before)

@@ -83,7 +83,10 @@ class _Worker:
         """The next message, or None when none has come for long."""
         self._waiting = True
         try:
-            return self._connection.recv() if self._connection.poll(self._idle_seconds) else None
+            if self._idle_seconds is not None and not self._connection.poll(self._idle_seconds):
+                return None
+            message: tuple[str, Any] = self._connection.recv()
+            return message
         finally:
             self._waiting = False
 

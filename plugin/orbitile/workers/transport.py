@@ -22,6 +22,7 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from io import BytesIO
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -45,7 +46,6 @@ class Segment(NamedTuple):
 
     name: str
     number: int
-    size: int
 
 
 class Packed(NamedTuple):
@@ -70,14 +70,18 @@ def pack(item: Any) -> tuple[Packed, mmap.mmap | None]:
     Exception
         Whatever `pickle` or the object raises where it cannot be pickled.
     """
-    pickler = _Pickler(item, _SMALL)
-    if not pickler.large:
-        return Packed(pickler.pickled, None), None
-    try:
-        segment, memory = _written(pickler.size, pickler.large)
-    except OSError:
-        return Packed(_Pickler(item, sys.maxsize).pickled, None), None
-    return Packed(pickler.pickled, segment), memory
+    for _ in range(MOST):
+        pickler = _Pickler(item, _SMALL)
+        if not pickler.large:
+            return Packed(pickler.pickled, None), None
+        try:
+            memory = _written(pickler.segment, pickler.size, pickler.large)
+            return Packed(pickler.pickled, pickler.segment), memory
+        except FileExistsError:  # what had the name before is still on its way
+            continue
+        except OSError:
+            break
+    return Packed(_Pickler(item, sys.maxsize).pickled, None), None
 
 
 def unpack(packed: Packed) -> Any:
@@ -88,11 +92,10 @@ def unpack(packed: Packed) -> Any:
     Exception
         Whatever is raised where an object cannot be made again, as when its module is missing here.
     """
-    memory = None
-    if packed.segment is not None:
-        memory = _opened(packed.segment)
+    try:
+        return pickle.loads(packed.pickled)
+    finally:
         packed.remove()
-    return _Unpickler(packed.pickled, memory).load()
 
 
 @contextmanager
@@ -108,11 +111,12 @@ def shared_array(shape: tuple[int, ...], dtype: DTypeLike) -> Iterator[NDArray[A
             room = os.statvfs("/dev/shm")
             if size > room.f_bavail * room.f_frsize:
                 raise OSError(errno.ENOSPC, "shared memory is full")
-        segment, handle = _created(size)
+        segment = _new_segment()
+        memory = _mapped(segment, _created(segment, size), size)
     except OSError:
         yield None
         return
-    memory = _shared[segment] = _mapped(segment, handle)
+    _open[segment] = _shared[segment] = memory
     try:
         yield np.ndarray(shape, dtype, memory)
     finally:
@@ -144,19 +148,10 @@ def remove_all(prefix: str) -> None:
 
 _prefix = new_prefix()
 _numbers = itertools.count()
+_open: WeakValueDictionary[Segment, mmap.mmap] = WeakValueDictionary()
+"""Memory of segments while there is an array over it."""
 _shared: WeakValueDictionary[Segment, mmap.mmap] = WeakValueDictionary()
-"""What `shared_array` made, and what was opened of others' here, while there is an array over it."""
-
-
-class _Place(NamedTuple):
-    """An array that is left out of a pickle: in these bytes, in the segment that comes along, or in a shared one."""
-
-    number: int
-    dtype: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    writable: bool
-    where: bytearray | int | tuple[Segment, int]
+"""Those of them that `shared_array` made, here or in the process that sent them."""
 
 
 class _Pickler(pickle.Pickler):
@@ -168,73 +163,72 @@ class _Pickler(pickle.Pickler):
         self.large: dict[int, NDArray[Any]] = {}
         self.size = 0
         self._small = small
-        self._places: dict[int, tuple[NDArray[Any], _Place]] = {}
         self.dump(item)
         self.pickled = stream.getvalue()
 
-    def persistent_id(self, item: Any) -> _Place | None:
+    @cached_property
+    def segment(self) -> Segment:
+        """Where the large arrays are going to be."""
+        return _new_segment()
+
+    def reducer_override(self, item: Any) -> Any:
         if type(item) is not np.ndarray or item.dtype.kind not in "biufc":
-            return None
-        if id(item) not in self._places:
-            self._places[id(item)] = item, self._placed(item)
-        return self._places[id(item)][1]
-
-    def _placed(self, array: NDArray[Any]) -> _Place:
-        where: bytearray | int | tuple[Segment, int] | None = _shared_place(array)
-        writable = array.flags.writeable
-        if where is None:
-            array = array if array.flags.forc else np.ascontiguousarray(array)
-            if array.nbytes < self._small:
-                where = bytearray(array.tobytes("A"))
+            return NotImplemented
+        writable = item.flags.writeable
+        place: bytearray | tuple[Segment, int, bool] | None = _shared_place(item)
+        if place is None:
+            item = item if item.flags.forc else np.ascontiguousarray(item)
+            if item.nbytes < self._small:
+                place = bytearray(item.tobytes("A"))
             else:
-                where = self.size
-                self.large[where] = array
-                self.size += -(-array.nbytes // _ALIGNED) * _ALIGNED
-        return _Place(len(self._places), array.dtype.str, array.shape, array.strides, writable, where)
+                place = self.segment, self.size, False
+                self.large[self.size] = item
+                self.size += -(-item.nbytes // _ALIGNED) * _ALIGNED
+        return _restored, (item.dtype.str, item.shape, item.strides, writable, place)
 
 
-class _Unpickler(pickle.Unpickler):
-    """Lays arrays over the memory that came along."""
+def _restored(
+    dtype: str,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    writable: bool,
+    place: bytearray | tuple[Segment, int, bool],
+) -> NDArray[Any]:
+    """An array over these bytes, or over a segment from a byte on, which is shared or came with the pickle."""
+    array: NDArray[Any]
+    if isinstance(place, bytearray):
+        array = np.ndarray(shape, dtype, place, 0, strides)
+    else:
+        segment, offset, is_shared = place
+        memory = _open.get(segment)
+        if memory is None:
+            handle = -1 if os.name == "nt" else _posixshmem.shm_open(f"/{segment.name}", os.O_RDWR, mode=0o600)
+            size = offset + int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+            memory = _open[segment] = _mapped(segment, handle, size if os.name == "nt" else 0)
+        if is_shared:
+            _shared[segment] = memory
+        array = np.ndarray(shape, dtype, memory, offset, strides)
+    array.flags.writeable = writable
+    return array
 
-    def __init__(self, pickled: bytes, memory: mmap.mmap | None) -> None:
-        super().__init__(BytesIO(pickled))
-        self._memory = memory
-        self._arrays: dict[int, NDArray[Any]] = {}
 
-    def persistent_load(self, place: _Place) -> NDArray[Any]:
-        if place.number not in self._arrays:
-            buffer: bytearray | mmap.mmap | None
-            buffer, offset = self._memory, place.where
-            if isinstance(offset, bytearray):
-                buffer, offset = offset, 0
-            elif isinstance(offset, tuple):
-                segment, offset = offset
-                buffer = _shared.get(segment) or _opened(segment)
-                _shared[segment] = buffer
-            array: NDArray[Any] = np.ndarray(place.shape, place.dtype, buffer, offset, place.strides)
-            array.flags.writeable = place.writable
-            self._arrays[place.number] = array
-        return self._arrays[place.number]
-
-
-def _shared_place(array: NDArray[Any]) -> tuple[Segment, int] | None:
+def _shared_place(array: NDArray[Any]) -> tuple[Segment, int, bool] | None:
     """Where a shared array lies: its segment, and the byte there of its first element."""
-    address = array.__array_interface__["data"][0]
     for segment, memory in list(_shared.items()):
-        begin = np.frombuffer(memory, np.uint8).__array_interface__["data"][0]
-        if begin <= address < begin + segment.size:
-            return segment, address - begin
+        begin, address = (item.__array_interface__["data"][0] for item in (np.frombuffer(memory, np.uint8), array))
+        if begin <= address < begin + len(memory):
+            return segment, address - begin, True
     return None
 
 
-def _written(size: int, arrays: dict[int, NDArray[Any]]) -> tuple[Segment, mmap.mmap | None]:
-    """A segment with compact arrays at these places."""
-    segment, handle = _created(size)
+def _written(segment: Segment, size: int, arrays: dict[int, NDArray[Any]]) -> mmap.mmap | None:
+    """Make a segment with compact arrays at these places."""
+    handle = _created(segment, size)
     if sys.platform != "linux":  # elsewhere shared memory can only be mapped
-        memory = _mapped(segment, handle)
+        memory = _mapped(segment, handle, size)
         for offset, array in arrays.items():
             np.ndarray(array.shape, array.dtype, memory, offset, array.strides)[...] = array
-        return segment, memory if os.name == "nt" else None
+        return memory if os.name == "nt" else None
     try:
         for offset, array in arrays.items():  # takes half the time of mapping memory that nobody has touched
             data = (array.T if array.flags.fnc else array).reshape(-1).view(np.uint8).data
@@ -246,33 +240,29 @@ def _written(size: int, arrays: dict[int, NDArray[Any]]) -> tuple[Segment, mmap.
         raise
     finally:
         os.close(handle)
-    return segment, None
+    return None
 
 
-def _created(size: int) -> tuple[Segment, int]:
-    """A new segment and, but for Windows, its handle."""
-    for _ in range(MOST):
-        number = next(_numbers)
-        if os.name == "nt":
-            return Segment(f"{_prefix}{number}", number, size), -1
-        name = f"{_prefix}{number % MOST}"
-        with suppress(FileExistsError):
-            handle = _posixshmem.shm_open(f"/{name}", os.O_RDWR | os.O_CREAT | os.O_EXCL, mode=0o600)
-            os.ftruncate(handle, size)
-            return Segment(name, number, size), handle
-    raise OSError(errno.EMFILE, "too many arrays are on their way")
+def _new_segment() -> Segment:
+    number = next(_numbers)
+    return Segment(f"{_prefix}{number % MOST if os.name == 'posix' else number}", number)
 
 
-def _opened(segment: Segment) -> mmap.mmap:
-    """The memory of a segment that another process made."""
-    return _mapped(segment, -1 if os.name == "nt" else _posixshmem.shm_open(f"/{segment.name}", os.O_RDWR, mode=0o600))
+def _created(segment: Segment, size: int) -> int:
+    """Make a segment; returns its handle, but for Windows, where mapping makes it."""
+    if os.name == "nt":
+        return -1
+    handle: int = _posixshmem.shm_open(f"/{segment.name}", os.O_RDWR | os.O_CREAT | os.O_EXCL, mode=0o600)
+    os.ftruncate(handle, size)
+    return handle
 
 
-def _mapped(segment: Segment, handle: int) -> mmap.mmap:
+def _mapped(segment: Segment, handle: int, size: int) -> mmap.mmap:
+    """The memory of a segment, of all of it with a size of 0."""
     if sys.platform == "win32":
-        return mmap.mmap(-1, segment.size, tagname=segment.name)
+        return mmap.mmap(-1, size, tagname=segment.name)
     try:
-        return mmap.mmap(handle, segment.size)
+        return mmap.mmap(handle, size)
     finally:
         os.close(handle)
 

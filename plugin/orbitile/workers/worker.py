@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Connection, Listener
+from multiprocessing.connection import Client, Connection, Listener
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -192,6 +192,7 @@ class _Process(ChildProcess):
         self._key = secrets.token_bytes(32)
         self._prefix = transport.new_prefix()
         self._connection: Connection | None = None
+        self._is_ready = False
         self._withdrawn: float | None = None
         self.is_in_order = True
         self._folder = tempfile.mkdtemp(prefix="orbitile-")
@@ -228,8 +229,12 @@ class _Process(ChildProcess):
         _Lost
             When it stands still.
         """
-        while self._connection is None:
+        while not self._is_ready:
             self._accepting.join(_EVERY)
+            if self._connection is not None:
+                self._close()
+                self._is_ready = True
+                break
             if not self.running():
                 raise WorkerNotStarted(f"{self.name} did not start ({self.ending()})")
             if self.stands_still():
@@ -238,7 +243,6 @@ class _Process(ChildProcess):
                 self.is_in_order = False
                 raise WorkerNotStarted(f"{self.name} did not answer within {_START:g} s")
             checkpoint()
-        self._close()
         while self._withdrawn is not None:
             kind, answer = self._next()
             if kind == "done":
@@ -337,6 +341,9 @@ class _Process(ChildProcess):
 
     def _close(self) -> None:
         """Accept no connection any more."""
+        if self._connection is None:
+            with suppress(OSError):  # somebody who knows no key ends the waiting
+                Client(self._listener.address).close()
         self._listener.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
