@@ -188,7 +188,9 @@ def test_an_orbital_of_ending_gaussians_keeps_its_bound(momentum):
     wavefunction = random_wavefunction(20 + momentum, momenta=(momentum,), n_atoms=4)
     points = np.random.default_rng(0).uniform(-14, 14, (4000, 3))
     field = field_of(wavefunction, "mo:1")
-    bound = smooth_cutoff.error_bound(field._prepared("single", "cpu"))  # what kernels are given, and nobody else
+    bound = smooth_cutoff.error_bound(
+        field._prepared(Target("cpu", "single"))
+    )  # what kernels are given, and nobody else
     expected = orbital(wavefunction, 0, points)
     values = ob.evaluate(wavefunction, "mo:1", points, device="cpu", kernel="smooth-cutoff")
     rounding = 2e-6 * np.abs(orbital(wavefunction, 0, np.vstack([points / 7, wavefunction.positions]))).max()
