@@ -259,7 +259,7 @@ def test_an_orbital_of_a_molecule_that_has_just_gone_is_refused_in_words(browser
     browser.ask_for(browser.levels[0][20])
     assert "benzene was not loaded" in browser.window.errors[-1]
     browser.ask_for_named("lumo")
-    browser._look_ahead()
+    browser._look_ahead()  # called by a timer of the window
     wait(browser, browser.at_rest)
 
 

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LatticeError
+from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..watch import watcher
 from . import Points, PreparedOrbital, Slabs
 
 if TYPE_CHECKING:
-    from taichi_kernels.direct import Shells
+    from taichi_kernels.direct_sums.shells import Shells
 
 _TOGETHER = 64
 """Points that stay together: a CPU takes some at once, and what one of them needs, all get."""
@@ -24,12 +25,13 @@ _MOST_LISTED = 1 << 31
 
 
 def shells_of(orbital: PreparedOrbital) -> Shells:
-    """The packed shells as the kernels take them, made once a wavefunction."""
-    from taichi_kernels.direct import Shells
+    """The packed shells as the kernels take them, made once for a wavefunction."""
+    from taichi_kernels.direct_sums.shells import Shells
 
-    if "shells" not in orbital.cache:
-        packed = orbital.packed
-        orbital.cache["shells"] = Shells(
+    packed = orbital.packed
+
+    def make() -> Shells:
+        return Shells(
             packed.atom_position,
             packed.atom_basis,
             packed.atom_first_coefficient,
@@ -40,8 +42,11 @@ def shells_of(orbital: PreparedOrbital) -> Shells:
             packed.exponent,
             packed.contraction,
         )
-    shells: Shells = orbital.cache["shells"]
-    return shells
+
+    return _SHELLS.of(packed, None, make)
+
+
+_SHELLS: Derived[Shells] = Derived(most=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +63,8 @@ class SlowSlabs:
 
 def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     """Evaluator for slabs of any lattice, with a radial function."""
-    from taichi_kernels.direct import Place, bricks_of, direct_on_lattice
+    from taichi_kernels.direct_sums.direct import direct_on_lattice
+    from taichi_kernels.direct_sums.shells import Place, bricks_of
 
     target, shells = orbital.working, shells_of(orbital)
 
@@ -76,7 +82,7 @@ def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
 
 def at_points(radial: str, orbital: PreparedOrbital) -> Points:
     """Evaluator for points, with a radial function."""
-    from taichi_kernels.direct import direct_at_points, pace_of_points
+    from taichi_kernels.direct_sums.direct import direct_at_points, pace_of_points
 
     target, shells = orbital.working, shells_of(orbital)
 

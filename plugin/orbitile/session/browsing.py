@@ -15,7 +15,7 @@ from typing import Any
 
 from ..analysis.notes import notes
 from ..errors import Cancelled, OrbitileError
-from ..fields import as_drawn, resolve
+from ..fields import as_drawn
 from ..fields.orbital import orbital_name
 from ..model.wavefunction import Wavefunction
 from . import commands
@@ -244,7 +244,8 @@ class Browsing:
         if wavefunction is None or not field:
             return
         try:
-            self.session.computing.aside(lambda: resolve(wavefunction, field))  # it takes seconds for large molecules
+            computing = self.session.computing  # which takes seconds for large molecules
+            computing.aside(lambda: computing.wavefunctions.field(wavefunction, field))
         except OrbitileError as error:
             self.view.say(str(error), error=True)
         else:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from ..errors import OrbitileError
-from ..fields import files_in, resolve, with_absolute_files
-from ..fields.orbital import Orbital, orbital_name
+from ..fields import files_in, with_absolute_files
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
 from .calculation import RunningCalculation
@@ -338,12 +337,10 @@ class Session:
             When no orbital is shown there, or there is no further one.
         """
         shown = self.now(base)
-        wavefunction = self.computing.wavefunctions.get(shown.request.path)
-        here = resolve(wavefunction, shown.request.field)
-        if not isinstance(here, Orbital):
+        wavefunctions = self.computing.wavefunctions
+        field = wavefunctions.field(wavefunctions.get(shown.request.path), shown.request.field).neighbour(step)
+        if field is None:
             raise OrbitileError(f"{base} shows {shown.request.field}, which is no orbital: there is no next one")
-        field = orbital_name(wavefunction, here.index + step, here.spin)
-        resolve(wavefunction, field)
         references = _references(field, shown.request.color_by)
         request = replace(shown.request, field=field, references=references)
         found = self.computing.sampled(request)

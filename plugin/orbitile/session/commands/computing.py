@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ...errors import OrbitileError
-from ...evaluation.fields_on_lattices import one_device
+from ...evaluation.devices import one_device
 from ...scf.level_of_theory import Calculation
 from ..calculation import RunningCalculation
 from ..declaration import COUNT, FLAG, PATH, TEXT, WHOLE_NUMBER, Answer, Argument, command, one_of
