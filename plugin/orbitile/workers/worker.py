@@ -285,15 +285,14 @@ class _Process(ChildProcess):
     def _send(self, kind: str, call: transport.Packed | None = None) -> None:
         assert self._connection is not None  # it is ready
         with suppress(OSError, ValueError):  # it has ended, which is seen when the answer is read
-            self._connection.send((kind, call))
+            transport.send(self._connection, kind, call)
 
     def _next(self) -> tuple[str, Any]:
         """A message: "progress" with a share, "done" with a result, "failed" with a failure, or "nothing" as yet."""
         assert self._connection is not None  # it is ready
         try:
             if self._connection.poll(_EVERY):
-                message: tuple[str, Any] = self._connection.recv()
-                return message
+                return transport.receive(self._connection)
         except (EOFError, OSError) as error:
             self.wait(5)
             unread = isinstance(error, OSError)  # the system says so where it ended before it read the last message
@@ -319,7 +318,7 @@ class _Process(ChildProcess):
         """Whether it has closed the connection, and only its end is to be completed."""
         try:
             while self._connection is not None and self._connection.poll():
-                self._connection.recv()
+                transport.receive(self._connection)
         except (EOFError, OSError):
             return True
         return False
