@@ -123,8 +123,8 @@ class Worker:
                     error = WorkerEnded(f"{self.name} ended ({lost}); the next request starts another")
                     error.status = lost.status
                     raise error from None
-            except BaseException:
-                if not process.is_in_order:
+            except BaseException as error:
+                if isinstance(error, WorkerNotStarted) or not process.is_in_order:
                     self._drop()
                 raise
         raise AssertionError  # the second time there is an answer, or an error
@@ -240,7 +240,6 @@ class _Process(ChildProcess):
             if self.stands_still():
                 raise _Lost("it was stopped", True, None)
             if time.monotonic() > self._deadline:
-                self.is_in_order = False
                 raise WorkerNotStarted(f"{self.name} did not answer within {_START:g} s")
             checkpoint()
         while self._withdrawn is not None:
