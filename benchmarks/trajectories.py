@@ -83,14 +83,10 @@ def run(series: Path, what: str, spacing: float | None, points: int | None, devi
     from orbitile.evaluation.requests import field_of
     from orbitile.evaluation.surfaces import surface_in_motion
     from orbitile.fields.orbital import orbital_of
+    from orbitile.hosts.pymol.drawing import drawing_of
     from orbitile.session.request import Request, Sample
     from orbitile.session.shown import NEGATIVE, POSITIVE
     from orbitile.workers import pack, unpack
-
-    try:
-        from orbitile.hosts.pymol.adapter import drawing
-    except ModuleNotFoundError:  # a machine without PyMOL
-        drawing = None
 
     path = ob.follow(ob.load_trajectory(series, kept=n + 1))
     first = path[0]
@@ -150,9 +146,8 @@ def run(series: Path, what: str, spacing: float | None, points: int | None, devi
         sample = Sample(request, volume, surface, ISOVALUE, device)
         unpack(pack(sample)[0])
         clock.stage("hand-over between processes")
-        if drawing is not None:
-            drawing(surface, (POSITIVE, NEGATIVE))
-            clock.stage("instructions for PyMOL")
+        drawing_of(surface, (POSITIVE, NEGATIVE))
+        clock.stage("instructions for PyMOL")
     clock.tell(what)
 
 

@@ -13,7 +13,7 @@ import pytest
 import orbitile as ob
 from orbitile.commandline import main
 from orbitile.exporters import exporter_for
-from orbitile.hosts.file_filters import files_to_export, files_to_open
+from orbitile.hosts.pymol.file_filters import files_to_export, files_to_open
 from orbitile.readers import load_trajectory
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
@@ -26,7 +26,8 @@ PLUGINS = {
 
 
 def test_the_page_has_an_example_of_each():
-    assert [name.split("/")[1] for name in PLUGINS] == ["readers", "exporters", "fields", "kernels", "commandline"]
+    kinds = {name.split("/")[1] for name in PLUGINS}
+    assert kinds == {"readers", "exporters", "fields", "kernels", "hosts", "commandline"}
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +35,7 @@ def plugins(tmp_path, monkeypatch):
     """Folder on the path with the three files, beside an atom to read; forgotten afterwards."""
     for name, text in PLUGINS.items():
         file = tmp_path / name
-        file.parent.mkdir(parents=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     (tmp_path / "h.toyatom").write_text("toy atom 0.8")
     monkeypatch.chdir(tmp_path)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 from PIL import Image
 
 import orbitile as ob
@@ -110,7 +111,11 @@ def test_kernels_give_the_same_volume():
 
 def test_mesh():
     assert main(["mesh", BENZENE, "homo", "--isovalue", "0.05", "--quality", "coarse", "-o", "homo.ply"]) == 0
-    assert Path("homo.ply").stat().st_size > 1000
+    mesh = trimesh.load("homo.ply")
+    assert mesh.is_watertight
+    assert len(mesh.split()) == 4  # two nodal planes
+    assert mesh.bounds[0] == pytest.approx(-mesh.bounds[1], abs=1e-3)
+    assert mesh.bounds[1] == pytest.approx([2.24, 1.62, 1.43], abs=0.02)  # in Angstrom
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from orbitile.commandline import main
 from orbitile.errors import Cancelled, DeviceError, FieldError
 from orbitile.evaluation import several_devices
 from orbitile.evaluation.diagnosis import device_report
+from orbitile.fields import Field
 from orbitile.watch import Watch
 from orbitile.workers.transport import own_prefix
 from taichi_kernels import devices
@@ -117,6 +118,7 @@ _CALLER = """
 import sys
 import numpy as np
 import orbitile as ob
+from orbitile.evaluation import several_devices
 wavefunction = ob.load(sys.argv[1])
 lattice = ob.Lattice.around(wavefunction, 0.1, 6.0)
 
@@ -177,7 +179,7 @@ def test_cancelling_and_errors_leave_the_processes_in_order(benzene, tmp_path):
 
 
 @dataclasses.dataclass(frozen=True)
-class Faulty:
+class Faulty(Field):
     """A field of somebody's own that fails where it is computed, or where it arrives."""
 
     unreadable: bool = False

@@ -11,6 +11,7 @@ from orbitile.evaluation.surfaces import is_cut
 from orbitile.fields import as_drawn
 from orbitile.fields.density import density_of
 from orbitile.gaussians.expansion import concatenated, merged, value_at
+from orbitile.model.units import angstrom
 from orbitile.surfaces.isovalue import reaches_faces
 from tests.conftest import SAMPLES
 
@@ -203,7 +204,7 @@ def test_the_surface_of_weak_interactions_ends_at_its_densities(calculated):
     density = ob.evaluate(wavefunction, "density", surface.vertices, device="cpu")
     assert density.min() > 4.5e-4
     assert density.max() < 0.075
-    between = np.abs(surface.vertices[:, 1] - 1.5 * ob.units.angstrom) < 1.0
+    between = np.abs(surface.vertices[:, 1] - 1.5 * angstrom) < 1.0
     assert between.any()
 
 

@@ -11,12 +11,12 @@ import orbitile as ob
 from orbitile.evaluation.requests import field_of
 from orbitile.kernels import kernel_for, kernel_modules, kernel_names, record, recorded_choice, smooth_cutoff
 from orbitile.workers import Worker, Workers
-from taichi_kernels import molecule_specific
 from taichi_kernels._taichi import number, ti
+from taichi_kernels.direct_sums import molecule_specific
+from taichi_kernels.direct_sums.radial import exact as exact_radial
+from taichi_kernels.direct_sums.radial import fast_gaussian, table
+from taichi_kernels.direct_sums.radial import smooth_cutoff as ending
 from taichi_kernels.launching import launch
-from taichi_kernels.radial import exact as exact_radial
-from taichi_kernels.radial import fast_gaussian, table
-from taichi_kernels.radial import smooth_cutoff as ending
 from taichi_kernels.session import generation, renew, session
 from taichi_kernels.target import Target
 from tests.conftest import random_wavefunction
@@ -188,7 +188,9 @@ def test_an_orbital_of_ending_gaussians_keeps_its_bound(momentum):
     wavefunction = random_wavefunction(20 + momentum, momenta=(momentum,), n_atoms=4)
     points = np.random.default_rng(0).uniform(-14, 14, (4000, 3))
     field = field_of(wavefunction, "mo:1")
-    bound = smooth_cutoff.error_bound(field._prepared("single", "cpu"))
+    bound = smooth_cutoff.error_bound(
+        field._prepared(Target("cpu", "single"))
+    )  # what kernels are given, and nobody else
     expected = orbital(wavefunction, 0, points)
     values = ob.evaluate(wavefunction, "mo:1", points, device="cpu", kernel="smooth-cutoff")
     rounding = 2e-6 * np.abs(orbital(wavefunction, 0, np.vstack([points / 7, wavefunction.positions]))).max()

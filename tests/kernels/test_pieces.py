@@ -32,7 +32,7 @@ def in_small_pieces(request, monkeypatch):
     monkeypatch.setattr(Pace, "fits", lambda *_: False)
     monkeypatch.setattr(watch, "_INTERVAL", -1.0)
     if request.param == "many rows":  # as densities of large molecules have
-        monkeypatch.setattr(orbital_lattice, "_MANY_ROWS", 1)
+        monkeypatch.setattr(orbital_lattice, "_MANY_ROWS", 1)  # a small molecule has few
 
 
 def lattice_with(axes=UPRIGHT):
@@ -103,7 +103,10 @@ def test_lists_that_grow_from_piece_to_piece(monkeypatch):
     """Room for two entries is too little everywhere: what was listed before is listed again where it has to be."""
     wavefunction, lattice = random_wavefunction(5, n_atoms=6), lattice_with()
     expected = [ob.compute(wavefunction, field, lattice, device="cpu").values for field in ("mo:1", "density")]
-    for space in [space for _, space in orbital_lattice._workspaces.values()]:
+    # only a kernel knows its own lists
+    spaces = [space for _, space in orbital_lattice._workspaces.values()]
+    assert spaces
+    for space in spaces:
         space.capacity = (2, 2)
     for field, values in zip(("mo:1", "density"), expected, strict=True):
         found = ob.compute(wavefunction, field, lattice, device="cpu", progress=lambda share: None)

@@ -82,6 +82,7 @@ def test_densities_agree_with_the_direct_kernel(field, name, benzene):
     lattice = lattice_with(AXES[name])
     values = ob.compute(benzene, field, lattice, device="cpu", precision="double").values
     with session("cpu", "double"):
+        # the path that such lattices do not take any more, as a reference
         direct = _direct(field_of(benzene, field).at_points(Target("cpu", "double")), lattice)
         expected = np.empty(lattice.shape)
         for start, stop in direct.cuts:
@@ -93,7 +94,7 @@ def test_densities_agree_with_the_direct_kernel(field, name, benzene):
 def test_values_do_not_depend_on_the_memory_for_tables(name, device, monkeypatch):
     wavefunction, lattice = random_wavefunction(4), lattice_with(AXES[name])
     at_once = ob.compute(wavefunction, "mo:1", lattice, device=device).values
-    monkeypatch.setattr("orbitile.kernels._sums._SHEARED_BYTES", 1)
+    monkeypatch.setattr("orbitile.kernels._sums._SHEARED_BYTES", 1)  # a limit that a small lattice exceeds
     assert np.array_equal(ob.compute(wavefunction, "mo:1", lattice, device=device).values, at_once)
 
 

@@ -18,6 +18,7 @@ from .devices import one_device
 from .lattices import compute_many
 from .points import evaluate
 from .requests import field_of
+from .several_devices import several
 
 _ELSEWHERE, _BEYOND = 0.05, 2e-4
 """Shares of what is outside the surface that may be on other atoms, and farther from the atom, of an orbital on one."""
@@ -74,7 +75,7 @@ def default_isovalue(
         return resolved.isovalue
     check_share(share)
     members = resolved.degenerate_set
-    key = members.key, share, one_device(device)
+    key = members.key, share, several(device) or one_device(device)
     logarithms = _LOGARITHMS.of(
         members.owner, key, lambda: np.log(_enclosing_isovalues(wavefunction, members.fields, share, device))
     )

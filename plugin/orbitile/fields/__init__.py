@@ -95,7 +95,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Fi
         When there is no such field, or the wavefunction does not have it.
     """
     if not isinstance(name, str):
-        raise FieldError(f"field: expected a name such as 'homo', got {name!r}")
+        raise FieldError(f"field: expected a name such as 'homo' or a Field, got {name!r}")
     wanted = name.strip()
     for module in field_modules().values():
         field = module.resolve(wavefunction, wanted, references)

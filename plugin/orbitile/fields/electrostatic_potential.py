@@ -169,7 +169,7 @@ def _far_field(wavefunction: Wavefunction, tolerance: float) -> FarField:
     """The nuclei and the density as Hermite Gaussians and multipoles; made once per wavefunction and tolerance."""
 
     def make() -> FarField:
-        from taichi_kernels.electrostatics import powers_of
+        from taichi_kernels.hermite_tables import powers_of
 
         density = density_of(wavefunction, tolerance=min(TOLERANCE, _PRODUCTS * tolerance))
         classes: list[Class] = []

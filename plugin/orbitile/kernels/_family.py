@@ -16,7 +16,7 @@ from ..watch import watcher
 from . import Points, PreparedOrbital, Slabs
 
 if TYPE_CHECKING:
-    from taichi_kernels.direct import Shells
+    from taichi_kernels.direct_sums.shells import Shells
 
 _TOGETHER = 64
 """Points that stay together: a CPU takes some at once, and what one of them needs, all get."""
@@ -27,7 +27,7 @@ _MOST_LISTED = 1 << 31
 
 def shells_of(orbital: PreparedOrbital) -> Shells:
     """The packed shells as the kernels take them, made once for a wavefunction."""
-    from taichi_kernels.direct import Shells
+    from taichi_kernels.direct_sums.shells import Shells
 
     packed = orbital.packed
 
@@ -64,7 +64,8 @@ class SlowSlabs:
 
 def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     """Evaluator for slabs of any lattice, with a radial function."""
-    from taichi_kernels.direct import Place, bricks_of, direct_on_lattice
+    from taichi_kernels.direct_sums.direct import direct_on_lattice
+    from taichi_kernels.direct_sums.shells import Place, bricks_of
 
     target, shells = orbital.working, shells_of(orbital)
 
@@ -91,7 +92,7 @@ def lattices_only(kernel: str) -> Callable[[PreparedOrbital], Points]:
 
 def at_points(radial: str, orbital: PreparedOrbital) -> Points:
     """Evaluator for points, with a radial function."""
-    from taichi_kernels.direct import direct_at_points, pace_of_points
+    from taichi_kernels.direct_sums.direct import direct_at_points, pace_of_points
 
     target, shells = orbital.working, shells_of(orbital)
 

@@ -1,4 +1,4 @@
-"""The direct sum with a kernel generated for one molecule: `taichi_kernels.molecule_specific`.
+"""The direct sum with a kernel generated for one molecule: `taichi_kernels.direct_sums.molecule_specific`.
 
 The direct kernel serves until the other one is compiled.
 """
@@ -32,8 +32,14 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     OrbitileError
         When the basis sets of the molecule are too large to be written out, or there is no folder to write them to.
     """
-    from taichi_kernels.direct import Place
-    from taichi_kernels.molecule_specific import LARGEST, cache_folder, kernel_when_ready, molecule_on_lattice, size_of
+    from taichi_kernels.direct_sums.molecule_specific import (
+        LARGEST,
+        cache_folder,
+        kernel_when_ready,
+        molecule_on_lattice,
+        size_of,
+    )
+    from taichi_kernels.direct_sums.shells import Place
 
     target, shells = orbital.working, shells_of(orbital)
     size = size_of(shells)

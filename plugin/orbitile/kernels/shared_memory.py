@@ -1,4 +1,4 @@
-"""The direct sum with operands in shared memory, on GPUs: `taichi_kernels.shared_memory`."""
+"""The direct sum with operands in shared memory, on GPUs: `taichi_kernels.direct_sums.shared_memory`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     """
     if orbital.working.on_host:
         raise DeviceError("kernel shared-memory: expected a GPU (cuda or vulkan), got cpu; use direct or auto")
-    from taichi_kernels.direct import Place
-    from taichi_kernels.shared_memory import HIGHEST, shared_memory_on_lattice
+    from taichi_kernels.direct_sums.shared_memory import HIGHEST, shared_memory_on_lattice
+    from taichi_kernels.direct_sums.shells import Place
 
     highest = int(orbital.packed.shell_angular_momentum.max())
     if highest > HIGHEST:

@@ -134,7 +134,7 @@ class Browsing:
         """End the worker process and the threads."""
         self._painter.close()
         self.session.player.close()
-        self.session.computing.worker.close()
+        self.session.computing.close()
 
     def cancel(self) -> bool:
         """Withdraw what is under way; says whether there was anything."""

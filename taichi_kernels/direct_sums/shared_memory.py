@@ -14,13 +14,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from ._taichi import number, ti
-from .arrays import DeviceArray
-from .direct import LANES, Place, Shells
-from .kept_arrays import KeptArrays
-from .launching import launch
+from .._taichi import number, ti
+from ..arrays import DeviceArray
+from ..kept_arrays import KeptArrays
+from ..launching import launch
+from ..target import Target
 from .radial.exact import operands, power_of_two
-from .target import Target
+from .shells import LANES, Place, Shells
 
 BLOCK = 128
 """Threads of a block."""
@@ -68,7 +68,7 @@ def shared_memory_on_lattice(
         *place.shape,
         -(-tasks // BLOCK) * BLOCK,
         len(tiles),
-        *(ti.Vector(axis.tolist(), number(target.dtype)) for axis in place.axes),
+        *place.steps(target),
         _held.operand(target, "headers", headers, np.int32),
         _held.operand(target, "numbers", numbers, target.dtype),
         _held.operand(target, "tiles", tiles, np.int32),

@@ -13,8 +13,8 @@ from math import factorial, log
 
 import numpy as np
 
-from .._taichi import number, ti
-from . import contraction_of
+from ..._taichi import number, ti
+from . import contraction_of, where_the_last_ends
 
 CUTOFF = 10.0
 _LOG2E = 1.4426950408889634
@@ -35,7 +35,7 @@ def operands(shells, precision):
 
 def reach(shells):
     """Where the last primitive is cut off, in bohr."""
-    return np.sqrt(CUTOFF / np.minimum.reduceat(shells.exponent, shells.shell_first_primitive[:-1]))
+    return where_the_last_ends(shells, CUTOFF)
 
 
 def function(precision, real):

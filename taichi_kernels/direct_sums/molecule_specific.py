@@ -28,15 +28,15 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ._taichi import identity, number, ti
-from .arrays import DeviceArray
-from .cache_folder import is_ours
-from .direct import LANES, Place, Shells
-from .kept_arrays import KeptArrays
-from .launching import launch
+from .._taichi import identity, number, ti
+from ..arrays import DeviceArray
+from ..cache_folder import is_ours
+from ..kept_arrays import KeptArrays
+from ..launching import launch
+from ..session import finish, renew, session, started
+from ..target import Target
 from .radial.exact import power_of_two
-from .session import finish, renew, session, started
-from .target import Target
+from .shells import LANES, Place, Shells
 
 LARGEST = 400
 """Exponents, primitives and coefficients that are written out, at most: compilation takes minutes beyond."""
@@ -193,7 +193,7 @@ def molecule_on_lattice(
         ny,
         nz,
         nx * ny * -(-nz // lanes),
-        *(ti.Vector(axis.tolist(), number(target.dtype)) for axis in place.axes),
+        *place.steps(target),
         _held.operand(target, "basis_first_atom", np.searchsorted(shells.atom_basis, bases), np.int32),
         _held.operand(target, "step", step, np.int32, 3),
         _held.operand(target, "rest", rest, target.dtype, 3),

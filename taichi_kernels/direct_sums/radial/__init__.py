@@ -10,7 +10,9 @@ A module offers
 
 from collections.abc import Callable
 
-from .._taichi import ti
+import numpy as np
+
+from ..._taichi import ti
 
 
 def contraction_of(gaussian: Callable[..., object], real: object) -> Callable[..., object]:
@@ -24,6 +26,11 @@ def contraction_of(gaussian: Callable[..., object], real: object) -> Callable[..
         return value
 
     return radial
+
+
+def where_the_last_ends(shells: object, cutoff: float) -> np.ndarray:
+    """Distance in bohr at which the last primitive of each shell ends, at a value of zeta R^2."""
+    return np.sqrt(cutoff / np.minimum.reduceat(shells.exponent, shells.shell_first_primitive[:-1]))
 
 
 def lanes_of(real: object) -> int:

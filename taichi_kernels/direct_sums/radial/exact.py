@@ -8,7 +8,7 @@ which a call of the library's function does not, and because it is the same ever
 from functools import lru_cache
 from math import factorial, log
 
-from .._taichi import number, ti
+from ..._taichi import number, ti
 from . import contraction_of
 
 _DEGREE = {"single": 7, "double": 13}

@@ -1,4 +1,4 @@
-"""The lattice kernel of GPUs for one sum of not too many Gaussians: an orbital.
+"""Sums of Gaussians on a lattice, product by product: on a GPU, for one sum of not too many Gaussians, an orbital.
 
 The sum of `orbital_lattice` without its rows: each table along x, with the factors along y and z that it is multiplied
 by, is a product of its own,
@@ -19,8 +19,10 @@ import numpy as np
 
 from ._taichi import number, ti
 from .arrays import DeviceArray
-from .gaussian import exponential
-from .layout import BRICK, BX, BY, BZ
+from .gaussian import along_axis, exponential
+from .launching import synchronise
+from .layout import BRICK, BX, BY, BZ, Layout
+from .pace import Checkpoint
 from .target import Target
 from .workspace import Workspace
 
@@ -32,11 +34,50 @@ _PARTS = 64
 """Threads that share the products of a brick, at most, and with them its tolerance."""
 
 
-def evaluate(
+def evaluate_products(
     space: Workspace,
-    first_table: np.ndarray,
-    first_table_x: np.ndarray,
-    products: np.ndarray,
+    plan: Layout,
+    primitives: np.ndarray,
+    terms: np.ndarray,
+    spacing: tuple[float, float, float],
+    shape: tuple[int, int, int],
+    tolerance: "float | np.ndarray",
+    target: Target,
+    out: DeviceArray,
+    checkpoint: Checkpoint | None,
+) -> None:
+    """Evaluate sums one after the other; arguments are those of `orbital_lattice.orbital_on_lattice`.
+
+    In pieces of whole planes of bricks, each with tables and masks of its own. Primitives are packed for the kernel.
+    """
+    sums = np.atleast_2d(terms)
+    tolerances = np.broadcast_to(tolerance, len(sums)).tolist()
+    nx, *plane = shape
+    layers = -(-nx // BX)
+
+    def pieces(first: int, last: int) -> None:
+        while first < last:  # a piece may begin in one sum and end in another
+            number_of_sum, layer = divmod(first, layers)
+            until = min(last - number_of_sum * layers, layers)
+            here = primitives
+            if layer:
+                here = primitives.copy()
+                here[:, 4] -= layer * BX
+            part = min(until * BX, nx) - layer * BX, plane[0], plane[1]
+            first_plane = number_of_sum * nx + layer * BX
+            limit = tolerances[number_of_sum]
+            n_words = _launch(space, plan, here, sums[number_of_sum], spacing, part, limit, target, out, first_plane)
+            space.latest = plan, n_words, 0
+            first = number_of_sum * layers + until
+
+    bricks = -(-plane[0] // BY) * -(-plane[1] // BZ)
+    work = np.full(len(sums) * layers, float(bricks * len(plan.products)))
+    space.paces["planes"].run(work, pieces, checkpoint, synchronise)
+
+
+def _launch(
+    space: Workspace,
+    plan: Layout,
     primitives: np.ndarray,
     terms: np.ndarray,
     spacing: tuple[float, float, float],
@@ -44,14 +85,13 @@ def evaluate(
     tolerance: float,
     target: Target,
     out: DeviceArray,
-    first: int,
+    first_plane: int,
 ) -> int:
-    """Launch the kernel; arguments are those of `orbital_lattice.orbital_on_lattice`, packed for the device.
+    """Launch the kernel for one sum, of which the values begin with `first_plane` of the result.
 
-    `first` is the plane of the result with which the values begin. Returns the number of words that say which products
-    matter.
+    Returns the number of words that say which products matter.
     """
-    n_tables, n_products = int(first_table[-1]), len(products)
+    n_tables, n_products = int(plan.first_table[-1]), len(plan.products)
     bricks_x, bricks_y, bricks_z = (-(-n // b) for n, b in zip(shape, BRICK, strict=True))
     words = -(-n_products // (32 * _NEAR)) * _NEAR
     real = target.dtype
@@ -63,13 +103,13 @@ def evaluate(
         n_products,
         *shape,
         *spacing,
-        first,
+        first_plane,
         parts,
         tolerance / parts,
         space.upload("primitives", primitives, real, 8),
-        space.upload("first_table", first_table, np.int32),
-        space.upload("first_table_x", first_table_x, np.int32),
-        space.upload("products", products, np.int32, 4),
+        space.upload("first_table", plan.first_table, np.int32),
+        space.upload("first_table_x", plan.first_table_x, np.int32),
+        space.upload("products", plan.products, np.int32, 4),
         space.upload("terms", terms, real),
         space.vectors("x", (2 * bricks_x * n_products,), 4),
         space.vectors("y", (2 * bricks_y * n_tables,), 4),
@@ -93,6 +133,7 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
     Products = ti.types.ndarray(vector(4, ti.i32), 1)
     Quads, Primitives = ti.types.ndarray(V4, 1), ti.types.ndarray(V8, 1)
     exp = exponential(target)
+    eight_along, sixteen_along = along_axis(8, real, exp), along_axis(16, real, exp)
 
     @ti.kernel
     def evaluate(
@@ -133,11 +174,7 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
             here = primitive[p]
             degree = first_table[p + 1] - first_table[p] - 1
             if b < bricks_x:
-                distance = V8(0.0)
-                factor = V8(0.0)
-                for s in ti.static(range(BX)):
-                    distance[s] = here[1] + (ti.cast(b * BX + s, real) - here[4]) * step_x
-                    factor[s] = exp(-here[0] * distance[s] * distance[s])
+                distance, factor = eight_along(here[0], here[1], here[4], b * BX, step_x)
                 for t in range(first_table_x[p], first_table_x[p + 1]):
                     last = product[t][0] + product[t][1] - 1
                     value = V8(0.0)
@@ -150,11 +187,7 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
                     largest_x[at] = ti.abs(value).max()
             elif b < bricks_x + bricks_y:
                 b -= bricks_x
-                distance = V8(0.0)
-                factor = V8(0.0)
-                for s in ti.static(range(BY)):
-                    distance[s] = here[2] + (ti.cast(b * BY + s, real) - here[5]) * step_y
-                    factor[s] = exp(-here[0] * distance[s] * distance[s])
+                distance, factor = eight_along(here[0], here[2], here[5], b * BY, step_y)
                 for t in range(first_table[p], first_table[p + 1]):
                     at = b * n_tables + t
                     y[2 * at] = V4(factor[0], factor[1], factor[2], factor[3])
@@ -166,11 +199,7 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
                     factor *= distance
             else:
                 b -= bricks_x + bricks_y
-                distance = vector(BZ, real)(0.0)
-                factor = vector(BZ, real)(0.0)
-                for s in ti.static(range(BZ)):
-                    distance[s] = here[3] + (ti.cast(b * BZ + s, real) - here[6]) * step_z
-                    factor[s] = exp(-here[0] * distance[s] * distance[s])
+                distance, factor = sixteen_along(here[0], here[3], here[6], b * BZ, step_z)
                 for t in range(first_table[p], first_table[p + 1]):
                     at = b * n_tables + t
                     for s in ti.static(range(BZ)):

@@ -17,8 +17,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from .._taichi import number, ti
-from . import contraction_of
+from ..._taichi import number, ti
+from . import contraction_of, where_the_last_ends
 
 CUTOFF = 26.0
 """Value of t = zeta R^2 at which a Gaussian ends."""
@@ -39,7 +39,7 @@ def operands(shells, precision):
 
 def reach(shells):
     """Where the last primitive ends, in bohr."""
-    return np.sqrt(CUTOFF / np.minimum.reduceat(shells.exponent, shells.shell_first_primitive[:-1]))
+    return where_the_last_ends(shells, CUTOFF)
 
 
 def function(precision, real):

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .._taichi import number, ti
+from ..._taichi import number, ti
 from . import lanes_of
 
 SHARE = {"single": 2.0**-25, "double": 1e-14}
