@@ -381,9 +381,10 @@ class ShownTrajectory:
 
         def made() -> Lattice:
             first = enclosing_lattice(self.first, resolve(self.first, field), isovalue, spacing=spacing)
-            end = first.origin + (np.array(first.shape) - 1) * spacing
             low, high = self.first.positions.min(axis=0), self.first.positions.max(axis=0)
-            whole = Lattice.box(room[0] + (first.origin - low) - _SLACK, room[1] + (end - high) + _SLACK, spacing)
+            whole = Lattice.box(
+                room[0] + (first.origin - low) - _SLACK, room[1] + (first.far_corner - high) + _SLACK, spacing
+            )
             return whole if whole.n_points <= _MOST * first.n_points else first
 
         return _found(self._lattices, (field, isovalue, spacing, room, references), made)
