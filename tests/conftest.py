@@ -26,11 +26,23 @@ def sample_files() -> list[Path]:
     return sorted(p for p in SAMPLES.iterdir() if p.name.endswith(SUFFIXES) and p.name not in WITHOUT_ORBITALS)
 
 
+def sample_parameters() -> list:
+    """The sample files as parameters of a test; with the larger ones it is slow."""
+    return [
+        pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.stat().st_size > 100_000 else [])
+        for path in sample_files()
+    ]
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests on CUDA and Vulkan are left out where the device is missing."""
     from taichi_kernels.devices import probe
 
     for item in items:
+        for marker in list(item.iter_markers("slow_on")):
+            if item.get_closest_marker(marker.args[0]):
+                item.add_marker(pytest.mark.slow)
         for name in ("cuda", "vulkan"):
             if item.get_closest_marker(name) and not probe(name).available:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: {probe(name).detail}"))

@@ -19,6 +19,7 @@ from orbitile.commandline import main
 from orbitile.errors import Cancelled, DeviceError, FieldError
 from orbitile.evaluation import several_devices
 from orbitile.evaluation.diagnosis import device_report
+from orbitile.fields import Field
 from orbitile.watch import Watch
 from orbitile.workers.transport import own_prefix
 from taichi_kernels import devices
@@ -94,6 +95,7 @@ def test_a_process_that_stands_still_is_replaced(benzene):
         ob.compute(benzene, Faulty(signal=signal.SIGSTOP), lattice, device=TWO)
 
 
+@pytest.mark.slow
 def test_whatever_the_processes_write_does_not_hold_them_up(benzene, tmp_path, monkeypatch, capfd):
     (tmp_path / "sitecustomize.py").write_text(
         "import os, threading\n"
@@ -116,6 +118,7 @@ _CALLER = """
 import sys
 import numpy as np
 import orbitile as ob
+from orbitile.evaluation import several_devices
 wavefunction = ob.load(sys.argv[1])
 lattice = ob.Lattice.around(wavefunction, 0.1, 6.0)
 
@@ -139,6 +142,7 @@ def test_the_processes_end_with_one_that_is_killed():
     assert not any(process.exists() for process in processes)
 
 
+@pytest.mark.slow
 def test_a_forked_process_has_processes_of_its_own(benzene):
     lattice = lattice_of(benzene)
     expected = ob.compute(benzene, "homo", lattice, device=TWO).values
@@ -175,7 +179,7 @@ def test_cancelling_and_errors_leave_the_processes_in_order(benzene, tmp_path):
 
 
 @dataclasses.dataclass(frozen=True)
-class Faulty:
+class Faulty(Field):
     """A field of somebody's own that fails where it is computed, or where it arrives."""
 
     unreadable: bool = False

@@ -8,8 +8,8 @@ import pytest
 from iodata import load_one
 
 import orbitile as ob
-from orbitile.readers.iodata import _fast_normalisation_test
-from tests.conftest import sample_files
+from orbitile.readers.iodata import fast_normalisation_test
+from tests.conftest import sample_parameters
 from tests.oracle import orbital
 
 AGREEMENT = 1e-12
@@ -17,7 +17,6 @@ LIMIT = {"single": 2e-6, "double": 1e-12}
 evaluate_basis = pytest.importorskip("gbasis.evals.eval", reason="qc-gbasis has no wheels here").evaluate_basis
 from_iodata = pytest.importorskip("gbasis.wrappers").from_iodata
 
-FILES = sample_files()
 
 pytestmark = pytest.mark.filterwarnings("ignore::iodata.utils.LoadWarning")  # repairs are tested with the readers
 
@@ -38,7 +37,7 @@ def indices(orbitals: ob.Orbitals) -> list[int]:
 
 def by_gbasis(path, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Alpha and beta orbitals at points by qc-gbasis, each of shape (n_orbitals, n_points)."""
-    with _fast_normalisation_test():
+    with fast_normalisation_test():
         data = load_one(str(path))
     functions = evaluate_basis(from_iodata(data), points, screen_basis=False)
     mo = data.mo
@@ -47,7 +46,8 @@ def by_gbasis(path, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return alpha.T @ functions, beta.T @ functions
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.slow_on("vulkan")
+@pytest.mark.parametrize("path", sample_parameters())
 def test_orbitals_at_points(device, path):
     if device != "cpu" and path.stat().st_size > 400_000:
         pytest.skip("the largest files are read once, for the CPU")
@@ -70,7 +70,7 @@ def test_orbitals_at_points(device, path):
             assert np.abs(single - plain).max() < LIMIT["single"] * scale, name
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sample_parameters())
 def test_orbitals_on_lattices(path):
     """The lattice kernel, on a small lattice through the nucleus at which the orbital is largest."""
     wavefunction = ob.load(path)

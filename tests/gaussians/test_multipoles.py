@@ -5,7 +5,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.fields.electrostatic_potential import ElectrostaticPotential
-from orbitile.gaussians.multipoles import _DISTANCES, RADII, Class, far_field, harmonics
+from orbitile.gaussians.multipoles import DISTANCES, RADII, Class, far_field, harmonics
 from taichi_kernels.hermite_tables import powers_of
 from tests.conftest import random_wavefunction
 
@@ -110,7 +110,7 @@ def test_the_error_stays_within_its_bound(degree, tolerance):
     with session("cpu", "double"):
         for number in range(1, len(RADII) + 1):
             for place in np.flatnonzero(field.bounds[0, number - 1] < 0.1)[::4]:
-                points = directions * (_DISTANCES[place] * (1 + 1e-9))
+                points = directions * (DISTANCES[place] * (1 + 1e-9))
                 cells = electrostatics.cells_of(points, target)
                 values = [
                     electrostatics.potential_in_cells(
@@ -136,6 +136,7 @@ def test_potential_of_a_molecule_within_the_tolerance(benzene, device, tolerance
     assert 1e-14 < error < tolerance
 
 
+@pytest.mark.slow
 def test_high_angular_momenta_are_summed_up_directly(device):
     """Their degree exceeds the order of the multipoles."""
     wavefunction = random_wavefunction(2, (6,), n_atoms=2, n_primitives=1)

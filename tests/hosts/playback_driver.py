@@ -46,7 +46,7 @@ def drive():
         return cmd.get_state() - 1
 
     def place(frame):
-        handle = bar.slider._handle()
+        handle = bar.slider._handle()  # its width in pixels, as the mouse finds it
         across = (bar.slider.width() - handle) * frame / (n - 1) + handle / 2
         return QtCore.QPoint(round(across), bar.slider.height() // 2)
 
@@ -130,13 +130,13 @@ def drive():
     QTest.qWait(1200)  # twice the time after which the panel follows what was changed elsewhere
     report["typed"] = panel.iso_edit.text()
     QTest.keyClick(panel.iso_edit, Qt.Key_Return)
-    wait(lambda: session.shown[base].isovalue == 0.08)
+    wait(lambda: session.shelf[base].isovalue == 0.08)
     wait(lambda: player.drawn(base) == list(range(n)))
     QTest.keyClick(panel.iso_slider, Qt.Key_PageUp)
-    wait(lambda: session.shown[base].isovalue > 0.08 and panel.at_rest())
+    wait(lambda: session.shelf[base].isovalue > 0.08 and panel.at_rest())
     isovalue = panel.browser.choices.isovalue
     wait(lambda: player.drawn(base) == list(range(n)))
-    report["isovalue"] = session.shown[base].isovalue == isovalue
+    report["isovalue"] = session.shelf[base].isovalue == isovalue
     panel.table.setFocus()
     QTest.keyClick(panel.table, Qt.Key_Down)
     other = f"{film}_mo6"
@@ -144,9 +144,9 @@ def drive():
     wait(lambda: player.drawn(other) == list(range(n)))
     panel.quality_box.setFocus()
     QTest.keyClick(panel.quality_box, Qt.Key_Down)
-    wait(lambda: session.shown[other].request.quality == "medium" and player.drawn(other) == list(range(n)))
+    wait(lambda: session.shelf[other].request.quality == "medium" and player.drawn(other) == list(range(n)))
     panel.browser.choose_colours((0.0, 0.6, 0.0), (1.0, 0.8, 0.0))
-    wait(lambda: player._films[other].shown.colours[0] == (0.0, 0.6, 0.0) and player.drawn(other) == list(range(n)))
+    wait(lambda: session.shelf[other].colours[0] == (0.0, 0.6, 0.0) and player.drawn(other) == list(range(n)))
     before = at()
     wait(lambda: at() != before)
     report["plays on"] = player.rate

@@ -47,11 +47,11 @@ def drive():
     # the slider of PyMOL's window, as its keys move it
     cmd.frame(n)
     wait(player.at_rest)
-    report["last frame"] = [n - 1 in player.drawn(base), session.shown[base].request.frame, map_there(base, n)]
+    report["last frame"] = [n - 1 in player.drawn(base), session.shelf[base].request.frame, map_there(base, n)]
     cmd.frame(n // 2)
     cmd.frame(n // 2 - 1)  # backwards from here
     wait(player.at_rest)
-    report["scrubbed"] = [session.shown[base].request.frame, map_there(base, n // 2 - 1)]
+    report["scrubbed"] = [session.shelf[base].request.frame, map_there(base, n // 2 - 1)]
 
     # another orbital and another isovalue while it plays
     commands.orb_play(30)
@@ -59,7 +59,7 @@ def drive():
     report["played"] = cmd.get_state()
     commands.orb_iso(0.08)
     wait(lambda: len(player.drawn(base)) > 3)
-    report["isovalue"] = [session.shown[base].isovalue, player.rate]
+    report["isovalue"] = [session.shelf[base].isovalue, player.rate]
     now = cmd.get_state()
     wait(lambda: cmd.get_state() != now)
     other = commands.orb_next(quiet=1)
@@ -82,8 +82,9 @@ def drive():
         QtWidgets.QApplication.primaryScreen().grabWindow(0).save(os.environ["PICTURE"])
 
     # the limit
+    # bytes of one state, which are nobody's business but the limit's
     size = max(player._films[other].drawn.values())
-    session.frames_memory = 1
+    session.player.memory = 1
     player.trim()
     kept = max(1, (1 << 20) // size)
     for state in range(1, n + 1):
@@ -91,7 +92,7 @@ def drive():
         wait(lambda state=state: state - 1 in player.drawn(other))
         report["most kept"] = max(report.get("most kept", 0), len(player.drawn(other)))
     report["may be kept"] = kept
-    session.frames_memory = 1024
+    session.player.memory = 1024
 
     # the panel acts on the film
     from orbitile.hosts.pymol import open_panel
@@ -102,13 +103,13 @@ def drive():
     panel.select("alpha", 3)
     wait(lambda: "film_mo4" in cmd.get_names("objects"))
     wait(lambda: len(player.drawn("film_mo4")) >= n)
-    report["panel"] = [session.shown["film_mo4"].request.frame, player.drawn("film_mo4") == list(range(n))]
+    report["panel"] = [session.shelf["film_mo4"].request.frame, player.drawn("film_mo4") == list(range(n))]
     panel.iso_slider.setValue(700)
     wait(lambda: panel.at_rest())
-    isovalue = session.shown["film_mo4"].isovalue
+    isovalue = session.shelf["film_mo4"].isovalue
     cmd.frame(3)
     wait(lambda: 2 in player.drawn("film_mo4"))
-    report["slider of the panel"] = abs(session.shown["film_mo4"].isovalue / isovalue - 1) < 1e-6
+    report["slider of the panel"] = abs(session.shelf["film_mo4"].isovalue / isovalue - 1) < 1e-6
     report["longest tick"] = ticks.longest
 
     # orbitals for an object without any; the window lives meanwhile

@@ -38,7 +38,7 @@ def drive():
     cmd.do(f"orb_load {os.environ['FILE']}, small")
     cmd.do("orb_mo small, homo, quality=coarse")
     report["at once"] = "small_homo" in names()
-    report["in a process of its own"] = state_of(cmd).worker.process_id is not None
+    report["in a process of its own"] = state_of(cmd).computing.worker.process_id is not None
 
     # cancelled from the prompt, while the window goes on
     turns = []

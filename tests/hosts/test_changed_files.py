@@ -223,7 +223,7 @@ def test_deleting_what_is_not_ours_costs_one_look_at_names(cmd, monkeypatch):
     from orbitile.hosts.pymol.commands import state_of
 
     looks = []
-    monkeypatch.setattr(state_of(cmd), "follow", lambda: looks.append(1))
+    monkeypatch.setattr(state_of(cmd).shelf, "follow", lambda: looks.append(1))
     for n in range(3):
         cmd.pseudoatom(f"point_{n}")
         cmd.delete(f"point_{n}")
@@ -275,7 +275,7 @@ def test_an_object_without_a_first_state_is_passed_over_in_silence(cmd, capfd):
     capfd.readouterr()
     from orbitile.hosts.pymol.commands import state_of
 
-    state_of(cmd).follow()
+    state_of(cmd).shelf.follow()
     call(cmd, "orb_mo", "benzene", "homo", quality="coarse")
     assert list(state_of(cmd).host.molecules()) == ["benzene"]
     out, err = capfd.readouterr()

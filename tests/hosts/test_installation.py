@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orbitile.errors import OrbitileError
-from orbitile.hosts import pymol_installation, vmd_installation
+from orbitile.hosts import installation_of
 
 ROOTS = os.pathsep.join(str(Path(__file__).parents[2] / name) for name in ("plugin", "."))
 
@@ -28,8 +28,8 @@ def test_a_plugin_list_in_another_encoding_keeps_its_bytes(home):
     preferences = home / ".pymolpluginsrc.py"
     preferences.write_bytes(LATIN_1)
     preferences.chmod(0o600)
-    pymol_installation.install()
-    pymol_installation.install()  # which adds nothing more
+    installation_of("pymol").install()
+    installation_of("pymol").install()  # which adds nothing more
     text = preferences.read_bytes()
     assert text.startswith(LATIN_1)
     assert text.count(b"get_startup_path():") == 1
@@ -41,7 +41,7 @@ def test_a_home_folder_with_letters_beyond_ascii(home, monkeypatch):
     monkeypatch.setenv("HOME", str(home / "Zoë"))
     (home / "Zoë").mkdir()
     (home / "Zoë" / ".pymolpluginsrc.py").write_bytes(LATIN_1)
-    pymol_installation.install()
+    installation_of("pymol").install()
     source = (home / "Zoë" / ".pymolpluginsrc.py").read_bytes()
     assert str(home / "Zoë" / ".pymol" / "startup") in source.decode("latin-1").encode().decode("unicode_escape")
     compile(source, "list", "exec")
@@ -64,15 +64,15 @@ def test_a_full_disk_leaves_them_as_they_were(home, host):
 
 
 def test_vmds_file_keeps_its_bytes_and_what_else_is_in_it(home):
-    file = vmd_installation.startup_file()
+    file = home / ".vmdrc"
     file.write_bytes(LATIN_1)
-    vmd_installation.install()
+    installation_of("vmd").install()
     assert file.read_bytes().startswith(LATIN_1)
-    vmd_installation.uninstall()
+    installation_of("vmd").uninstall()
     assert file.read_bytes() == LATIN_1
 
 
 def test_a_folder_in_place_of_the_file_is_told_of(home):
     (home / ".pymolpluginsrc.py").mkdir()
     with pytest.raises(OrbitileError, match="cannot be read"):
-        pymol_installation.install()
+        installation_of("pymol").install()

@@ -103,7 +103,7 @@ def test_another_orbital_or_isovalue_leaves_no_old_state_behind(cmd, series):
     cmd.frame(3)
     call(cmd, "orb_iso", 0.05)
     assert state_of(cmd).player.drawn(base) == [2]
-    assert state_of(cmd).shown[base].isovalue == 0.05
+    assert state_of(cmd).shelf[base].isovalue == 0.05
     call(cmd, "orb_next", quiet=1)
     assert [name for name in cmd.get_names("objects") if name.endswith("_map")] == ["water_mo6_map"]
     assert state_of(cmd).player.drawn("water_mo6") == [2]
@@ -121,7 +121,7 @@ def test_memory_of_drawn_frames_is_bounded(cmd, series):
     base = call(cmd, "orb_mo", "water", "homo", 0.1, "fine")
     session = state_of(cmd)
     size = session.player.taken()
-    session.frames_memory = int(3.5 * size) >> 20
+    session.player.memory = int(3.5 * size) >> 20
     with pytest.raises(CmdException, match="raise the limit with orb_memory"):
         call(cmd, "orb_frames")
     assert session.player.drawn(base) == [0]
@@ -152,7 +152,7 @@ def test_a_density_coloured_by_the_potential_has_one_scale(cmd, series):
     call(cmd, "orb_load", str(series))
     call(cmd, "orb_field", "water", "density", 0.01, "coarse", "esp")
     call(cmd, "orb_frames", 1, 3)
-    scales = {(s.surface.colouring.low, s.surface.colouring.high) for s in state_of(cmd).samples._held.values()}
+    scales = {(s.surface.colouring.low, s.surface.colouring.high) for s in state_of(cmd).computing.samples}
     assert len(scales) == 1
 
 

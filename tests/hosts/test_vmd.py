@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from orbitile.model.lattice import QUALITIES
 from orbitile.session.commands import COMMANDS
+from orbitile.session.words import plain_fields
 from tests.conftest import SAMPLES
 
 pytestmark = pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")
@@ -79,6 +81,7 @@ def test_an_orbital_is_two_isosurfaces_of_a_volume(tmp_path):
     assert out[8] == ""  # files that were read are gone
 
 
+@pytest.mark.slow
 def test_fields_go_with_their_molecule_and_files_of_one_name_are_molecules_of_their_own(tmp_path):
     (tmp_path / "other").mkdir()
     for name in ("benzene.molden", "scan.1", "scan.2", "other/benzene.molden"):
@@ -106,6 +109,7 @@ def test_fields_go_with_their_molecule_and_files_of_one_name_are_molecules_of_th
     assert out[7] == "scan_1 scan_2"
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_is_refused_until_it_is_opened_again(tmp_path):
     shutil.copy(BENZENE, tmp_path / "job.molden")
     other = SAMPLES / "neon_turbomole_def2-qzvp.molden"
@@ -158,6 +162,7 @@ def test_walking_replaces_and_deleting_is_noticed(tmp_path):
     assert out[9] == "2 2 1"
 
 
+@pytest.mark.slow
 def test_many_orbitals_leave_nothing_behind(tmp_path):
     out = in_vmd(
         tmp_path,
@@ -205,6 +210,7 @@ def test_a_second_field_colours_a_surface(tmp_path):
     assert out[8] == "ColorID 23"
 
 
+@pytest.mark.slow
 def test_a_saved_state_brings_all_back(tmp_path):
     state = tmp_path / "state.vmd"
     out = in_vmd(
@@ -236,6 +242,7 @@ def test_a_saved_state_brings_all_back(tmp_path):
     assert again[len(out) :] == ["0", "0", "0", "0", "Isosurface 0.05 0 0 0 1 1", "benzene_lumo"]
 
 
+@pytest.mark.slow
 def test_a_state_whose_file_is_gone_says_so(tmp_path):
     moved = tmp_path / "moved.molden"
     shutil.copy(BENZENE, moved)
@@ -249,6 +256,7 @@ def test_a_state_whose_file_is_gone_says_so(tmp_path):
     assert "no such file" in done.stdout
 
 
+@pytest.mark.slow
 def test_geometries_are_frames_and_the_orbital_belongs_to_one(tmp_path):
     iodata = pytest.importorskip("iodata.test.data", reason="the files of iodata's tests are not installed")
     source = files(iodata) / "peroxide_opt.fchk"
@@ -421,9 +429,16 @@ def test_the_window_lists_orbitals_and_shows_the_one_chosen(tmp_path):
         set orbitile::panel::field hommo
         press $f.do.show
         puts $orbitile::panel::status
+        foreach box {field colours quality} {
+            uplevel #0 [$f.what.$box cget -postcommand]
+            puts [$f.what.$box cget -values]
+        }
         """,
         WISH,
     )
+    assert out[8].split() == plain_fields()
+    assert out[9] == f"{{two colours}} {out[8]}"
+    assert out[10].split() == list(QUALITIES)
     assert out[0] == "Visualization/Orbitile 1"
     assert out[1] == "31"
     assert out[2] == "21 {} -8.952 2.00 A HOMO"
@@ -434,6 +449,7 @@ def test_the_window_lists_orbitals_and_shows_the_one_chosen(tmp_path):
     assert "Nearest match" in out[7]
 
 
+@pytest.mark.slow
 @screen
 def test_the_slider_moves_the_surface_and_keeps_its_volume(tmp_path):
     out = in_vmd(
@@ -459,6 +475,7 @@ def test_the_slider_moves_the_surface_and_keeps_its_volume(tmp_path):
     assert out[3:] == ["0.1", "1", "0"]
 
 
+@pytest.mark.slow
 @screen
 def test_what_is_under_way_is_seen_and_cancelled_and_the_last_wish_is_done_next(tmp_path):
     out = in_vmd(
@@ -498,6 +515,7 @@ def test_what_is_under_way_is_seen_and_cancelled_and_the_last_wish_is_done_next(
     assert out[5] == "benzene 1 0 1 benzene_lumo 0 1 2"
 
 
+@pytest.mark.slow
 def test_vmds_python_has_the_same_commands(tmp_path):
     tkinter = pytest.importorskip("tkinter", reason="this Python was built without Tcl")
     from orbitile.hosts.vmd.console import commands

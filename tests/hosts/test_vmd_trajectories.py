@@ -56,7 +56,7 @@ def begin(series):
     return BEGIN.replace("SERIES", str(series))
 
 
-@pytest.mark.parametrize("track", [1, 0])
+@pytest.mark.parametrize("track", [1, pytest.param(0, marks=pytest.mark.slow)])
 def test_at_each_frame_vmd_holds_the_orbital_of_that_frame(tmp_path, series, track):
     out = in_vmd(
         tmp_path,
@@ -151,6 +151,7 @@ def test_playing_shows_each_frame_with_its_surface_whatever_is_changed_meanwhile
     assert out[-1] == "wrong 0 playing 0"
 
 
+@pytest.mark.slow
 def test_what_is_deleted_stays_away_and_leaves_no_files(tmp_path, series):
     out = in_vmd(
         tmp_path,
@@ -182,6 +183,7 @@ def test_what_is_deleted_stays_away_and_leaves_no_files(tmp_path, series):
     assert out[6:] == ["water 1 0 1", "0 0"]  # another molecule of that name has no surface yet
 
 
+@pytest.mark.slow
 def test_colours_by_a_second_field_follow_too(tmp_path, series):
     out = in_vmd(
         tmp_path,
@@ -201,6 +203,7 @@ def test_colours_by_a_second_field_follow_too(tmp_path, series):
     assert out[1:] == ["2 1 2 2", "1", "1", "1"]
 
 
+@pytest.mark.slow
 def test_a_saved_state_brings_the_film_back_at_its_frame(tmp_path, series):
     state = tmp_path / "state.vmd"
     out = in_vmd(

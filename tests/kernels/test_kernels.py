@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.fields import resolve
+from orbitile.evaluation.requests import field_of
 from orbitile.kernels import kernel_for, kernel_modules, kernel_names, record, recorded_choice, smooth_cutoff
 from orbitile.workers import Worker, Workers
 from taichi_kernels._taichi import number, ti
@@ -187,8 +187,10 @@ def test_the_ending_gaussian_ends_with_its_first_seven_derivatives():
 def test_an_orbital_of_ending_gaussians_keeps_its_bound(momentum):
     wavefunction = random_wavefunction(20 + momentum, momenta=(momentum,), n_atoms=4)
     points = np.random.default_rng(0).uniform(-14, 14, (4000, 3))
-    field = resolve(wavefunction, "mo:1")
-    bound = smooth_cutoff.error_bound(field._prepared("single", "cpu"))
+    field = field_of(wavefunction, "mo:1")
+    bound = smooth_cutoff.error_bound(
+        field._prepared(Target("cpu", "single"))
+    )  # what kernels are given, and nobody else
     expected = orbital(wavefunction, 0, points)
     values = ob.evaluate(wavefunction, "mo:1", points, device="cpu", kernel="smooth-cutoff")
     rounding = 2e-6 * np.abs(orbital(wavefunction, 0, np.vstack([points / 7, wavefunction.positions]))).max()
@@ -314,7 +316,7 @@ def test_several_devices_at_once_have_no_choice_of_kernels(benzene):
 def test_orbitals_by_another_kernel_are_not_computed_together(benzene):
     """`compute_many` shares the tables of the separable kernel, and only its."""
     lattice = ob.Lattice.around(benzene, 1.0, 1.0)
-    fields = [resolve(benzene, name).with_kernel("direct") for name in ("homo", "lumo")]
+    fields = [field_of(benzene, name).with_kernel("direct") for name in ("homo", "lumo")]
     for field, volume in zip(fields, ob.compute_many(benzene, fields, lattice, device="cpu"), strict=True):
         assert np.array_equal(volume.values, ob.compute(benzene, field, lattice, device="cpu").values)
 
@@ -326,7 +328,7 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
 
     def served_by() -> str:
         with session(device) as name:
-            field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
+            field = field_of(wavefunction, "mo:1").with_kernel("molecule-specific")
             evaluate = field.on_slabs(lattice, Target(name, "single"))
         return getattr(evaluate, "evaluate", evaluate).__module__
 
@@ -351,13 +353,14 @@ def test_a_kernel_that_cannot_be_compiled_is_told_of_and_done_without(tmp_path, 
     assert errors(volume.values.ravel(), expected) < LIMIT["single"]
 
 
+@pytest.mark.slow
 def test_marks_belong_to_a_version_of_taichi_and_a_cache(tmp_path, monkeypatch):
     """A kernel that another Taichi has compiled, or for another cache, does not count as compiled."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     wavefunction = random_wavefunction(33, momenta=(0,), n_atoms=1)
 
     def sources() -> set[str]:
-        field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
+        field = field_of(wavefunction, "mo:1").with_kernel("molecule-specific")
         with session("cpu") as name:
             field.on_slabs(LATTICES["orthogonal"], Target(name, "single"))
         molecule_specific.wait()
@@ -381,7 +384,7 @@ def test_source_that_somebody_else_has_put_there_is_not_run(tmp_path, monkeypatc
     wavefunction = random_wavefunction(35, momenta=(0,), n_atoms=1)
 
     def prepare() -> None:
-        field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
+        field = field_of(wavefunction, "mo:1").with_kernel("molecule-specific")
         with session("cpu") as name:
             field.on_slabs(LATTICES["orthogonal"], Target(name, "single"))
         molecule_specific.wait()
@@ -406,6 +409,7 @@ def test_a_cache_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
         ob.compute(small, "mo:1", LATTICES["orthogonal"], device="cpu", kernel="molecule-specific")
 
 
+@pytest.mark.slow
 def test_taichi_is_not_renewed_while_a_result_is_on_the_device(benzene):
     lattice = ob.Lattice.around(benzene, 1.0, 1.0)
     left = ob.compute_on_device(benzene, "homo", lattice, device="cpu")

@@ -75,6 +75,7 @@ def unmatched_edges(faces):
     return [edge for edge, n in forward.items() if forward.get(edge[::-1]) != n]
 
 
+@pytest.mark.slow_on("vulkan")
 @pytest.mark.parametrize(
     ("shape", "isovalue"),
     [
@@ -104,6 +105,7 @@ def test_noise(device, shape, isovalue):
         assert len(explained) < 0.01 * len(part.faces)
 
 
+@pytest.mark.slow_on("vulkan")
 def test_two_opposite_corners_below(device):
     """Where the kernel and scikit-image differ, the trilinear function sides with the kernel.
 
@@ -176,6 +178,7 @@ def test_smooth_field_on_any_lattice(device, axes, dtype):
     assert (found.isovalue, found.quantity, found.unit) == (0.2, "2p", "bohr^-3/2")
 
 
+@pytest.mark.slow_on("vulkan")
 def test_orbital(device, precision, benzene):
     lattice = ob.enclosing_lattice(benzene, "homo", 0.03, spacing=0.3)
     found = ob.compute_surface(benzene, "homo", 0.03, lattice, device=device, precision=precision)
@@ -196,6 +199,7 @@ def test_without_a_lattice_the_surface_is_whole(device, benzene):
     assert unmatched_edges(ob.compute_surface(benzene, "density", 0.01, device=device).faces) == []
 
 
+@pytest.mark.slow_on("vulkan")
 @pytest.mark.parametrize("field", ["esp", "elf", "density"])
 def test_fields_with_and_without_a_kernel_for_lattices(device, field, benzene):
     lattice = ob.Lattice.around(benzene, 0.8, 2.0)

@@ -46,6 +46,7 @@ def test_every_angular_momentum(device, precision, momentum):
     assert errors(values, expected) < LIMIT[precision]
 
 
+@pytest.mark.slow_on("vulkan")
 def test_all_angular_momenta_in_one_basis(device, precision):
     wavefunction = random_wavefunction(11, momenta=tuple(range(9)), n_primitives=2)
     points = np.random.default_rng(0).normal(size=(500, 3)) * 2

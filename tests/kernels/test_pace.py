@@ -62,6 +62,7 @@ def test_without_a_checkpoint_all_is_one_piece(clock):
     assert (clock.pieces, clock.waited) == (1, 0)
 
 
+@pytest.mark.slow_on("vulkan")
 @pytest.mark.parametrize("field", ["esp", "density"])
 def test_short_calls_at_points_launch_as_often_whether_somebody_watches_or_not(field, device, monkeypatch):
     wavefunction, points = random_wavefunction(3), np.random.default_rng(1).uniform(-6, 6, (3000, 3))

@@ -212,7 +212,7 @@ ORCA = {
         ("water_ccpvdz_pure_hf_g03.fchk", "Gaussian", GAUSSIAN),
         ("water_hfs_321g.fchk", "Gaussian", GAUSSIAN),
         ("nh3_orca.molden", "ORCA", ORCA),
-        ("orca_cuh_cc_pvqz_pure.molden", "ORCA", ORCA),
+        pytest.param("orca_cuh_cc_pvqz_pure.molden", "ORCA", ORCA, marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.filterwarnings("ignore")

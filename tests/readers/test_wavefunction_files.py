@@ -8,10 +8,10 @@ import pytest
 
 import orbitile as ob
 from orbitile.errors import ConventionError, FileError
-from tests.conftest import SAMPLES, WITHOUT_ORBITALS, sample_files
+from tests.conftest import SAMPLES, WITHOUT_ORBITALS, sample_parameters
 
 
-@pytest.mark.parametrize("path", sample_files(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sample_parameters())
 def test_orbitals_of_every_sample_are_orthonormal(path):
     """The check at the gate, done once more by hand with qc-iodata's own overlap for the smaller ones."""
     wavefunction = ob.load(path)
@@ -91,22 +91,22 @@ def test_frontier_orbitals_go_by_energy_not_by_order():
     shells = [ob.Shell(0, 0, False, [1.0], [1.0])]
     several = ob.Orbitals(np.ones((1, 5)), [2, 0, 2, 0, 2], [-0.4, 0.3, -9.0, 0.1, -0.2])
     wavefunction = ob.Wavefunction([2], [[0, 0, 0]], shells, several)
-    from orbitile.fields import resolve
+    from orbitile.evaluation.requests import field_of
 
     index = {
-        name: resolve(wavefunction, name).index for name in ("homo", "homo-1", "homo-2", "lumo", "lumo+1", "homo+1")
+        name: field_of(wavefunction, name).index for name in ("homo", "homo-1", "homo-2", "lumo", "lumo+1", "homo+1")
     }
     assert index == {"homo": 4, "homo-1": 0, "homo-2": 2, "lumo": 3, "lumo+1": 1, "homo+1": 3}
 
 
 def test_singly_occupied_orbitals():
     methyl = ob.load(SAMPLES / "ch3_rohf_sto3g_g03.fchk")
-    from orbitile.fields import resolve
+    from orbitile.evaluation.requests import field_of
 
     somo = int(np.flatnonzero(methyl.alpha.occupations == 1)[0])
-    assert resolve(methyl, "homo").index == somo
-    assert resolve(methyl, "lumo:beta").index == somo
-    assert resolve(methyl, "homo:beta").index == somo - 1
+    assert field_of(methyl, "homo").index == somo
+    assert field_of(methyl, "lumo:beta").index == somo
+    assert field_of(methyl, "homo:beta").index == somo - 1
 
 
 def test_the_format_is_found_by_content(tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.hosts.server import ServedHost
+from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.session import commands
 from orbitile.session.browser import Browser
 from orbitile.session.session import Session
@@ -64,7 +64,7 @@ def browser(tmp_path, monkeypatch):
         if event["event"] == "frame":  # it goes there at once
             host.set_frame(event["molecule"], event["frame"])
 
-    host = ServedHost(viewer, tmp_path)
+    host = ServedViewer(viewer, tmp_path)
     window = Window()
     one = Browser(Session(host), window)
     window.browser, one.events, one.window = one, events, window
@@ -110,16 +110,16 @@ def test_browsing(browser):
     first = shown(browser)
     assert first["name"] == "benzene_mo21"
     assert browser.choices.isovalue == first["isovalue"]
-    wait(browser, lambda: len(browser.session.samples) >= 3)  # neighbours are computed ahead
+    wait(browser, lambda: len(browser.session.computing.samples) >= 3)  # neighbours are computed ahead
 
     for at in (18, 17, 16, 15):  # faster than anything is computed: only the last one is shown
         browser.ask_for(browser.levels[0][at])
     assert shown(browser)["name"] == "benzene_mo16"
-    assert browser.session.present() == ["benzene_mo16"]
+    assert browser.session.shelf.present() == ["benzene_mo16"]
 
     browser.slide_to(0.05)
     assert shown(browser)["isovalue"] == 0.05
-    assert browser.session.shown["benzene_mo16"].isovalue == 0.05
+    assert browser.session.shelf["benzene_mo16"].isovalue == 0.05
     browser.choose_isovalue("-3")
     assert "positive number" in browser.window.errors[-1]
     browser.choose_isovalue("0.04")
@@ -128,7 +128,7 @@ def test_browsing(browser):
     browser.choose_keep(True)
     browser.ask_for_named("density")
     assert shown(browser)["name"] == "benzene_density"
-    assert browser.session.present() == ["benzene_mo16", "benzene_density"]
+    assert browser.session.shelf.present() == ["benzene_mo16", "benzene_density"]
     browser.ask_for_named("hommo")
     assert "Nearest match" in browser.window.errors[-1]
 
@@ -202,13 +202,13 @@ def test_a_molecule_that_was_loaded_anew_meanwhile_gets_no_surface_of_the_one_be
     browser.open(job)
     wait(browser, lambda: browser.molecule == "job")
     browser.ask_for_named("homo")
-    wanted = browser._wanted
+    wanted = browser.asking.wanted
     wanted.future.result(60)  # it was computed for the one before, and is looked at when another is there
     shutil.copy(SAMPLES / "neon_turbomole_def2-qzvp.molden", job)
     commands.orb_load.run(browser.session, [str(job)])
     wait(browser, lambda: browser.window.errors)
     assert "job was deleted or loaded anew meanwhile" in browser.window.errors[-1]
-    assert browser.session.present() == []
+    assert browser.session.shelf.present() == []
 
 
 def test_files_that_are_opened_at_once_are_all_opened(browser):
@@ -243,13 +243,13 @@ def test_a_surface_that_the_user_has_named_is_not_replaced(browser):
     assert shown(browser)["name"] == "benzene_homo"
     host = browser.session.host
     host.set_there(host.there - {"benzene_homo"} | {"cloud"})
-    assert browser.session.rename("benzene_homo", "cloud")
-    assert not browser.session.rename("benzene", "other")
+    assert browser.session.shelf.rename("benzene_homo", "cloud")
+    assert not browser.session.shelf.rename("benzene", "other")
     browser.ask_for_named("lumo")
     assert shown(browser)["name"] == "benzene_lumo"
     browser.ask_for_named("homo")
     assert shown(browser)["name"] == "benzene_homo"
-    assert browser.session.present() == ["cloud", "benzene_homo"]
+    assert browser.session.shelf.present() == ["cloud", "benzene_homo"]
 
 
 def test_an_orbital_of_a_molecule_that_has_just_gone_is_refused_in_words(browser):
@@ -259,7 +259,7 @@ def test_an_orbital_of_a_molecule_that_has_just_gone_is_refused_in_words(browser
     browser.ask_for(browser.levels[0][20])
     assert "benzene was not loaded" in browser.window.errors[-1]
     browser.ask_for_named("lumo")
-    browser._do_ahead()
+    browser._look_ahead()  # called by a timer of the window
     wait(browser, browser.at_rest)
 
 

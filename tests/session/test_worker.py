@@ -16,7 +16,8 @@ import pytest
 
 import orbitile as ob
 from orbitile.session.request import Request
-from orbitile.session.shown import SampleCache, Shown, object_name
+from orbitile.session.samples import SampleCache
+from orbitile.session.shown import Shown, object_name
 from orbitile.session.source import OneFile
 from orbitile.session.worker import SampleWorker
 from orbitile.workers import WorkerEnded, WorkerError
@@ -125,6 +126,7 @@ def test_closing_ends_the_process():
     one.close()
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_closed_keeps_what_it_has_compiled(tmp_path, monkeypatch):
     monkeypatch.setenv("TI_OFFLINE_CACHE_FILE_PATH", str(tmp_path))
     one = SampleWorker()
@@ -147,6 +149,7 @@ def slow_to_end(tmp_path, monkeypatch):
     return tmp_path / "ended"
 
 
+@pytest.mark.slow
 def test_a_worker_that_takes_long_to_end_holds_nobody_up_and_ends_in_good_order(worker, slow_to_end):
     worker.submit(request()).result(60)
     process = worker.process_id
@@ -188,6 +191,7 @@ def test_whatever_a_worker_writes_holds_it_up_no_more_than_its_start(worker, flo
         assert worker.submit(request(field)).result(60).isovalue > 0
 
 
+@pytest.mark.slow
 def test_a_verbose_start(worker, monkeypatch):
     monkeypatch.setenv("PYTHONVERBOSE", "1")
     assert worker.submit(request()).result(60).isovalue > 0
@@ -216,6 +220,7 @@ def test_a_worker_that_stands_still_can_be_closed():
         pending.result(1)
 
 
+@pytest.mark.slow
 def test_a_withdrawn_request_that_never_ends_gives_way(tmp_path):
     """Here a file that nobody writes: whoever opens it waits for ever."""
     worker = SampleWorker(patience=0.5)
@@ -275,6 +280,7 @@ def left_by(process: int) -> list[str]:
     return [name for name in os.listdir("/dev/shm") if name.startswith(prefixes)]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_process_has_a_worker_of_its_own(worker):
     worker.submit(request()).result(60)
@@ -335,6 +341,7 @@ def test_a_worker_that_is_ended_with_its_host_leaves_nothing(worker):
     assert gone(process, 10)
 
 
+@pytest.mark.slow
 def test_a_changed_file_is_read_again(worker, tmp_path):
     path = tmp_path / "molecule.molden"
     path.write_bytes(Path(BENZENE).read_bytes())

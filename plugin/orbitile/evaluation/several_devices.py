@@ -13,10 +13,10 @@ import pickle
 import secrets
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Executor, Future
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from functools import partial
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
+from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DeviceError, OrbitileError
-from ..fields import Field, resolve
+from ..fields import Field
 from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
 from ..watch import Watch, checkpoint, tell
@@ -38,6 +38,7 @@ from ..workers import (
     environment,
     shared_array,
 )
+from .requests import field_of
 from .slabs import Cuts, Slabs, slabs_of
 
 Array = NDArray[Any]
@@ -92,36 +93,33 @@ def several(device: str | None) -> tuple[str, ...]:
 # ---- what is computed, wherever
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True)
+class Pickled:
+    """An object as plain data, told from others by its key: a process that has it reads no further."""
+
+    key: str
+    data: NDArray[np.uint8] = dataclasses.field(compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
 class Plan:
-    """A field on a lattice, as plain data for whoever computes a slab of it.
+    """A field on a lattice, for whoever computes a slab of it.
 
     Attributes
     ----------
-    key, wavefunction_key : str
-        What tells it, and its wavefunction, from others.
-    wavefunction : ndarray of uint8
-        The wavefunction as a pickle: a process that has it reads no further.
-    request : ndarray of uint8
-        Field, lattice and precision as a pickle.
+    wavefunction : Pickled
+    request : Pickled
+        Field, lattice and precision.
     """
 
-    key: str
-    wavefunction_key: str
-    wavefunction: NDArray[np.uint8]
-    request: NDArray[np.uint8]
+    wavefunction: Pickled
+    request: Pickled
 
 
 def slab_cuts(plan: Plan) -> Cuts:
-    """The slabs of a plan, the same everywhere.
-
-    Raises
-    ------
-    OrbitileError
-        As for the same request on one device.
-    """
+    """The slabs of a plan, the same everywhere; errors as for `compute_slab`."""
     with _failing_as_a_device():
-        return _prepared.of(plan).slabs.cuts
+        return _prepared(plan).slabs.cuts
 
 
 def compute_slab(plan: Plan, n: int, out: Array | None = None) -> Array:
@@ -148,12 +146,11 @@ def compute_slab(plan: Plan, n: int, out: Array | None = None) -> Array:
     from taichi_kernels.session import session
 
     with _failing_as_a_device():
-        prepared = _prepared.of(plan)
+        prepared = _prepared(plan)
         start, stop = prepared.slabs.cuts[n]
         if out is None:
             out = np.empty((stop - start, *prepared.shape[1:]), np.dtype(prepared.precision))
-        else:
-            prepared.out = out
+        prepared.out = out
         with session(None, prepared.precision):
             prepared.slabs.fill(start, stop, out)
     return out
@@ -161,51 +158,34 @@ def compute_slab(plan: Plan, n: int, out: Array | None = None) -> Array:
 
 def release() -> None:
     """Let go of tables on the device and of shared memory; the wavefunction is kept for the next plan."""
-    _prepared.release()
+    _prepared.cache_clear()
 
 
 @dataclasses.dataclass(eq=False)
 class _Prepared:
     """A plan with its tables on the device; `out` keeps memory mapped that is written to again and again."""
 
-    key: str
     slabs: Slabs
     shape: tuple[int, int, int]
     precision: str
     out: Array | None = None
 
 
-class _LastPrepared:
-    """The last plan that was asked for, and its wavefunction."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._wavefunction: tuple[str, Wavefunction] | None = None
-        self._plan: _Prepared | None = None
-
-    def of(self, plan: Plan) -> _Prepared:
-        from taichi_kernels.session import session
-        from taichi_kernels.target import Target
-
-        with self._lock:
-            if self._plan is not None and self._plan.key == plan.key:
-                return self._plan
-            self._plan = None
-            if self._wavefunction is None or self._wavefunction[0] != plan.wavefunction_key:
-                self._wavefunction = plan.wavefunction_key, pickle.loads(plan.wavefunction.data)
-            field, lattice, precision = pickle.loads(plan.request.data)
-            resolved = resolve(self._wavefunction[1], field) if isinstance(field, str) else field
-            with session(None, precision) as name:
-                slabs = slabs_of(resolved, lattice, Target(name, precision))
-            self._plan = _Prepared(plan.key, slabs, lattice.shape, precision)
-            return self._plan
-
-    def release(self) -> None:
-        with self._lock:
-            self._plan = None
+@lru_cache(maxsize=1)
+def _wavefunction(pickled: Pickled) -> Wavefunction:
+    wavefunction: Wavefunction = pickle.loads(pickled.data.data)
+    return wavefunction
 
 
-_prepared = _LastPrepared()
+@lru_cache(maxsize=1)
+def _prepared(plan: Plan) -> _Prepared:
+    from taichi_kernels.session import session
+    from taichi_kernels.target import Target
+
+    field, lattice, precision = pickle.loads(plan.request.data.data)
+    resolved = field_of(_wavefunction(plan.wavefunction), field)
+    with session(None, precision) as name:
+        return _Prepared(slabs_of(resolved, lattice, Target(name, precision)), lattice.shape, precision)
 
 
 @contextmanager
@@ -231,78 +211,80 @@ class Task:
     Attributes
     ----------
     executor : Executor
-        `Workers`, or any other; what goes wrong in it may raise other errors then.
+        `Workers`, or any other, whose own errors come as they are.
     plan : Plan
     cuts : tuple of (int, int)
         The slabs, the same as on one device.
     shape : tuple of three int
         Of the lattice.
-    precision : str
-    n_devices : int
-        Slabs that are computed at a time.
+    dtype : dtype
+        Of the values.
+    ahead : int
+        Slabs that are asked for at once.
     """
 
     executor: Executor
     plan: Plan
     cuts: Cuts
     shape: tuple[int, int, int]
-    precision: str
-    n_devices: int
-
-    @property
-    def _ahead(self) -> int:
-        return min(_AHEAD * self.n_devices, len(self.cuts))
+    dtype: np.dtype[np.floating]
+    ahead: int
 
     def whole(self) -> Array:
         """All values, in shared memory to which workers write their slabs."""
-        with self._memory(self.shape) as shared:
-            values = np.empty(self.shape, np.dtype(self.precision)) if shared is None else shared
-            for n, slab in enumerate(self._computed(shared, lambda n: slice(*self.cuts[n]), Watch())):
-                start, stop = self.cuts[n]
-                if shared is None:
-                    values[start:stop] = slab
-                tell(stop / self.shape[0])
+        with _memory(self.executor, self.shape, self.dtype) as shared:
+            values = np.empty(self.shape, self.dtype) if shared is None else shared
+            with closing(self._computed(shared, lambda n: slice(*self.cuts[n]), Watch())) as slabs:
+                for (start, stop), slab in zip(self.cuts, slabs, strict=True):
+                    if shared is None:
+                        values[start:stop] = slab
+                    tell(stop / self.shape[0])
         return values
 
     def slabs(self, watch: Watch) -> Iterator[Array]:
         """The slabs in order, each in memory until the next is asked for; others are computed meanwhile."""
         longest = max(stop - start for start, stop in self.cuts)
-        with self._memory((self._ahead * longest, *self.shape[1:])) as shared:
 
-            def place(n: int) -> slice:
-                first = n % self._ahead * longest
-                return slice(first, first + self.cuts[n][1] - self.cuts[n][0])
+        def place(n: int) -> slice:
+            first = n % self.ahead * longest
+            return slice(first, first + self.cuts[n][1] - self.cuts[n][0])
 
-            for n, slab in enumerate(self._computed(shared, place, watch)):
+        with (
+            _memory(self.executor, (self.ahead * longest, *self.shape[1:]), self.dtype) as shared,
+            closing(self._computed(shared, place, watch)) as slabs,
+        ):
+            for (_, stop), slab in zip(self.cuts, slabs, strict=True):
                 yield slab
                 with watch.stage():
-                    tell(self.cuts[n][1] / self.shape[0])
+                    tell(stop / self.shape[0])
 
-    def _memory(self, shape: tuple[int, ...]) -> AbstractContextManager[Array | None]:
-        """Memory that whoever computes can write to, where there is such a thing."""
-        return shared_array(shape, np.dtype(self.precision)) if isinstance(self.executor, Workers) else nullcontext()
-
-    def _computed(self, shared: Array | None, place: Callable[[int], slice], watch: Watch) -> Iterator[Array]:
+    def _computed(
+        self, shared: Array | None, place: Callable[[int], slice], watch: Watch
+    ) -> Generator[Array, None, None]:
         """The slabs in order, not many more than the one that was yielded last; `place` tells their planes there."""
         pending: deque[Future[Array]] = deque()
         try:
-            for n in range(len(self.cuts)):
-                if len(pending) == self._ahead:
-                    yield self._first(pending, n - len(pending), watch)
-                with watch.stage():
-                    checkpoint()
-                out = None if shared is None else shared[place(n)]
-                pending.append(self.executor.submit(compute_slab, self.plan, n, out))
-            while pending:
-                yield self._first(pending, len(self.cuts) - len(pending), watch)
+            for n in range(len(self.cuts) + self.ahead):
+                if n >= self.ahead:
+                    start, stop = self.cuts[n - self.ahead]
+                    with watch.stage(start / self.shape[0], stop / self.shape[0]), _ending_as_a_device():
+                        slab = awaited(pending.popleft())
+                    yield slab
+                if n < len(self.cuts):
+                    with watch.stage():
+                        checkpoint()
+                    out = None if shared is None else shared[place(n)]
+                    pending.append(self.executor.submit(compute_slab, self.plan, n, out))
         finally:
             for future in pending:
                 future.cancel()
 
-    def _first(self, pending: deque[Future[Array]], n: int, watch: Watch) -> Array:
-        start, stop = self.cuts[n]
-        with watch.stage(start / self.shape[0], stop / self.shape[0]), _ending_as_a_device():
-            return awaited(pending.popleft())
+
+def _memory(
+    executor: Executor, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> AbstractContextManager[NDArray[Any] | None]:
+    """Memory that whoever computes can use in place, where there is such a thing."""
+    return shared_array(shape, dtype) if isinstance(executor, Workers) else nullcontext()
 
 
 @contextmanager
@@ -326,27 +308,25 @@ def planned(
     """
     key = _keys.setdefault(wavefunction, secrets.token_hex(8))
     plain = dataclasses.replace(wavefunction)  # without what is kept with it
-    try:
-        pickles = [pickle.dumps(item, protocol=5) for item in (plain, (field, lattice, precision))]
-    except Exception as error:  # whatever an object of a caller raises
-        raise OrbitileError(f"the field cannot be sent to another process ({error}); give it by its name") from error
-    with ExitStack() as stack, _ending_as_a_device():
-        arrays = [np.frombuffer(pickled, np.uint8) for pickled in pickles]
-        if isinstance(executor, Workers):
-            arrays = [_shared(array, stack) for array in arrays]
-        plan = Plan(secrets.token_hex(8), key, *arrays)
+    with ExitStack() as stack:
+
+        def pickled(key: str, item: object) -> Pickled:
+            try:
+                data = np.frombuffer(pickle.dumps(item, protocol=5), np.uint8)
+            except Exception as error:  # whatever an object of a caller raises
+                raise OrbitileError(
+                    f"the field cannot be sent to another process ({error}); give it by its name"
+                ) from error
+            shared = stack.enter_context(_memory(executor, data.shape, data.dtype))  # it is sent with each slab
+            if shared is not None:
+                shared[...] = data
+            return Pickled(key, data if shared is None else shared)
+
+        plan = Plan(pickled(key, plain), pickled(secrets.token_hex(8), (field, lattice, precision)))
         asked = [executor.submit(slab_cuts, plan) for _ in range(n_devices)]
-        cuts, *_ = [awaited(future) for future in asked]
-        yield Task(executor, plan, cuts, lattice.shape, precision, n_devices)
-
-
-def _shared(array: NDArray[np.uint8], stack: ExitStack) -> NDArray[np.uint8]:
-    """An array in shared memory, where there is so much: it is sent with each slab."""
-    shared = stack.enter_context(shared_array(array.shape, array.dtype))
-    if shared is None:
-        return array
-    shared[...] = array
-    return shared
+        with _ending_as_a_device():
+            cuts, *_ = [awaited(future) for future in asked]
+        yield Task(executor, plan, cuts, lattice.shape, np.dtype(precision), min(_AHEAD * n_devices, len(cuts)))
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from ..errors import FieldError
 from ..gaussians.products import density_products
 from ..kernels._tolerances import tolerances
 from ..model.wavefunction import Wavefunction
+from ._field import References
 from ._sums import SumField
 from .density import density_of, occupied
 from .derivatives import gradient_of, hessian_of, kinetic_of, norm
@@ -192,7 +193,7 @@ def unpaired(wavefunction: Wavefunction) -> tuple[str, ...]:
     return tuple(found)
 
 
-def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
+def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | None:
     """The field that a name stands for, or None.
 
     Raises

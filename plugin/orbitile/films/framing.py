@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IsovalueError
-from ..evaluation.fields_on_lattices import enclosing_lattice, resolving_spacing, surface_in_motion
+from ..evaluation.boxes import enclosing_lattice, resolving_spacing
+from ..evaluation.surfaces import surface_in_motion
 from ..model.lattice import Lattice, spacing_of
 from ..renderer import Camera, Margins, default_camera
 from ..watch import checkpoint, stage

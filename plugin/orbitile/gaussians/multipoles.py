@@ -40,7 +40,7 @@ Orders = tuple[tuple[int, int, int], ...]
 RADII = np.array([0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 10, 12, 15, 20])
 """Distances from a site, in bohr, by which its distributions are put into levels."""
 
-_DISTANCES = np.geomspace(0.25, 120.0, 80)
+DISTANCES = np.geomspace(0.25, 120.0, 80)
 """Distances in bohr at which the bounds are known; between them the one below counts."""
 
 _TAILS = np.linspace(0.0, 90.0, 1801)
@@ -134,7 +134,7 @@ class FarField:
             some = slice(first, first + step)
             outside = np.maximum(np.maximum(low[some, None] - self.sites, self.sites - high[some, None]), 0.0)
             distance = np.sqrt(np.einsum("bsd,bsd->bs", outside, outside))
-            place = np.searchsorted(_DISTANCES, distance, side="right") - 1
+            place = np.searchsorted(DISTANCES, distance, side="right") - 1
             far[some] = self._far(place, tolerance)
         far += np.arange(n_sites, dtype=np.int32) * (levels + 1)
         return far
@@ -142,7 +142,7 @@ class FarField:
     def _far(self, place: NDArray[np.intp], tolerance: float) -> NDArray[np.int32]:
         """Number of far levels for each box and site: the most that a common limit allows whose sum is in bounds."""
         site = np.arange(place.shape[1])
-        padded = np.concatenate([np.zeros((len(self.sites), 1, len(_DISTANCES))), self.bounds], axis=1)
+        padded = np.concatenate([np.zeros((len(self.sites), 1, len(DISTANCES))), self.bounds], axis=1)
         result = np.zeros(place.shape, np.int32)
         open_ = np.arange(len(place))
         limit = tolerance
@@ -178,7 +178,7 @@ def far_field(classes: list[Class], sites: Reals, order: int, tolerance: float) 
     n_sites, levels = len(sites), len(RADII)
     tree = cKDTree(sites)
     moments = np.zeros((n_sites, levels + 1, _size(order)))
-    bounds = np.zeros((n_sites, levels, len(_DISTANCES)))
+    bounds = np.zeros((n_sites, levels, len(DISTANCES)))
     ordered, ranges = [], []
     for one in classes:
         offset, site = tree.query(one.centre)
@@ -307,27 +307,27 @@ def _radii(one: Class, offset: Reals, order: int, limit: float) -> Reals:
         above = _errors(one, offset, order, some) > limit
         last = above.shape[1] - np.argmax(above[:, ::-1], axis=1)  # the first distance after all that are too near
         radius[some] = np.where(
-            above.any(axis=1), np.append(_DISTANCES, np.inf)[np.minimum(last, len(_DISTANCES))], _DISTANCES[0]
+            above.any(axis=1), np.append(DISTANCES, np.inf)[np.minimum(last, len(DISTANCES))], DISTANCES[0]
         )
     return radius
 
 
 def _errors(one: Class, offset: Reals, order: int, some: slice) -> Reals:
-    """Bound on the error of the multipoles of some distributions at `_DISTANCES`, shape (n, number of distances)."""
+    """Bound on the error of the multipoles of some distributions at `DISTANCES`, shape (n, number of distances)."""
     if one.degree > order:
-        return np.full((len(offset[some]), len(_DISTANCES)), np.inf)
+        return np.full((len(offset[some]), len(DISTANCES)), np.inf)
     exponents = np.floor(np.log(one.exponent[some]) / np.log(_EXPONENTS)).astype(np.int64)
     offsets = np.ceil(offset[some] / _OFFSETS).astype(np.int64)
     key = (exponents - exponents.min()) * (offsets.max() + 1) + offsets
     _, example, kind = np.unique(key, return_index=True, return_inverse=True)
     p, s = _EXPONENTS ** exponents[example][:, None], offsets[example][:, None] * _OFFSETS
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        rho = np.maximum(_DISTANCES - s, 0.0)
-        ratio = np.minimum(s / _DISTANCES, 1.0)
-        total = np.zeros((len(offset[some]), len(_DISTANCES)))
+        rho = np.maximum(DISTANCES - s, 0.0)
+        ratio = np.minimum(s / DISTANCES, 1.0)
+        total = np.zeros((len(offset[some]), len(DISTANCES)))
         for n in range(one.degree + 1):
             tail = np.exp(np.interp(p * rho**2, _TAILS, _log_tail(n))) / (np.sqrt(p) * rho ** (n + 1))
-            rest = 0.5 * np.sqrt(np.pi / p) * np.interp(ratio, _RATIOS, _remainder(n, order)) / _DISTANCES ** (n + 1)
+            rest = 0.5 * np.sqrt(np.pi / p) * np.interp(ratio, _RATIOS, _remainder(n, order)) / DISTANCES ** (n + 1)
             weight = np.abs(one.hermite[some][:, [sum(powers) == n for powers in one.orders]]).sum(axis=1)
             total += weight[:, None] * (tail + rest)[kind.reshape(-1)]
     return np.where(np.isnan(total), np.inf, total)

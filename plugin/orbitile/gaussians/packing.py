@@ -35,16 +35,18 @@ and 4 of degree 0 for hydrogen, which makes 6 + 10 * 4 + 10 + 4 = 60 polynomial 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
+from ..model.derived import Derived
 from ..model.wavefunction import Shell, Wavefunction
 
 if TYPE_CHECKING:
@@ -248,8 +250,9 @@ class _Plan:
         )
 
 
-_packed: WeakKeyDictionary[Wavefunction, tuple[PackedShells, MergedPrimitives, _Plan]] = WeakKeyDictionary()
+_PACKED = Derived[tuple[PackedShells, MergedPrimitives, _Plan]](most=1)
 
+_plans_lock = threading.Lock()
 _plans: WeakValueDictionary[tuple[object, ...], _Plan] = WeakValueDictionary()
 """By basis set, as long as a wavefunction that has it lives: frames of a trajectory share one."""
 
@@ -265,13 +268,15 @@ def merged_primitives(wavefunction: Wavefunction) -> MergedPrimitives:
 
 
 def _pack(wavefunction: Wavefunction) -> tuple[PackedShells, MergedPrimitives, _Plan]:
-    if wavefunction not in _packed:
+    def make() -> tuple[PackedShells, MergedPrimitives, _Plan]:
         key = tuple((shell.atom, *_kind(shell)) for shell in wavefunction.shells)
-        plan = _plans.get(key)
-        if plan is None:
-            plan = _plans[key] = _build(wavefunction.shells)
-        _packed[wavefunction] = (*plan.at(wavefunction.positions), plan)
-    return _packed[wavefunction]
+        with _plans_lock:
+            plan = _plans.get(key)
+            if plan is None:
+                plan = _plans[key] = _build(wavefunction.shells)
+        return (*plan.at(wavefunction.positions), plan)
+
+    return _PACKED.of(wavefunction, None, make)
 
 
 def _kind(shell: Shell) -> tuple[object, ...]:

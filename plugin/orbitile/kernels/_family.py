@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LatticeError
+from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..watch import watcher
 from . import Points, PreparedOrbital, Slabs
@@ -24,12 +25,13 @@ _MOST_LISTED = 1 << 31
 
 
 def shells_of(orbital: PreparedOrbital) -> Shells:
-    """The packed shells as the kernels take them, made once a wavefunction."""
+    """The packed shells as the kernels take them, made once for a wavefunction."""
     from taichi_kernels.direct_sums.shells import Shells
 
-    if "shells" not in orbital.cache:
-        packed = orbital.packed
-        orbital.cache["shells"] = Shells(
+    packed = orbital.packed
+
+    def make() -> Shells:
+        return Shells(
             packed.atom_position,
             packed.atom_basis,
             packed.atom_first_coefficient,
@@ -40,8 +42,11 @@ def shells_of(orbital: PreparedOrbital) -> Shells:
             packed.exponent,
             packed.contraction,
         )
-    shells: Shells = orbital.cache["shells"]
-    return shells
+
+    return _SHELLS.of(packed, None, make)
+
+
+_SHELLS: Derived[Shells] = Derived(most=1)
 
 
 @dataclass(frozen=True, eq=False)

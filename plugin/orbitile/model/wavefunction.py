@@ -313,11 +313,6 @@ class Wavefunction:
                 if used.size and not (used.min() >= 0 and used.max() < n_orbitals):
                     raise OrbitileError(f"excitation: expected orbitals below {n_orbitals}, got {used.max() + 1}")
 
-    @cached_property
-    def cache(self) -> dict[Any, Any]:
-        """What was derived from it and is worth keeping as long as it lives."""
-        return {}
-
     @property
     def geometry(self) -> int:
         """Index of `positions` among the geometries, the last one where a geometry was visited twice."""

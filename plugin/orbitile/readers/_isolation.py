@@ -131,7 +131,7 @@ def _limit(seconds: float | None, memory: int | None) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     soft = resource.RLIM_INFINITY if seconds is None else int(used.ru_utime + used.ru_stime + seconds) + 2
     _set(resource.RLIMIT_CPU, soft)
-    size = _address_space()
+    size = None if memory is None else _address_space()
     _set(resource.RLIMIT_AS, resource.RLIM_INFINITY if memory is None or size is None else size + memory)
 
 

@@ -7,12 +7,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import OrbitileError
-
-if TYPE_CHECKING:
-    from .session import Session
+from .words import alternatives
 
 
 @dataclass(frozen=True)
@@ -26,10 +24,13 @@ class Kind:
     read : callable
         Makes what a console hands over into what a command wants; takes the name of the argument and the value, and
         raises an `OrbitileError` where it cannot be read.
+    choices : tuple of str
+        All that it may be, where that is one of some words.
     """
 
     name: str
     read: Callable[[str, Any], Any]
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class Argument:
         What happens then, in words.
     required : bool
     completes : str
-        What a console may offer to complete it with: molecules, surfaces, fields, or nothing.
+        What a console may offer to complete it with, beside the choices of its kind: molecules, surfaces, fields, or
+        nothing.
     """
 
     name: str
@@ -57,6 +59,11 @@ class Argument:
     otherwise: str = ""
     required: bool = False
     completes: str = ""
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there are words that complete it; see `Session.words_for`."""
+        return bool(self.completes or self.kind.choices)
 
     def read(self, value: Any) -> Any:
         """The value that the command gets.
@@ -118,7 +125,7 @@ class Command:
     told: bool
     function: Callable[..., Answer]
 
-    def run(self, session: Session, positional: Sequence[Any] = (), named: Mapping[str, Any] | None = None) -> Answer:
+    def run(self, session: object, positional: Sequence[Any] = (), named: Mapping[str, Any] | None = None) -> Answer:
         """Do it.
 
         Raises
@@ -252,7 +259,7 @@ def _count(what: str, value: Any) -> int:
 def _paths(what: str, value: Any) -> tuple[Path, ...]:
     """One file or pattern; of a list several; of a text several where that text is no file and all its words are."""
     if isinstance(value, list | tuple) and value:
-        return tuple(_path(what, one) for one in value)
+        return tuple(_path(what, path) for path in value)
     whole = _path(what, value)
     words = str(whole).split()
     if len(words) > 1 and not whole.exists() and all(Path(word).expanduser().exists() for word in words):
@@ -286,4 +293,4 @@ def one_of(*choices: str) -> Kind:
             raise OrbitileError(f"{what}: expected {', '.join(choices)}, got {brief(value)}")
         return text
 
-    return Kind(f"{', '.join(choices[:-1])} or {choices[-1]}", read)
+    return Kind(alternatives(choices), read, choices)

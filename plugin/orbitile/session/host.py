@@ -1,14 +1,20 @@
-"""What Orbitile asks of a viewer. Whoever does this much is a host; nothing else of a viewer is used."""
+"""What Orbitile asks of the program that it works in. Whoever does this much is a host; nothing else of it is used.
+
+A program that shows a picture that stands still is a `Viewer`: six methods, and defaults for all others. One that has
+frames as well, so that trajectories can be shown, is a `TrajectoryViewer`.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import Any, Protocol
+from concurrent.futures import Future, wait
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import OrbitileError
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
@@ -17,39 +23,93 @@ Colour = tuple[float, float, float]
 """Red, green and blue from 0 to 1."""
 
 
-class Host(Protocol):
-    """A viewer that shows molecules, volumes and surfaces under names.
+class Viewer(ABC):
+    """A program that shows molecules, volumes and surfaces under names.
 
-    A field that is shown has one name, which its surface and its volume share; how the viewer calls its own objects for
-    them is the host's affair. Lengths arrive in bohr. All but `drawing` and `progress` are called from the thread that
-    runs the commands.
+    A field that is shown has one name, which its surface and its volume share; how the program calls its own objects
+    for them is its own affair. Lengths arrive in bohr. All methods but `drawing` and `progress` are called from the
+    thread that runs the commands.
 
     Attributes
     ----------
     draws_volumes : bool
-        Whether the viewer draws surfaces from the volumes, so that each is to be put with its own.
+        Whether it draws surfaces from the volumes, so that each is to be put with its own.
     """
 
-    draws_volumes: bool
+    draws_volumes = False
+
+    def __init__(self) -> None:
+        self._sources: dict[str, str] = {}
+
+    # ---- what every viewer does
+
+    @abstractmethod
+    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
+        """Show the atoms at one of the geometries, and `adopt` the source of the wavefunction.
+
+        Where the program has states or frames, there is one for each geometry. The given one is shown, and surfaces
+        that name no frame belong to it.
+        """
+
+    @abstractmethod
+    def objects(self) -> set[str]:
+        """Names of all that is there: molecules and fields alike, less what the user has deleted."""
+
+    @abstractmethod
+    def put_surface(
+        self, name: str, molecule: str, drawing: Any, transparency: float, colouring: Colouring | None
+    ) -> None:
+        """Add or replace the surface of a field of a molecule, from what `drawing` gave.
+
+        Transparency goes from 0, opaque, to 1. Where there is a colouring, the program explains its colours.
+        """
+
+    @abstractmethod
+    def set_transparency(self, name: str, transparency: float) -> None:
+        """Change the transparency of a surface, without the rest of it."""
+
+    @abstractmethod
+    def remove(self, name: str) -> None:
+        """Take away surface and volume of a field, if they are there."""
+
+    @abstractmethod
+    def say(self, text: str) -> None:
+        """Tell the user something, in one line."""
+
+    # ---- what has a default
+
+    def put_volume(self, name: str, molecule: str, volume: Volume) -> None:
+        """Add or replace the volume of a field, for the program's own tools; by default it has none."""
+
+    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> Any:
+        """What the program draws a surface from, for `put_surface`; the program is not touched.
+
+        The colours are those of the positive and of the negative phase, and do not count where the surface has a
+        colouring. It takes longest of all, and may be called from another thread. By default surface and colours as
+        they are.
+        """
+        return surface, colours
 
     def legal_name(self, name: str) -> str:
-        """The name that the viewer would give an object that is to be called `name`."""
-        ...
+        """The name that the program would give an object that is to be called `name`."""
+        return name
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
-        """Show the atoms, and remember what they came from, `wavefunction.source`.
+    def parts(self, name: str) -> set[str]:
+        """Names of the objects of the program that a field may have."""
+        return {name}
 
-        Its geometries become states or frames. The given one is shown, and surfaces that name no frame belong to it.
-        """
-        ...
+    def adopt(self, name: str, source: str) -> None:
+        """Remember of a molecule where its wavefunctions are; by default as long as this process lives."""
+        self._sources[name] = source
 
     def molecules(self) -> dict[str, str]:
         """Molecules that have a wavefunction, in the order of loading, with the source that was to be remembered."""
-        ...
+        there = self.objects()
+        return {name: source for name, source in self._sources.items() if name in there}
 
     def renamed(self) -> dict[str, str]:
         """Molecules that the user has given other names since this was asked last: new names by those they had."""
-        ...
+        return {}
 
     def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Atomic numbers and positions, shape (n_frames, n_atoms, 3) in bohr, of an object that came from anywhere.
@@ -59,54 +119,68 @@ class Host(Protocol):
         OrbitileError
             When there is no such molecule, or it cannot be given.
         """
-        ...
+        raise OrbitileError(
+            "this viewer cannot hand over atoms: save them as xyz, and orbitile scf computes orbitals from the file"
+        )
 
-    def adopt(self, name: str, source: str) -> None:
-        """Remember for an object, which came from anywhere, where its wavefunctions are."""
-        ...
+    def colour(self, name: str) -> Colour:
+        """A colour by its name.
 
-    def frame(self, molecule: str) -> int | None:
-        """Frame that is shown of a molecule, from 0; None where there is no such molecule."""
-        ...
+        Raises
+        ------
+        OrbitileError
+            When there is none of this name.
+        """
+        from PIL import ImageColor
 
-    def go_to(self, molecule: str, frame: int) -> None:
-        """Show another frame of a molecule."""
-        ...
+        try:
+            red, green, blue = ImageColor.getrgb(name)[:3]
+        except ValueError:
+            raise OrbitileError(f"colour: expected a name such as blue, or #rrggbb, got {name[:80]!r}") from None
+        return red / 255, green / 255, blue / 255
+
+    def progress(self, share: float) -> None:
+        """Share of the work that is done, from 0 to 1; called from any thread."""
 
     def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
         """Call a function again and again, from the thread that runs the commands; once is enough for each function.
 
         False where there is no loop that would do it: in a script.
         """
-        ...
+        return False
 
     def has_window(self) -> bool:
         """Whether there is a window, so that nothing may keep its thread busy for long."""
-        ...
+        return False
 
     def wait(self, future: Future[Any]) -> None:
         """Wait until a future is done; where this is the thread of a window, that stays alive meanwhile.
 
-        So the user may do anything before this returns. A future that can still be cancelled is, when the viewer quits.
+        So the user may do anything before this returns. A future that can still be cancelled is, when the program
+        quits.
         """
-        ...
+        wait([future])
 
-    def objects(self) -> set[str]:
-        """Names of all that is there: molecules and fields alike, less what the user has deleted."""
-        ...
+    def settings(self) -> dict[str, Any]:
+        """What `keep_settings` was given last, if need be by an earlier run; empty at first."""
+        return {}
 
-    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> Any:
-        """What the viewer draws a surface from, for `put_surface`; the viewer is not touched.
+    def keep_settings(self, settings: dict[str, Any]) -> None:
+        """Keep what the user has set, in plain types, from one run to the next."""
 
-        The colours are those of the positive and of the negative phase, and do not count where the surface has a
-        colouring. It takes longest of all, and may be called from another thread.
-        """
-        ...
 
-    def size(self, surface: Surface, volume: Volume) -> int:
-        """Bytes that the viewer takes for one frame of a field, about."""
-        ...
+class TrajectoryViewer(Viewer):
+    """A viewer that has frames: surfaces and volumes can be put for one of them, beside those of the others."""
 
+    @abstractmethod
+    def frame(self, molecule: str) -> int | None:
+        """Frame that is shown of a molecule, from 0; None where there is no such molecule."""
+
+    @abstractmethod
+    def go_to(self, molecule: str, frame: int) -> None:
+        """Show another frame of a molecule."""
+
+    @abstractmethod
     def put_surface(
         self,
         name: str,
@@ -116,50 +190,29 @@ class Host(Protocol):
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
-        """Add or replace the surface of a field of a molecule; of one frame, where one is given, beside the others.
+        """As for a `Viewer`; of one frame, where one is given."""
 
-        Transparency goes from 0, opaque, to 1. Where there is a colouring, the viewer explains its colours.
-        """
-        ...
-
-    def set_transparency(self, name: str, transparency: float) -> None:
-        """Change the transparency of a surface, without the rest of it."""
-        ...
-
+    @abstractmethod
     def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
-        """Add or replace the volume of a field, or of one frame of it, for the viewer's own tools."""
-        ...
+        """As for a `Viewer`; of one frame, where one is given."""
 
+    @abstractmethod
     def drop(self, name: str, frame: int) -> None:
         """Take away surface and volume of one frame."""
-        ...
 
-    def remove(self, name: str) -> None:
-        """Take away surface and volume of a field, if they are there."""
-        ...
+    @abstractmethod
+    def size(self, surface: Surface, volume: Volume) -> int:
+        """Bytes that the program takes for one frame of a field, about."""
 
-    def colour(self, name: str) -> Colour:
-        """A colour of the viewer by its name.
 
-        Raises
-        ------
-        OrbitileError
-            When the viewer knows none of this name.
-        """
-        ...
+def trajectory_viewer(viewer: Viewer) -> TrajectoryViewer:
+    """The same viewer, for what needs frames.
 
-    def progress(self, share: float) -> None:
-        """Share of the work that is done, from 0 to 1; called from any thread."""
-        ...
-
-    def say(self, text: str) -> None:
-        """Tell the user something, in one line."""
-        ...
-
-    def settings(self) -> dict[str, Any]:
-        """What `keep_settings` was given last, if need be by an earlier run; empty at first."""
-        ...
-
-    def keep_settings(self, settings: dict[str, Any]) -> None:
-        """Keep what the user has set, in plain types, from one run to the next."""
-        ...
+    Raises
+    ------
+    OrbitileError
+        When it has none.
+    """
+    if not isinstance(viewer, TrajectoryViewer):
+        raise OrbitileError("this viewer has no frames: trajectories cannot be shown, only files of one geometry")
+    return viewer

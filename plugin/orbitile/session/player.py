@@ -9,19 +9,19 @@ the volume is when the film rests, unless the viewer draws surfaces from it.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from ..errors import Cancelled, OrbitileError
 from ..workers import WorkerError
-from .request import Box, Request, Sample, box_of
+from .computing import Computing
+from .film import Film, Prepared
+from .host import TrajectoryViewer, Viewer, trajectory_viewer
+from .request import Sample, box_of
+from .shelf import Shelf
 from .shown import Shown
-
-if TYPE_CHECKING:
-    from .session import Session
 
 TICK = 10
 """Milliseconds between two ticks."""
@@ -29,8 +29,6 @@ TICK = 10
 MEMORY = 1024
 """Megabytes that drawn frames may take, unless the settings of the viewer say otherwise under `frames_memory`."""
 
-_AHEAD = 12
-"""Frames computed ahead of the one that is shown."""
 _AT_ONCE = 3
 """Requests that wait at the worker: enough to keep it busy, few enough to be overtaken."""
 _DEATHS = 12
@@ -40,113 +38,63 @@ _REST = 0.3
 over as the surface."""
 
 
-@dataclass
-class _Prepared:
-    """A frame on its way from the worker to the viewer."""
-
-    found: Sample
-    drawing: Future[Any]
-
-
-@dataclass
-class _Film:
-    """A surface of a trajectory.
-
-    Attributes
-    ----------
-    shown
-        What all frames show; its request is that of the frame shown last.
-    n_frames
-        Of the trajectory.
-    at, direction
-        Frame that is shown, and which way it went the last time.
-    drawn
-        Bytes of each frame that the viewer has, the one shown longest ago first.
-    asked, prepared
-        Frames under way.
-    refused
-        Frames that cannot be had, with the reason.
-    since
-        When the frame was last changed.
-    volumes
-        Frames whose volume the viewer has too.
-    box
-        Lattice of the frame that was drawn last.
-    deaths
-        Requests lost with their worker.
-    confidence
-        Of the orbital in the frames that are drawn, where it was followed.
-    """
-
-    shown: Shown
-    n_frames: int
-    at: int
-    direction: int = 1
-    drawn: OrderedDict[int, int] = field(default_factory=OrderedDict)
-    asked: dict[int, Future[Sample]] = field(default_factory=dict)
-    prepared: dict[int, _Prepared] = field(default_factory=dict)
-    refused: dict[int, str] = field(default_factory=dict)
-    since: float = 0.0
-    volumes: set[int] = field(default_factory=set)
-    box: Box | None = None
-    deaths: int = 0
-    confidence: dict[int, float] = field(default_factory=dict)
-
-    def request(self, frame: int) -> Request:
-        return replace(self.shown.request, frame=frame, box=self.box)
-
-    def ahead(self) -> list[int]:
-        """Frames from the one that is shown on, in the direction of play; after the last one comes the first."""
-        return [(self.at + step * self.direction) % self.n_frames for step in range(min(_AHEAD + 1, self.n_frames))]
-
-    def missing(self, frame: int) -> bool:
-        return not any(frame in those for those in (self.drawn, self.asked, self.prepared, self.refused))
-
-
 class Player:
     """Keeps surfaces of trajectories in step with the frame that a viewer is at.
 
     Parameters
     ----------
-    session : Session
-        Of the viewer.
+    viewer : Viewer
+    shelf : Shelf
+        What it shows.
+    computing : Computing
+        Where frames come from.
+    memory : int
+        Megabytes that drawn frames may take.
 
     Attributes
     ----------
-    runs : bool
-        Whether the viewer calls `tick`.
+    memory : int
+        As above; `trim` keeps a smaller one.
     """
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._films: dict[str, _Film] = {}
+    def __init__(self, viewer: Viewer, shelf: Shelf, computing: Computing, memory: int) -> None:
+        self._any_viewer, self._shelf, self._computing, self.memory = viewer, shelf, computing, memory
+        shelf.observe(self)
+        self._films: dict[str, Film] = {}
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="orbitile-film")
-        self.runs = False
         self._molecule = ""
         self._rate = 0.0
         self._due = 0.0
 
+    @property
+    def _viewer(self) -> TrajectoryViewer:
+        return trajectory_viewer(self._any_viewer)
+
     # ---- what is shown
 
-    def show(self, base: str, shown: Shown, found: Sample) -> None:
-        """Take note of a frame that was put by the session, and show the others in the same way from now on.
+    def take_up(self, base: str, shown: Shown, found: Sample) -> None:
+        """Take note of a frame that is about to be put, and show the others in the same way from now on.
 
         Call it before the surface is put: states that show something else are taken away.
+
+        Raises
+        ------
+        OrbitileError
+            When the viewer has no frames.
         """
-        frame = shown.request.frame
+        viewer, frame = self._viewer, shown.request.frame
         assert frame is not None  # surfaces of single wavefunctions do not come here
         film = self._films.get(base)
-        if film is None or _same(film.shown) != _same(shown):
-            self.forget(base)
-            if base in self._session.host.objects():
-                self._session.host.remove(base)
-            n_frames = self._session.n_frames(shown.molecule)
-            film = self._films[base] = _Film(shown, n_frames, frame)
-        film.shown = shown
-        film.volumes.add(frame)  # the session puts it with the surface, or soon after
+        if film is None or not film.shows_the_same(shown):
+            self.surface_removed(base)
+            self._shelf.clear(base)
+            n_frames = len(self._computing.wavefunctions.trajectory(shown.request.path).path)
+            film = self._films[base] = Film(shown, n_frames, frame)
+        film.drawn_as = shown
+        film.volumes.add(frame)  # it is put with the surface, or soon after
         self._note(base, film, frame, found)
-        if not self.runs:
-            self.runs = self._session.host.every(TICK, self.tick)
+        if not self._computing.in_worker:
+            self._computing.in_worker = viewer.every(TICK, self.tick)
 
     def drawn(self, base: str) -> list[int]:
         """Frames of a surface that the viewer has, from 0, in order."""
@@ -163,7 +111,7 @@ class Player:
     @property
     def limit(self) -> int:
         """Bytes that drawn frames may take."""
-        return self._session.frames_memory << 20
+        return self.memory << 20
 
     def taken(self) -> int:
         """Bytes that drawn frames take, about."""
@@ -179,18 +127,18 @@ class Player:
         Cancelled
             When the session was told so.
         """
-        session, film = self._session, self._films[base]
+        film = self._films[base]
         problems: list[str] = []
         checked = False
         for n, frame in enumerate(frames):
-            session.host.progress(n / len(frames))
+            self._viewer.progress(n / len(frames))
             if frame in film.drawn:
                 continue
             film.prepared.pop(frame, None)
             if frame in film.asked:
                 film.asked.pop(frame).cancel()
             try:
-                found = session.sampled(film.request(frame))
+                found = self._computing.sampled(film.request(frame))
             except Cancelled:
                 raise
             except OrbitileError as error:
@@ -202,15 +150,15 @@ class Player:
                 missing = sum(other not in film.drawn for other in frames)
                 _require_room(missing, self._size(found), self.limit - self._kept(film, frames))
             drawing: Future[Any] = Future()
-            drawing.set_result(session.host.drawing(found.surface, film.shown.colours))
-            self._put(base, film, frame, _Prepared(found, drawing), wanted=set(frames), with_volume=True)
-        session.host.progress(1.0)
+            drawing.set_result(self._viewer.drawing(found.surface, film.drawn_as.colours))
+            self._put(base, film, frame, Prepared(found, drawing), wanted=set(frames), with_volume=True)
+        self._viewer.progress(1.0)
         return problems
 
     def _size(self, found: Sample) -> int:
-        return self._session.host.size(found.surface, found.volume)
+        return self._viewer.size(found.surface, found.volume)
 
-    def _kept(self, film: _Film, frames: Sequence[int]) -> int:
+    def _kept(self, film: Film, frames: Sequence[int]) -> int:
         """Bytes of frames that are not to be pushed out by others: those of a range that are drawn already."""
         return sum(film.drawn[frame] for frame in frames if frame in film.drawn)
 
@@ -233,26 +181,26 @@ class Player:
     def at_rest(self) -> bool:
         """Whether the frame that is shown is drawn, and all those ahead that are to be."""
         return all(
-            self._session.host.frame(film.shown.molecule) == film.at
+            self._viewer.frame(film.drawn_as.molecule) == film.at
             and (film.at in film.volumes or film.at in film.refused)
             and not (film.asked or film.prepared)
             for film in self._films.values()
         )
 
-    def rename(self, old: str, new: str) -> None:
+    def molecule_renamed(self, old: str, new: str) -> None:
         """Follow a molecule that was given another name."""
         self._molecule = new if self._molecule == old else self._molecule
         for film in self._films.values():
-            if film.shown.molecule == old:
-                film.shown = replace(film.shown, molecule=new)
+            if film.drawn_as.molecule == old:
+                film.drawn_as = replace(film.drawn_as, molecule=new)
 
-    def rename_surface(self, old: str, new: str) -> None:
+    def surface_renamed(self, old: str, new: str) -> None:
         """Follow a surface that was given another name."""
         self._films = {new if base == old else base: film for base, film in self._films.items()}
 
-    def forget(self, base: str) -> None:
+    def surface_removed(self, name: str) -> None:
         """Withdraw what is under way of a surface that is no longer shown."""
-        film = self._films.pop(base, None)
+        film = self._films.pop(name, None)
         if film is not None:
             for future in film.asked.values():
                 future.cancel()
@@ -265,10 +213,10 @@ class Player:
 
     def tick(self) -> None:
         """Look at what has come, and ask for what is to come."""
-        present = set(self._session.present())
+        present = set(self._shelf.present())
         for base in list(self._films):
             if base not in present:
-                self.forget(base)
+                self.surface_removed(base)
                 continue
             film = self._films[base]
             self._look(base, film)
@@ -277,8 +225,8 @@ class Player:
         if not self._go_on():  # one of both: the viewer draws in between
             any(self._hand_over(base, film) for base, film in self._films.items())
 
-    def _look(self, base: str, film: _Film) -> None:
-        frame = self._session.host.frame(film.shown.molecule)
+    def _look(self, base: str, film: Film) -> None:
+        frame = self._viewer.frame(film.drawn_as.molecule)
         now = time.monotonic()
         if frame is None or not 0 <= frame < film.n_frames:
             return
@@ -294,20 +242,17 @@ class Player:
                 self._turn_to(base, film, frame)
         elif now - film.since > _REST and frame in film.drawn and frame not in film.volumes:
             request = film.request(frame)
-            if request in self._session.samples:
+            if request in self._computing.samples:
                 film.volumes.add(frame)
-                volume = self._session.sampled(request).volume
-                self._session.host.put_volume(base, film.shown.molecule, volume, frame)
+                self._shelf.put_volume(base, film.shown(frame), self._computing.sampled(request).volume)
             elif frame not in film.asked and frame not in film.prepared:
-                film.asked[frame] = self._session.worker.submit(request)
+                film.asked[frame] = self._computing.worker.submit(request)
 
-    def _turn_to(self, base: str, film: _Film, frame: int) -> None:
-        """The surface shows another frame: what acts on it acts on this one."""
-        film.shown = replace(film.shown, request=film.request(frame))
-        if base in self._session.shown:
-            self._session.shown[base] = replace(film.shown, transparency=self._session.shown[base].transparency)
+    def _turn_to(self, base: str, film: Film, frame: int) -> None:
+        film.drawn_as = film.shown(frame)
+        self._shelf.turn_to(base, film.drawn_as)
 
-    def _take(self, film: _Film) -> None:
+    def _take(self, film: Film) -> None:
         """What the worker has done; its drawing is prepared in a thread."""
         for frame in [frame for frame, future in film.asked.items() if future.done()]:
             future = film.asked.pop(frame)
@@ -324,23 +269,23 @@ class Player:
                 continue
             self._prepare(film, frame, future.result())
 
-    def _refuse(self, film: _Film, frame: int, error: BaseException) -> None:
+    def _refuse(self, film: Film, frame: int, error: BaseException) -> None:
         film.refused[frame] = str(error)
         if frame == film.at:
-            self._session.host.say(f"frame {frame + 1}: {error}")
+            self._viewer.say(f"frame {frame + 1}: {error}")
 
-    def _prepare(self, film: _Film, frame: int, found: Sample) -> None:
-        host, colours = self._session.host, film.shown.colours
-        film.prepared[frame] = _Prepared(found, self._threads.submit(host.drawing, found.surface, colours))
+    def _prepare(self, film: Film, frame: int, found: Sample) -> None:
+        colours = film.drawn_as.colours
+        film.prepared[frame] = Prepared(found, self._threads.submit(self._viewer.drawing, found.surface, colours))
 
-    def _hand_over(self, base: str, film: _Film) -> bool:
+    def _hand_over(self, base: str, film: Film) -> bool:
         """One frame to the viewer, if there is any: the one that is shown, or the nearest one ahead."""
         for frame in film.ahead():
             done = film.prepared.get(frame)
             if done is not None and done.drawing.done():
                 del film.prepared[frame]
                 try:
-                    self._put(base, film, frame, done, with_volume=self._session.host.draws_volumes)
+                    self._put(base, film, frame, done, with_volume=self._viewer.draws_volumes)
                 except OrbitileError as error:
                     self._refuse(film, frame, error)
                 return True
@@ -352,24 +297,23 @@ class Player:
     def _put(
         self,
         base: str,
-        film: _Film,
+        film: Film,
         frame: int,
-        done: _Prepared,
+        done: Prepared,
         wanted: set[int] | None = None,
         with_volume: bool = False,
     ) -> None:
-        host, shown, found = self._session.host, film.shown, done.found
-        self._session.samples.put_behind(found)
-        transparency = self._session.shown[base].transparency
-        host.put_surface(base, shown.molecule, done.drawing.result(), transparency, found.surface.colouring, frame)
+        shown, found = film.shown(frame), done.found
+        self._computing.samples.put_behind(found)
+        self._shelf.put_frame(base, shown, done.drawing.result(), found.surface.colouring)
         if with_volume:
             film.volumes.add(frame)
-            host.put_volume(base, shown.molecule, found.volume, frame)
+            self._shelf.put_volume(base, shown, found.volume)
         self._note(base, film, frame, found, wanted)
         if frame == film.at:
             self._turn_to(base, film, frame)
 
-    def _note(self, base: str, film: _Film, frame: int, found: Sample, wanted: set[int] | None = None) -> None:
+    def _note(self, base: str, film: Film, frame: int, found: Sample, wanted: set[int] | None = None) -> None:
         film.drawn[frame], film.box = self._size(found), box_of(found.volume.lattice)
         if found.confidence is not None:
             film.confidence[frame] = found.confidence
@@ -381,7 +325,7 @@ class Player:
         for base, film in self._films.items():
             self._trim(base, film, film.at, set(film.ahead()))
 
-    def _trim(self, base: str, film: _Film, kept: int, wanted: set[int]) -> None:
+    def _trim(self, base: str, film: Film, kept: int, wanted: set[int]) -> None:
         """Drop frames of a film, those shown longest ago first, and those that are wanted last; never `kept`."""
         limit = self.limit
         while self.taken() > limit and len(film.drawn) > 1:
@@ -390,9 +334,9 @@ class Player:
             del film.drawn[oldest]
             film.volumes.discard(oldest)
             film.confidence.pop(oldest, None)
-            self._session.host.drop(base, oldest)
+            self._shelf.drop_frame(base, oldest)
 
-    def _ask(self, film: _Film) -> None:
+    def _ask(self, film: Film) -> None:
         room = self.limit - self.taken()
         size = max(film.drawn.values(), default=0)
         for n, frame in enumerate(film.ahead()):
@@ -402,35 +346,33 @@ class Player:
                 break  # more frames ahead than the limit holds would push each other out
             if film.missing(frame):
                 request = film.request(frame)
-                if request in self._session.samples:
-                    self._prepare(film, frame, self._session.sampled(request))
+                if request in self._computing.samples:
+                    self._prepare(film, frame, self._computing.sampled(request))
                 else:
-                    film.asked[frame] = self._session.worker.submit(request)
+                    film.asked[frame] = self._computing.worker.submit(request)
 
     def _go_on(self) -> bool:
         """The next frame, if it is due and there; says whether it was."""
         now = time.monotonic()
         if not self._rate or now < self._due:
             return False
-        films = [self._films[base] for base in reversed(self._session.shown) if base in self._films]
-        film = next((one for one in films if one.shown.molecule == self._molecule), films[0] if films else None)
+        films = [self._films[base] for base in reversed(self._shelf) if base in self._films]
+        of_molecule = (film for film in films if film.drawn_as.molecule == self._molecule)
+        film = next(of_molecule, films[0] if films else None)
         if film is None:
             self._rate = 0.0
             return False
         following = film.at + 1 if film.at + 1 < film.n_frames else 0
-        together = [one for one in self._films.values() if one.shown.molecule == film.shown.molecule]
-        if not all(frame in one.drawn or frame in one.refused for one in together for frame in (film.at, following)):
+        molecule = film.drawn_as.molecule
+        together = [other for other in films if other.drawn_as.molecule == molecule]
+        if not all(
+            frame in other.drawn or frame in other.refused for other in together for frame in (film.at, following)
+        ):
             return False
         self._due = max(self._due + 1 / self._rate, now - 0.1)
         film.direction = 1
-        self._session.host.go_to(film.shown.molecule, following)
+        self._viewer.go_to(molecule, following)
         return True
-
-
-def _same(shown: Shown) -> Shown:
-    """What two frames of one film have in common."""
-    request = replace(shown.request, frame=None, isovalue=shown.isovalue, box=None)
-    return replace(shown, request=request, transparency=0.0)
 
 
 def _require_room(n_frames: int, n_bytes: int, limit: int) -> None:

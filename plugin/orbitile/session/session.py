@@ -1,37 +1,35 @@
-"""What Orbitile shows in one viewer, and how it comes to be shown; viewers are known as `Host` only."""
+"""What Orbitile shows in one viewer, and how it comes to be shown; viewers are known as `Viewer` only."""
 
 from __future__ import annotations
 
-import os
-import threading
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError, Future
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol
 
-from ..errors import Cancelled, OrbitileError
-from ..fields import field_names, files_in, resolve, with_absolute_files
-from ..fields.orbital import Orbital, orbital_name
+from ..errors import OrbitileError
+from ..fields import files_in, with_absolute_files
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
-from ..watch import watched
 from .calculation import RunningCalculation
-from .declaration import brief
+from .computing import Computing
+from .declaration import Argument
+from .host import Viewer, trajectory_viewer
 from .player import MEMORY, TICK, Player
 from .request import Corners, Request, Sample, surface_within
-from .sampling import WavefunctionCache, sample
-from .shown import SampleCache, Shown, numbered, object_name
-from .source import OneFile, ShownTrajectory, Source, changes, files_of, is_trajectory
-from .worker import SampleWorker
-
-if TYPE_CHECKING:
-    from .host import Host
-
-_Result = TypeVar("_Result")
+from .shelf import Shelf
+from .shown import Shown, numbered
+from .source import OneFile, ShownTrajectory, Source, files_of, is_trajectory
+from .words import plain_fields
 
 _FOLLOW = 500
 """Milliseconds between two looks at what the user has renamed or deleted, where the viewer has a loop."""
+
+
+class Window(Protocol):
+    """A window that asks for surfaces by itself."""
+
+    def cancel(self) -> bool:
+        """Withdraw what it asked for; says whether there was anything."""
 
 
 class Session:
@@ -39,172 +37,44 @@ class Session:
 
     Parameters
     ----------
-    host : Host
+    host : Viewer
         The viewer.
 
     Attributes
     ----------
-    shown : dict
-        By name of the surface, the one shown last at the end.
-    device : str
-        What computes.
-    samples, wavefunctions
-        Caches.
-    frames_memory : int
-        Megabytes that drawn frames of trajectories may take.
-    calculation : RunningCalculation or None
-        What `orb_scf` has computed in the background.
+    shelf : Shelf
+        What is shown.
+    computing : Computing
+        What computes it.
     player : Player
-        Keeps surfaces of trajectories in step with the frame that is shown.
-    panel : object or None
-        The window, once it was opened; its `cancel` withdraws what it asked for.
-    renamed : dict of str to str
-        Names that molecules were given by the user, by those that they had.
-    named : set of str
-        Surfaces that the user has named, which the window does not replace by the next.
+        Keeps surfaces of trajectories in step with the frame that is seen.
+    calculation : RunningCalculation or None
+        What `orb_scf` computes in the background.
+    panel : Window or None
+        The window, once it was opened.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Viewer) -> None:
         self.host = host
-        self.shown: dict[str, Shown] = {}
-        self.device = "auto"
-        self.samples = SampleCache()
-        self.wavefunctions = WavefunctionCache()
-        self.panel: Any = None
-        self.renamed: dict[str, str] = {}
-        self.named: set[str] = set()
+        self.shelf = Shelf(host)
+        self.computing = Computing(host)
         kept = host.settings().get("frames_memory", MEMORY)
-        self.frames_memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
+        memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
+        self.player = Player(host, self.shelf, self.computing, memory)
+        self.panel: Any = None
         self.calculation: RunningCalculation | None = None
-        self.player = Player(self)
-        self._worker: SampleWorker | None = None
-        self._asked: list[Future[Any]] = []
-        self._computing = False
         self._told = 0
-        self._cancelled = threading.Event()
-
-    @property
-    def worker(self) -> SampleWorker:
-        """The worker process of this viewer; it starts at the first request."""
-        if self._worker is None:
-            self._worker = SampleWorker()
-        return self._worker
-
-    def sample(self, request: Request) -> Sample:
-        """Answer a request and wait for it.
-
-        A viewer with a window is kept alive, and out of the way of crashes, by the worker; a script needs no second
-        process. Where there is a film, its worker has followed the orbitals already.
-
-        Raises
-        ------
-        OrbitileError
-            When it cannot be met, or `cancel` withdraws it.
-        """
-        if self.host.has_window() or self.player.runs or os.environ.get("ORBITILE_PYTHON"):
-            return self._waited(self.worker.submit(request, self.host.progress))
-        self._cancelled.clear()
-        self._computing = True
-        try:
-            return sample(request, self.wavefunctions, self.host.progress, self._cancelled.is_set)
-        finally:
-            self._computing = False
-
-    def aside(self, function: Callable[[], _Result]) -> _Result:
-        """The result of a function that does not touch the viewer, whose window is kept alive meanwhile.
-
-        Raises
-        ------
-        Cancelled
-            When `cancel` is called meanwhile; nobody waits for the function then.
-        """
-        return self._waited(in_thread(function)) if self.host.has_window() else function()
-
-    def read(self, source: Source) -> None:
-        """Read what `orb_load` is going to ask for, so that it need not wait."""
-        source = source if source.contents else source.noted()
-        trajectory = self.wavefunctions.kept(source) or ShownTrajectory(source, self.wavefunctions.get)
-        if trajectory.is_one_file:
-            self.wavefunctions.get(str(OneFile(source.files[0], source.contents[0])))
-        else:
-            _ = trajectory.geometries, trajectory.first
-            self.wavefunctions.keep(trajectory)
-
-    def _waited(self, future: Future[_Result]) -> _Result:
-        self._asked.append(future)  # a window that is alive takes commands, which may wait too
-        try:
-            self.host.wait(future)
-            return future.result()
-        except CancelledError:
-            raise Cancelled("cancelled") from None
-        finally:
-            future.cancel()  # when the waiting was interrupted
-            self._asked.remove(future)
-
-    def sampled(self, request: Request) -> Sample:
-        """The sample of a request, from the cache if it is there."""
-        return self.samples.get(request, self.sample)
 
     def cancel(self) -> bool:
         """Withdraw what is being computed, from any thread; says whether there was anything."""
-        computing = self._computing
-        if computing:
-            self._cancelled.set()
-        for asked in list(self._asked):
-            computing = asked.cancel() or computing
+        computing = self.computing.cancel()
         if self.calculation is not None:
-            self.aside(self.calculation.cancel)  # it may take a moment to end
+            self.computing.aside(self.calculation.cancel)  # it may take a moment to end
             computing = True
         by_window = self.panel is not None and self.panel.cancel()
         return computing or by_window
 
     # ---- what there is
-
-    def follow(self) -> None:
-        """Take note of what the user has renamed or deleted: surfaces go with their molecule."""
-        for old, new in self.host.renamed().items():
-            self.renamed[old] = new
-            self.renamed.pop(new, None)
-            for base, shown in self.shown.items():
-                if shown.molecule == old:
-                    self.shown[base] = replace(shown, molecule=new)
-            self.player.rename(old, new)
-        if not self.shown:
-            return
-        names = self.host.objects()
-        for base, shown in list(self.shown.items()):
-            if not {base, f"{base}_map"} & names:
-                self.shown.pop(base)
-                self.player.forget(base)
-            elif shown.molecule not in names:
-                self.remove(base)
-
-    def look(self) -> None:
-        """The same after a single change, at little cost where that was of nothing that is shown."""
-        if self.shown and not {one for base, shown in self.shown.items() for one in (base, shown.molecule)} <= (
-            self.host.objects()
-        ):
-            self.follow()
-
-    def rename(self, old: str, new: str) -> bool:
-        """Take note of an object that the user has renamed; says whether it is a surface, whose volume is to follow."""
-        there = self.host.objects()
-        is_surface = old in self.shown and old not in there and new in there and new not in self.shown
-        if is_surface:
-            self.shown = {new if base == old else base: one for base, one in self.shown.items()}
-            self.named.add(new)
-            self.player.rename_surface(old, new)
-        self.look()
-        return is_surface
-
-    def name_now(self, molecule: str) -> str:
-        """What a molecule is called, which may have been renamed."""
-        return molecule if molecule in self.host.objects() else self.renamed.get(molecule, molecule)
-
-    def present(self) -> list[str]:
-        """Surfaces that are shown and have not been deleted, the one shown last at the end."""
-        names = self.host.objects()
-        return [base for base in self.shown if base in names]
 
     def surface(self, name: str) -> str:
         """The surface of this name; of no name the one shown last.
@@ -214,8 +84,8 @@ class Session:
         OrbitileError
             When there is none.
         """
-        self.follow()
-        shown = self.present()
+        self.shelf.follow()
+        shown = self.shelf.present()
         if not shown:
             raise OrbitileError("no orbital is shown: orb_mo shows one")
         if name and name not in shown:
@@ -230,7 +100,7 @@ class Session:
         OrbitileError
             When there is none, or more than one to choose from.
         """
-        self.follow()
+        self.shelf.follow()
         known = list(self.host.molecules())
         if not known:
             raise OrbitileError("no molecule with orbitals is loaded: orb_load loads one")
@@ -266,7 +136,7 @@ class Session:
         OrbitileError
             When the given name belongs to something that did not come from a wavefunction.
         """
-        self.follow()
+        self.shelf.follow()
         taken, molecules = {name.lower() for name in self.host.objects()}, self.host.molecules()
         for candidate in numbered(wanted):
             name = self.host.legal_name(candidate)
@@ -288,18 +158,18 @@ class Session:
         FileChanged
             When its file has changed since it was loaded.
         """
-        return self.wavefunctions.get(self.source(molecule))
+        return self.computing.wavefunctions.get(self.source(molecule))
 
     def n_frames(self, molecule: str) -> int:
         """Number of frames of the trajectory that a molecule is; 0 where it is none."""
         source = self.source(molecule)
-        return len(self.wavefunctions.trajectory(source).path) if is_trajectory(source) else 0
+        return len(self.computing.wavefunctions.trajectory(source).path) if is_trajectory(source) else 0
 
     def frame(self, molecule: str) -> int | None:
         """Frame of a trajectory that the viewer shows, from 0; None for a molecule that is none."""
         if not is_trajectory(self.source(molecule)):
             return None
-        shown = self.host.frame(molecule)
+        shown = trajectory_viewer(self.host).frame(molecule)
         return shown if shown is not None and 0 <= shown < self.n_frames(molecule) else 0
 
     # ---- calculations
@@ -354,7 +224,7 @@ class Session:
                 f"{calculation.molecule} was renamed or deleted meanwhile; its orbitals are in {calculation.target}: "
                 "orb_load shows them"
             )
-        self.wavefunctions.keep(trajectory)
+        self.computing.wavefunctions.keep(trajectory)
         self.host.adopt(calculation.molecule, str(trajectory.source))
         self.host.say(
             f"{calculation.molecule}: orbitals of {calculation.n_frames} frames are in {calculation.target}; "
@@ -366,24 +236,26 @@ class Session:
         source = self.source(molecule)
         if not is_trajectory(source):
             return None
-        every = self.wavefunctions.trajectory(source).geometries
+        every = self.computing.wavefunctions.trajectory(source).geometries
         low, high = every.min(axis=(0, 1)).tolist(), every.max(axis=(0, 1)).tolist()
         return tuple(low), tuple(high)
 
     def now(self, base: str) -> Shown:
         """What a surface shows, of a trajectory at the frame where the viewer is."""
-        shown = self.shown[base]
+        shown = self.shelf[base]
         if shown.request.frame is None:
             return shown
         return replace(shown, request=replace(shown.request, frame=self.frame(shown.molecule)))
 
-    def completions(self, what: str) -> list[str]:
-        """Words to complete an argument with; see `Argument.completes`."""
-        if what == "molecules":
+    def words_for(self, argument: Argument) -> list[str]:
+        """Words to complete an argument of a command with."""
+        if argument.completes == "molecules":
             return list(self.host.molecules())
-        if what == "surfaces":
-            return sorted(self.present())
-        return [name for name, _ in field_names() if name.isalpha()] + ["homo-1", "lumo+1"]
+        if argument.completes == "surfaces":
+            return sorted(self.shelf.present())
+        if argument.completes == "fields":
+            return [*plain_fields(), "homo-1", "lumo+1"]
+        return list(argument.kind.choices)
 
     # ---- showing
 
@@ -394,24 +266,12 @@ class Session:
             self.source(molecule),
             field,
             color_by=color_by,
-            device=self.device,
+            device=self.computing.device,
             frame=self.frame(molecule),
             room=self.room(molecule),
             references=_references(field, color_by),
             **more,
         )
-
-    def _surface_name(self, molecule: str, field: str) -> str:
-        """Name for the surface of a field: its own, if there is one, otherwise one that nothing else has."""
-        taken = {name.lower() for name in self.host.objects()}
-        for candidate in numbered(object_name(molecule, field)):
-            name = self.host.legal_name(candidate)
-            known = self.shown.get(name)
-            if known is not None and (known.molecule, known.request.field) == (molecule, field):
-                return name
-            if not {name.lower(), f"{name}_map".lower(), f"{name}_scale".lower()} & taken:
-                return name
-        raise AssertionError  # there are numbers enough
 
     def show(self, shown: Shown, found: Sample, base: str = "", drawing: Any = None, with_volume: bool = True) -> str:
         """Have the host show a surface and its volume.
@@ -427,7 +287,7 @@ class Session:
         drawing
             What the host draws the surface from, where it has been prepared.
         with_volume
-            Whether the volume is put too; otherwise `Host.put_volume` has to follow.
+            Whether the volume is put too; otherwise `Shelf.put_volume` has to follow.
 
         Returns
         -------
@@ -440,38 +300,28 @@ class Session:
             When the molecule is gone, or is another one by now.
         """
         if drawing is None:
-            drawing = self.aside(lambda: self.host.drawing(surface_of(shown, found), shown.colours))
-        molecule = self.name_now(shown.molecule)  # a window takes commands meanwhile
+            drawing = self.computing.aside(lambda: self.host.drawing(surface_of(shown, found), shown.colours))
+        molecule = self.shelf.molecule_now(shown.molecule)  # a window takes commands meanwhile
         if self.host.molecules().get(molecule) != shown.request.path:
             raise OrbitileError(f"{molecule} was deleted or loaded anew meanwhile: nothing is shown")
         shown = replace(shown, molecule=molecule)
-        base = base or self._surface_name(shown.molecule, shown.request.field)
-        frame = shown.request.frame
-        if frame is not None:
+        base = base or self.shelf.name_of(molecule, shown.request.field)
+        if shown.request.frame is not None:
             if shown.isovalue != found.isovalue:  # the other frames are to have this one too
                 shown = replace(shown, request=replace(shown.request, isovalue=shown.isovalue))
-            self.player.show(base, shown, found)
-        self.host.put_surface(base, shown.molecule, drawing, shown.transparency, found.surface.colouring, frame)
-        self.shown.pop(base, None)
-        self.shown[base] = shown  # the last one is the one shown last
+            self.player.take_up(base, shown, found)
+        self.shelf.put(base, shown, drawing, found.surface.colouring)
         if with_volume:
-            self.host.put_volume(base, shown.molecule, found.volume, frame)
-        self.host.every(_FOLLOW, self.follow)
+            self.shelf.put_volume(base, shown, found.volume)
+        self.host.every(_FOLLOW, self.shelf.follow)
         return base
 
     def show_instead(self, base: str, shown: Shown, found: Sample, **keywords: Any) -> str:
         """Show something in place of the surface `base`; returns the name of the new one. Keywords as for `show`."""
         new = self.show(shown, found, **keywords)
         if base and new != base:
-            self.remove(base)
+            self.shelf.remove(base)
         return new
-
-    def remove(self, base: str) -> None:
-        """Take a surface and its volume away."""
-        self.host.remove(base)
-        self.shown.pop(base, None)
-        self.named.discard(base)
-        self.player.forget(base)
 
     def step(self, base: str, step: int) -> tuple[str, Sample]:
         """Show another orbital in place of the surface `base`, `step` further in the order of the file.
@@ -487,75 +337,19 @@ class Session:
             When no orbital is shown there, or there is no further one.
         """
         shown = self.now(base)
-        wavefunction = self.wavefunctions.get(shown.request.path)
-        here = resolve(wavefunction, shown.request.field)
-        if not isinstance(here, Orbital):
+        wavefunctions = self.computing.wavefunctions
+        field = wavefunctions.field(wavefunctions.get(shown.request.path), shown.request.field).neighbour(step)
+        if field is None:
             raise OrbitileError(f"{base} shows {shown.request.field}, which is no orbital: there is no next one")
-        field = orbital_name(wavefunction, here.index + step, here.spin)
-        resolve(wavefunction, field)
         references = _references(field, shown.request.color_by)
         request = replace(shown.request, field=field, references=references)
-        found = self.sampled(request)
+        found = self.computing.sampled(request)
         return self.show_instead(base, replace(shown, request=request, isovalue=found.isovalue), found), found
-
-    # ---- saved sessions of the host
-
-    def saved(self) -> dict[str, Any]:
-        """What is shown, in plain types, for a host that saves its own session."""
-        self.follow()
-        return {base: self.shown[base].message() for base in self.present()}
-
-    def restore(self, saved: Any) -> None:
-        """Take up what `saved` gave; it may be merged into what is there.
-
-        The user is told of what is damaged or of another version, and of files that are gone or have changed: those
-        surfaces stay as they were saved.
-        """
-        restored = {}
-        saved = saved if isinstance(saved, Mapping) else {}
-        for base, message in saved.items():
-            try:
-                restored[base] = Shown.from_message(message)
-            except OrbitileError as error:
-                self.host.say(f"{brief(base)} is shown as saved, and cannot be changed: {error}")
-        there = self.host.objects()
-        for base in [base for base, shown in self.shown.items() if base in saved or shown.molecule not in there]:
-            self.shown.pop(base)  # it was replaced by what was saved, of which nothing is to be taken away
-            self.player.forget(base)
-        restored = {base: shown for base, shown in restored.items() if {base, shown.molecule} <= there}
-        self.shown.update(restored)  # a host may have saved a surface without its molecule
-        self.follow()
-        sources = {shown.request.path for shown in restored.values()}
-        for problem in sorted({problem for source in sources for problem in changes(source)}):
-            self.host.say(f"{problem}: its surfaces are shown as saved, and cannot be changed")
 
 
 def _references(*fields: str) -> tuple[str, ...]:
     """Files that fields refer to, with what they hold now."""
     return tuple(str(OneFile(file).noted()) for file in dict.fromkeys(sum(map(files_in, fields), ())))
-
-
-def in_thread(function: Callable[[], _Result]) -> Future[_Result]:
-    """What a function will give, called in a thread of its own, in which another one need not wait for it.
-
-    The future can be cancelled until the function has returned, which ends at its next checkpoint then, if it comes to
-    one.
-    """
-    future: Future[_Result] = Future()
-
-    def run() -> None:
-        try:
-            with watched(cancelled=future.cancelled):
-                result = function()
-        except BaseException as error:
-            if future.set_running_or_notify_cancel():
-                future.set_exception(error)
-        else:
-            if future.set_running_or_notify_cancel():
-                future.set_result(result)
-
-    threading.Thread(target=run, daemon=True).start()
-    return future
 
 
 def surface_of(shown: Shown, found: Sample) -> Surface:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import count
@@ -13,7 +11,7 @@ from typing import Any
 from ..errors import OrbitileError
 from ..model.lattice import QUALITIES
 from .declaration import brief
-from .request import Box, Request, Sample, box_of
+from .request import Request
 from .source import is_trajectory
 
 POSITIVE, NEGATIVE = (0.129, 0.4, 0.675), (0.698, 0.094, 0.169)
@@ -94,7 +92,7 @@ def are_rows(value: Any, least: float = -1e30, most: float = 1e30) -> bool:
         isinstance(value, tuple)
         and len(value) == 2
         and all(isinstance(row, tuple) and len(row) == 3 for row in value)
-        and all(is_number(one, least, most) for row in value for one in row)
+        and all(is_number(number, least, most) for row in value for number in row)
     )
 
 
@@ -156,60 +154,3 @@ def numbered(name: str) -> Iterator[str]:
     yield name
     for n in count(2):
         yield f"{name}_{n}"
-
-
-class SampleCache:
-    """Samples most recently used, up to a number of bytes, by what was asked for: sources say what their files hold.
-
-    Parameters
-    ----------
-    limit : int
-        In bytes; the sample asked for last is kept whatever its size.
-    """
-
-    def __init__(self, limit: int = 512 << 20) -> None:
-        self.limit = limit
-        self._held: OrderedDict[Request, Sample] = OrderedDict()
-        self._lock = threading.RLock()
-
-    def get(self, request: Request, make: Callable[[Request], Sample]) -> Sample:
-        """The sample of a request, made if it is not there; nobody else waits meanwhile."""
-        with self._lock:
-            held = self._held.get(request)
-            if held is not None:
-                self._held.move_to_end(request)
-        if held is None:
-            held = make(request)
-            self.put(held)
-        return held
-
-    def put(self, sample: Sample) -> None:
-        """Keep a sample, and drop the oldest ones beyond the limit."""
-        with self._lock:
-            self._held[sample.request] = sample
-            self._held.move_to_end(sample.request)
-            while len(self._held) > 1 and sum(held.n_bytes for held in self._held.values()) > self.limit:
-                self._held.popitem(last=False)
-
-    def put_behind(self, sample: Sample) -> None:
-        """Keep a sample that was computed ahead; the one that was asked for last stays the last to be dropped."""
-        with self._lock:
-            newest = next(reversed(self._held), None)
-            self.put(sample)
-            if newest is not None and newest in self._held:
-                self._held.move_to_end(newest)
-
-    def last_box(self, path: str, quality: str) -> Box | None:
-        """Where the field of a file was sampled last at this quality: a lattice that serves the next one too."""
-        with self._lock:
-            for request in reversed(self._held):
-                if request.path == path and request.quality == quality:
-                    return box_of(self._held[request].volume.lattice)
-        return None
-
-    def __contains__(self, request: Request) -> bool:
-        with self._lock:
-            return request in self._held
-
-    def __len__(self) -> int:
-        return len(self._held)

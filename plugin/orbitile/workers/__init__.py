@@ -14,20 +14,21 @@ workers of its own. None outlives this process, however that ends: a worker noti
 its standard input, and a guard, a process without any work, kills it where it cannot notice.
 
     child_process   another program: its start, its output, its standstill, its end
-    messages        what the two sides tell each other, by a `multiprocessing.connection` with a secret key
     transport       pickles, and arrays in shared memory
+    failures        errors
     serving         the worker from inside, and its guard
-    worker          the worker from outside: `Worker`
+    worker          the worker from outside: `Worker`. The two talk by a `multiprocessing.connection`
     executor        `Workers`, and `awaited` for futures of any executor
     processes       with which Python workers run, and how this process ends when it is told to by a signal
 """
 
 from .child_process import ChildProcess, ProcessError
 from .executor import Job, Workers, awaited
+from .failures import WorkerEnded, WorkerError, WorkerNotStarted
 from .processes import environment, interpreter
 from .serving import afterwards
 from .transport import pack, shared_array, unpack
-from .worker import Worker, WorkerEnded, WorkerError, WorkerNotStarted
+from .worker import Worker
 
 __all__ = [
     "ChildProcess",

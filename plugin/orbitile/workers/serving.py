@@ -14,16 +14,14 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection
 from typing import Any
 
-from ..errors import OrbitileError
 from ..watch import watched
 from . import transport
-from .messages import Done, End, Progress, Raised, Run, Withdraw
+from .failures import Failure
 
 _FAREWELL = 1.5
 """Seconds that a worker has to end in good order when the process that it works for is gone."""
@@ -65,37 +63,43 @@ class _Worker:
         if self._waiting:
             raise _Ended
 
-    def serve(self) -> None:
-        """Run what is asked for until there is no more."""
-        with suppress(_Ended, EOFError, OSError):
+    def serve(self) -> bool:
+        """Run what is asked for until there is no more; says whether the other side is still there."""
+        try:
             while not self._ended and (message := self._next()) is not None:
-                if isinstance(message, Run):
-                    self._connection.send(self._answer(message))
+                kind, call = message
+                if kind == "run":
+                    self._connection.send(self._answer(call))
                     while _afterwards:
                         _afterwards.pop(0)()
-                self._ended = self._ended or isinstance(message, End)
+                self._ended = self._ended or kind == "end"
+        except _Ended:
+            return True
+        except (EOFError, OSError):
+            return False
+        return True
 
-    def _next(self) -> Any:
+    def _next(self) -> tuple[str, Any] | None:
         """The next message, or None when none has come for long."""
         self._waiting = True
         try:
-            return self._connection.recv() if self._connection.poll(self._idle_seconds) else None
+            if self._idle_seconds is not None and not self._connection.poll(self._idle_seconds):
+                return None
+            message: tuple[str, Any] = self._connection.recv()
+            return message
         finally:
             self._waiting = False
 
-    def _answer(self, message: Run) -> Done | Raised:
+    def _answer(self, call: transport.Packed) -> tuple[str, Any]:
         self._withdrawn, self._looked = False, time.monotonic()
         try:
-            function, arguments, keywords = transport.unpack(message.call)
+            function, arguments, keywords = transport.unpack(call)
             self._memory = None  # of the last result, which has been taken
-            with watched(self._tell, self._is_unwanted):
+            with watched(lambda share: self._connection.send(("progress", share)), self._is_unwanted):
                 packed, self._memory = transport.pack(function(*arguments, **keywords))
-            return Done(packed)
+            return "done", packed
         except Exception as error:  # whatever goes wrong is told, and the next function is run
-            return _raised(error)
-
-    def _tell(self, share: float) -> None:
-        self._connection.send(Progress(share))
+            return "failed", Failure.of(error)
 
     def _is_unwanted(self) -> bool:
         now = time.monotonic()
@@ -103,24 +107,12 @@ class _Worker:
             self._looked = now
             try:
                 while self._connection.poll():
-                    message = self._connection.recv()
-                    self._withdrawn = self._withdrawn or isinstance(message, Withdraw)
-                    self._ended = self._ended or isinstance(message, End)
+                    kind, _ = self._connection.recv()
+                    self._withdrawn = self._withdrawn or kind == "withdraw"
+                    self._ended = self._ended or kind == "end"
             except (EOFError, OSError):
                 self._ended = True
         return self._withdrawn or self._ended
-
-
-def _raised(error: Exception) -> Raised:
-    """What is sent of an error: its class and message, since an exception itself may not go through a pickle."""
-    known = tuple(
-        (base.__module__, base.__qualname__)
-        for base in type(error).__mro__
-        if issubclass(base, OrbitileError) and base.__module__ != "__main__"
-    )
-    text = " ".join(str(error).split())
-    message = str(error) if known else f"{type(error).__name__}: {text}".rstrip(": ")
-    return Raised(known, message, isinstance(error, MemoryError), "".join(traceback.format_exception(error)))
 
 
 # ---- the end
@@ -204,7 +196,7 @@ def main() -> None:
         for name in ("SIGTERM", "SIGHUP"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), worker.on_signal)
-        worker.serve()
-        complete()
-        connection.close()
-    transport.remove_all(prefix)
+        if worker.serve():
+            complete()
+            transport.remove_all(prefix)
+        connection.close()  # from here on it can be left alone

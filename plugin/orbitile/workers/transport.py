@@ -22,9 +22,9 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -41,32 +41,17 @@ MOST = 64
 """Segments of a process that have a name at a time. Each has it for moments, or as long as a computation takes."""
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """A segment of shared memory; its number tells it from others that had the name before."""
 
     name: str
     number: int
-    size: int
 
 
-@dataclass(frozen=True)
-class _Array:
-    """An array of a packed object: it lies in the bytes here, in the segment of the object, or in a shared one."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    writable: bool
-    place: bytearray | int | tuple[Segment, int]
-
-
-@dataclass(frozen=True)
-class Packed:
-    """An object on its way to another process."""
+class Packed(NamedTuple):
+    """An object on its way to another process: a pickle, and the segment where its arrays are."""
 
     pickled: bytes
-    arrays: tuple[_Array, ...]
     segment: Segment | None
 
     def remove(self) -> None:
@@ -85,32 +70,18 @@ def pack(item: Any) -> tuple[Packed, mmap.mmap | None]:
     Exception
         Whatever `pickle` or the object raises where it cannot be pickled.
     """
-    stream = BytesIO()
-    pickler = _Pickler(stream)
-    pickler.dump(item)
-    if not pickler.arrays:
-        return Packed(stream.getvalue(), (), None), None
-    places: list[bytearray | int | tuple[Segment, int] | None] = [_shared_place(array) for array in pickler.arrays]
-    arrays = [_compact(array) if place is None else array for array, place in zip(pickler.arrays, places, strict=True)]
-    large = {n: array for n, array in enumerate(arrays) if places[n] is None and array.nbytes >= _SMALL}
-    segment = memory = None
-    if large:
-        *offsets, size = itertools.accumulate((_aligned(array.nbytes) for array in large.values()), initial=0)
-        with suppress(OSError):
-            segment, memory = _written(size, dict(zip(offsets, large.values(), strict=True)))
-            for n, offset in zip(large, offsets, strict=True):
-                places[n] = offset
-    described = tuple(
-        _Array(
-            array.dtype.str,
-            array.shape,
-            array.strides,
-            original.flags.writeable,
-            bytearray(array.tobytes("A")) if place is None else place,
-        )
-        for array, original, place in zip(arrays, pickler.arrays, places, strict=True)
-    )
-    return Packed(stream.getvalue(), described, segment), memory
+    for _ in range(MOST):
+        pickler = _Pickler(item, _SMALL)
+        if not pickler.large:
+            return Packed(pickler.pickled, None), None
+        try:
+            memory = _written(pickler.segment, pickler.size, pickler.large)
+            return Packed(pickler.pickled, pickler.segment), memory
+        except FileExistsError:  # what had the name before is still on its way
+            continue
+        except OSError:
+            break
+    return Packed(_Pickler(item, sys.maxsize).pickled, None), None
 
 
 def unpack(packed: Packed) -> Any:
@@ -121,11 +92,10 @@ def unpack(packed: Packed) -> Any:
     Exception
         Whatever is raised where an object cannot be made again, as when its module is missing here.
     """
-    memory = None
-    if packed.segment is not None:
-        memory = _opened(packed.segment)
+    try:
+        return pickle.loads(packed.pickled)
+    finally:
         packed.remove()
-    return _Unpickler(BytesIO(packed.pickled), [_restored(array, memory) for array in packed.arrays]).load()
 
 
 @contextmanager
@@ -141,11 +111,12 @@ def shared_array(shape: tuple[int, ...], dtype: DTypeLike) -> Iterator[NDArray[A
             room = os.statvfs("/dev/shm")
             if size > room.f_bavail * room.f_frsize:
                 raise OSError(errno.ENOSPC, "shared memory is full")
-        segment, handle = _created(size)
+        segment = _new_segment()
+        memory = _mapped(segment, _created(segment, size), size)
     except OSError:
         yield None
         return
-    memory = _shared[segment] = _mapped(segment, handle)
+    _open[segment] = _shared[segment] = memory
     try:
         yield np.ndarray(shape, dtype, memory)
     finally:
@@ -177,80 +148,87 @@ def remove_all(prefix: str) -> None:
 
 _prefix = new_prefix()
 _numbers = itertools.count()
+_open: WeakValueDictionary[Segment, mmap.mmap] = WeakValueDictionary()
+"""Memory of segments while there is an array over it."""
 _shared: WeakValueDictionary[Segment, mmap.mmap] = WeakValueDictionary()
-"""What `shared_array` made, and what was opened of others' here, while there is an array over it."""
+"""Those of them that `shared_array` made, here or in the process that sent them."""
 
 
 class _Pickler(pickle.Pickler):
-    """Leaves arrays of numbers out."""
+    """Leaves arrays of numbers out; `large` are those for shared memory, by the bytes there at which they begin."""
 
-    def __init__(self, stream: BytesIO) -> None:
+    def __init__(self, item: Any, small: int) -> None:
+        stream = BytesIO()
         super().__init__(stream, protocol=5)
-        self.arrays: list[NDArray[Any]] = []
-        self._numbers: dict[int, int] = {}
+        self.large: dict[int, NDArray[Any]] = {}
+        self.size = 0
+        self._small = small
+        self.dump(item)
+        self.pickled = stream.getvalue()
 
-    def persistent_id(self, item: Any) -> int | None:
+    @cached_property
+    def segment(self) -> Segment:
+        """Where the large arrays are going to be."""
+        return _new_segment()
+
+    def reducer_override(self, item: Any) -> Any:
         if type(item) is not np.ndarray or item.dtype.kind not in "biufc":
-            return None
-        if id(item) not in self._numbers:
-            self._numbers[id(item)] = len(self.arrays)
-            self.arrays.append(item)
-        return self._numbers[id(item)]
+            return NotImplemented
+        writable = item.flags.writeable
+        place: bytearray | tuple[Segment, int, bool] | None = _shared_place(item)
+        if place is None:
+            item = item if item.flags.forc else np.ascontiguousarray(item)
+            if item.nbytes < self._small:
+                place = bytearray(item.tobytes("A"))
+            else:
+                place = self.segment, self.size, False
+                self.large[self.size] = item
+                self.size += -(-item.nbytes // _ALIGNED) * _ALIGNED
+        return _restored, (item.dtype.str, item.shape, item.strides, writable, place)
 
 
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, stream: BytesIO, arrays: list[NDArray[Any]]) -> None:
-        super().__init__(stream)
-        self._arrays = arrays
-
-    def persistent_load(self, number: int) -> NDArray[Any]:
-        return self._arrays[number]
-
-
-def _aligned(size: int) -> int:
-    return -(-size // _ALIGNED) * _ALIGNED
-
-
-def _compact(array: NDArray[Any]) -> NDArray[Any]:
-    """An array without gaps, its first or its last index the fastest."""
-    return array if array.flags.forc else np.ascontiguousarray(array)
-
-
-def _restored(array: _Array, memory: mmap.mmap | None) -> NDArray[Any]:
-    buffer: bytearray | mmap.mmap | None
-    buffer, offset = memory, 0
-    if isinstance(array.place, bytearray):
-        buffer = array.place
-    elif isinstance(array.place, int):
-        offset = array.place
+def _restored(
+    dtype: str,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    writable: bool,
+    place: bytearray | tuple[Segment, int, bool],
+) -> NDArray[Any]:
+    """An array over these bytes, or over a segment from a byte on, which is shared or came with the pickle."""
+    array: NDArray[Any]
+    if isinstance(place, bytearray):
+        array = np.ndarray(shape, dtype, place, 0, strides)
     else:
-        segment, offset = array.place
-        buffer = _shared.get(segment)
-        if buffer is None:
-            buffer = _shared[segment] = _opened(segment)
-    found: NDArray[Any] = np.ndarray(array.shape, array.dtype, buffer, offset, array.strides)
-    found.flags.writeable = array.writable
-    return found
+        segment, offset, is_shared = place
+        memory = _open.get(segment)
+        if memory is None:
+            handle = -1 if os.name == "nt" else _posixshmem.shm_open(f"/{segment.name}", os.O_RDWR, mode=0o600)
+            size = offset + int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+            memory = _open[segment] = _mapped(segment, handle, size if os.name == "nt" else 0)
+        if is_shared:
+            _shared[segment] = memory
+        array = np.ndarray(shape, dtype, memory, offset, strides)
+    array.flags.writeable = writable
+    return array
 
 
-def _shared_place(array: NDArray[Any]) -> tuple[Segment, int] | None:
+def _shared_place(array: NDArray[Any]) -> tuple[Segment, int, bool] | None:
     """Where a shared array lies: its segment, and the byte there of its first element."""
-    address = array.__array_interface__["data"][0]
     for segment, memory in list(_shared.items()):
-        begin = np.frombuffer(memory, np.uint8).__array_interface__["data"][0]
-        if begin <= address < begin + segment.size:
-            return segment, address - begin
+        begin, address = (item.__array_interface__["data"][0] for item in (np.frombuffer(memory, np.uint8), array))
+        if begin <= address < begin + len(memory):
+            return segment, address - begin, True
     return None
 
 
-def _written(size: int, arrays: dict[int, NDArray[Any]]) -> tuple[Segment, mmap.mmap | None]:
-    """A segment with compact arrays at these places."""
-    segment, handle = _created(size)
+def _written(segment: Segment, size: int, arrays: dict[int, NDArray[Any]]) -> mmap.mmap | None:
+    """Make a segment with compact arrays at these places."""
+    handle = _created(segment, size)
     if sys.platform != "linux":  # elsewhere shared memory can only be mapped
-        memory = _mapped(segment, handle)
+        memory = _mapped(segment, handle, size)
         for offset, array in arrays.items():
             np.ndarray(array.shape, array.dtype, memory, offset, array.strides)[...] = array
-        return segment, memory if os.name == "nt" else None
+        return memory if os.name == "nt" else None
     try:
         for offset, array in arrays.items():  # takes half the time of mapping memory that nobody has touched
             data = (array.T if array.flags.fnc else array).reshape(-1).view(np.uint8).data
@@ -262,33 +240,29 @@ def _written(size: int, arrays: dict[int, NDArray[Any]]) -> tuple[Segment, mmap.
         raise
     finally:
         os.close(handle)
-    return segment, None
+    return None
 
 
-def _created(size: int) -> tuple[Segment, int]:
-    """A new segment and, but for Windows, its handle."""
-    for _ in range(MOST):
-        number = next(_numbers)
-        if os.name == "nt":
-            return Segment(f"{_prefix}{number}", number, size), -1
-        name = f"{_prefix}{number % MOST}"
-        with suppress(FileExistsError):
-            handle = _posixshmem.shm_open(f"/{name}", os.O_RDWR | os.O_CREAT | os.O_EXCL, mode=0o600)
-            os.ftruncate(handle, size)
-            return Segment(name, number, size), handle
-    raise OSError(errno.EMFILE, "too many arrays are on their way")
+def _new_segment() -> Segment:
+    number = next(_numbers)
+    return Segment(f"{_prefix}{number % MOST if os.name == 'posix' else number}", number)
 
 
-def _opened(segment: Segment) -> mmap.mmap:
-    """The memory of a segment that another process made."""
-    return _mapped(segment, -1 if os.name == "nt" else _posixshmem.shm_open(f"/{segment.name}", os.O_RDWR, mode=0o600))
+def _created(segment: Segment, size: int) -> int:
+    """Make a segment; returns its handle, but for Windows, where mapping makes it."""
+    if os.name == "nt":
+        return -1
+    handle: int = _posixshmem.shm_open(f"/{segment.name}", os.O_RDWR | os.O_CREAT | os.O_EXCL, mode=0o600)
+    os.ftruncate(handle, size)
+    return handle
 
 
-def _mapped(segment: Segment, handle: int) -> mmap.mmap:
+def _mapped(segment: Segment, handle: int, size: int) -> mmap.mmap:
+    """The memory of a segment, of all of it with a size of 0."""
     if sys.platform == "win32":
-        return mmap.mmap(-1, segment.size, tagname=segment.name)
+        return mmap.mmap(-1, size, tagname=segment.name)
     try:
-        return mmap.mmap(handle, segment.size)
+        return mmap.mmap(handle, size)
     finally:
         os.close(handle)
 

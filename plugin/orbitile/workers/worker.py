@@ -11,9 +11,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Connection, Listener
+from multiprocessing.connection import Client, Connection, Listener
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -21,7 +20,7 @@ from ..errors import OrbitileError
 from ..watch import checkpoint, tell
 from . import transport
 from .child_process import ChildProcess, ProcessError
-from .messages import Done, End, Progress, Raised, Run, Withdraw
+from .failures import Failure, WorkerEnded, WorkerNotStarted
 from .processes import environment, interpreter
 
 _START = 60.0
@@ -35,30 +34,6 @@ _LINES = 20
 _FAMILY = "AF_PIPE" if os.name == "nt" else "AF_UNIX"
 
 _Result = TypeVar("_Result")
-
-
-class WorkerError(OrbitileError):
-    """A worker failed, not what it ran."""
-
-
-class WorkerNotStarted(WorkerError):
-    """A worker could not be started, or did not connect."""
-
-
-class WorkerEnded(WorkerError):
-    """A worker died, or stood still and was ended.
-
-    Attributes
-    ----------
-    status : int or None
-        Its exit status, or minus the signal that ended it; None when it stood still.
-    """
-
-    status: int | None = None
-
-
-class _InWorker(Exception):
-    """The traceback of an error in a worker, and what it wrote last: shown as the cause of the error here."""
 
 
 class Worker:
@@ -130,13 +105,13 @@ class Worker:
             When the watch says that the result is not wanted any more.
         """
         with self._claimed():
-            process, message = self._asked((function, arguments, keywords))
-        if isinstance(message, Raised):
-            raise self._error(message, process)
-        result: _Result = transport.unpack(message.result)
+            process, answer = self._asked((function, arguments, keywords))
+        if isinstance(answer, Failure):
+            raise answer.error(self.name, process.said[-_LINES:])
+        result: _Result = transport.unpack(answer)
         return result
 
-    def _asked(self, call: object) -> tuple[_Process, Done | Raised]:
+    def _asked(self, call: object) -> tuple[_Process, transport.Packed | Failure]:
         for last in (False, True):
             process = self._running()
             try:
@@ -195,23 +170,6 @@ class Worker:
         if process is not None:
             process.forget()
 
-    def _error(self, raised: Raised, process: _Process) -> OrbitileError:
-        error: OrbitileError | None = None
-        for module, name in raised.classes:  # the first one that there is here too
-            with suppress(ImportError, AttributeError):
-                found = getattr(import_module(module), name)
-                error = found.__new__(found)
-                OrbitileError.__init__(error, raised.message)
-                break
-        else:
-            error = WorkerError(
-                f"{self.name} has no memory left for this"
-                if raised.out_of_memory
-                else f"defect in {self.name}: {raised.message[:300]}"
-            )
-            error.__cause__ = _InWorker("\n".join([raised.traceback, *process.said[-_LINES:]]))
-        return error
-
 
 class _Lost(Exception):
     """The process has ended, or stands still; `again` says whether another one may be asked the same."""
@@ -234,6 +192,7 @@ class _Process(ChildProcess):
         self._key = secrets.token_bytes(32)
         self._prefix = transport.new_prefix()
         self._connection: Connection | None = None
+        self._is_ready = False
         self._withdrawn: float | None = None
         self.is_in_order = True
         self._folder = tempfile.mkdtemp(prefix="orbitile-")
@@ -270,8 +229,12 @@ class _Process(ChildProcess):
         _Lost
             When it stands still.
         """
-        while self._connection is None:
+        while not self._is_ready:
             self._accepting.join(_EVERY)
+            if self._connection is not None:
+                self._close()
+                self._is_ready = True
+                break
             if not self.running():
                 raise WorkerNotStarted(f"{self.name} did not start ({self.ending()})")
             if self.stands_still():
@@ -280,17 +243,17 @@ class _Process(ChildProcess):
                 self.is_in_order = False
                 raise WorkerNotStarted(f"{self.name} did not answer within {_START:g} s")
             checkpoint()
-        self._close()
         while self._withdrawn is not None:
-            if isinstance(message := self._next(), Done):
-                message.result.remove()
-            if isinstance(message, (Done, Raised)):
+            kind, answer = self._next()
+            if kind == "done":
+                answer.remove()
+            if kind in ("done", "failed"):
                 self._withdrawn = None
             elif time.monotonic() - self._withdrawn > patience:
                 raise _Lost("it did not go on, and was ended", True, None)
             checkpoint()
 
-    def ask(self, call: object, is_patient: bool) -> Done | Raised:
+    def ask(self, call: object, is_patient: bool) -> transport.Packed | Failure:
         """Have a function run, and wait for what comes of it."""
         try:
             packed, memory = transport.pack(call)
@@ -298,47 +261,51 @@ class _Process(ChildProcess):
             raise OrbitileError(f"{self.name} cannot be sent this ({type(error).__name__}: {error})") from error
         try:
             self.is_in_order = False
-            self._send(Run(packed))
-            while not isinstance(message := self._next(), (Done, Raised)):
+            self._send("run", packed)
+            while True:
+                kind, answer = self._next()
+                if kind in ("done", "failed"):
+                    self.is_in_order = True
+                    result: transport.Packed | Failure = answer
+                    return result
                 try:
-                    if isinstance(message, Progress):
-                        tell(message.share)
+                    if kind == "progress":
+                        tell(answer)
                     checkpoint()
                 except BaseException:
                     if is_patient:
-                        self._send(Withdraw())
+                        self._send("withdraw")
                         self._withdrawn = time.monotonic()
                         self.is_in_order = True
                     raise
-            self.is_in_order = True
-            return message
         finally:
             packed.remove()
             del memory
 
-    def _send(self, message: object) -> None:
+    def _send(self, kind: str, call: transport.Packed | None = None) -> None:
         assert self._connection is not None  # it is ready
         with suppress(OSError, ValueError):  # it has ended, which is seen when the answer is read
-            self._connection.send(message)
+            self._connection.send((kind, call))
 
-    def _next(self) -> Any:
-        """A message, or None where none has come yet."""
+    def _next(self) -> tuple[str, Any]:
+        """A message: "progress" with a share, "done" with a result, "failed" with a failure, or "nothing" as yet."""
         assert self._connection is not None  # it is ready
         try:
             if self._connection.poll(_EVERY):
-                return self._connection.recv()
+                message: tuple[str, Any] = self._connection.recv()
+                return message
         except (EOFError, OSError) as error:
             self.wait(5)
             unread = isinstance(error, OSError)  # the system says so where it ended before it read the last message
             raise _Lost(self.ending(), unread, self.status) from None
         if self.stands_still():
             raise _Lost("it did not go on, and was ended", True, None)
-        return None
+        return "nothing", None
 
     def end(self, seconds: float) -> None:
         """Ask it to end and wait so long; then it is left alone where it has stopped working, and killed elsewhere."""
         if self._connection is not None:
-            self._send(End())
+            self._send("end")
         else:
             self.terminate()
         until = time.monotonic() + seconds
@@ -374,6 +341,9 @@ class _Process(ChildProcess):
 
     def _close(self) -> None:
         """Accept no connection any more."""
+        if self._connection is None:
+            with suppress(OSError):  # somebody who knows no key ends the waiting
+                Client(self._listener.address).close()
         self._listener.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -15,7 +15,7 @@ from ...errors import OrbitileError
 from ...session.commands import COMMANDS
 from ...session.declaration import Answer, Command
 from ...session.session import Session
-from .adapter import PyMOLHost
+from .viewer import PyMOLViewer, main_window
 
 
 def state_of(cmd: Any) -> Session:
@@ -25,18 +25,40 @@ def state_of(cmd: Any) -> Session:
     if (
         session is None or _host_of(session).cmd._pymol is not owner
     ):  # an instance starts with a copy of the first one's
-        session = owner._orbitile = Session(PyMOLHost(cmd))
+        session = owner._orbitile = Session(PyMOLViewer(cmd))
     return session
 
 
-def _host_of(session: Session) -> PyMOLHost:
-    assert isinstance(session.host, PyMOLHost)  # `state_of` made it
+def _host_of(session: Session) -> PyMOLViewer:
+    assert isinstance(session.host, PyMOLViewer)  # `state_of` made it
     return session.host
 
 
-def _open_panel(session: Session) -> Answer:
-    from . import open_panel
+def open_panel(cmd: Any = None) -> Any:
+    """Open the window of Orbitile, or bring it to the front.
 
+    Raises
+    ------
+    OrbitileError
+        Where PyMOL has no window of Qt.
+    """
+    cmd = cmd or global_cmd
+    try:
+        from .panel import Panel
+    except ImportError as error:
+        raise OrbitileError(f"the window needs Qt in PyMOL's Python ({error}): pip install PyQt5") from error
+    window = main_window()
+    if window is None:
+        raise OrbitileError("the window needs PyMOL's own window; without one, use the commands: help orb_mo")
+    session = state_of(cmd)
+    if session.panel is None:
+        session.panel = Panel(session, window)
+    session.panel.show()
+    session.panel.raise_()
+    return session.panel
+
+
+def _open_panel(session: Session) -> Answer:
     open_panel(_host_of(session).cmd)
     return Answer(None, "")
 
@@ -102,11 +124,11 @@ def register(cmd: Any = global_cmd) -> None:
         cmd.extend(name, function)
     for command in COMMANDS:
         for position, argument in enumerate(command.arguments):
-            if argument.completes:
+            if argument.has_words:
                 while len(cmd.auto_arg) <= position:
                     cmd.auto_arg.append({})
                 cmd.auto_arg[position][command.name] = [
-                    lambda what=argument.completes: cmd.Shortcut(state_of(cmd).completions(what)),
+                    lambda argument=argument: cmd.Shortcut(state_of(cmd).words_for(argument)),
                     argument.name,
                     ", " if position < 1 else "",
                 ]
@@ -137,7 +159,7 @@ def _followed(delete: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(delete)
     def followed(name: Any, *, _self: Any = global_cmd) -> Any:
         result = delete(name, _self=_self)
-        _look(_self, Session.look)
+        _look(_self, lambda session: session.shelf.look())
         return result
 
     vars(followed)["_orbitile"] = True
@@ -158,10 +180,10 @@ def _followed_name(set_name: Callable[..., Any]) -> Callable[..., Any]:
 def _rename(session: Session, old: str, new: str) -> None:
     host = _host_of(session)
     new = host.legal_name(new)
-    if session.rename(old, new):
-        shown = session.shown[new]
-        known = shown.request in session.samples
-        colouring = session.sampled(shown.request).surface.colouring if known else None
+    if session.shelf.rename(old, new):
+        shown = session.shelf[new]
+        known = shown.request in session.computing.samples
+        colouring = session.computing.sampled(shown.request).surface.colouring if known else None
         host.rename_parts(old, new, shown.molecule, colouring)
 
 
@@ -178,7 +200,7 @@ def _look(cmd: Any, look: Callable[[Session], None]) -> None:
 
 def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session = state_of(_self)
-    saved["orbitile"], saved["orbitile_sources"] = session.saved(), dict(_host_of(session).sources)
+    saved["orbitile"], saved["orbitile_sources"] = session.shelf.saved(), dict(_host_of(session).sources)
     return 1
 
 
@@ -187,5 +209,5 @@ def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     if isinstance(sources, dict):
         texts = {key: text for key, text in sources.items() if isinstance(key, str) and isinstance(text, str)}
         _host_of(session).sources.update(texts)
-    session.restore(saved.get("orbitile", {}))
+    session.shelf.restore(saved.get("orbitile", {}))
     return 1

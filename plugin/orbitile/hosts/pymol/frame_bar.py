@@ -6,7 +6,7 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
-from ...session.browser import Playback
+from ...session.playback import Playback
 from .widgets import row
 
 Qt = QtCore.Qt

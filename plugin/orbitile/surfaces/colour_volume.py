@@ -95,9 +95,9 @@ def _carried_on(values: NDArray[np.float64], known: NDArray[np.bool_], otherwise
         for axis in range(3):
             there, here = [slice(None)] * 3, [slice(None)] * 3
             there[axis], here[axis] = slice(1, None), slice(None, -1)
-            for one, other in ((tuple(there), tuple(here)), (tuple(here), tuple(there))):
-                total[one] += values[other]
-                count[one] += known[other]
+            for target, source in ((tuple(there), tuple(here)), (tuple(here), tuple(there))):
+                total[target] += values[source]
+                count[target] += known[source]
         new = ~known & (count > 0)
         values[new] = total[new] / count[new]
         known |= new

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 
-from .. import __version__
-from ..errors import OrbitileError
-from ..files.writing import read_settings, replace_settings
+from ... import __version__
+from ...errors import OrbitileError
+from ...files.writing import read_settings, replace_settings
 
 STUB = "orbitile_plugin.py"
 
@@ -25,13 +27,13 @@ import sys
     if _folder not in sys.path:
         sys.path.append(_folder)  # at the end: what PyMOL's own Python has goes first
 
-from orbitile.hosts import pymol_plugin as _plugin
+from orbitile.hosts import pymol as _host
 
-_plugin.register_commands()
+_host.register_commands()
 
 
 def __init_plugin__(app=None):
-    _plugin.add_menu()
+    _host.add_menu()
 """
 
 
@@ -41,6 +43,21 @@ import pymol.plugins
 if {folder!a} not in pymol.plugins.get_startup_path():
     pymol.plugins.set_startup_path([{folder!a}] + pymol.plugins.get_startup_path(True), False)
 """
+
+
+def find() -> str:
+    """Where PyMOL is: its program, or else its package in this Python; empty where neither is found."""
+    program = shutil.which("pymol")
+    if program is not None:
+        return program
+    package = find_spec("pymol")
+    return str(package.origin) if package is not None else ""
+
+
+def status() -> str:
+    """The stub, if it is there; otherwise empty."""
+    path = startup_folder() / STUB
+    return str(path) if path.exists() else ""
 
 
 def startup_folder() -> Path:
@@ -68,7 +85,7 @@ def install(python: str | None = None) -> list[str]:
         _require_taichi(python)
         settings = f'os.environ.setdefault("ORBITILE_PYTHON", {python!a})\n'
         notes.append(f"the worker process will run with {python}")
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     kernels = next((root for root in package.parents[:2] if (root / "taichi_kernels").is_dir()), package.parent)
     folders = list(dict.fromkeys([str(package.parent), str(kernels)]))
     path = startup_folder() / STUB

@@ -32,7 +32,7 @@ def missing() -> str:
     absent = [package for module, package in needed.items() if find_spec(module) is None]
     if not absent:
         return ""
-    from ..workers.processes import interpreter
+    from ...workers.processes import interpreter
 
     text = f"Orbitile needs {', '.join(absent)} in PyMOL's Python. To install: {interpreter()} -m pip install "
     text += " ".join(f"'{package}'" if "=" in package else package for package in absent)
@@ -45,7 +45,9 @@ def register_commands() -> None:
     """Add the commands; where something is missing, commands that say so."""
     absent = missing()
     if not absent:
-        import_package()
+        from .commands import register
+
+        register()
         return
     from pymol import CmdException, cmd
 
@@ -67,22 +69,17 @@ def add_menu() -> None:
         _menu_added = True
 
 
-def import_package() -> Any:
-    """The package `orbitile.hosts.pymol`; importing it registers the commands."""
-    from . import pymol
-
-    return pymol
-
-
 def _open() -> None:
     from pymol.Qt import QtWidgets
 
     text = missing()
     if not text:
-        from ..errors import OrbitileError
+        from ...errors import OrbitileError
 
         try:
-            import_package().open_panel()
+            from .commands import open_panel
+
+            open_panel()
         except OrbitileError as error:
             text = str(error)
     if text:

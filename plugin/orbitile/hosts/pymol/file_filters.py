@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import exporters, readers
+from ... import exporters, readers
 
 
 def files_to_open() -> str:

@@ -7,15 +7,13 @@ and where a second field colours its surface, the volume of the colours.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import OrbitileError
 from ...exporters.xyz import xyz_of
@@ -25,8 +23,8 @@ from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
-from ...session.host import Colour
-from ..colour_volume import colour_volume
+from ...session.host import Colour, TrajectoryViewer
+from ...session.volume_drawing import VolumeDrawing, volume_drawing
 
 _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
 
@@ -34,27 +32,7 @@ _SCALES = {"signed": "RWB", "sequential": "WBlk", "negative": "BlkW", "interacti
 """What comes closest to `orbitile.surfaces.colour_maps.MAPS` among the colour scales of VMD."""
 
 
-class Drawing(NamedTuple):
-    """How a field looks: representations of VMD's Isosurface kind, one a phase.
-
-    Attributes
-    ----------
-    isovalue : float
-    phases : list of int
-        Of 1 and -1, those that the surface has.
-    colours : pair of (red, green, blue)
-        Of the positive and of the negative phase.
-    shades : Volume or None
-        Colours the surface, in place of the two.
-    """
-
-    isovalue: float
-    phases: list[int]
-    colours: tuple[Colour, Colour]
-    shades: Volume | None
-
-
-class VMDHost:
+class VMDViewer(TrajectoryViewer):
     """The VMD of this process as a host; see `orbitile.session.host.Host`.
 
     Parameters
@@ -66,14 +44,11 @@ class VMDHost:
     draws_volumes = True
 
     def __init__(self, vmd: Any) -> None:
+        super().__init__()
         self._vmd = vmd
         self._numbers: dict[str, int] = {}
-        self._sources: dict[str, str] = {}
-        self._looks: dict[str, tuple[Drawing, float, Colouring | None]] = {}
+        self._looks: dict[str, tuple[VolumeDrawing, float, Colouring | None]] = {}
         self._volumes: dict[str, weakref.ref[Volume]] = {}
-
-    def legal_name(self, name: str) -> str:
-        return name
 
     def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
         molecule, molrep = self._vmd.molecule, self._vmd.molrep
@@ -96,20 +71,8 @@ class VMDHost:
                 selection=f"name {GHOST}",
                 material="Transparent",
             )
-        self._numbers[name], self._sources[name] = number, wavefunction.source
-
-    def molecules(self) -> dict[str, str]:
-        there = self.objects()
-        return {name: source for name, source in self._sources.items() if name in there}
-
-    def renamed(self) -> dict[str, str]:
-        return {}  # objects are known by their numbers, whatever the user calls them
-
-    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        raise OrbitileError("atoms cannot be taken over from VMD; save them as xyz, and orbitile scf computes orbitals")
-
-    def adopt(self, name: str, source: str) -> None:
-        self._sources[name] = source
+        self._numbers[name] = number
+        self.adopt(name, wavefunction.source)
 
     def frame(self, molecule: str) -> int | None:
         return int(self._vmd.molecule.get_frame(self._numbers[molecule])) if molecule in self.objects() else None
@@ -117,22 +80,11 @@ class VMDHost:
     def go_to(self, molecule: str, frame: int) -> None:
         self._vmd.molecule.set_frame(self._numbers[molecule], frame)
 
-    def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
-        return False  # the console has no loop
-
-    def has_window(self) -> bool:
-        return False
-
-    def wait(self, future: Future[Any]) -> None:
-        wait([future])
-
     def objects(self) -> set[str]:
         return {name for name, number in self._numbers.items() if self._vmd.molecule.exists(number)}
 
-    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> Drawing:
-        phases = [phase for phase in (1, -1) if np.any(surface.phases == phase)]
-        shades = colour_volume(surface) if surface.colouring is not None and phases else None
-        return Drawing(surface.isovalue, phases, colours, shades)
+    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> VolumeDrawing:
+        return volume_drawing(surface, colours)
 
     def size(self, surface: Surface, volume: Volume) -> int:
         return volume.values.nbytes
@@ -141,7 +93,7 @@ class VMDHost:
         self,
         name: str,
         molecule: str,
-        drawing: Drawing,
+        drawing: VolumeDrawing,
         transparency: float,
         colouring: Colouring | None,
         frame: int | None = None,
@@ -193,17 +145,8 @@ class VMDHost:
         red, green, blue = known[name]
         return red, green, blue
 
-    def progress(self, share: float) -> None:
-        pass  # the console waits for the command
-
     def say(self, text: str) -> None:
         print(f"Orbitile) {text}")
-
-    def settings(self) -> dict[str, Any]:
-        return {}
-
-    def keep_settings(self, settings: dict[str, Any]) -> None:
-        pass  # there is no window whose settings would be kept
 
     @contextmanager
     def _same_view(self, parent: str) -> Iterator[list[int]]:
@@ -254,7 +197,7 @@ class VMDHost:
             colour = f"ColorID {self._nearest(drawing.colours[phase < 0])}" if drawing.shades is None else "Volume 1"
             molrep.modrep(number, index, style=style, color=colour, selection="all", material=material)
             if drawing.shades is not None and colouring is not None:
-                self._vmd.color.set_scale(method=_SCALES[colouring.colour_map])
+                self._vmd.color.set_scale(method=_SCALES.get(colouring.colour_map, "RWB"))
                 molrep.set_scaleminmax(number, index, colouring.low, colouring.high)
 
     def _material(self, transparency: float) -> str:

@@ -6,7 +6,6 @@ import hashlib
 import secrets
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,16 +15,16 @@ from pymol import commanding, editing
 from ...errors import OrbitileError
 from ...exporters.xyz import xyz_of
 from ...model.elements import GHOST, SYMBOLS
-from ...model.lattice import Lattice
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
-from ...session.host import Colour
+from ...session.host import Colour, TrajectoryViewer
 from ...session.shown import numbered
 from ...session.source import files_of, is_trajectory
-from ...surfaces.colour_maps import MAPS, colours_of
-from ...surfaces.isosurface import lobe
+from ...surfaces.colour_maps import MAPS
+from .drawing import drawing_of
+from .maps import nothing_at, put_map
 
 _MARK = " orbitile:"
 """In the title of an object that was loaded from a wavefunction: before it stands the name of its file, which PyMOL
@@ -38,13 +37,8 @@ _SETTINGS = "orbitile"
 _BYTES_A_FACE = 250
 """Three corners with normals, and their copy for the GPU."""
 
-_PIECE = 5000
-"""Triangles or vertices handled at once."""
 
-_BEGIN, _END, _VERTEX, _NORMAL, _COLOR, _TRIANGLES = 2.0, 3.0, 4.0, 5.0, 6.0, 4.0  # of pymol.cgo
-
-
-class PyMOLHost:
+class PyMOLViewer(TrajectoryViewer):
     """One PyMOL as a host; see `orbitile.session.host.Host`.
 
     Parameters
@@ -58,9 +52,8 @@ class PyMOLHost:
         Where molecules come from, by the keys in their titles; saved with a session.
     """
 
-    draws_volumes = False
-
     def __init__(self, cmd: Any) -> None:
+        super().__init__()
         self.cmd = cmd
         self.sources: dict[str, str] = {}
         self._seen: dict[str, str] = {}
@@ -69,6 +62,9 @@ class PyMOLHost:
     def legal_name(self, name: str) -> str:
         legal: str = self.cmd.get_legal_name(name)
         return legal
+
+    def parts(self, name: str) -> set[str]:
+        return {name, f"{name}_map", f"{name}_scale"}
 
     def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
         cmd = self.cmd
@@ -150,7 +146,7 @@ class PyMOLHost:
 
     def go_to(self, molecule: str, frame: int) -> None:
         self.cmd.frame(frame + 1)
-        window = _window()
+        window = main_window()
         if window is not None:  # PyMOL itself looks every 20 ms whether there is anything to be drawn
             from pymol.Qt import QtCore
 
@@ -165,10 +161,10 @@ class PyMOLHost:
         return True
 
     def has_window(self) -> bool:
-        return _window() is not None
+        return main_window() is not None
 
     def wait(self, future: Future[Any]) -> None:
-        window = _window()
+        window = main_window()
         if window is not None:
             from pymol.Qt import QtCore
 
@@ -186,7 +182,7 @@ class PyMOLHost:
         return set(self.cmd.get_names("objects"))
 
     def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:
-        return drawing(surface, colours)
+        return drawing_of(surface, colours)
 
     def size(self, surface: Surface, volume: Volume) -> int:
         return volume.values.nbytes + _BYTES_A_FACE * len(surface.faces)
@@ -219,7 +215,7 @@ class PyMOLHost:
     def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
         there = frame is not None and f"{name}_map" in self.objects()
         if frame is not None and not there:  # room for all, as for the surface
-            put_map(self.cmd, f"{name}_map", _nothing(volume.lattice.origin), self._n_states(molecule, frame))
+            put_map(self.cmd, f"{name}_map", nothing_at(volume.lattice.origin), self._n_states(molecule, frame))
         put_map(self.cmd, f"{name}_map", volume, None if frame is None else frame + 1)
         if not there:
             self._group(molecule, f"{name} {name}_map")
@@ -230,11 +226,11 @@ class PyMOLHost:
             self.cmd.load_cgo([], name, frame + 1, zoom=0)
         if f"{name}_map" in there:  # a state cannot be taken away, but it can be made small
             corner = np.array(self.cmd.get_extent(f"{name}_map")[0]) * angstrom
-            put_map(self.cmd, f"{name}_map", _nothing(corner), frame + 1)
+            put_map(self.cmd, f"{name}_map", nothing_at(corner), frame + 1)
 
     def remove(self, name: str) -> None:
-        for one in {name, f"{name}_map", f"{name}_scale"} & self.objects():
-            self._delete(one)
+        for part in self.parts(name) & self.objects():
+            self._delete(part)
 
     def rename_parts(self, old: str, new: str, molecule: str, colouring: Colouring | None) -> None:
         """Have the volume of a surface and the explanation of its colours follow the new name of the surface."""
@@ -259,9 +255,6 @@ class PyMOLHost:
         red, green, blue = self.cmd.get_color_tuple(index)
         return red, green, blue
 
-    def progress(self, share: float) -> None:
-        pass  # PyMOL's prompt waits for the command; the window has a bar of its own
-
     def say(self, text: str) -> None:
         print(f" Orbitile: {text}")
 
@@ -280,7 +273,7 @@ class PyMOLHost:
         """Title of an object from a source, which is noted; sources of objects that are gone are forgotten."""
         known = {mark.partition(".")[0] for mark in self._marks().values()}
         key = hashlib.sha256(source.encode(errors="surrogateescape")).hexdigest()[:16]
-        self.sources = {**{one: text for one, text in self.sources.items() if one in known}, key: source}
+        self.sources = {**{other: text for other, text in self.sources.items() if other in known}, key: source}
         return f"{files_of(source)[0].rpartition('/')[2][:100]}{_MARK}{key}.{secrets.token_hex(4)}"
 
     def _title(self, name: str, state: int) -> str:
@@ -312,24 +305,19 @@ class PyMOLHost:
                 return
 
 
-def _nothing(corner: NDArray[np.float64]) -> Volume:
-    """Stands for the volume of a frame that is not there, at a corner of the others, in bohr."""
-    return Volume(np.zeros((2, 2, 2), np.float32), Lattice(corner, np.eye(3) / 100, (2, 2, 2)))
-
-
-def _window() -> Any:
-    """PyMOL's window, or None where there is none that Qt has made."""
+def main_window() -> Any:
+    """PyMOL's own window, or None where there is none that Qt has made."""
     try:
         from pymol import gui
 
         return gui.get_qtwindow()
-    except Exception:  # no Qt
+    except Exception:  # there is no window, or the Qt it was made with is gone
         return None
 
 
 def _timer(milliseconds: int, function: Callable[[], None]) -> Any:
     """A running timer of PyMOL's window, or None where there is no window."""
-    window = _window()
+    window = main_window()
     if window is None:
         return None
     from pymol.Qt import QtCore
@@ -340,104 +328,3 @@ def _timer(milliseconds: int, function: Callable[[], None]) -> Any:
     timer.setInterval(milliseconds)
     QtCore.QMetaObject.invokeMethod(timer, "start", QtCore.Qt.QueuedConnection)
     return timer
-
-
-def put_map(cmd: Any, name: str, volume: Volume, state: int | None = None) -> None:
-    """Make or replace a map, or one state of it. Values of a map of equal lattice are written into its own memory.
-
-    Not those of a state: PyMOL tells the extent of all states together only.
-
-    PyMOL's bricks are orthogonal; other lattices go through an MRC file in memory.
-    """
-    if state is None:
-        if _write_map(cmd, name, volume):
-            return
-        commanding.delete(name, _self=cmd)
-        state = 1
-    if _is_brick(volume):
-        from chempy.brick import Brick
-
-        values, (origin, spacing) = np.asarray(volume.values, np.float32), _brick(volume)
-        brick = Brick()  # its own from_numpy makes the values double, at twice the time for large maps
-        brick.lvl, brick.dim = values, list(values.shape)
-        brick.grid, brick.origin = spacing.tolist(), origin.tolist()
-        brick.range = (spacing * (np.array(values.shape) - 1)).tolist()
-        cmd.load_brick(brick, name, state, zoom=0)
-        return
-    normalize = cmd.get("normalize_ccp4_maps")
-    cmd.set("normalize_ccp4_maps", 0)
-    try:
-        cmd.load_raw(_mrc_bytes(volume), "mrc", name, state, zoom=0)
-    finally:
-        cmd.set("normalize_ccp4_maps", normalize)
-
-
-def _mrc_bytes(volume: Volume) -> bytes:
-    from tempfile import TemporaryDirectory
-
-    from ...exporters import save
-
-    with TemporaryDirectory(prefix="orbitile-") as folder:
-        path = Path(folder) / "map.mrc"
-        save(volume, path)
-        return path.read_bytes()
-
-
-def _is_brick(volume: Volume) -> bool:
-    axes = volume.lattice.axes
-    return bool(np.array_equal(axes, np.diag(np.diag(axes))) and np.all(np.diag(axes) > 0))
-
-
-def _brick(volume: Volume) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Origin and spacing in Angstrom."""
-    return volume.lattice.origin / angstrom, np.diag(volume.lattice.axes) / angstrom
-
-
-def _write_map(cmd: Any, name: str, volume: Volume) -> bool:
-    """Write values into the memory of a map of equal lattice; says whether there is one."""
-    if not _is_brick(volume) or name not in cmd.get_names_of_type("object:map"):
-        return False
-    if cmd.count_states(name) != 1:
-        return False
-    values, (origin, spacing) = volume.values, _brick(volume)
-    low, high = (np.array(corner) for corner in cmd.get_extent(name))
-    if not np.allclose(low, origin, atol=1e-4) or not np.allclose(
-        high, origin + spacing * (np.array(values.shape) - 1), atol=1e-4
-    ):
-        return False
-    try:
-        field = cmd.get_volume_field(name, 1, 0)
-        if field.shape != values.shape or not field.flags.writeable:
-            return False
-        field[...] = values
-    except (AttributeError, ValueError, RuntimeError, TypeError):  # marked experimental: any release may change it
-        return False
-    return True
-
-
-def drawing(surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:
-    """Drawing instructions of a surface: colours, and normal and position of each corner of each triangle.
-
-    PyMOL wants a list of Python's numbers. About six triangles share a vertex, so its numbers are made once and then
-    referred to, which is three times as fast. The list grows in pieces, so that in a thread it does not hold up others.
-    """
-    instructions: list[float] = []
-    for phase, colour in zip((1, -1), colours, strict=True):
-        part = lobe(surface, phase)
-        if len(part.faces) == 0:
-            continue
-        inked = part.colouring is not None
-        numbers = np.empty((len(part.vertices), 12 if inked else 8), object)
-        numbers[:, -8], numbers[:, -4] = _NORMAL, _VERTEX
-        if part.colouring is not None:
-            numbers[:, 0] = _COLOR
-            numbers[:, 1:4] = colours_of(part.colouring)
-        for first in range(0, len(numbers), _PIECE):
-            piece = slice(first, first + _PIECE)
-            numbers[piece, -7:-4] = part.normals[piece]
-            numbers[piece, -3:] = part.vertices[piece] / angstrom
-        instructions += [_BEGIN, _TRIANGLES, _COLOR, *colour]
-        for first in range(0, len(part.faces), _PIECE):
-            instructions += numbers[part.faces[first : first + _PIECE].reshape(-1)].reshape(-1).tolist()
-        instructions.append(_END)
-    return instructions

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
-from ..errors import OrbitileError
-from ..files.writing import read_settings, replace_settings
-from ..session.commands import COMMANDS
+from ...errors import OrbitileError
+from ...files.writing import read_settings, replace_settings
+from ...session.commands import COMMANDS
 
 _BEGIN = "# Orbitile: written by `orbitile install vmd`, removed by `orbitile install vmd --uninstall`"
 _END = "# end of Orbitile"
+
+
+def find() -> str:
+    """Where the program `vmd` is; empty where it is not found."""
+    return shutil.which("vmd") or ""
+
+
+def status() -> str:
+    """The start-up file, if it has our lines; otherwise empty."""
+    path = startup_file()
+    return str(path) if _BEGIN in read_settings(path).splitlines() else ""
 
 
 def startup_file() -> Path:
@@ -34,14 +46,15 @@ def install(python: str | None = None) -> list[str]:
     """
     path = startup_file()
     others = _without_ours(path)
-    folder = Path(__file__).parent / "vmd"
+    folder = Path(__file__).parent
     server = [python or sys.executable, "-m", "orbitile", "serve"]
+    commands = " ".join(command.name for command in COMMANDS)
     lines = [
         _BEGIN,
         "if {[catch {",
         f"    lappend auto_path {_word(folder.as_posix())}",
         "    package require orbitile",
-        f"    orbitile::register {{{' '.join(map(_word, server))}}} {{{' '.join(one.name for one in COMMANDS)}}}",
+        f"    orbitile::register {{{' '.join(map(_word, server))}}} {{{commands}}}",
         '} problem]} { puts "Orbitile) $problem" }',
         *([] if any(line.split() == ["menu", "main", "on"] for line in others) else ["menu main on"]),
         _END,

@@ -7,8 +7,8 @@ import pytest
 from scipy.ndimage import map_coordinates
 
 import orbitile as ob
-from orbitile.hosts.colour_volume import colour_volume
 from orbitile.model.surface import Colouring
+from orbitile.surfaces.colour_volume import colour_volume
 
 
 def sphere(spacing, field):
@@ -58,7 +58,7 @@ def test_away_from_the_surface_is_the_middle_of_the_range():
 
 
 def test_a_fine_mesh_is_given_a_coarser_lattice(monkeypatch):
-    monkeypatch.setattr("orbitile.hosts.colour_volume._MOST", 8000)
+    monkeypatch.setattr("orbitile.surfaces.colour_volume._MOST", 8000)
     surface = sphere(0.1, lambda r: r[:, 0])
     volume = colour_volume(surface)
     assert volume.values.size <= 8000

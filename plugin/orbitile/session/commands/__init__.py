@@ -1,0 +1,47 @@
+"""The commands, each declared once, in a module of this package: consoles of all hosts are made from `COMMANDS`."""
+
+from __future__ import annotations
+
+from ..declaration import Command
+from .computing import orb_cancel, orb_device, orb_scf
+from .loading import orb_info, orb_load
+from .surfaces import orb_color, orb_export, orb_field, orb_iso, orb_mo, orb_next, orb_prev
+from .trajectories import orb_frames, orb_memory, orb_play
+
+COMMANDS: tuple[Command, ...] = (
+    orb_load,
+    orb_info,
+    orb_mo,
+    orb_field,
+    orb_iso,
+    orb_next,
+    orb_prev,
+    orb_color,
+    orb_export,
+    orb_device,
+    orb_cancel,
+    orb_frames,
+    orb_play,
+    orb_memory,
+    orb_scf,
+)
+"""In the order in which help lists them."""
+
+__all__ = [
+    "COMMANDS",
+    "orb_load",
+    "orb_info",
+    "orb_mo",
+    "orb_field",
+    "orb_iso",
+    "orb_next",
+    "orb_prev",
+    "orb_color",
+    "orb_export",
+    "orb_device",
+    "orb_cancel",
+    "orb_frames",
+    "orb_play",
+    "orb_memory",
+    "orb_scf",
+]

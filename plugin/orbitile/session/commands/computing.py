@@ -1,0 +1,84 @@
+"""Commands that say what computes, and stop it; and that have orbitals computed."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+from ...errors import OrbitileError
+from ...evaluation.devices import one_device
+from ...scf.level_of_theory import Calculation
+from ..calculation import RunningCalculation
+from ..declaration import COUNT, FLAG, PATH, TEXT, WHOLE_NUMBER, Answer, Argument, command, one_of
+from ..host import trajectory_viewer
+from ..session import Session
+from ..words import device_names
+
+
+@command(
+    "Choose the device that computes, or say which one does.",
+    Argument("device", one_of(*device_names()), "what is to compute from now on", otherwise="no change"),
+    related=("orb_mo",),
+    told=True,
+)
+def orb_device(session: Session, device: str) -> Answer:
+    from taichi_kernels.devices import probe
+
+    if device:
+        found = None if device == "auto" else probe(device)
+        if found is not None and not found.available:
+            raise OrbitileError(f"device: {device} cannot be used here: {found.detail}")
+        session.computing.device = device
+    chosen = one_device(session.computing.device)
+    return Answer(chosen, f"computing on {chosen} ({probe(chosen).detail})")
+
+
+@command(
+    "Stop what is being computed; the orbital shown before stays.",
+    related=("orb_mo",),
+    told=True,
+)
+def orb_cancel(session: Session) -> Answer:
+    return Answer(None, "cancelled" if session.cancel() else "nothing is being computed")
+
+
+@command(
+    "Compute the orbitals of an object that came without any, at all its states, by PySCF, in the background.",
+    Argument("name", TEXT, "an object, with hydrogen atoms", required=True),
+    Argument("basis", TEXT, "basis set, by its name in PySCF", "def2-svp", "def2-svp"),
+    Argument("method", TEXT, "hf, rohf, or a functional as pbe, b3lyp or rob3lyp", "hf", "hf"),
+    Argument("charge", WHOLE_NUMBER, "of the molecule", 0, "0"),
+    Argument("spin", COUNT, "unpaired electrons", 0, "0"),
+    Argument(
+        "filename", PATH, "series file; what it has is not computed again", None, "name of the object, in this folder"
+    ),
+    Argument("cartesian", FLAG, "Cartesian d and f functions, as for 6-31G* in Gaussian", False, "0"),
+    examples=("fetch 1l2y, state=1", "orb_scf water, basis=def2-tzvp, method=b3lyp"),
+    related=("orb_load", "orb_mo", "orb_cancel"),
+)
+def orb_scf(
+    session: Session,
+    name: str,
+    basis: str,
+    method: str,
+    charge: int,
+    spin: int,
+    filename: Path | None,
+    cartesian: bool,
+) -> Answer:
+    if session.calculation is not None:
+        raise OrbitileError(f"orbitals of {session.calculation.molecule} are being computed; orb_cancel stops that")
+    if find_spec("pyscf") is None and not os.environ.get("ORBITILE_PYTHON"):
+        raise OrbitileError("orbitals are computed by the package pyscf: pip install 'orbitile[scf]'")
+    numbers, geometries = trajectory_viewer(session.host).geometries(name)
+    calculation = Calculation(method, basis, charge, spin, cartesian)
+    target = (filename or Path(f"{name}.series.h5")).absolute()
+    electrons = int(numbers.sum()) - charge
+    if electrons < spin or (electrons - spin) % 2:
+        raise OrbitileError(
+            f"{name} has {electrons} electrons at a charge of {charge}: {spin} cannot be unpaired. Are hydrogen atoms "
+            "missing (h_add adds them)? Otherwise give charge and spin"
+        )
+    session.calculate(RunningCalculation(name, numbers, geometries, calculation, target))
+    return Answer(str(target), f"{calculation} of {len(geometries)} frames: {target}")

@@ -1,0 +1,108 @@
+"""Commands that load molecules, and tell what is in them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from glob import glob
+from pathlib import Path
+
+from ...analysis.information import as_text
+from ...analysis.notes import notes
+from ...model.wavefunction import Wavefunction
+from ...readers import descriptions
+from ..declaration import COUNT, FLAG, PATHS, TEXT, Answer, Argument, command
+from ..host import trajectory_viewer
+from ..session import Session
+from ..source import OneFile, ShownTrajectory, Source
+from ._arguments import OBJECT
+
+
+@command(
+    "Load the output of a quantum-chemistry program, or a trajectory: the molecule appears as an object that knows its "
+    "orbitals, with one state a frame.",
+    Argument(
+        "filename",
+        PATHS,
+        f"{'; '.join(descriptions('wavefunction'))}; of a trajectory {', '.join(descriptions('trajectory'))}, a "
+        "pattern as scan/*.molden, or several files",
+        required=True,
+    ),
+    Argument("name", TEXT, "name of the object", otherwise="name of the file"),
+    Argument("track", FLAG, "follow the orbitals of a trajectory, so that none flips or jumps", True, "1"),
+    Argument("align", FLAG, "turn and move each frame of a trajectory onto the first one", False, "0"),
+    Argument("interpolate", COUNT, "frames to put between two frames of a trajectory", 0, "0"),
+    examples=("orb_load benzene.molden", "orb_mo benzene, homo", "orb_load scan/*.molden, scan, interpolate=2"),
+    related=("orb_info", "orb_mo", "orb_field", "orb_frames", "orb_play"),
+)
+def orb_load(
+    session: Session, filename: tuple[Path, ...], name: str, track: bool, align: bool, interpolate: int
+) -> Answer:
+    files = [path if glob(str(path)) and not path.exists() else path.resolve() for path in filename]
+    source = session.computing.aside(
+        Source(tuple(str(path.absolute()) for path in files), track, align, interpolate).noted
+    )
+    if session.host.has_window():
+        session.computing.aside(lambda: session.computing.read(source))
+    wanted = session.name_for(name or name_of(files[0]), source.files, given=bool(name))
+    first, trajectory = place(session, wanted, source)
+    if trajectory is None:
+        return Answer(wanted, f'"{wanted}", {first.kind} orbitals; "orb_mo {wanted}, homo" shows one')
+    text = f'"{wanted}", {len(first.geometries)} frames, {first.kind} orbitals; "orb_mo {wanted}, homo" shows one'
+    problems = [f"frame {index + 1}: {problem}" for index, problem in sorted(trajectory.raw.problems.items())]
+    return Answer(wanted, "; ".join([text, *problems[:3]]))
+
+
+def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, ShownTrajectory | None]:
+    """Have the viewer show a molecule; its wavefunction, of a trajectory the first, and the trajectory if it is one.
+
+    Raises
+    ------
+    OrbitileError
+        When it cannot be read, or is a trajectory and the viewer has no frames.
+    """
+    source, wavefunctions = source.noted(), session.computing.wavefunctions
+    trajectory = wavefunctions.kept(source) or ShownTrajectory(source, wavefunctions.get)
+    text = str(OneFile(source.files[0], source.contents[0])) if trajectory.is_one_file else str(source)
+    if trajectory.is_one_file:
+        wavefunction = wavefunctions.get(text)
+        shown, geometry = replace(wavefunction, source=text), wavefunction.geometry
+    else:
+        trajectory_viewer(session.host)
+        wavefunctions.keep(trajectory)
+        wavefunction = trajectory.first
+        shown, geometry = replace(wavefunction, geometries=trajectory.geometries, source=text), trajectory.at_first
+    for base in session.shelf.present():  # of another molecule that had this name
+        if session.shelf[base].molecule == name and session.shelf[base].request.path != text:
+            session.shelf.remove(base)
+    session.host.add_molecule(name, shown, geometry)
+    for note in notes(shown):
+        session.host.say(f"{name}: note: {note}")
+    return wavefunction, None if trajectory.is_one_file else trajectory
+
+
+_ENDINGS = (".molden.input", ".gz", ".xz", ".bz2")
+"""Endings that another one stands before, or that stand before another one."""
+
+
+def name_of(file: Path) -> str:
+    """Name of an object, from that of a file or a pattern: without its ending, unless that is a number, and dots."""
+    plain = file.name
+    for ending in reversed(_ENDINGS):
+        plain = plain[: -len(ending)] if plain.lower().endswith(ending) else plain
+    stem, dot, suffix = plain.rpartition(".")
+    plain = stem if dot and not suffix.isdecimal() else plain
+    plain = re.sub(r"[.\s]+", "_", plain).strip("*?[]-_ ")
+    return plain or re.sub(r"[.\s]+", "_", file.absolute().parent.name) or "molecule"
+
+
+@command(
+    "Print atoms, basis set and the table of orbitals of a molecule.",
+    OBJECT,
+    Argument("all", FLAG, "all orbitals, not only those near the HOMO", False, "0"),
+    related=("orb_load", "orb_mo"),
+    told=True,
+)
+def orb_info(session: Session, name: str, everything: bool) -> Answer:
+    text = as_text(session.wavefunction(session.molecule(name)), everything=everything)
+    return Answer(text, text)

@@ -1,0 +1,151 @@
+"""How a viewer comes by samples: where they are computed, how they are waited for, and how that is withdrawn."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from typing import Any, TypeVar
+
+from ..errors import Cancelled
+from ..watch import watched
+from .host import Viewer
+from .request import Request, Sample
+from .samples import SampleCache
+from .sampling import WavefunctionCache, sample
+from .source import OneFile, ShownTrajectory, Source
+from .worker import SampleWorker
+
+_Result = TypeVar("_Result")
+
+
+class Computing:
+    """What computes for one viewer.
+
+    Parameters
+    ----------
+    viewer : Viewer
+        Told of progress, and kept alive while something is waited for.
+
+    Attributes
+    ----------
+    device : str
+        What computes.
+    samples, wavefunctions
+        Caches.
+    in_worker : bool
+        Whether scripts use the worker process too: that of a film has followed the orbitals already.
+    """
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._viewer = viewer
+        self.device = "auto"
+        self.samples = SampleCache()
+        self.wavefunctions = WavefunctionCache()
+        self.in_worker = False
+        self._worker: SampleWorker | None = None
+        self._asked: list[Future[Any]] = []
+        self._computing = False
+        self._cancelled = threading.Event()
+
+    @property
+    def worker(self) -> SampleWorker:
+        """The worker process of this viewer; it starts at the first request."""
+        if self._worker is None:
+            self._worker = SampleWorker()
+            atexit.register(self._worker.close)
+        return self._worker
+
+    def close(self) -> None:
+        """End the worker process, if it was started; the next request starts another."""
+        if self._worker is not None:
+            self._worker.close()
+
+    def sample(self, request: Request) -> Sample:
+        """Answer a request and wait for it.
+
+        A viewer with a window is kept alive, and out of the way of crashes, by the worker; a script needs no second
+        process.
+
+        Raises
+        ------
+        OrbitileError
+            When it cannot be met, or `cancel` withdraws it.
+        """
+        if self._viewer.has_window() or self.in_worker or os.environ.get("ORBITILE_PYTHON"):
+            return self._waited(self.worker.submit(request, self._viewer.progress))
+        self._cancelled.clear()
+        self._computing = True
+        try:
+            return sample(request, self.wavefunctions, self._viewer.progress, self._cancelled.is_set)
+        finally:
+            self._computing = False
+
+    def sampled(self, request: Request) -> Sample:
+        """The sample of a request, from the cache if it is there."""
+        return self.samples.get(request, self.sample)
+
+    def read(self, source: Source) -> None:
+        """Read what is going to be asked for, so that nobody need wait for it then."""
+        source = source if source.contents else source.noted()
+        trajectory = self.wavefunctions.kept(source) or ShownTrajectory(source, self.wavefunctions.get)
+        if trajectory.is_one_file:
+            self.wavefunctions.get(str(OneFile(source.files[0], source.contents[0])))
+        else:
+            _ = trajectory.geometries, trajectory.first
+            self.wavefunctions.keep(trajectory)
+
+    def aside(self, function: Callable[[], _Result]) -> _Result:
+        """The result of a function that does not touch the viewer, whose window is kept alive meanwhile.
+
+        Raises
+        ------
+        Cancelled
+            When `cancel` is called meanwhile; nobody waits for the function then.
+        """
+        return self._waited(in_thread(function)) if self._viewer.has_window() else function()
+
+    def _waited(self, future: Future[_Result]) -> _Result:
+        self._asked.append(future)  # a window that is alive takes commands, which may wait too
+        try:
+            self._viewer.wait(future)
+            return future.result()
+        except CancelledError:
+            raise Cancelled("cancelled") from None
+        finally:
+            future.cancel()  # when the waiting was interrupted
+            self._asked.remove(future)
+
+    def cancel(self) -> bool:
+        """Withdraw what is waited for, from any thread; says whether there was anything."""
+        computing = self._computing
+        if computing:
+            self._cancelled.set()
+        for asked in list(self._asked):
+            computing = asked.cancel() or computing
+        return computing
+
+
+def in_thread(function: Callable[[], _Result]) -> Future[_Result]:
+    """What a function will give, called in a thread of its own, in which another one need not wait for it.
+
+    The future can be cancelled until the function has returned, which ends at its next checkpoint then, if it comes to
+    one.
+    """
+    future: Future[_Result] = Future()
+
+    def run() -> None:
+        try:
+            with watched(cancelled=future.cancelled):
+                result = function()
+        except BaseException as error:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(error)
+        else:
+            if future.set_running_or_notify_cancel():
+                future.set_result(result)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future

@@ -1,0 +1,153 @@
+"""How samples that have come are drawn: large surfaces in a thread, large volumes a moment after their surface."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+from ..errors import OrbitileError
+from ..surfaces.isosurface import isosurface
+from ..surfaces.isovalue import CUT, reaches_faces
+from .request import Sample
+from .session import Session, surface_of
+from .shown import Shown
+
+_DRAFT_FACES = 15_000
+"""Triangles, about, of the surface that is drawn while the slider moves."""
+_AT_ONCE = 30_000
+"""Triangles that are made into a drawing without a thread."""
+_VOLUME_AT_ONCE = 500_000
+"""Points of a volume that is put together with its surface."""
+
+
+@dataclass(frozen=True)
+class Painting:
+    """A surface that is being drawn.
+
+    Attributes
+    ----------
+    shown : Shown
+    found : Sample
+    replaces : str
+        Surface that gives way to it; empty for none.
+    redraws : str
+        Surface that it is, drawn in another way; empty for one of a new request.
+    drawing : Future
+        What the viewer draws it from.
+    """
+
+    shown: Shown
+    found: Sample
+    replaces: str
+    redraws: str
+    drawing: Future[Any]
+
+
+class Painter:
+    """Draws one surface at a time; what is begun later is drawn in place of what was begun before.
+
+    Parameters
+    ----------
+    session : Session
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="orbitile")
+        self._threads.submit(import_module, "skimage.measure")  # which would hold the first surface up
+        self._painting: Painting | None = None
+        self._volume_due: tuple[str, Sample] | None = None
+
+    @property
+    def is_painting(self) -> bool:
+        """Whether a surface is being drawn in the thread."""
+        return self._painting is not None
+
+    @property
+    def has_volume_due(self) -> bool:
+        """Whether a volume is to follow its surface."""
+        return self._volume_due is not None
+
+    def begin(self, shown: Shown, found: Sample, *, replaces: str = "", redraws: str = "") -> Painting | None:
+        """Have a surface drawn; gives the painting where it is small, and so done at once; errors as for a drawing."""
+        host = self._session.host
+        if shown.isovalue == found.isovalue and len(found.surface.faces) <= _AT_ONCE:
+            drawing: Future[Any] = Future()
+            drawing.set_result(host.drawing(found.surface, shown.colours))
+            return Painting(shown, found, replaces, redraws, drawing)
+        drawing = self._threads.submit(lambda: host.drawing(surface_of(shown, found), shown.colours))
+        self._painting = Painting(shown, found, replaces, redraws, drawing)
+        return None
+
+    def take(self) -> Painting | None:
+        """The painting that was begun in the thread, once it is done."""
+        if self._painting is None or not self._painting.drawing.done():
+            return None
+        painting, self._painting = self._painting, None
+        return painting
+
+    def stop(self) -> None:
+        """Drop what is being drawn."""
+        self._painting = None
+
+    def put(self, painting: Painting) -> None:
+        """Show what was drawn; a large volume is put by `put_volume`.
+
+        Raises
+        ------
+        OrbitileError
+            When its molecule has gone, or it has no surface.
+        """
+        found, session = painting.found, self._session
+        shown = replace(painting.shown, molecule=session.shelf.molecule_now(painting.shown.molecule))
+        if shown.molecule not in session.host.objects():
+            raise OrbitileError(f"{shown.molecule} was deleted meanwhile")
+        drawing = painting.drawing.result()
+        if painting.redraws:  # a film is begun anew, with its volumes
+            with_volume = shown.request.frame is not None
+            session.show(shown, found, painting.redraws, drawing, with_volume=with_volume)
+            return
+        later = found.volume.values.size > _VOLUME_AT_ONCE
+        base = session.show_instead(painting.replaces, shown, found, drawing=drawing, with_volume=not later)
+        self._volume_due = (base, found) if later else None
+
+    def put_volume(self) -> None:
+        """Put the volume that is to follow, if its surface is still shown."""
+        if self._volume_due is not None:
+            (base, found), self._volume_due = self._volume_due, None
+            shelf = self._session.shelf
+            if base in shelf.present() and shelf[base].request == found.request:
+                self._session.shelf.put_volume(base, shelf[base], found.volume)
+
+    def draft(self, base: str, shown: Shown, found: Sample) -> None:
+        """Draw a surface at once, from as few points as that needs.
+
+        Raises
+        ------
+        OrbitileError
+            When there is none at this isovalue.
+        """
+        step = math.ceil(found.step * math.sqrt(len(found.surface.faces) / _DRAFT_FACES))
+        surface = isosurface(found.volume.every(max(step, 1)), shown.isovalue)
+        drawing = self._session.host.drawing(surface, shown.colours)
+        self._session.shelf.put(base, shown, drawing, found.surface.colouring)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def account_of(painting: Painting) -> str:
+    """What there is to say of a painting that was put: how it came about, and whether it is whole."""
+    found, isovalue = painting.found, painting.shown.isovalue
+    volume = found.volume
+    if painting.redraws:
+        return f"{volume.quantity}: isovalue {isovalue:.4g} {volume.unit}"
+    took = f"{found.seconds * 1000:.0f} ms" if found.seconds < 1 else f"{found.seconds:.1f} s"
+    points = " × ".join(str(n) for n in volume.values.shape)
+    thin = "; drawn from fewer points" if found.step > 1 else ""
+    cut = f"; {CUT}" if reaches_faces(volume, isovalue) else ""
+    return f"{volume.quantity}: {points} points in {took} on {found.device}{thin}{cut}"

@@ -1,0 +1,236 @@
+"""What is shown in one viewer. Only the shelf knows it, and nothing but the shelf changes it.
+
+Commands, films and the window all put surfaces here and take them away here; the shelf has the viewer do it, and tells
+its observers what else happens to a surface: it is removed, or it or its molecule gets another name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+from ..errors import OrbitileError
+from ..model.surface import Colouring
+from ..model.volume import Volume
+from .declaration import brief
+from .host import Viewer, trajectory_viewer
+from .shown import Shown, numbered, object_name
+from .source import changes
+
+
+class Observer(Protocol):
+    """Who is told of what happens to surfaces."""
+
+    def surface_removed(self, name: str) -> None:
+        """It is no longer shown."""
+
+    def surface_renamed(self, old: str, new: str) -> None:
+        """The user has given it another name."""
+
+    def molecule_renamed(self, old: str, new: str) -> None:
+        """The user has given a molecule another name, which its surfaces follow."""
+
+
+class Shelf:
+    """What is shown, by name of the surface, the one shown last at the end.
+
+    Parameters
+    ----------
+    viewer : Viewer
+        Shows it.
+    """
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._viewer = viewer
+        self._shown: dict[str, Shown] = {}
+        self._named: set[str] = set()
+        self._renamed: dict[str, str] = {}
+        self._observers: list[Observer] = []
+
+    def observe(self, observer: Observer) -> None:
+        """Tell somebody what happens to surfaces from now on."""
+        self._observers.append(observer)
+
+    # ---- what there is
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._shown
+
+    def __getitem__(self, name: str) -> Shown:
+        return self._shown[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._shown)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._shown)
+
+    def __len__(self) -> int:
+        return len(self._shown)
+
+    def present(self) -> list[str]:
+        """Surfaces that are shown and have not been deleted by the user."""
+        names = self._viewer.objects()
+        return [name for name in self._shown if name in names]
+
+    def last_of(self, molecule: str) -> str:
+        """The surface of a molecule that was shown last; empty for none."""
+        return next((name for name in reversed(self.present()) if self._shown[name].molecule == molecule), "")
+
+    def is_named(self, name: str) -> bool:
+        """Whether the user has named a surface, so that the window does not replace it by the next."""
+        return name in self._named
+
+    def molecule_now(self, molecule: str) -> str:
+        """What a molecule is called, which may have been renamed."""
+        return molecule if molecule in self._viewer.objects() else self._renamed.get(molecule, molecule)
+
+    def name_of(self, molecule: str, field: str) -> str:
+        """Name for the surface of a field: its own, if there is one, otherwise one that nothing else has."""
+        taken = {name.lower() for name in self._viewer.objects()}
+        for candidate in numbered(object_name(molecule, field)):
+            name = self._viewer.legal_name(candidate)
+            known = self._shown.get(name)
+            if known is not None and (known.molecule, known.request.field) == (molecule, field):
+                return name
+            if not {part.lower() for part in self._viewer.parts(name)} & taken:
+                return name
+        raise AssertionError  # there are numbers enough
+
+    # ---- showing
+
+    def put(self, name: str, shown: Shown, drawing: Any, colouring: Colouring | None) -> None:
+        """Add or replace a surface, which then is the one shown last; of a trajectory that of one frame.
+
+        Parameters
+        ----------
+        name
+            Of the surface.
+        shown
+            What it shows.
+        drawing
+            What `Viewer.drawing` made of it.
+        colouring
+            Its colours by a second field, if it has such.
+        """
+        self._put(name, shown, drawing, colouring)
+        self._shown.pop(name, None)
+        self._shown[name] = shown
+
+    def put_frame(self, name: str, shown: Shown, drawing: Any, colouring: Colouring | None) -> None:
+        """Add or replace the surface of one frame, beside the one that is seen, which stays what is shown."""
+        self._put(name, replace(shown, transparency=self._shown[name].transparency), drawing, colouring)
+
+    def _put(self, name: str, shown: Shown, drawing: Any, colouring: Colouring | None) -> None:
+        look, frame = (name, shown.molecule, drawing, shown.transparency, colouring), shown.request.frame
+        if frame is None:
+            self._viewer.put_surface(*look)
+        else:
+            trajectory_viewer(self._viewer).put_surface(*look, frame)
+
+    def put_volume(self, name: str, shown: Shown, volume: Volume) -> None:
+        """Add or replace the volume of a surface, of a trajectory that of one frame."""
+        if shown.request.frame is None:
+            self._viewer.put_volume(name, shown.molecule, volume)
+        else:
+            trajectory_viewer(self._viewer).put_volume(name, shown.molecule, volume, shown.request.frame)
+
+    def turn_to(self, name: str, shown: Shown) -> None:
+        """Another frame of a surface is seen: what acts on the surface acts on this one."""
+        if name in self._shown:
+            self._shown[name] = replace(shown, transparency=self._shown[name].transparency)
+
+    def set_transparency(self, name: str, transparency: float) -> None:
+        """Change the transparency of a surface, of all its frames."""
+        self._shown[name] = replace(self._shown[name], transparency=transparency)
+        self._viewer.set_transparency(name, transparency)
+
+    def drop_frame(self, name: str, frame: int) -> None:
+        """Take one frame of a surface away."""
+        trajectory_viewer(self._viewer).drop(name, frame)
+
+    def clear(self, name: str) -> None:
+        """Take away what the viewer has of a surface, all frames, since something else is put there."""
+        if name in self._viewer.objects():
+            self._viewer.remove(name)
+
+    def remove(self, name: str) -> None:
+        """Take a surface and its volume away."""
+        self._viewer.remove(name)
+        self._named.discard(name)
+        self._forget(name)
+
+    def _forget(self, name: str) -> None:
+        self._shown.pop(name, None)
+        for observer in self._observers:
+            observer.surface_removed(name)
+
+    # ---- what the user does in the viewer
+
+    def follow(self) -> None:
+        """Take note of what the user has renamed or deleted: surfaces go with their molecule."""
+        for old, new in self._viewer.renamed().items():
+            self._renamed[old] = new
+            self._renamed.pop(new, None)
+            for name, shown in self._shown.items():
+                if shown.molecule == old:
+                    self._shown[name] = replace(shown, molecule=new)
+            for observer in self._observers:
+                observer.molecule_renamed(old, new)
+        if not self._shown:
+            return
+        there = self._viewer.objects()
+        for name, shown in list(self._shown.items()):
+            if not self._viewer.parts(name) & there:
+                self._forget(name)
+            elif shown.molecule not in there:
+                self.remove(name)
+
+    def look(self) -> None:
+        """The same after a single change, at little cost where that was of nothing that is shown."""
+        expected = {*self._shown, *(shown.molecule for shown in self._shown.values())}
+        if expected and not expected <= self._viewer.objects():
+            self.follow()
+
+    def rename(self, old: str, new: str) -> bool:
+        """Take note of an object that the user has renamed; says whether it is a surface, whose volume is to follow."""
+        there = self._viewer.objects()
+        is_surface = old in self._shown and old not in there and new in there and new not in self._shown
+        if is_surface:
+            self._shown = {new if name == old else name: shown for name, shown in self._shown.items()}
+            self._named.add(new)
+            for observer in self._observers:
+                observer.surface_renamed(old, new)
+        self.look()
+        return is_surface
+
+    # ---- saved sessions of the host
+
+    def saved(self) -> dict[str, Any]:
+        """What is shown, in plain types, for a host that saves its own session."""
+        self.follow()
+        return {name: self._shown[name].message() for name in self.present()}
+
+    def restore(self, saved: Any) -> None:
+        """Take up what `saved` gave; it may be merged into what is there.
+
+        The user is told of what is damaged or of another version, and of files that are gone or have changed: those
+        surfaces stay as they were saved.
+        """
+        restored = {}
+        saved = saved if isinstance(saved, Mapping) else {}
+        for name, message in saved.items():
+            try:
+                restored[name] = Shown.from_message(message)
+            except OrbitileError as error:
+                self._viewer.say(f"{brief(name)} is shown as saved, and cannot be changed: {error}")
+        there = self._viewer.objects()
+        for name in [name for name, shown in self._shown.items() if name in saved or shown.molecule not in there]:
+            self._forget(name)  # it was replaced by what was saved, of which nothing is to be taken away
+        restored = {name: shown for name, shown in restored.items() if {name, shown.molecule} <= there}
+        self._shown.update(restored)  # a host may have saved a surface without its molecule
+        self.follow()
+        sources = {shown.request.path for shown in restored.values()}
+        for problem in sorted({problem for source in sources for problem in changes(source)}):
+            self._viewer.say(f"{problem}: its surfaces are shown as saved, and cannot be changed")

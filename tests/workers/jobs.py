@@ -1,0 +1,128 @@
+"""What the tests of workers run in them: a worker finds functions by the name of their module."""
+
+import os
+import signal
+import sys
+import time
+import warnings
+
+import numpy as np
+
+from orbitile.errors import FieldError, FileError
+from orbitile.watch import checkpoint, tell
+
+
+class DerivedError(FileError):
+    """An error of ours whose constructor wants more than a message."""
+
+    def __init__(self, path, line):
+        super().__init__(f"{path}, line {line}")
+        self.handle = open(os.devnull)  # noqa: SIM115 - what cannot be pickled
+
+
+class Unpicklable(Exception):
+    """A foreign error that cannot be sent."""
+
+    def __init__(self):
+        super().__init__("it holds a lambda", lambda: None)
+
+
+def raised(kind):
+    """Raise an error."""
+    if kind == "field":
+        raise FieldError("no such field")
+    if kind == "derived":
+        raise DerivedError("a.log", 7)
+    if kind == "unpicklable":
+        raise Unpicklable
+    if kind == "memory":
+        raise MemoryError
+    raise KeyError(kind)
+
+
+def unpicklable():
+    """What cannot be sent back."""
+    return lambda: None
+
+
+def process_id():
+    """Number of this process."""
+    return os.getpid()
+
+
+def doubled(array):
+    """An array and twice the array; whether the first could be written to."""
+    return array, array * 2, array.flags.writeable
+
+
+def filled(array, value):
+    """Write to an array of the caller."""
+    array[...] = value
+    return array
+
+
+def zeros(n_bytes):
+    """A large array, all ones but for its ends."""
+    array = np.ones(n_bytes, np.uint8)
+    array[[0, -1]] = 7
+    return array
+
+
+def stepping(seconds):
+    """Tell progress; end when it is not wanted."""
+    begin = time.monotonic()
+    while (now := time.monotonic() - begin) < seconds:
+        checkpoint()
+        tell(now / seconds)
+        time.sleep(0.005)
+    return "done"
+
+
+def deaf(seconds):
+    """Ask nobody whether it is wanted."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0.05)
+    return os.getpid()
+
+
+def signalled(number):
+    """Send a signal to this process."""
+    sys.stderr.write("the last words\n")
+    os.kill(os.getpid(), number)
+    time.sleep(30)
+
+
+def warned(n_bytes):
+    """Warn at length, and write as much to standard output."""
+    text = 99 * "x"
+    for n in range(n_bytes // 100):
+        warnings.warn(f"{n}{text}", stacklevel=1)
+        sys.stdout.write(f"{text}\n")
+    sys.stderr.flush()
+    return "done"
+
+
+def compiled_cold(path):
+    """Compile a kernel that is in no cache, which takes long and lets no thread of Python run."""
+    import taichi as ti
+
+    ti.init(ti.cpu, offline_cache=False, log_level=ti.ERROR)
+
+    @ti.kernel
+    def kernel(x: ti.f32) -> ti.f32:
+        total = 0.0
+        for i in ti.static(range(30_000)):
+            total += ti.sin(x * i)
+        return total
+
+    open(path, "w").close()
+    return kernel(1.0)
+
+
+def stopped_once(path):
+    """Stop this process, unless one did before."""
+    if not os.path.exists(path):
+        open(path, "w").close()
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return os.getpid()
