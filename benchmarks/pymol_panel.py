@@ -135,7 +135,7 @@ def drive(say):
     panel.keep_box.setChecked(False)
     QTest.qWait(1500)
     row("C60 6-31G*, fine, first click", walk([179]))
-    values = next(reversed(state.samples._held.values())).volume.values
+    values = list(state.computing.samples)[-1].volume.values
     say(f"    {' x '.join(map(str, values.shape))} = {values.size / 1e6:.2f} M points")
     say(f"    one frame of PyMOL's own drawing of it: {statistics.median(frame() for _ in range(9)):.0f} ms")
     row("C60 6-31G*, fine, warm", walk([178, 170, 165, 160, 184, 150, 140, 130]))
@@ -168,7 +168,7 @@ def drive(say):
     settle()
     say(
         f"200 orbitals in a row: memory {memory() - before:+.0f} MB, {len(cmd.get_names('all')) - objects:+d} objects "
-        f"(cache: at most {state.samples.limit / 1e6:.0f} MB)"
+        f"(cache: at most {state.computing.samples.limit / 1e6:.0f} MB)"
     )
 
 

@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 import orbitile as ob
-from orbitile.evaluation.fields_on_lattices import potential_of_charges
+from orbitile.evaluation.points import potential_of_charges
 from orbitile.model.charges import PointCharges, charges_of_density
 
 CELLS = 268_782

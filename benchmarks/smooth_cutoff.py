@@ -8,7 +8,7 @@ import argparse
 
 import numpy as np
 
-from taichi_kernels.radial.smooth_cutoff import POWER
+from taichi_kernels.direct_sums.radial.smooth_cutoff import POWER
 
 
 def fit(end: float, terms: int, rounds: int = 800) -> np.ndarray:

@@ -79,16 +79,14 @@ class Clock:
 def run(series: Path, what: str, spacing: float | None, points: int | None, device: str, n: int) -> None:
     """From the wavefunction to the mesh, whole and stage by stage."""
     import orbitile as ob
-    from orbitile.evaluation.fields_on_lattices import field_of, fits, surface_in_motion
-    from orbitile.fields.orbital import resolve
+    from orbitile.evaluation.boxes import fits
+    from orbitile.evaluation.requests import field_of
+    from orbitile.evaluation.surfaces import surface_in_motion
+    from orbitile.fields.orbital import orbital_of
+    from orbitile.hosts.pymol.drawing import drawing_of
     from orbitile.session.request import Request, Sample
     from orbitile.session.shown import NEGATIVE, POSITIVE
     from orbitile.workers import pack, unpack
-
-    try:
-        from orbitile.hosts.pymol.adapter import drawing
-    except ModuleNotFoundError:  # a machine without PyMOL
-        drawing = None
 
     path = ob.follow(ob.load_trajectory(series, kept=n + 1))
     first = path[0]
@@ -98,7 +96,7 @@ def run(series: Path, what: str, spacing: float | None, points: int | None, devi
     low = box.origin - first.positions.min(axis=0) + room.min(axis=(0, 1))
     high = box.origin + (np.array(box.shape) - 1) * step - first.positions.max(axis=0) + room.max(axis=(0, 1))
     lattice = ob.Lattice.box(low, high, step)
-    number = resolve(first, "homo").index + 1
+    number = orbital_of(first, "homo").index + 1
     field = f"mo:{number}"
     surface = surface_in_motion(first, field, ISOVALUE, lattice, device=device)
     print(f"{what}: {lattice.shape} = {lattice.n_points / 1e6:.2f} million points, {len(surface.faces)} triangles")
@@ -148,9 +146,8 @@ def run(series: Path, what: str, spacing: float | None, points: int | None, devi
         sample = Sample(request, volume, surface, ISOVALUE, device)
         unpack(pack(sample)[0])
         clock.stage("hand-over between processes")
-        if drawing is not None:
-            drawing(surface, (POSITIVE, NEGATIVE))
-            clock.stage("instructions for PyMOL")
+        drawing_of(surface, (POSITIVE, NEGATIVE))
+        clock.stage("instructions for PyMOL")
     clock.tell(what)
 
 

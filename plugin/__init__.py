@@ -19,11 +19,11 @@ for _folder, _package in ((_HERE, "orbitile"), (_HERE, "taichi_kernels"), (os.pa
     if find_spec(_package) is None and os.path.isdir(os.path.join(_folder, _package)):
         sys.path.append(_folder)
 
-from orbitile.hosts import pymol_plugin as _plugin  # noqa: E402 - found on the path made above
+from orbitile.hosts import pymol as _host  # noqa: E402 - found on the path made above
 
-_plugin.register_commands()
+_host.register_commands()
 
 
 def __init_plugin__(app=None):
     """Add Plugin > Orbitile to the menu."""
-    _plugin.add_menu()
+    _host.add_menu()

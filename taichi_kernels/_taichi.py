@@ -33,11 +33,13 @@ _SETTINGS = {
 
 
 @contextmanager
-def _settings() -> Iterator[None]:
+def _quietly() -> Iterator[None]:
+    """With these variables, and without what compilers announce on standard output, where our results go."""
     added = [name for name in _SETTINGS if name not in os.environ]
     os.environ.update({name: _SETTINGS[name] for name in added})
     try:
-        yield
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
     finally:
         for name in added:
             os.environ.pop(name, None)
@@ -55,7 +57,7 @@ def _chosen() -> str:
 
 def _imported() -> Any:
     ensure_cache_folder()
-    with _settings(), warnings.catch_warnings():
+    with _quietly(), warnings.catch_warnings():
         # Python 3.12 and later complain about strings in Taichi's sources when they are compiled for the first time
         warnings.filterwarnings("ignore", category=SyntaxWarning)
         return importlib.import_module(COMPILER)
@@ -95,8 +97,7 @@ def start(device: str, threads: int | None = None) -> str:
         The device that it runs on.
     """
     settings = {} if threads is None else {"cpu_max_num_threads": threads}
-    # it announces its architecture on standard output, where our results go
-    with _settings(), contextlib.redirect_stdout(io.StringIO()), cache_with_room():
+    with _quietly(), cache_with_room():
         ti.init(
             arch={"cuda": ti.cuda, "vulkan": ti.vulkan, "cpu": ti.cpu}[device],
             log_level=ti.ERROR,
@@ -188,6 +189,8 @@ class Launch:
 
     def __init__(self, kernel: Any, arguments: Sequence[Any]) -> None:
         primal = kernel._primal
+        if COMPILER == "quadrants":  # as its own call does
+            primal.raise_on_templated_floats = _impl.current_cfg().raise_on_templated_floats
         key = primal.ensure_compiled(*arguments)
         self._program = program = _impl.get_runtime().prog
         if COMPILER == "quadrants":

@@ -44,3 +44,23 @@ def exponential(target: Target) -> Callable[..., object]:
         return ti.select(x > smallest, series * power, ti.cast(0.0, real))
 
     return composed
+
+
+def along_axis(lanes: int, real: object, exp: Callable[..., object]) -> Callable[..., object]:
+    """A Taichi function: distances of neighbouring points from a centre along an axis, and the Gaussian at them.
+
+    Its arguments are the exponent, the lattice point nearest to the centre less the centre, the index of that point,
+    the index of the first point, and the step.
+    """
+    vector = ti.types.vector(lanes, real)
+
+    @ti.func
+    def evaluate(exponent, rest, nearest, first, step):
+        distance = vector(0.0)
+        factor = vector(0.0)
+        for s in ti.static(range(lanes)):
+            distance[s] = rest + (ti.cast(first + s, real) - nearest) * step
+            factor[s] = exp(-exponent * distance[s] * distance[s])
+        return distance, factor
+
+    return evaluate

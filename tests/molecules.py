@@ -9,6 +9,7 @@ import pytest
 
 from orbitile import Orbitals, Wavefunction
 from orbitile.model.trajectory import Trajectory
+from orbitile.scf.engine import wavefunction_of
 
 gto = pytest.importorskip("pyscf.gto", reason="PySCF (extra scf) is not installed")
 scf = pytest.importorskip("pyscf.scf", reason="PySCF (extra scf) is not installed")
@@ -34,30 +35,33 @@ def trajectory_of(wavefunctions) -> Trajectory:
     return Trajectory(Listed(wavefunctions))
 
 
-def computed(atoms: str, basis: str = "sto-3g", before: Wavefunction | None = None) -> Wavefunction:
-    """Restricted Hartree-Fock orbitals; atoms in Angstrom."""
+def solved(atoms: str, basis: str, start=None):
+    """Restricted Hartree-Fock of PySCF from a density matrix, if one is given; atoms in Angstrom."""
     with lib.with_omp_threads(1):  # threads take longer to meet than these molecules to compute
-        return _computed(atoms, basis, before)
-
-
-def _computed(atoms: str, basis: str, before: Wavefunction | None) -> Wavefunction:
-    from orbitile.scf.engine import _start, wavefunction_of
-
-    molecule = gto.M(atom=atoms, basis=basis, verbose=0)
-    field = scf.RHF(molecule)
-    field.conv_tol = 1e-10
-    field.kernel(None if before is None else _start(molecule, before))
-    if not field.converged:
-        field = field.newton()
-        field.kernel(field.mo_coeff, field.mo_occ)
+        field = scf.RHF(gto.M(atom=atoms, basis=basis, verbose=0))
+        field.conv_tol = 1e-10
+        field.kernel(start)
+        if not field.converged:
+            field = field.newton()
+            field.kernel(field.mo_coeff, field.mo_occ)
     assert field.converged
-    return wavefunction_of(molecule, field.mo_coeff, field.mo_occ, field.mo_energy)
+    return field
+
+
+def computed(atoms: str, basis: str = "sto-3g") -> Wavefunction:
+    """Restricted Hartree-Fock orbitals; atoms in Angstrom."""
+    field = solved(atoms, basis)
+    return wavefunction_of(field.mol, field.mo_coeff, field.mo_occ, field.mo_energy)
 
 
 def scanned(geometries, basis: str = "sto-3g") -> list[Wavefunction]:
+    """Of one geometry after the other, each from the density of the one before."""
     frames: list[Wavefunction] = []
+    start = None
     for atoms in geometries:
-        frames.append(computed(atoms, basis, frames[-1] if frames else None))
+        field = solved(atoms, basis, start)
+        frames.append(wavefunction_of(field.mol, field.mo_coeff, field.mo_occ, field.mo_energy))
+        start = field.make_rdm1()
     return frames
 
 

@@ -1,4 +1,4 @@
-"""A reader, an exporter and a command of another distribution: a file each, and no other change."""
+"""A reader, an exporter, a field, a kernel and a command of another distribution: a file each, and no other change."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ import pytest
 import orbitile as ob
 from orbitile.commandline import main
 from orbitile.exporters import exporter_for
-from orbitile.hosts.file_filters import files_to_export, files_to_open
+from orbitile.hosts.pymol.file_filters import files_to_export, files_to_open
 from orbitile.readers import load_trajectory
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
@@ -26,7 +26,8 @@ PLUGINS = {
 
 
 def test_the_page_has_an_example_of_each():
-    assert [name.split("/")[1] for name in PLUGINS] == ["readers", "exporters", "commandline"]
+    kinds = {name.split("/")[1] for name in PLUGINS}
+    assert kinds == {"readers", "exporters", "fields", "kernels", "hosts", "commandline"}
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +35,7 @@ def plugins(tmp_path, monkeypatch):
     """Folder on the path with the three files, beside an atom to read; forgotten afterwards."""
     for name, text in PLUGINS.items():
         file = tmp_path / name
-        file.parent.mkdir(parents=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     (tmp_path / "h.toyatom").write_text("toy atom 0.8")
     monkeypatch.chdir(tmp_path)
@@ -83,6 +84,42 @@ def test_an_exporter(capsys, tmp_path):
     assert float((tmp_path / "b.toyvol").read_text().split()[-1]) == pytest.approx(density, rel=1e-5)
     with pytest.raises(ob.OrbitileError, match=r"did you mean \.toyvol"):
         exporter_for("a.toyvl", "volume")
+
+
+def test_a_field(capsys, tmp_path):
+    atom = ob.load("h.toyatom")
+    assert ("toy-field", "one over the distance from the nearest atom and one bohr") in ob.field_names()
+    assert main(["fields"]) == 0
+    assert "toy-field" in capsys.readouterr().out
+    lattice = ob.Lattice.around(atom, 0.5, 2.0)
+    volume = ob.compute(atom, "toy-field", lattice)
+    distance = np.linalg.norm(lattice.points(), axis=1).reshape(lattice.shape)
+    np.testing.assert_allclose(volume.values, 1 / (1 + distance), rtol=1e-6)
+    assert (volume.quantity, volume.unit) == ("closeness", "bohr^-1")
+    assert ob.evaluate(atom, "Toy-Field", [[0, 0, 3.0]], precision="double") == pytest.approx(0.25)
+    surface = ob.compute_surface(atom, "toy-field", ob.default_isovalue(atom, "toy-field"))
+    np.testing.assert_allclose(np.linalg.norm(surface.vertices, axis=1), 1.0, atol=0.02)
+    volumes = list(ob.compute_many(atom, ["toy-field", "mo:1", "toy-field"], lattice))
+    assert np.array_equal(volumes[0].values, volumes[2].values)
+    assert main(["mesh", "h.toyatom", "toy-field", "-o", "a.ply"]) == 0
+    assert (tmp_path / "a.ply").exists()
+    with pytest.raises(ob.OrbitileError, match="only orbitals have a choice of kernels, and closeness is none"):
+        ob.compute(atom, "toy-field", lattice, kernel="direct")
+
+
+def test_a_kernel(capsys):
+    atom = ob.load("h.toyatom")
+    assert main(["fields"]) == 0
+    assert "toy-kernel               plain sum over all Gaussians" in capsys.readouterr().out
+    lattice = ob.Lattice.around(atom, 0.5, 2.0)
+    expected = ob.compute(atom, "mo:1", lattice, precision="double").values
+    for precision, tolerance in (("single", 1e-6), ("double", 1e-12)):
+        values = ob.compute(atom, "mo:1", lattice, precision=precision, kernel="toy-kernel").values
+        np.testing.assert_allclose(values, expected, atol=tolerance)
+    points = lattice.points()[::7]
+    assert ob.evaluate(atom, "mo:1", points, kernel="toy-kernel") == pytest.approx(expected.reshape(-1)[::7], abs=1e-6)
+    with pytest.raises(ob.OrbitileError, match="toy-kernel"):
+        ob.compute(atom, "mo:1", lattice, kernel="toy")
 
 
 def test_a_command(capsys):

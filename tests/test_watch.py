@@ -11,7 +11,7 @@ from taichi_kernels.pace import PIECE, Pace
 
 @pytest.fixture(autouse=True)
 def _all_is_told(monkeypatch):
-    monkeypatch.setattr(watch, "_INTERVAL", -1.0)
+    monkeypatch.setattr(watch, "_INTERVAL", -1.0)  # nobody wants to wait for the real one
 
 
 def test_nobody_watches_unless_asked():

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import orbitile as ob
-from orbitile.fields.orbital import resolve
+from orbitile.fields.orbital import orbital_of
 from orbitile.model.conventions import (
     angular_normalization,
     cartesian_powers,
@@ -143,7 +143,7 @@ class Case:
     @cached_property
     def homo(self) -> int:
         """Index of the orbital that `homo` stands for, in the order of the file."""
-        orbital = resolve(self.wavefunction, "homo")
+        orbital = orbital_of(self.wavefunction, "homo")
         assert orbital is not None  # it is a name of an orbital
         return orbital.index
 

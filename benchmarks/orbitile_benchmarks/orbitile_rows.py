@@ -33,7 +33,7 @@ def other_kernels() -> tuple[str, ...]:
 
 def ready(call: Callable[[], object]) -> str | None:
     """Compile what a call needs, in the background too; None, or why it is refused."""
-    from taichi_kernels import molecule_specific
+    from taichi_kernels.direct_sums import molecule_specific
 
     try:
         call()

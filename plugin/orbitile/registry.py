@@ -72,7 +72,7 @@ def _names(folder: str) -> list[str]:
     entries = [entry for place in places for entry in os.scandir(place)]  # pkgutil would take longer than the rest
     packages = [entry.name for entry in entries if os.path.isfile(os.path.join(entry.path, "__init__.py"))]
     modules = [entry.name[: -len(".py")] for entry in entries if entry.name.endswith(".py")]
-    return [name for name in {*packages, *modules} if not name.startswith("_")]  # a place may be there twice
+    return [name for name in (*packages, *modules) if not name.startswith("_")]
 
 
 def _checked(name: str, contract: Any) -> Any:

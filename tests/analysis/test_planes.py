@@ -41,12 +41,12 @@ def test_the_plane_contains_its_atoms(benzene):
 
 def test_values_are_those_at_the_points(benzene):
     plane = plane_through(benzene, [0, 1, 2], spacing=1.0)
-    one = slice_field(benzene, "density", plane, device="cpu", precision="double")
+    cut = slice_field(benzene, "density", plane, device="cpu", precision="double")
     row, column = 3, 5
     point = plane.origin + plane.spacing * (column * plane.right + row * plane.up)
     expected = ob.evaluate(benzene, "density", point[None], device="cpu", precision="double")[0]
-    assert one.values[row, column] == pytest.approx(expected, rel=1e-9)
-    assert (one.quantity, one.unit) == ("electron density", "e bohr^-3")
+    assert cut.values[row, column] == pytest.approx(expected, rel=1e-9)
+    assert (cut.quantity, cut.unit) == ("electron density", "e bohr^-3")
 
 
 def test_as_a_surface(benzene):
@@ -141,12 +141,12 @@ def test_a_field_that_is_zero_can_be_drawn(benzene, tmp_path):
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_a_disk_that_fills_up_while_a_picture_is_written(benzene, tmp_path, suffix):
     resource = pytest.importorskip("resource")
-    one = slice_field(benzene, "density", plane_through(benzene, spacing=0.5), device="cpu")
+    cut = slice_field(benzene, "density", plane_through(benzene, spacing=0.5), device="cpu")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, before[1]))
         with pytest.raises(ob.OrbitileError, match="cannot be written"):
-            draw_slice(one, benzene, tmp_path / f"cut.{suffix}", size=(640, 480))
+            draw_slice(cut, benzene, tmp_path / f"cut.{suffix}", size=(640, 480))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert not list(tmp_path.iterdir())
@@ -204,22 +204,18 @@ def test_a_plane_has_one_field(benzene, tmp_path, capsys):
     assert not output.exists()
 
 
-def figure_of(one, wavefunction, size=(1600, 1200)):
-    return slice_figure(one, wavefunction, size=size)
-
-
 def test_bonds_of_a_density_are_seen(benzene):
     """Peaks at nuclei are cut off; the density between two carbon atoms is neither pale nor beyond the colours."""
     for margin in (1.0, 9.0):
-        one = slice_field(
+        cut = slice_field(
             benzene, "density", plane_through(benzene, [0, 1, 2], spacing=0.2, margin=margin), device="cpu"
         )
-        low, high = colour_range(one.values, None, one.valence)
+        low, high = colour_range(cut.values, None, cut.valence)
         middle = benzene.positions[[0, 1]].mean(axis=0)
         bond = ob.evaluate(benzene, "density", middle[None], device="cpu")[0]
         assert low == 0
         assert 0.25 * high < bond < 0.85 * high
-        assert one.values.max() > 10 * high
+        assert cut.values.max() > 10 * high
 
 
 @pytest.mark.parametrize("height", [2.4, 2.8, 3.2])
@@ -227,15 +223,15 @@ def test_both_signs_of_a_potential_are_seen(benzene, height):
     """Above the ring it is negative, with some that is positive beside it."""
     plane = plane_through(benzene, [0, 3, 1], spacing=0.3, margin=5.0)
     above = dataclasses.replace(plane, origin=plane.origin + height * np.cross(plane.right, plane.up))
-    one = slice_field(benzene, "esp", above, device="cpu")
-    low, high = colour_range(one.values, None, one.valence)
+    cut = slice_field(benzene, "esp", above, device="cpu")
+    low, high = colour_range(cut.values, None, cut.valence)
     assert low == -high
-    assert 0.5 * high < -one.values.min() < 1.5 * high
+    assert 0.5 * high < -cut.values.min() < 1.5 * high
 
 
 def test_the_picture_says_what_its_contours_and_colours_are(benzene):
     plane = plane_through(benzene, [0, 1, 2], spacing=0.4)
-    figure = figure_of(slice_field(benzene, "density", plane, device="cpu"), benzene)
+    figure = slice_figure(slice_field(benzene, "density", plane, device="cpu"), benzene)
     stated = figure.get_supxlabel()
     assert stated.startswith("contours at ")
     assert stated.endswith(" e bohr$^{-3}$")
@@ -248,16 +244,16 @@ def test_the_picture_says_what_its_contours_and_colours_are(benzene):
     assert np.array_equal(drawn, levels)
 
     above = dataclasses.replace(plane, origin=plane.origin + np.cross(plane.right, plane.up))
-    signed = figure_of(slice_field(benzene, "homo", above, device="cpu"), benzene).get_supxlabel()
+    signed = slice_figure(slice_field(benzene, "homo", above, device="cpu"), benzene).get_supxlabel()
     assert signed.startswith("contours at ±")
     assert signed.endswith(" bohr$^{-3/2}$; negative ones dashed")
 
 
 @pytest.mark.parametrize("size", [(240, 180), (300, 500), (640, 480), (1600, 1200)])
 def test_nothing_written_is_cut_off(benzene, size):
-    one = slice_field(benzene, "esp", plane_through(benzene, spacing=0.8), device="cpu")
-    named = dataclasses.replace(one, quantity="electrostatic potential with 12 charges")
-    figure = figure_of(named, benzene, size)
+    cut = slice_field(benzene, "esp", plane_through(benzene, spacing=0.8), device="cpu")
+    named = dataclasses.replace(cut, quantity="electrostatic potential with 12 charges")
+    figure = slice_figure(named, benzene, size=size)
     figure.draw_without_rendering()
     assert (figure.bbox.size.astype(int) == size).all()
     title, contours = figure.texts
@@ -268,9 +264,9 @@ def test_nothing_written_is_cut_off(benzene, size):
 
 
 def test_an_orbital_on_its_nodal_plane_is_nothing(benzene):
-    one = slice_field(benzene, "homo", plane_through(benzene, [0, 1, 2], spacing=0.4), device="cpu")
-    assert 0 <= np.abs(one.values).max() < 1e-7
-    figure = figure_of(one, benzene)
+    cut = slice_field(benzene, "homo", plane_through(benzene, [0, 1, 2], spacing=0.4), device="cpu")
+    assert 0 <= np.abs(cut.values).max() < 1e-7
+    figure = slice_figure(cut, benzene)
     assert figure.get_supxlabel() == "0 everywhere on this plane"
     assert abs(figure.axes[0].images[0].get_clim()[1]) == 1.0
 

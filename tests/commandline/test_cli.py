@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 from PIL import Image
 
 import orbitile as ob
@@ -110,7 +111,11 @@ def test_kernels_give_the_same_volume():
 
 def test_mesh():
     assert main(["mesh", BENZENE, "homo", "--isovalue", "0.05", "--quality", "coarse", "-o", "homo.ply"]) == 0
-    assert Path("homo.ply").stat().st_size > 1000
+    mesh = trimesh.load("homo.ply")
+    assert mesh.is_watertight
+    assert len(mesh.split()) == 4  # two nodal planes
+    assert mesh.bounds[0] == pytest.approx(-mesh.bounds[1], abs=1e-3)
+    assert mesh.bounds[1] == pytest.approx([2.24, 1.62, 1.43], abs=0.02)  # in Angstrom
 
 
 @pytest.mark.parametrize(
@@ -215,7 +220,7 @@ def test_importing_orbitile_loads_nothing_heavy():
 
 
 def test_public_names_are_what_they_say_whatever_is_imported_first():
-    program = "import orbitile.renderer.scene, orbitile.evaluation.fields_on_lattices, orbitile as ob\n"
+    program = "import orbitile.renderer.scene, orbitile.evaluation.surfaces, orbitile as ob\n"
     program += "assert all(callable(getattr(ob, n)) for n in ob.__all__ if n != '__version__')"
     assert run("-c", program).returncode == 0
 

@@ -19,6 +19,7 @@ from orbitile.commandline import main
 from orbitile.errors import Cancelled, DeviceError, FieldError
 from orbitile.evaluation import several_devices
 from orbitile.evaluation.diagnosis import device_report
+from orbitile.fields import Field
 from orbitile.watch import Watch
 from orbitile.workers.transport import own_prefix
 from taichi_kernels import devices
@@ -178,7 +179,7 @@ def test_cancelling_and_errors_leave_the_processes_in_order(benzene, tmp_path):
 
 
 @dataclasses.dataclass(frozen=True)
-class Faulty:
+class Faulty(Field):
     """A field of somebody's own that fails where it is computed, or where it arrives."""
 
     unreadable: bool = False

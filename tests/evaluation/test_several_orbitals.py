@@ -49,7 +49,7 @@ def test_each_is_as_exact_as_alone(device, precision, lattice):
 def test_groups_of_any_size_and_other_fields_between(monkeypatch, benzene):
     names = ["homo-2", "homo-1", "density", "homo", "lumo", "lumo+1", "esp"]
     lattice = ob.Lattice.around(benzene, 1.0, 2.5)
-    monkeypatch.setattr("orbitile.evaluation.fields_on_lattices._TOGETHER", 2 * lattice.n_points)
+    monkeypatch.setattr("orbitile.evaluation.lattices._TOGETHER", 2 * lattice.n_points)
     shares: list[float] = []
     volumes = list(ob.compute_many(benzene, names, lattice, device="cpu", progress=shares.append))
     for name, volume in zip(names, volumes, strict=True):

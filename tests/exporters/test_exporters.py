@@ -5,13 +5,14 @@ import os
 import stat
 import struct
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from orbitile import compute, compute_to_file
 from orbitile.errors import FileError, LatticeError
-from orbitile.exporters import KINDS, exporter_for, exporter_modules, save
+from orbitile.exporters import KINDS, exporter_for, exporter_modules, save, suffixes
 from orbitile.files.writing import written_atomically
 from orbitile.model.lattice import Lattice
 from orbitile.model.units import angstrom
@@ -376,6 +377,14 @@ def test_modules_are_complete():
         assert module.DESCRIPTION
         assert module.KIND in KINDS
         assert all(pattern.startswith("*.") and pattern == pattern.lower() for pattern in module.PATTERNS)
+
+
+def test_documents_name_the_formats():
+    root = Path(__file__).parents[2]
+    for document in ("README.md", "docs/pymol.md"):
+        text = (root / document).read_text()
+        assert suffixes("volume") in text
+        assert all(suffix in text for suffix in suffixes("mesh").split(", "))
 
 
 @pytest.mark.parametrize("suffix", [".cube", ".dx", ".mrc", ".ply", ".obj"])

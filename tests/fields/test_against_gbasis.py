@@ -8,7 +8,7 @@ import pytest
 from iodata import load_one
 
 import orbitile as ob
-from orbitile.readers.iodata import _fast_normalisation_test
+from orbitile.readers.iodata import fast_normalisation_test
 from tests.conftest import sample_parameters
 from tests.oracle import orbital
 
@@ -37,7 +37,7 @@ def indices(orbitals: ob.Orbitals) -> list[int]:
 
 def by_gbasis(path, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Alpha and beta orbitals at points by qc-gbasis, each of shape (n_orbitals, n_points)."""
-    with _fast_normalisation_test():
+    with fast_normalisation_test():
         data = load_one(str(path))
     functions = evaluate_basis(from_iodata(data), points, screen_basis=False)
     mo = data.mo

@@ -8,7 +8,7 @@ from iodata import load_one
 
 import orbitile as ob
 from orbitile.readers.cube import read_atoms
-from orbitile.readers.iodata import _fast_normalisation_test
+from orbitile.readers.iodata import fast_normalisation_test
 from tests.conftest import SAMPLES, random_wavefunction, sample_parameters
 from tests.fields.test_against_gbasis import points_near
 from tests.oracle import orbital
@@ -33,7 +33,7 @@ def density_matrices(data) -> np.ndarray:
 
 
 def references(path, points) -> dict[str, np.ndarray]:
-    with _fast_normalisation_test():
+    with fast_normalisation_test():
         data = load_one(str(path))
     matrix = density_matrices(data)
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.fields.transition import natural_transition_orbitals, resolve
+from orbitile.evaluation.requests import field_of
+from orbitile.fields.transition import natural_transition_orbitals
 from orbitile.gaussians.expansion import integrals
 from orbitile.model.wavefunction import Excitation
 from orbitile.readers._logs.excitations import excitations_of, with_deexcitations
@@ -136,13 +137,13 @@ def test_amplitudes_with_deexcitations(responding, tmp_path):
     (whole,) = excitations_of(with_deexcitations(data(), PROGRAMS["Gaussian"], log), kept)
     assert (whole.amplitudes[: x.size] ** 2).sum() - (whole.amplitudes[x.size :] ** 2).sum() == pytest.approx(1)
     assert whole.amplitudes[: x.size].reshape(x.shape) == pytest.approx(np.sqrt(2) * x, abs=1e-5)
-    field = resolve(replace(wavefunction, excitations=(whole,)), "transition:1")
+    field = field_of(replace(wavefunction, excitations=(whole,)), "transition:1")
     dipole = integrals(field.parts[0])[1]
     assert 2 / 3 * states.e[number] * dipole @ dipole == pytest.approx(strength, rel=1e-4)
     assert "oscillator" not in field.quantity
     # without them the strength is another one, and that is said
     (part,) = excitations_of(data(), kept)
-    field = resolve(replace(wavefunction, excitations=(part,)), "transition:1")
+    field = field_of(replace(wavefunction, excitations=(part,)), "transition:1")
     assert f"from its amplitudes, {strength:.3f} in the file" in field.quantity
     pairs = natural_transition_orbitals(wavefunction, whole)
     assert sum(share for share, *_ in pairs) == pytest.approx(1)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.evaluation.fields_on_lattices import is_cut
-from orbitile.fields import as_drawn, resolve
+from orbitile.evaluation.requests import field_of
+from orbitile.evaluation.surfaces import is_cut
+from orbitile.fields import as_drawn
 from orbitile.fields.density import density_of
 from orbitile.gaussians.expansion import concatenated, merged, value_at
+from orbitile.model.units import angstrom
 from orbitile.surfaces.isovalue import reaches_faces
 from tests.conftest import SAMPLES
 
@@ -119,8 +121,8 @@ def test_unpaired_electrons_are_told_apart(calculated):
     _, atom = calculated("hydrogen atom")
     values = ob.evaluate(atom, "elf", [[0.3, 0, 0], [0, 1.0, 0], [0, 0, 2.0]], device="cpu", precision="double")
     assert values == pytest.approx(1, abs=1e-6)
-    assert len(resolve(calculated("methyl")[1], "elf").parts) == 9
-    assert len(resolve(calculated("formaldehyde")[1], "elf").parts) == 5
+    assert len(field_of(calculated("methyl")[1], "elf").parts) == 9
+    assert len(field_of(calculated("formaldehyde")[1], "elf").parts) == 5
 
 
 def unmatched_edges(faces) -> int:
@@ -141,7 +143,7 @@ def unmatched_edges(faces) -> int:
 )
 def test_surfaces_are_closed_and_end_along_the_density(calculated, name, field, least, quality):
     _, wavefunction = calculated(name)
-    found = resolve(wavefunction, field)
+    found = field_of(wavefunction, field)
     lattice = ob.enclosing_lattice(wavefunction, found, found.isovalue, quality=quality)
     surface = ob.compute_surface(wavefunction, found, found.isovalue, lattice, device="cpu")
     assert unmatched_edges(surface.faces) == 0
@@ -202,7 +204,7 @@ def test_the_surface_of_weak_interactions_ends_at_its_densities(calculated):
     density = ob.evaluate(wavefunction, "density", surface.vertices, device="cpu")
     assert density.min() > 4.5e-4
     assert density.max() < 0.075
-    between = np.abs(surface.vertices[:, 1] - 1.5 * ob.units.angstrom) < 1.0
+    between = np.abs(surface.vertices[:, 1] - 1.5 * angstrom) < 1.0
     assert between.any()
 
 
@@ -244,7 +246,7 @@ def test_what_is_about_a_single_small_atom_is_found(tmp_path):
 
 def test_interactions_are_coloured_as_is_usual(calculated):
     _, wavefunction = calculated("formaldehyde")
-    found = resolve(wavefunction, "nci")
+    found = field_of(wavefunction, "nci")
     assert (found.colour_range, found.colour_map, found.quantity) == (0.04, "interaction", "sign(λ₂)ρ")
     assert as_drawn("NCI ") == ("rdg", "nci")
     assert as_drawn("nci", "esp") == ("rdg", "esp")

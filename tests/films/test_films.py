@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile import SeriesWriter
 from orbitile.analysis.correlation import draw_correlation, orbitals_of_diagram
 from orbitile.commandline import main
-from orbitile.errors import FieldError, FileError, OrbitileError, RenderError
-from orbitile.evaluation import fields_on_lattices as evaluation
-from orbitile.evaluation.fields_on_lattices import surface_in_motion
-from orbitile.exporters._series import SeriesWriter
+from orbitile.errors import Cancelled, FieldError, FileError, OrbitileError, RenderError
+from orbitile.evaluation import lattices
+from orbitile.evaluation.surfaces import surface_in_motion
 from orbitile.films import Shot, Shots, along, animate, framing, over_isovalues, over_orbitals
 from orbitile.films.animation import ShotSurfaces
 from orbitile.films.framing import find_framing
@@ -211,8 +211,8 @@ def test_what_pictures_have_in_common_is_computed_once(water, monkeypatch):
     shots += [Shot(water[0], "homo", 0.05), Shot(water[1], "homo", 0.05)]
     alone = [surface_in_motion(s.wavefunction, s.field, s.isovalue, lattice, device="cpu") for s in shots]
     volumes = []
-    original = evaluation.slabs_of
-    monkeypatch.setattr(evaluation, "slabs_of", lambda *a: (volumes.append(1), original(*a))[1])
+    original = lattices.slabs_of
+    monkeypatch.setattr(lattices, "slabs_of", lambda *a: (volumes.append(1), original(*a))[1])
     surfaces = ShotSurfaces("cpu")
     counts = []
     for shot, expected in zip(shots, alone, strict=True):
@@ -320,7 +320,7 @@ def test_interrupted_it_leaves_nothing(tmp_path, water, name):
             writer.append(w)
     output = tmp_path / "out"
     output.mkdir()
-    arguments = ["animate", str(tmp_path / "water.h5"), "--interpolate", "24", "--device", "cpu", "--size", "64x48"]
+    arguments = ["animate", str(tmp_path / "water.h5"), "--interpolate", "12", "--device", "cpu", "--size", "64x48"]
     process = subprocess.Popen(
         [sys.executable, "-m", "orbitile", *arguments, "-o", str(output / name)],
         stderr=subprocess.PIPE,
@@ -386,13 +386,13 @@ def test_from_the_shell(tmp_path, water, capsys):
     assert main(["animate", series, "homo", "--interpolate", "2", "--no-tracking", *film, "f.gif"]) == 2
     with SeriesWriter(tmp_path / "one.h5") as writer:
         writer.append(water[0])
-    one = str(tmp_path / "one.h5")
-    assert main(["animate", one, "homo..lumo", *film, str(tmp_path / "b.gif")]) == 0
+    single = str(tmp_path / "one.h5")
+    assert main(["animate", single, "homo..lumo", *film, str(tmp_path / "b.gif")]) == 0
     assert "2 pictures" in capsys.readouterr().out
-    assert main(["animate", one, "mo:4-6", *film, str(tmp_path / "g.gif")]) == 0
+    assert main(["animate", single, "mo:4-6", *film, str(tmp_path / "g.gif")]) == 0
     assert "3 pictures" in capsys.readouterr().out
     walk = ["--isovalue", "0.2..0.05", "--pictures", "3", "--turn", "90"]
-    assert main(["animate", one, "homo", *walk, *film, str(tmp_path / "c.gif")]) == 0
+    assert main(["animate", single, "homo", *walk, *film, str(tmp_path / "c.gif")]) == 0
     assert main(["animate", series, "homo", "--isovalue", "0.2..0.1", *film, str(tmp_path / "d.gif")]) == 2
     assert main(["animate", str(tmp_path / "none*.molden"), *film, str(tmp_path / "d.gif")]) == 2
     assert main(["scf", str(tmp_path / "water.xyz"), "--basis", "6-31g", "-o", series]) == 2
@@ -430,3 +430,17 @@ def test_a_trajectory_that_grows_meanwhile_and_frames_that_are_left_out(tmp_path
     assert len(list((tmp_path / "film").iterdir())) == 3
     assert told == ["frame 2 left out: damaged"]
     assert max(shares) == 1.0
+    assert shares == sorted(shares)
+
+
+def test_a_picture_that_is_being_computed_can_be_cancelled(water, tmp_path):
+    """What asks is not only the film, once a picture, but what it computes."""
+    asked = []
+    shots = over_isovalues(water[0], "density", [0.1, 0.2])
+    assert animate(shots, tmp_path / "film", **SMALL, cancelled=lambda: bool(asked.append(None))) == 2
+    often = len(asked)
+    assert often > 2 * (2 + 2)  # twice for each picture, while space is found and while it is drawn
+    for n in range(1, often, 3):
+        with pytest.raises(Cancelled):
+            animate(shots, tmp_path / "gone", **SMALL, cancelled=iter([False] * n + [True]).__next__)
+    assert [path.name for path in tmp_path.iterdir()] == ["film"]

@@ -1,5 +1,7 @@
 """Bounds of orbitals from their primitives, proven by sampling and by closed formulas of single functions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -30,13 +32,22 @@ def contributions(wavefunction, points):
     return np.add.reduceat(products, first, axis=0)
 
 
-@pytest.fixture(params=[(0, 1, 2), (3, 0, 4), (5, 1)], ids=str)
+@pytest.fixture(params=[(0, 1, 2), (3, 0, 4), (5, 1), "two atoms of one basis"], ids=str)
 def wavefunction(request):
-    return random_wavefunction(4, request.param)
+    """Packed shells are in the order of those of the wavefunction."""
+    if request.param != "two atoms of one basis":
+        return random_wavefunction(4, request.param)
+    random = random_wavefunction(4, (1, 3, 0), n_atoms=2)
+    first, last = random.shells[:3], random.shells[3:]
+    shells = (*first, *(replace(shell, atom=1) for shell in first), *(replace(shell, atom=2) for shell in last))
+    n_basis = sum(shell.n_functions for shell in shells)
+    positions = np.array([[0.1, 0.2, -0.3], [1.5, -0.5, 0.6], [-1.0, 1.2, 0.9]])
+    coefficients = np.random.default_rng(4).normal(size=(n_basis, 1)) / np.sqrt(n_basis)
+    return Wavefunction([6, 6, 8], positions, shells, Orbitals(coefficients, [2.0]))
 
 
 def test_no_shell_exceeds_its_envelope(wavefunction):
-    """At its distance or beyond. The atoms all differ, so packed shells are in the order of the wavefunction."""
+    """At its distance or beyond."""
     envelopes = envelopes_of(wavefunction)
     atoms = [shell.atom for shell in wavefunction.shells]
     assert np.array_equal(envelopes.centre, wavefunction.positions[atoms])

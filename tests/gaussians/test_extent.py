@@ -124,6 +124,8 @@ def test_the_radius_is_that_of_the_smallest_atom_that_counts():
 
     tight = np.sqrt(np.log(np.sqrt(0.49) * (8 / np.pi) ** 0.75 / 0.02) / 4.0)
     assert radius([0.49, 0.5, 0.01]) == pytest.approx(tight, rel=RATIO - 1)
+    tightest = np.sqrt(np.log(np.sqrt(0.06) * (100 / np.pi) ** 0.75 / 0.02) / 50.0)
+    assert radius([0.47, 0.47, 0.06]) == pytest.approx(tightest, rel=RATIO - 1)
     diffuse = np.sqrt(np.log((0.2 / np.pi) ** 0.75 / 0.02) / 0.1)
     assert radius([0.02, 0.97, 0.01]) == pytest.approx(diffuse, rel=RATIO - 1)
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.special import eval_hermite
+from scipy.integrate import quad
+from scipy.special import eval_hermite, factorial
 
 from orbitile.gaussians.hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
 from tests.gaussians.sums import (
@@ -62,6 +63,20 @@ def test_no_potential_exceeds_the_bound(degree):
         largest = np.abs(potentials(row, p, orders, away)).max()
         assert largest <= bound
         assert bound < 60 * largest  # a bound that is of use
+
+
+@pytest.mark.parametrize("order", [(1, 0, 0), (0, 2, 1), (3, 0, 4)])
+@pytest.mark.parametrize("exponent", [1e-3, 1.0, 1e6])
+def test_the_bound_of_one_order(order, exponent):
+    """Cramer's inequality below the integral sign: Abramowitz and Stegun, 22.14.17."""
+    n = sum(order)
+    heights = np.prod([1.0865 * np.sqrt(2.0**one * factorial(one)) for one in order])
+    expected = 3.0 * exponent ** (n / 2) * heights * quad(lambda s: s**n, 0, 1)[0]
+    found = largest_potentials(np.array([[-3.0]]), np.array([exponent]), (order,))
+    assert found.item() == pytest.approx(expected)
+    # and it is that of the order alone by which all are bounded near their centres
+    near = sum_of_magnitudes(np.zeros(3), np.zeros((1, 3)), np.array([[-3.0]]), np.array([exponent]), (order,))
+    assert near == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("exponent", [1e-3, 1.0, 1e6])

@@ -5,8 +5,8 @@ import pytest
 
 import orbitile as ob
 from orbitile.fields.electrostatic_potential import ElectrostaticPotential
-from orbitile.gaussians.multipoles import _DISTANCES, RADII, Class, far_field, harmonics
-from taichi_kernels.electrostatics import powers_of
+from orbitile.gaussians.multipoles import DISTANCES, RADII, Class, far_field, harmonics
+from taichi_kernels.hermite_tables import powers_of
 from tests.conftest import random_wavefunction
 
 
@@ -110,7 +110,7 @@ def test_the_error_stays_within_its_bound(degree, tolerance):
     with session("cpu", "double"):
         for number in range(1, len(RADII) + 1):
             for place in np.flatnonzero(field.bounds[0, number - 1] < 0.1)[::4]:
-                points = directions * (_DISTANCES[place] * (1 + 1e-9))
+                points = directions * (DISTANCES[place] * (1 + 1e-9))
                 cells = electrostatics.cells_of(points, target)
                 values = [
                     electrostatics.potential_in_cells(

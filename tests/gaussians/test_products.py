@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from orbitile import Orbitals, Shell, Wavefunction, overlap_matrix
+from orbitile.gaussians import products
 from orbitile.gaussians.expansion import integrals, value_at
 from orbitile.gaussians.products import density_products, kinetic_products, transition_products
 from tests.conftest import random_wavefunction
@@ -115,6 +116,19 @@ def test_what_is_left_out_stays_within_the_tolerance(tolerance):
     error = np.abs(value_at(density, points) - expected).max()
     assert 1e-5 * tolerance < error < tolerance
     assert len(density) < len(density_products(wavefunction, coefficients, occupations, tolerance / 100))
+
+
+def test_a_large_molecule_is_done_in_pieces(monkeypatch):
+    wavefunction = chain(8)
+    coefficients, occupations = wavefunction.alpha.coefficients, np.array([2.0, 1.0, 2.0, -1.0])
+    points = some_points(wavefunction, 50)
+    whole = density_products(wavefunction, coefficients, occupations)
+    # limits that a small molecule reaches
+    monkeypatch.setattr(products, "_ROWS", 2000)
+    monkeypatch.setattr(products, "_PAIRS", 300)
+    pieces = density_products(wavefunction, coefficients, occupations)
+    assert len(pieces) == len(whole)
+    close(value_at(pieces, points), value_at(whole, points))
 
 
 def test_the_number_of_products_grows_with_the_number_of_atoms():

@@ -43,11 +43,11 @@ def drive():
     report["atoms"] = cmd.count_atoms("job")
     panel.browser.ask_for_named("homo")
     wait(lambda: "job_homo" in names() and panel.at_rest())
-    report["shows"] = state.sampled(state.shown["job_homo"].request).volume.quantity
+    report["shows"] = state.computing.sampled(state.shelf["job_homo"].request).volume.quantity
 
     cmd.do("set_name job, other")
     wait(lambda: panel.browser.molecule == "other")
-    report["renamed"] = [panel.molecule_box.currentText(), state.shown["job_homo"].molecule, "other_orb" in names()]
+    report["renamed"] = [panel.molecule_box.currentText(), state.shelf["job_homo"].molecule, "other_orb" in names()]
     panel.browser.ask_for_named("homo-1")
     wait(lambda: "other_homo_m1" in names())
     wait(panel.at_rest)

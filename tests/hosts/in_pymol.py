@@ -5,6 +5,7 @@ import os
 import time
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 from pymol import cmd
 from pymol.Qt import QtCore
@@ -22,6 +23,11 @@ def wait(condition: Callable[[], object], seconds: float = 90.0) -> None:
         QTest.qWait(5)
 
 
+def session() -> Any:
+    """Session of this PyMOL, if it has one."""
+    return getattr(cmd._pymol, "_orbitile", None)
+
+
 def run(drive: Callable[[], None]) -> None:
     """Call a function when the window is there, write the report to the file that REPORT names, and end PyMOL."""
 
@@ -31,13 +37,12 @@ def run(drive: Callable[[], None]) -> None:
             report["done"] = True
         except BaseException:
             report["error"] = traceback.format_exc()
-            panel = getattr(getattr(cmd._pymol, "_orbitile", None), "panel", None)
+            panel = getattr(session(), "panel", None)
             report["status"] = "" if panel is None else panel.status.text()
         with open(os.environ["REPORT"], "w") as file:
             json.dump(report, file, indent=1)
-        worker = getattr(getattr(cmd._pymol, "_orbitile", None), "_worker", None)
-        if worker is not None:
-            worker.close()
+        if session() is not None:
+            session().computing.close()
         os._exit(0)  # PyMOL asks questions otherwise
 
     QtCore.QTimer.singleShot(1000, main)

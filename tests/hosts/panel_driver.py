@@ -51,7 +51,7 @@ def drive():
     QTest.keyClick(panel.table, Qt.Key_Down)
     wait(lambda: "benzene_mo22" in names())
     report["walked to"] = sorted(name for name in names() if "mo2" in name)
-    wait(lambda: len(state.samples) >= 3)  # a neighbour is computed ahead
+    wait(lambda: len(state.computing.samples) >= 3)  # a neighbour is computed ahead
     if os.environ.get("PICTURE"):
         QtWidgets.QApplication.primaryScreen().grabWindow(0).save(os.environ["PICTURE"])
 
@@ -66,9 +66,9 @@ def drive():
 
     cmd.do("orb_iso 0.02")
     wait(lambda: panel.iso_edit.text() == "0.02", 5)
-    before = state.shown["benzene_mo24"].isovalue
+    before = state.shelf["benzene_mo24"].isovalue
     QTest.keyClick(panel.iso_slider, Qt.Key_PageUp)
-    wait(lambda: state.shown["benzene_mo24"].isovalue > before)
+    wait(lambda: state.shelf["benzene_mo24"].isovalue > before)
     panel.filter_edit.setFocus()
     QTest.keyClicks(panel.filter_edit, "homo")
     report["filtered rows"] = panel.proxy.rowCount()
@@ -82,7 +82,7 @@ def drive():
     report["exported"] = os.path.getsize(os.environ["REPORT"] + ".cube")
 
     panel.quality_box.setCurrentText("fine")
-    state.samples.limit = 1
+    state.computing.samples.limit = 1
     click(panel, 9)
     begin = time.monotonic()
     QTest.mouseClick(panel.cancel_button, Qt.LeftButton)
@@ -93,18 +93,18 @@ def drive():
     QTest.qWait(200)
     report["cancel changed nothing"] = before == names()
 
-    wait(lambda: state.worker.process_id is not None)
-    first = state.worker.process_id
-    os.kill(first, signal.SIGSTOP)  # so that the request is under way for sure
-    click(panel, 11)
-    QTest.qWait(50)
-    os.kill(first, signal.SIGKILL)
-    wait(lambda: "ended unexpectedly" in panel.status.text())
-    report["killed"] = panel.status.text()
+    wait(lambda: state.computing.worker.process_id is not None)
+    first = state.computing.worker.process_id
     panel.quality_box.setCurrentText("coarse")
+    os.kill(first, signal.SIGSTOP)  # it stands still, and is replaced
+    click(panel, 11)
+    wait(lambda: "benzene_mo12" in names())
+    second = state.computing.worker.process_id
+    report["stopped"] = second not in (None, first)
+    os.kill(second, signal.SIGKILL)  # with nothing to do
     click(panel, 12)
     wait(lambda: "benzene_mo13" in names())
-    report["replaced"] = state.worker.process_id not in (None, first)
+    report["replaced"] = state.computing.worker.process_id not in (None, first, second)
 
     panel.field_edit.clear()
     QTest.keyClicks(panel.field_edit, "density")
@@ -117,11 +117,11 @@ def drive():
     while panel.second_box.currentText() != "esp":
         QTest.keyClick(panel.second_box, Qt.Key_Down)
     wait(lambda: "benzene_density_scale" in names())
-    before = state.shown["benzene_density"].isovalue
+    before = state.shelf["benzene_density"].isovalue
     QTest.keyClick(panel.iso_slider, Qt.Key_PageUp)
-    wait(lambda: state.shown["benzene_density"].isovalue > before and panel.at_rest())
+    wait(lambda: state.shelf["benzene_density"].isovalue > before and panel.at_rest())
     report["coloured after the slider"] = [
-        state.shown["benzene_density"].request.color_by,
+        state.shelf["benzene_density"].request.color_by,
         panel.second_box.currentText(),
     ]
     if os.environ.get("PICTURE"):

@@ -46,7 +46,7 @@ def drive():
         return cmd.get_state() - 1
 
     def place(frame):
-        handle = bar.slider._handle()
+        handle = bar.slider._handle()  # its width in pixels, as the mouse finds it
         across = (bar.slider.width() - handle) * frame / (n - 1) + handle / 2
         return QtCore.QPoint(round(across), bar.slider.height() // 2)
 

@@ -82,6 +82,7 @@ def drive():
         QtWidgets.QApplication.primaryScreen().grabWindow(0).save(os.environ["PICTURE"])
 
     # the limit
+    # bytes of one state, which are nobody's business but the limit's
     size = max(player._films[other].drawn.values())
     session.player.memory = 1
     player.trim()

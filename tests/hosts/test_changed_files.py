@@ -223,7 +223,7 @@ def test_deleting_what_is_not_ours_costs_one_look_at_names(cmd, monkeypatch):
     from orbitile.hosts.pymol.commands import state_of
 
     looks = []
-    monkeypatch.setattr(state_of(cmd), "follow", lambda: looks.append(1))
+    monkeypatch.setattr(state_of(cmd).shelf, "follow", lambda: looks.append(1))
     for n in range(3):
         cmd.pseudoatom(f"point_{n}")
         cmd.delete(f"point_{n}")

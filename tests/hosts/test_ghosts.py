@@ -62,10 +62,10 @@ def test_pymol(dimer, monkeypatch, capsys):
 
 
 def test_vmd_as_a_module(dimer, monkeypatch):
-    from orbitile.hosts.vmd.adapter import VMDHost
+    from orbitile.hosts.vmd.viewer import VMDViewer
 
     vmd = vmd_module.make()
-    VMDHost(vmd).add_molecule("dimer", dimer, 0)
+    VMDViewer(vmd).add_molecule("dimer", dimer, 0)
     number = vmd.molecule.listall()[0]
     assert vmd.molrep.num(number) == 2
     assert vmd.molrep.get_style(number, 1) == "CPK 0.5 0.0 20.0 20.0"

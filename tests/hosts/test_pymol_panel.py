@@ -9,11 +9,10 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
 
 from tests.conftest import SAMPLES
+from tests.pictures import shares_of_colours
 
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 
@@ -73,7 +72,7 @@ def test_the_stub_is_loaded_and_the_panel_works(tmp_path):
     assert report["cancel seconds"] < 0.2
     assert report["cancelled"] == "Cancelled."
     assert report["cancel changed nothing"]
-    assert "signal 9" in report["killed"]
+    assert report["stopped"]
     assert report["replaced"]
     assert report["coloured after the slider"] == ["esp", "esp"]
     assert report["scale left"] == []
@@ -180,8 +179,8 @@ def test_a_python_that_lacks_something_is_told_so(tmp_path):
         "real = importlib.util.find_spec\n"
         "def without(name, *more): return None if name in ('taichi', 'skimage') else real(name, *more)\n"
         "importlib.util.find_spec = without\n"
-        "from orbitile.hosts import pymol_plugin\n"
-        "pymol_plugin.register_commands()\n"
+        "from orbitile.hosts import pymol\n"
+        "pymol.register_commands()\n"
         "from pymol import cmd\n"
         "cmd.do('orb_load benzene.molden', echo=0)\n"
     )
@@ -219,9 +218,6 @@ def test_the_examples_run(tmp_path, name, pictures):
     assert done.returncode == 0, done.stdout + done.stderr
     assert {picture.name for picture in tmp_path.glob("*.png")} == pictures, done.stdout + done.stderr
     for picture in pictures:
-        pixels = np.asarray(Image.open(tmp_path / picture).convert("RGB")).reshape(-1, 3).astype(int)
-        red_over_blue = pixels[:, 0] - pixels[:, 2]
-        # both lobes, in front of a white background
-        assert (red_over_blue > 40).mean() > 0.02
-        assert (red_over_blue < -40).mean() > 0.02
-        assert (pixels.min(axis=1) > 250).mean() > 0.3
+        one_lobe, other_lobe, background = shares_of_colours(tmp_path / picture)
+        assert min(one_lobe, other_lobe) > 0.02
+        assert background > 0.3

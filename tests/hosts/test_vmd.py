@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from orbitile.model.lattice import QUALITIES
 from orbitile.session.commands import COMMANDS
+from orbitile.session.words import plain_fields
 from tests.conftest import SAMPLES
 
 pytestmark = pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")
@@ -427,9 +429,16 @@ def test_the_window_lists_orbitals_and_shows_the_one_chosen(tmp_path):
         set orbitile::panel::field hommo
         press $f.do.show
         puts $orbitile::panel::status
+        foreach box {field colours quality} {
+            uplevel #0 [$f.what.$box cget -postcommand]
+            puts [$f.what.$box cget -values]
+        }
         """,
         WISH,
     )
+    assert out[8].split() == plain_fields()
+    assert out[9] == f"{{two colours}} {out[8]}"
+    assert out[10].split() == list(QUALITIES)
     assert out[0] == "Visualization/Orbitile 1"
     assert out[1] == "31"
     assert out[2] == "21 {} -8.952 2.00 A HOMO"

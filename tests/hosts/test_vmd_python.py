@@ -130,6 +130,7 @@ def test_walking_leaves_nothing_behind(vmd):
     assert sorted(map(vmd.molecule.name, vmd.molecule.listall())) == ["benzene", "benzene_mo21"]
     host = commands.session().host
     gc.collect()
+    # what is kept of objects that are gone cannot be seen from outside
     assert all(len(known) == 1 for known in (host._looks, host._volumes))
     vmd.molecule.delete(number_of(vmd, name))
     with pytest.raises(ob.OrbitileError, match="no orbital is shown"):

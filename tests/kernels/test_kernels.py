@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.fields import resolve
+from orbitile.evaluation.requests import field_of
 from orbitile.kernels import kernel_for, kernel_modules, kernel_names, record, recorded_choice, smooth_cutoff
 from orbitile.workers import Worker, Workers
-from taichi_kernels import molecule_specific
 from taichi_kernels._taichi import number, ti
+from taichi_kernels.direct_sums import molecule_specific
+from taichi_kernels.direct_sums.radial import exact as exact_radial
+from taichi_kernels.direct_sums.radial import fast_gaussian, table
+from taichi_kernels.direct_sums.radial import smooth_cutoff as ending
 from taichi_kernels.launching import launch
-from taichi_kernels.radial import exact as exact_radial
-from taichi_kernels.radial import fast_gaussian, table
-from taichi_kernels.radial import smooth_cutoff as ending
 from taichi_kernels.session import generation, renew, session
 from taichi_kernels.target import Target
 from tests.conftest import random_wavefunction
@@ -187,8 +187,10 @@ def test_the_ending_gaussian_ends_with_its_first_seven_derivatives():
 def test_an_orbital_of_ending_gaussians_keeps_its_bound(momentum):
     wavefunction = random_wavefunction(20 + momentum, momenta=(momentum,), n_atoms=4)
     points = np.random.default_rng(0).uniform(-14, 14, (4000, 3))
-    field = resolve(wavefunction, "mo:1")
-    bound = smooth_cutoff.error_bound(field._prepared("single", "cpu"))
+    field = field_of(wavefunction, "mo:1")
+    bound = smooth_cutoff.error_bound(
+        field._prepared(Target("cpu", "single"))
+    )  # what kernels are given, and nobody else
     expected = orbital(wavefunction, 0, points)
     values = ob.evaluate(wavefunction, "mo:1", points, device="cpu", kernel="smooth-cutoff")
     rounding = 2e-6 * np.abs(orbital(wavefunction, 0, np.vstack([points / 7, wavefunction.positions]))).max()
@@ -314,7 +316,7 @@ def test_several_devices_at_once_have_no_choice_of_kernels(benzene):
 def test_orbitals_by_another_kernel_are_not_computed_together(benzene):
     """`compute_many` shares the tables of the separable kernel, and only its."""
     lattice = ob.Lattice.around(benzene, 1.0, 1.0)
-    fields = [resolve(benzene, name).with_kernel("direct") for name in ("homo", "lumo")]
+    fields = [field_of(benzene, name).with_kernel("direct") for name in ("homo", "lumo")]
     for field, volume in zip(fields, ob.compute_many(benzene, fields, lattice, device="cpu"), strict=True):
         assert np.array_equal(volume.values, ob.compute(benzene, field, lattice, device="cpu").values)
 
@@ -326,7 +328,7 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
 
     def served_by() -> str:
         with session(device) as name:
-            field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
+            field = field_of(wavefunction, "mo:1").with_kernel("molecule-specific")
             evaluate = field.on_slabs(lattice, Target(name, "single"))
         return getattr(evaluate, "evaluate", evaluate).__module__
 
@@ -358,7 +360,7 @@ def test_marks_belong_to_a_version_of_taichi_and_a_cache(tmp_path, monkeypatch):
     wavefunction = random_wavefunction(33, momenta=(0,), n_atoms=1)
 
     def sources() -> set[str]:
-        field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
+        field = field_of(wavefunction, "mo:1").with_kernel("molecule-specific")
         with session("cpu") as name:
             field.on_slabs(LATTICES["orthogonal"], Target(name, "single"))
         molecule_specific.wait()
@@ -382,7 +384,7 @@ def test_source_that_somebody_else_has_put_there_is_not_run(tmp_path, monkeypatc
     wavefunction = random_wavefunction(35, momenta=(0,), n_atoms=1)
 
     def prepare() -> None:
-        field = resolve(wavefunction, "mo:1").with_kernel("molecule-specific")
+        field = field_of(wavefunction, "mo:1").with_kernel("molecule-specific")
         with session("cpu") as name:
             field.on_slabs(LATTICES["orthogonal"], Target(name, "single"))
         molecule_specific.wait()

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.evaluation.fields_on_lattices import potential_of_charges
+from orbitile.evaluation.points import potential_of_charges
 from orbitile.model.charges import PointCharges, charges_of_density
+from orbitile.model.units import angstrom
 from orbitile.readers._point_charges import load_charges
 from tests.conftest import random_wavefunction
 
@@ -56,7 +57,7 @@ def test_files(tmp_path):
         "HETATM    2  O   HOH     2      0.500   0.000   0.250 -0.8340 1.6612\nEND\n"
     )
     charges = load_charges(pqr)
-    assert charges.positions / ob.units.angstrom == pytest.approx(np.array([[1, 2, -3], [0.5, 0, 0.25]]))
+    assert charges.positions / angstrom == pytest.approx(np.array([[1, 2, -3], [0.5, 0, 0.25]]))
     assert charges.charges == pytest.approx([0.1414, -0.834])
     plain = tmp_path / "m.xyzq"
     plain.write_text("# x y z q\n1 2 -3 0.1414\n0.5 0 0.25 -0.834\n")

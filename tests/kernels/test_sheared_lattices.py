@@ -5,8 +5,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import orbitile as ob
+from orbitile.evaluation.requests import field_of
 from orbitile.evaluation.slabs import _direct, slabs_of
-from orbitile.fields import resolve
 from taichi_kernels.session import session
 from taichi_kernels.target import Target
 from tests.conftest import random_wavefunction
@@ -31,7 +31,7 @@ def lattice_with(axes: np.ndarray, at: tuple[float, float, float] = (0.0, 0.0, 0
 @pytest.mark.parametrize("name", AXES)
 def test_against_the_oracle(device, precision, name):
     wavefunction, lattice = random_wavefunction(1), lattice_with(AXES[name])
-    assert resolve(wavefunction, "mo:2").on_slabs(lattice, Target("cpu", precision)) is not None
+    assert field_of(wavefunction, "mo:2").on_slabs(lattice, Target("cpu", precision)) is not None
     expected = orbital(wavefunction, 1, lattice.points()).reshape(lattice.shape)
     values = ob.compute(wavefunction, "mo:2", lattice, device=device, precision=precision).values
     assert np.abs(values - expected).max() < LIMIT[precision] * np.abs(expected).max()
@@ -82,7 +82,8 @@ def test_densities_agree_with_the_direct_kernel(field, name, benzene):
     lattice = lattice_with(AXES[name])
     values = ob.compute(benzene, field, lattice, device="cpu", precision="double").values
     with session("cpu", "double"):
-        direct = _direct(resolve(benzene, field).at_points(Target("cpu", "double")), lattice)
+        # the path that such lattices do not take any more, as a reference
+        direct = _direct(field_of(benzene, field).at_points(Target("cpu", "double")), lattice)
         expected = np.empty(lattice.shape)
         for start, stop in direct.cuts:
             direct.fill(start, stop, expected[start:stop])
@@ -93,18 +94,18 @@ def test_densities_agree_with_the_direct_kernel(field, name, benzene):
 def test_values_do_not_depend_on_the_memory_for_tables(name, device, monkeypatch):
     wavefunction, lattice = random_wavefunction(4), lattice_with(AXES[name])
     at_once = ob.compute(wavefunction, "mo:1", lattice, device=device).values
-    monkeypatch.setattr("orbitile.kernels._sums._SHEARED_BYTES", 1)
+    monkeypatch.setattr("orbitile.kernels._sums._SHEARED_BYTES", 1)  # a limit that a small lattice exceeds
     assert np.array_equal(ob.compute(wavefunction, "mo:1", lattice, device=device).values, at_once)
 
 
 def test_triclinic_lattices_take_the_direct_kernel():
     axes = np.array([[0.6, 0, 0], [0.1, 0.5, 0], [0.0, 0.2, 0.6]])
     wavefunction, lattice = random_wavefunction(1), lattice_with(axes)
-    assert resolve(wavefunction, "density").on_slabs(lattice, Target("cpu", "single")) is None
+    assert field_of(wavefunction, "density").on_slabs(lattice, Target("cpu", "single")) is None
     with pytest.raises(ob.OrbitileError, match="got a skewed one"):
         ob.compute(wavefunction, "mo:1", lattice, device="cpu", kernel="separable")
     with session("cpu") as name:
-        assert slabs_of(resolve(wavefunction, "mo:1"), lattice, Target(name, "single")).cuts[-1][1] == SHAPE[0]
+        assert slabs_of(field_of(wavefunction, "mo:1"), lattice, Target(name, "single")).cuts[-1][1] == SHAPE[0]
     expected = orbital(wavefunction, 0, lattice.points()).reshape(lattice.shape)
     values = ob.compute(wavefunction, "mo:1", lattice, device="cpu").values
     assert np.abs(values - expected).max() < LIMIT["single"] * np.abs(expected).max()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from iodata.convert import HORTON2_CONVENTIONS
 from iodata.overlap_cartpure import tfs
+from scipy.special import gamma
 
 from orbitile.model.conventions import (
     angular_normalization,
@@ -11,6 +12,7 @@ from orbitile.model.conventions import (
     component_names,
     n_components,
     pure_from_cartesian,
+    radial_normalization,
 )
 
 
@@ -38,6 +40,16 @@ def test_pure_functions_are_harmonic(momentum):
                     lower = tuple(n - 2 * (a == axis) for a, n in enumerate(p))
                     laplacian[lower] = laplacian.get(lower, 0.0) + value * p[axis] * (p[axis] - 1)
         assert max(abs(value) for value in laplacian.values()) < 1e-12 * np.abs(row).max()
+
+
+@pytest.mark.parametrize("momentum", range(9))
+def test_primitives_are_normalised_one_by_one(momentum):
+    """The integral of x^2i exp(-2 a x^2) over a line is Gamma(i + 1/2) / (2 a)^(i + 1/2)."""
+    exponents = np.array([1e-4, 0.7, 3e6])
+    for powers in cartesian_powers(momentum):
+        norms = radial_normalization(exponents, momentum) * angular_normalization(powers)
+        lines = [gamma(i + 0.5) / (2 * exponents) ** (i + 0.5) for i in powers]
+        assert norms**2 * np.prod(lines, axis=0) == pytest.approx(np.ones(3), rel=1e-12)
 
 
 def test_numbers_of_components():

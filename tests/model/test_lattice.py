@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.evaluation.fields_on_lattices import require_memory
+from orbitile.evaluation.memory import require_memory
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 
 import orbitile as ob
+from orbitile import SeriesWriter, load_charges
 from orbitile.exporters import save
-from orbitile.exporters._series import SeriesWriter
 from orbitile.readers import load_geometries, load_volumes
-from orbitile.readers._point_charges import load_charges
 
 SAMPLES = Path(str(files("iodata.test.data") / ""))
 LOGS = Path(__file__).parents[1] / "trajectories" / "logs"

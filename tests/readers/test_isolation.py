@@ -78,7 +78,7 @@ def test_our_own_errors_come_back_as_they_are(call):
 @pytest.mark.parametrize("body", ["while True: pass", "import re; re.match('(a*)*b', 'a' * 40)"])
 def test_what_does_not_end_is_ended(call, monkeypatch, body):
     """In Python, and in a library that does not come back to it."""
-    monkeypatch.setattr(isolation, "_SECONDS", 0.2)
+    monkeypatch.setattr(isolation, "_SECONDS", 0.2)  # nobody wants to wait for the real limit
     with pytest.raises(FileError, match="did not come to an end"):
         call(body)
     assert call("return 1") == 1

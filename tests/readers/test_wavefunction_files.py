@@ -91,22 +91,22 @@ def test_frontier_orbitals_go_by_energy_not_by_order():
     shells = [ob.Shell(0, 0, False, [1.0], [1.0])]
     several = ob.Orbitals(np.ones((1, 5)), [2, 0, 2, 0, 2], [-0.4, 0.3, -9.0, 0.1, -0.2])
     wavefunction = ob.Wavefunction([2], [[0, 0, 0]], shells, several)
-    from orbitile.fields import resolve
+    from orbitile.evaluation.requests import field_of
 
     index = {
-        name: resolve(wavefunction, name).index for name in ("homo", "homo-1", "homo-2", "lumo", "lumo+1", "homo+1")
+        name: field_of(wavefunction, name).index for name in ("homo", "homo-1", "homo-2", "lumo", "lumo+1", "homo+1")
     }
     assert index == {"homo": 4, "homo-1": 0, "homo-2": 2, "lumo": 3, "lumo+1": 1, "homo+1": 3}
 
 
 def test_singly_occupied_orbitals():
     methyl = ob.load(SAMPLES / "ch3_rohf_sto3g_g03.fchk")
-    from orbitile.fields import resolve
+    from orbitile.evaluation.requests import field_of
 
     somo = int(np.flatnonzero(methyl.alpha.occupations == 1)[0])
-    assert resolve(methyl, "homo").index == somo
-    assert resolve(methyl, "lumo:beta").index == somo
-    assert resolve(methyl, "homo:beta").index == somo - 1
+    assert field_of(methyl, "homo").index == somo
+    assert field_of(methyl, "lumo:beta").index == somo
+    assert field_of(methyl, "homo:beta").index == somo - 1
 
 
 def test_the_format_is_found_by_content(tmp_path):

@@ -27,10 +27,10 @@ def test_several_fields_in_one_picture(benzene, monkeypatch):
     assert main(["render", benzene, "homo", "lumo", "density", "--isovalue", "0.03,0.04,0.1", *options]) == 0
     assert Image.open("benzene-homo-lumo-density.png").size == (200, 150)
     surfaces = calls[0][0][0]
-    assert [one.quantity.split()[0] for one in surfaces] == ["HOMO", "LUMO", "electron"]
-    assert [one.isovalue for one in surfaces] == [0.03, 0.04, 0.1]
+    assert [surface.quantity.split()[0] for surface in surfaces] == ["HOMO", "LUMO", "electron"]
+    assert [surface.isovalue for surface in surfaces] == [0.03, 0.04, 0.1]
     assert main(["render", benzene, "homo,lumo", *options, "--colors", "red,blue,#00ff00,yellow", "-o", "a.png"]) == 0
-    assert [one.quantity.split()[0] for one in calls[1][0][0]] == ["HOMO", "LUMO"]
+    assert [surface.quantity.split()[0] for surface in calls[1][0][0]] == ["HOMO", "LUMO"]
     assert calls[1][1]["colours"] == [("red", "blue"), ("#00ff00", "yellow")]
 
 
@@ -41,7 +41,7 @@ def test_the_lattice_of_a_picture_follows_its_pixels(benzene, monkeypatch):
     monkeypatch.setattr(orbitile.renderer, "render", lambda surfaces, *_, size, **__: sizes.setdefault(size, surfaces))
     for size in ("300x200", "1600x1200"):
         assert main(["render", benzene, "homo", "--size", size, "-q"]) == 0
-    small, large = (len(one[0].faces) for one in sizes.values())
+    small, large = (len(surfaces[0].faces) for surfaces in sizes.values())
     assert large > 2 * small
 
 

@@ -45,7 +45,7 @@ def test_the_box_of_a_finer_lattice_stays():
     lattice = Lattice(np.array([1.0, 2, 3]), np.diag([0.3, 0.3, 0.3]), (20, 30, 40))
     finer = round_lattice(lattice, 0.1)
     assert finer.origin == pytest.approx(lattice.origin)
-    ends = [one.origin + (np.array(one.shape) - 1) @ one.axes for one in (lattice, finer)]
+    ends = [box.origin + (np.array(box.shape) - 1) @ box.axes for box in (lattice, finer)]
     assert ends[0] == pytest.approx(ends[1])
     assert finer.spacings.max() <= 0.1 + 1e-9
     assert round_lattice(lattice, 0.29) is lattice

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.hosts.server import ServedHost
+from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.session import commands
 from orbitile.session.browser import Browser
 from orbitile.session.session import Session
@@ -64,7 +64,7 @@ def browser(tmp_path, monkeypatch):
         if event["event"] == "frame":  # it goes there at once
             host.set_frame(event["molecule"], event["frame"])
 
-    host = ServedHost(viewer, tmp_path)
+    host = ServedViewer(viewer, tmp_path)
     window = Window()
     one = Browser(Session(host), window)
     window.browser, one.events, one.window = one, events, window
@@ -259,7 +259,7 @@ def test_an_orbital_of_a_molecule_that_has_just_gone_is_refused_in_words(browser
     browser.ask_for(browser.levels[0][20])
     assert "benzene was not loaded" in browser.window.errors[-1]
     browser.ask_for_named("lumo")
-    browser._look_ahead()
+    browser._look_ahead()  # called by a timer of the window
     wait(browser, browser.at_rest)
 
 

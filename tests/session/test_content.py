@@ -39,6 +39,7 @@ def test_a_file_that_has_settled_is_not_read_again(tmp_path, monkeypatch):
     file.write_text("abc")
     monkeypatch.setattr("time.time_ns", lambda: file.stat().st_ctime_ns + 10**10)
     known = content_of(str(file))
+    # whether a file is read cannot be seen from outside
     monkeypatch.setattr("orbitile.session.content._read", lambda *arguments: pytest.fail("it was read again"))
     assert content_of(str(file)) == known
 
@@ -73,6 +74,7 @@ def test_a_folder_that_is_read_as_a_file_holds_names_and_contents(tmp_path):
 
 
 def test_of_a_large_file_places_are_read(tmp_path, monkeypatch):
+    # limits of a small file, since a large one has hundreds of megabytes
     monkeypatch.setattr("orbitile.session.content._WHOLE", 1000)
     monkeypatch.setattr("orbitile.session.content._END", 100)
     monkeypatch.setattr("orbitile.session.content._PIECE", 2)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.evaluation.fields_on_lattices import resolving_spacing
-from orbitile.fields import resolve
+from orbitile.evaluation.boxes import resolving_spacing
+from orbitile.evaluation.requests import field_of
 from orbitile.gaussians.extent import directions
 from orbitile.model.lattice import QUALITIES
 from orbitile.model.units import angstrom
@@ -121,12 +121,12 @@ def test_what_is_degenerate(tmp_path):
     """Orbitals of one energy by accident keep their isovalues, and natural ones and those without energies theirs."""
     water = molecule(tmp_path, "O 0 0 0; H 0 0.757 0.587; H 0 -0.757 0.587", "sto-3g")
     own = {f"mo:{n}": ob.default_isovalue(water, f"mo:{n}", device="cpu") for n in range(1, 8)}
-    assert not any(len(resolve(water, name).degenerate) > 1 for name in own)
+    assert not any(len(field_of(water, name).degenerate) > 1 for name in own)
     energies = water.alpha.energies.copy()
     energies[:5] = -1.0
     energies[3] = -1.00005
     alike = replace(water, alpha=Orbitals(water.alpha.coefficients, water.alpha.occupations, energies))
-    assert resolve(alike, "mo:1").degenerate == (3, 0, 1, 2, 4)
+    assert field_of(alike, "mo:1").degenerate == (3, 0, 1, 2, 4)
     found = {name: ob.default_isovalue(alike, name, device="cpu") for name in own}
     assert found == pytest.approx(own, rel=0.02)
     for other in (
@@ -134,12 +134,12 @@ def test_what_is_degenerate(tmp_path):
         replace(water, alpha=Orbitals(water.alpha.coefficients, water.alpha.occupations, np.zeros(7))),
         replace(water, alpha=Orbitals(water.alpha.coefficients, water.alpha.occupations)),
     ):
-        assert resolve(other, "mo:1").degenerate == (0,)
+        assert field_of(other, "mo:1").degenerate == (0,)
     # an occupied and an empty orbital are no set, however close
     energies[:] = -1.0
     energies[6] = -1.5
     alike = replace(water, alpha=Orbitals(water.alpha.coefficients, water.alpha.occupations, energies))
-    assert resolve(alike, "mo:6").degenerate == (5,)
+    assert field_of(alike, "mo:6").degenerate == (5,)
 
 
 def test_a_spacing_resolves_what_is_compact(benzene):

@@ -58,6 +58,7 @@ def test_orbitals_are_followed_through_a_log(name):
 def places(trajectory):
     """Where the steps of a log begin and end."""
     assert len(trajectory)
+    # nothing but the reader knows where a step of each program begins
     return [(step.start, step.end) for step in trajectory.source._steps]
 
 

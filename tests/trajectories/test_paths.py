@@ -156,7 +156,7 @@ def test_frames_share_what_the_basis_set_determines(water):
 
 
 def test_a_lattice_that_fits_is_recognised(water):
-    from orbitile.evaluation.fields_on_lattices import fits
+    from orbitile.evaluation.boxes import fits
 
     for w in water:
         lattice = ob.enclosing_lattice(w, "homo", 0.02)

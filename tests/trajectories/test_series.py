@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import time
+import weakref
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -16,9 +18,9 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile import SeriesWriter
 from orbitile.commandline import main
 from orbitile.errors import FieldError, FileError
-from orbitile.exporters._series import SeriesWriter
 from orbitile.readers import natural_order
 from orbitile.readers.series import SeriesFrames
 from orbitile.scf.engine import compute_series
@@ -32,7 +34,7 @@ import sys
 import numpy as np
 from dataclasses import replace
 import orbitile as ob
-from orbitile.exporters._series import SeriesWriter
+from orbitile import SeriesWriter
 path, seed = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(0)
 n = 24
@@ -288,9 +290,11 @@ def test_files_and_patterns(tmp_path, molden_frames):
 
 def test_a_trajectory_keeps_few_frames(water):
     trajectory = trajectory_of(water)
-    for _ in trajectory:
-        pass
-    assert len(trajectory._recent) == 4
+    source = trajectory.source
+    source.read = lambda index: replace(source.wavefunctions[index])  # each time another object
+    seen = [weakref.ref(frame) for frame in trajectory]
+    gc.collect()
+    assert [frame() is not None for frame in seen] == 5 * [False] + 4 * [True]
     assert trajectory[8] is trajectory[8]
 
 

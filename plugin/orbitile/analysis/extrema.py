@@ -212,12 +212,13 @@ def _refined(
     Points of a disc about each place are moved along its normal to the isovalue, a quadratic is fitted to the colours
     there, and the place goes to where that is extreme. `sign` is 1 for a maximum, -1 for a minimum.
     """
-    from ..evaluation.fields_on_lattices import evaluate
+    from ..evaluation.points import evaluate
+    from ..evaluation.requests import field_of
 
-    def of(one: str | Field, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        values: NDArray[np.float64] = evaluate(wavefunction, one, points.reshape(-1, 3), device=device).astype(
-            np.float64
-        )
+    shown, colour = field_of(wavefunction, field), field_of(wavefunction, color_by)
+
+    def of(resolved: Field, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        values = evaluate(wavefunction, resolved, points.reshape(-1, 3), device=device).astype(np.float64)
         return values.reshape(points.shape[:-1])
 
     normal = surface.normals[at].astype(np.float64)
@@ -230,7 +231,7 @@ def _refined(
         """Points of the disc about each place, on the surface to second order in their distance from it."""
         u, v = (size[:, None] * _CIRCLE[:, axis] for axis in (0, 1))
         points: NDArray[np.float64] = place[:, None] + u[..., None] * aside[:, None] + v[..., None] * across[:, None]
-        both = of(field, np.stack([points, points + _NUDGE * normal[:, None]])) - level
+        both = of(shown, np.stack([points, points + _NUDGE * normal[:, None]])) - level
         slope = (both[1] - both[0]) / _NUDGE
         steep = np.abs(slope) > 1e-12
         gap = both[0]
@@ -238,14 +239,14 @@ def _refined(
             move = np.clip(np.where(steep, -gap / np.where(steep, slope, 1.0), 0.0), -_DISC, _DISC)
             points = points + move[..., None] * normal[:, None]
             if n < _PROJECTIONS - 1:
-                gap = of(field, points) - level
+                gap = of(shown, points) - level
         return points
 
     place, size = surface.vertices[at].astype(np.float64), np.full(len(at), _DISC)
     before, gain = np.full(len(at), -np.inf), np.full(len(at), np.inf)
     for _ in range(_ROUNDS):
         points = on_surface(place, size)
-        colours = sign[:, None] * of(color_by, points)
+        colours = sign[:, None] * of(colour, points)
         gain, before = np.abs(colours[:, 0] - before), colours[:, 0]
         if np.all(gain < _FLAT * least):
             break
@@ -253,7 +254,7 @@ def _refined(
         place = points[:, 0] + step[:, :1] * aside + step[:, 1:] * across
         size = np.clip(np.linalg.norm(step, axis=1), size / 4, size)
     points = on_surface(place, np.full(len(at), _DISC))
-    colours = sign[:, None] * of(color_by, points)
+    colours = sign[:, None] * of(colour, points)
     gain = np.maximum(gain, np.abs(colours[:, 0] - before))
     drop = np.where(gain < _FLAT * least, colours[:, 0] - colours[:, 1:].max(axis=1), np.nan)
     return points[:, 0], sign * colours[:, 0], drop

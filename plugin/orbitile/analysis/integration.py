@@ -98,7 +98,7 @@ def atomic_charges(wavefunction: Wavefunction, scheme: str = "becke", device: st
     OrbitileError
         For another scheme, or when PySCF is not installed.
     """
-    from ..evaluation.fields_on_lattices import evaluate
+    from ..evaluation.points import evaluate
 
     real = np.flatnonzero(wavefunction.atomic_numbers > 0)
     positions = wavefunction.positions[real]

@@ -9,11 +9,13 @@ refused by `orbitile.gaussians.check`.
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model.core_potentials import believable, is_usual
+from ..model.derived import Derived
 from ..model.elements import SYMBOLS
 from ..model.units import angstrom
 from ..model.wavefunction import Orbitals, Wavefunction
@@ -35,15 +37,15 @@ _WITHOUT_VIRTUALS = ("wfn", "wfx")
 
 def notes(wavefunction: Wavefunction) -> tuple[str, ...]:
     """What is odd about a wavefunction, a sentence each; empty for most."""
-    if "notes" not in wavefunction.cache:
-        wavefunction.cache["notes"] = (
-            *wavefunction.remarks,
-            *_of_electrons(wavefunction),
-            *_of_orbitals(wavefunction),
-            *_of_atoms(wavefunction),
-        )
-    found: tuple[str, ...] = wavefunction.cache["notes"]
-    return found
+
+    def make() -> tuple[str, ...]:
+        of_parts = (of(wavefunction) for of in (_of_electrons, _of_orbitals, _of_atoms))
+        return (*wavefunction.remarks, *chain.from_iterable(of_parts))
+
+    return _NOTES.of(wavefunction, None, make)
+
+
+_NOTES = Derived[tuple[str, ...]](most=1)
 
 
 def _of_electrons(wavefunction: Wavefunction) -> list[str]:

@@ -169,10 +169,10 @@ def slice_field(
     cancelled: Callable[[], bool] | None = None,
 ) -> Slice:
     """Evaluate a field on a plane; parameters and errors as for `orbitile.evaluate`."""
-    from ..evaluation.fields_on_lattices import evaluate
-    from ..fields import resolve
+    from ..evaluation.points import evaluate
+    from ..evaluation.requests import field_of
 
-    resolved = resolve(wavefunction, field) if isinstance(field, str) else field
+    resolved = field_of(wavefunction, field)
     values = evaluate(
         wavefunction, resolved, plane.points, device=device, precision=precision, cancelled=cancelled
     ).reshape(plane.shape)
@@ -182,8 +182,8 @@ def slice_field(
         resolved.quantity,
         resolved.unit,
         _valence(wavefunction, plane),
-        getattr(resolved, "colour_map", None) or "",
-        getattr(resolved, "colour_range", None),
+        resolved.colour_map or "",
+        resolved.colour_range,
     )
 
 

@@ -21,7 +21,6 @@ from typing import Any, Protocol
 from .. import __version__
 from ..errors import OrbitileError
 from ..registry import modules_of
-from ..workers.processes import Terminated, ended_in_order
 from ._arguments import CommandParser, add_common
 
 _EPILOG = """\
@@ -57,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"orbitile: {error}", file=sys.stderr)
         return 2
     options = parser.parse_args(_with_negative_values(sys.argv[1:] if arguments is None else list(arguments)))
+    from ..workers.processes import Terminated, ended_in_order  # after the help, since NumPy comes along
+
     try:
         with ended_in_order():
             _refuse_to_overwrite(options)

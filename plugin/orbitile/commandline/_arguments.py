@@ -73,11 +73,25 @@ def add_file(parser: CommandParser) -> None:
 
 def add_trajectory(parser: CommandParser) -> None:
     """Add the file or files of a trajectory."""
-    parser.add_argument(
-        "trajectory",
-        metavar="TRAJ",
-        help="a series file, a Molden file of several frames, a log, or a pattern in quotes such as 'scan/*.molden'",
-    )
+
+    def known_formats() -> str:
+        from ..readers import descriptions
+
+        return f"{'; '.join(descriptions('trajectory'))}; or a pattern in quotes such as 'scan/*.molden'"
+
+    parser.add_argument_of_formats("trajectory", metavar="TRAJ", help=known_formats)
+
+
+def add_geometries(parser: CommandParser) -> None:
+    """Add a trajectory without orbitals, and what names its elements."""
+
+    def known_formats() -> str:
+        from ..readers import descriptions
+
+        return "; ".join(descriptions("geometries"))
+
+    parser.add_argument_of_formats("geometries", metavar="TRAJ", help=known_formats)
+    parser.add_argument("--topology", metavar="FILE", help="pdb, gro, psf, prmtop: names the elements of TRAJ")
 
 
 def add_field(parser: CommandParser) -> None:

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 from ._console import note, progress_bar, tell
 
 if TYPE_CHECKING:
-    from ..fields import Field
+    from ..fields import Field, References
     from ..model.lattice import Lattice
     from ..model.surface import Surface
     from ..model.wavefunction import Wavefunction
 
 
-def sampling_of(options: argparse.Namespace, wavefunction: Wavefunction) -> tuple[Field, Lattice, float]:
+def sampling_of(
+    options: argparse.Namespace, wavefunction: Wavefunction, references: References
+) -> tuple[Field, Lattice, float]:
     """The field that the options ask for, the lattice and the isovalue."""
-    from ..evaluation.fields_on_lattices import default_isovalue, with_kernel
-    from ..fields import resolve
+    from ..evaluation.isovalues import default_isovalue
+    from ..evaluation.requests import field_of
 
-    field = with_kernel(resolve(wavefunction, options.field), options.kernel)
+    field = field_of(wavefunction, options.field, references).with_kernel(options.kernel)
     isovalue = options.isovalue
     if isovalue is None:
         isovalue = default_isovalue(wavefunction, field, device=options.device)
@@ -32,7 +34,7 @@ def sampling_of(options: argparse.Namespace, wavefunction: Wavefunction) -> tupl
 
 def lattice_of(options: argparse.Namespace, wavefunction: Wavefunction, isovalue: float, field: Field) -> Lattice:
     """The lattice that the options ask for, around a surface or around the atoms."""
-    from ..evaluation.fields_on_lattices import enclosing_lattice
+    from ..evaluation.boxes import enclosing_lattice
     from ..model.lattice import Lattice, spacing_of
     from ..model.units import angstrom
 
@@ -56,18 +58,20 @@ def as_drawn(options: argparse.Namespace) -> argparse.Namespace:
 
 def surface_of(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
     """The isosurface that the options ask for, coloured if they say so."""
-    options = as_drawn(options)
-    field, lattice, isovalue = sampling_of(options, wavefunction)
+    from ..readers._references import FileReferences
+
+    options, references = as_drawn(options), FileReferences()
+    field, lattice, isovalue = sampling_of(options, wavefunction, references)
     surface = isosurface_of(options, wavefunction, field, lattice, isovalue)
     tell_if_cut(options, wavefunction, surface, field, lattice)
-    return coloured_as_asked(options, wavefunction, surface)
+    return coloured_as_asked(options, wavefunction, surface, field, references)
 
 
 def isosurface_of(
     options: argparse.Namespace, wavefunction: Wavefunction, field: Field, lattice: Lattice, isovalue: float
 ) -> Surface:
     """The isosurface of a field on a lattice."""
-    from ..evaluation.fields_on_lattices import compute_surface
+    from ..evaluation.surfaces import compute_surface
 
     with progress_bar(options, field.quantity) as progress:
         return compute_surface(
@@ -85,29 +89,33 @@ def tell_if_cut(
     options: argparse.Namespace, wavefunction: Wavefunction, surface: Surface, field: Field, lattice: Lattice
 ) -> None:
     """Tell when a surface reaches the faces of its lattice."""
-    from ..evaluation.fields_on_lattices import is_cut
+    from ..evaluation.surfaces import is_cut
     from ..surfaces.isovalue import CUT
 
     if is_cut(surface, wavefunction, field, lattice, device=options.device):
         tell(f"{CUT}; a larger --margin shows more")
 
 
-def coloured_as_asked(options: argparse.Namespace, wavefunction: Wavefunction, surface: Surface) -> Surface:
-    """The surface in the colours of a second field, if the options say so; its extrema are printed."""
+def coloured_as_asked(
+    options: argparse.Namespace, wavefunction: Wavefunction, surface: Surface, field: Field, references: References
+) -> Surface:
+    """The surface of a field in the colours of a second field, if the options say so; its extrema are printed."""
     if options.color_by is None:
         return surface
     from ..analysis.extrema import as_text, extrema
     from ..evaluation.colouring import coloured
+    from ..evaluation.requests import field_of
 
+    colour = field_of(wavefunction, options.color_by, references)
     surface = coloured(
         surface,
         wavefunction,
-        options.color_by,
+        colour,
         options.color_range,
         device=options.device,
         precision=options.precision,
     )
     unit = "" if surface.colouring is None else surface.colouring.unit
-    found = extrema(surface, wavefunction, options.field, options.color_by, device=options.device)
+    found = extrema(surface, wavefunction, field, colour, device=options.device)
     print(as_text(found, wavefunction, unit))
     return surface

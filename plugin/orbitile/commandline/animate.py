@@ -79,9 +79,11 @@ def run(options: argparse.Namespace) -> None:
 
 def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
-    from ..evaluation.fields_on_lattices import default_isovalue
+    from ..evaluation.isovalues import default_isovalue
+    from ..evaluation.requests import field_of
     from ..fields.orbital import orbital_list
     from ..films import along, over_isovalues, over_orbitals
+    from ..films.shots import check_surface
     from ..readers import load_trajectory
     from ..trajectories.tracking import track
 
@@ -115,10 +117,12 @@ def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
         if len(isovalues) > 1:
             raise OrbitileError("--isovalue: expected one for several orbitals, got a range")
         return over_orbitals(wavefunction, [orbital.name for orbital in orbitals], *isovalues, device=options.device)
+    check_surface(options.field)
+    field = field_of(wavefunction, options.field)
     if len(isovalues) < 2:
-        isovalues = isovalues or [default_isovalue(wavefunction, options.field, device=options.device)]
+        isovalues = isovalues or [default_isovalue(wavefunction, field, device=options.device)]
         isovalues *= options.pictures
-    return over_isovalues(wavefunction, options.field, isovalues)
+    return over_isovalues(wavefunction, field, isovalues)
 
 
 def _isovalues(text: str, n: int) -> list[float]:

@@ -24,7 +24,8 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print tables of moments, analytic and summed over a lattice, and of charges."""
     from ..analysis.integration import analytic_moments, atomic_charges, lattice_moments
-    from ..evaluation.fields_on_lattices import compute, enclosing_lattice
+    from ..evaluation.boxes import enclosing_lattice
+    from ..evaluation.lattices import compute
     from ..fields.density import density_of
     from ..model.elements import SYMBOLS
 

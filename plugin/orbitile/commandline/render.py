@@ -22,7 +22,6 @@ from ._input import wavefunction_of
 from ._surfaces import as_drawn, coloured_as_asked, isosurface_of, sampling_of, tell_if_cut
 
 if TYPE_CHECKING:
-    from ..fields import Field
     from ..model.surface import Surface
     from ..model.wavefunction import Wavefunction
 
@@ -137,29 +136,25 @@ def _drawn_surfaces(
     requests: list[argparse.Namespace], wavefunction: Wavefunction, size: tuple[int, int], camera: Any
 ) -> list[Surface]:
     """Surfaces of a picture, on lattices on which they look round in it unless a spacing is asked for."""
+    from ..readers._references import FileReferences
     from ..renderer import round_lattice, round_spacing
 
-    sampled = [(request, sampling_of(request, wavefunction)) for request in requests]
+    references = FileReferences()
+    sampled = [(request, sampling_of(request, wavefunction, references)) for request in requests]
     surfaces = [isosurface_of(request, wavefunction, *sampling) for request, sampling in sampled]
     options = requests[0]
     if options.spacing is None and options.points is None and options.quality != "coarse":
         spacing = round_spacing(surfaces, wavefunction, size=size, camera=camera)
         for n, (request, (field, lattice, isovalue)) in enumerate(sampled):
             finer = round_lattice(lattice, spacing)
-            if finer is not lattice and not _is_smooth(field):
+            if finer is not lattice and not field.is_smooth:
                 surfaces[n] = isosurface_of(request, wavefunction, field, finer, isovalue)
     for surface, (request, (field, lattice, _)) in zip(surfaces, sampled, strict=True):
         tell_if_cut(request, wavefunction, surface, field, lattice)
     return [
-        coloured_as_asked(request, wavefunction, surface) for request, surface in zip(requests, surfaces, strict=True)
+        coloured_as_asked(request, wavefunction, surface, field, references)
+        for surface, (request, (field, _, _)) in zip(surfaces, sampled, strict=True)
     ]
-
-
-def _is_smooth(field: Field) -> bool:
-    """Whether a finer lattice would cost much and show nothing."""
-    from ..fields.electrostatic_potential import ElectrostaticPotential
-
-    return isinstance(field, ElectrostaticPotential)
 
 
 def _plane(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._arguments import CommandParser
+from ._arguments import CommandParser, add_geometries
 from ._console import progress_bar, stoppable, tell
 
 HELP = "compute orbitals along a trajectory of geometries (needs pyscf, h5py)"
@@ -14,8 +14,7 @@ PRIORITY = 90
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
-    parser.add_argument("geometries", metavar="TRAJ", help="xyz, extxyz; with --topology dcd, xtc, trr, nc")
-    parser.add_argument("--topology", metavar="FILE", help="pdb, gro, psf, prmtop: names the elements of TRAJ")
+    add_geometries(parser)
     parser.add_argument(
         "--method",
         default="hf",

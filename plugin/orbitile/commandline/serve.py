@@ -16,6 +16,6 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Serve until standard input ends."""
-    from ..hosts.server import main as serve
+    from ..hosts.server.serving import main as serve
 
     serve()

@@ -31,6 +31,7 @@ def run(options: argparse.Namespace) -> None:
     from ..evaluation.streaming import compute_to_file
     from ..exporters import exporter_for
     from ..fields.orbital import orbital_list
+    from ..readers._references import FileReferences
 
     exporter_for(options.output, "volume")  # refuse before the work, not after it
     wavefunction = wavefunction_of(options)
@@ -38,11 +39,11 @@ def run(options: argparse.Namespace) -> None:
     if orbitals is not None:
         _write_orbitals(options, wavefunction, orbitals)
         return
-    field, lattice, _ = sampling_of(options, wavefunction)
+    field, lattice, _ = sampling_of(options, wavefunction, FileReferences())
     with progress_bar(options, field.quantity) as progress:
         compute_to_file(
             wavefunction,
-            options.field if options.kernel == "auto" else field,
+            field,
             lattice,
             options.output,
             device=options.device,
@@ -56,7 +57,8 @@ def _write_orbitals(options: argparse.Namespace, wavefunction: Wavefunction, orb
     """Write several orbitals on one lattice, each to a file of its own."""
     import numpy as np
 
-    from ..evaluation.fields_on_lattices import compute_many, default_isovalue
+    from ..evaluation.isovalues import default_isovalue
+    from ..evaluation.lattices import compute_many
     from ..exporters import save
     from ..model.lattice import Lattice
 
@@ -78,7 +80,7 @@ def _write_orbitals(options: argparse.Namespace, wavefunction: Wavefunction, orb
         if isovalue is None:
             isovalue = default_isovalue(wavefunction, orbital, device=options.device)
         lattices.append(lattice_of(options, wavefunction, isovalue, orbital))
-    ends = [np.array([box.origin, box.origin + (np.array(box.shape) - 1) @ box.axes]) for box in lattices]
+    ends = [np.array([box.origin, box.far_corner]) for box in lattices]
     spacing = max(float(box.spacings[0]) for box in lattices)
     lattice = Lattice.box(np.min(ends, axis=(0, 1)), np.max(ends, axis=(0, 1)), spacing)
     note(options, "{} x {} x {} points".format(*lattice.shape))

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import OrbitileError
+from ..fields import Field
 from ..model.surface import Colouring, Surface
-
-if TYPE_CHECKING:
-    from ..model.wavefunction import Wavefunction
+from ..model.wavefunction import Wavefunction
 from ..surfaces.colour_maps import round_ends, rounded_up
+from .points import evaluate
+from .requests import field_of
 
 
 def coloured(
     surface: Surface,
     wavefunction: Wavefunction,
-    field: str,
+    field: str | Field,
     limit: float | None = None,
     *,
     device: str | None = None,
@@ -47,20 +47,16 @@ def coloured(
     Cancelled
         When `cancelled` said so.
     """
-    from ..fields import resolve
-    from .fields_on_lattices import evaluate
-
     if limit is not None and not (np.isfinite(limit) and limit > 0):
         raise OrbitileError(f"range of colours: expected a positive number, got {limit}")
-    resolved = resolve(wavefunction, field)
+    resolved = field_of(wavefunction, field)
     values = evaluate(
         wavefunction, resolved, surface.vertices, device=device, precision=precision, cancelled=cancelled
     ).astype(np.float32)
-    customary = getattr(resolved, "colour_range", None)
-    colour_map = getattr(resolved, "colour_map", None)
+    colour_map = resolved.colour_map
     low, high = float(values.min(initial=0)), float(values.max(initial=0))
-    if limit is None and customary is not None:
-        limit = float(customary)
+    if limit is None:
+        limit = resolved.colour_range
     if limit is not None:
         low, high = -limit, limit
     elif low < 0 < high:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from ..errors import DeviceError
-from .fields_on_lattices import one_device
+from .devices import one_device
 
 _PROGRAM = {
     "compute": (

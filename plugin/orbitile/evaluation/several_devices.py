@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DeviceError, OrbitileError
-from ..fields import Field, resolve
+from ..fields import Field
 from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
 from ..watch import Watch, checkpoint, tell
@@ -38,6 +38,7 @@ from ..workers import (
     environment,
     shared_array,
 )
+from .requests import field_of
 from .slabs import Cuts, Slabs, slabs_of
 
 Array = NDArray[Any]
@@ -182,7 +183,7 @@ def _prepared(plan: Plan) -> _Prepared:
     from taichi_kernels.target import Target
 
     field, lattice, precision = pickle.loads(plan.request.data.data)
-    resolved = resolve(_wavefunction(plan.wavefunction), field) if isinstance(field, str) else field
+    resolved = field_of(_wavefunction(plan.wavefunction), field)
     with session(None, precision) as name:
         return _Prepared(slabs_of(resolved, lattice, Target(name, precision)), lattice.shape, precision)
 

@@ -16,7 +16,10 @@ from ..exporters import exporter_for, write_slabs
 from ..files.writing import checked_target, refuse_inputs, written_atomically
 from ..model.volume import VolumeHeader
 from ..watch import Cancel, Progress
-from .fields_on_lattices import computed_slabs, dtype_of, field_of
+from .devices import dtype_of
+from .lattices import computed_slabs
+from .requests import field_of
+from .several_devices import several
 
 if TYPE_CHECKING:
     from ..fields import Field
@@ -69,7 +72,13 @@ def compute_to_file(
     if exporter.largest_size is not None:
         _require_space(path, exporter.largest_size(header) + _MARGIN)
     slabs = computed_slabs(
-        wavefunction, field, lattice, device=device, precision=precision, progress=progress, cancelled=cancelled
+        wavefunction,
+        field if several(device) else resolved,  # processes of several devices know it by its name
+        lattice,
+        device=device,
+        precision=precision,
+        progress=progress,
+        cancelled=cancelled,
     )
     # closed here, since it holds the device
     with closing(slabs), written_atomically(path) as temporary:

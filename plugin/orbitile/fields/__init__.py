@@ -1,82 +1,37 @@
 """Fields: what can be shown of a wavefunction, one module a family, found by name.
 
-A module offers `NAMES` (pairs of a name as a user writes it, and what it is) and `resolve(wavefunction, name)`, which
-returns a `Field`, or None for a name that is not of its family. It may offer `DRAWN_ON`, see `as_drawn`.
+A module offers `NAMES` (pairs of a name as a user writes it, and what it is) and `resolve(wavefunction, name,
+references)`, which returns a `Field`, or None for a name that is not of its family. It may offer `DRAWN_ON`, see
+`as_drawn`. References read the files that a name refers to.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import lru_cache
-from importlib import import_module
-from pkgutil import iter_modules
-from types import ModuleType
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
-
-from taichi_kernels.target import Target
+from collections.abc import Mapping
+from typing import Protocol
 
 from ..errors import FieldError
-from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
+from ..registry import modules_of
+from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator
 
-SlabEvaluator = Callable[[int, int, Any], None]
-"""Writes the values of the slab start <= i < stop into an array (NumPy, or on the device)."""
-
-PointEvaluator = Callable[[NDArray[np.float64]], NDArray[np.floating]]
-"""Values at points of shape (n, 3), in bohr."""
+__all__ = ["DegenerateSet", "Field", "PointEvaluator", "References", "SlabEvaluator"]
 
 
-class Field(Protocol):
-    """A scalar field of one wavefunction.
+class Family(Protocol):
+    """What a module of a family of fields offers."""
 
-    Attributes
-    ----------
-    quantity, unit : str
-        For people.
-    """
+    NAMES: tuple[tuple[str, str], ...]
+    DRAWN_ON: Mapping[str, str] = {}
 
-    @property
-    def quantity(self) -> str:
-        """What the values are."""
-
-    @property
-    def unit(self) -> str:
-        """Unit of the values."""
-
-    @property
-    def isovalue(self) -> float | None:
-        """One that shows the field well; None for an orbital, where it depends on how far the orbital spreads."""
-
-    @property
-    def fewest_points(self) -> int:
-        """Points of a lattice below which isosurfaces look rough: a finer one is taken. 0 where any lattice will do."""
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether `enclosing_box` is a proof; an estimate otherwise, beyond which there may be more."""
-
-    def on_slabs(self, lattice: Lattice, target: Target) -> SlabEvaluator | None:
-        """Evaluator for slabs of the lattice, or None where only points will do (skewed lattices)."""
-
-    def at_points(self, target: Target) -> PointEvaluator:
-        """Evaluator for arbitrary points."""
-
-    def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Corners of a box outside which the field is guaranteed to be smaller in magnitude, in bohr."""
+    def resolve(self, wavefunction: Wavefunction, name: str, references: References) -> Field | None:
+        """The field that a name stands for, or None for a name that is not of this family."""
 
 
-@lru_cache
-def field_modules() -> dict[str, ModuleType]:
-    """All field modules by name."""
-    return {
-        info.name: import_module(f"{__name__}.{info.name}")
-        for info in iter_modules(__path__)
-        if not info.name.startswith("_")
-    }
+def field_modules() -> Mapping[str, Family]:
+    """All families of fields by the names of their modules."""
+    return modules_of(__name__, Family)
 
 
 def field_names() -> list[tuple[str, str]]:
@@ -98,7 +53,7 @@ def as_drawn(field: str, color_by: str = "") -> tuple[str, str]:
     """
     for module in field_modules().values():
         wanted = field.strip().lower()
-        drawn_on: str | None = getattr(module, "DRAWN_ON", {}).get(wanted)
+        drawn_on = module.DRAWN_ON.get(wanted)
         if drawn_on is not None:
             return drawn_on, color_by or wanted
     return field, color_by
@@ -122,8 +77,17 @@ def with_absolute_files(name: str) -> str:
     return f"{name.partition(':')[0]}:{','.join(os.path.abspath(os.path.expanduser(file)) for file in files)}"
 
 
-def resolve(wavefunction: Wavefunction, name: str) -> Field:
+def resolve(wavefunction: Wavefunction, name: str, references: References) -> Field:
     """The field of a wavefunction that a name stands for.
+
+    Parameters
+    ----------
+    wavefunction
+        What it is a field of.
+    name
+        As a user writes it.
+    references
+        Reads files that the name refers to.
 
     Raises
     ------
@@ -131,10 +95,10 @@ def resolve(wavefunction: Wavefunction, name: str) -> Field:
         When there is no such field, or the wavefunction does not have it.
     """
     if not isinstance(name, str):
-        raise FieldError(f"field: expected a name such as 'homo', got {name!r}")
+        raise FieldError(f"field: expected a name such as 'homo' or a Field, got {name!r}")
     wanted = name.strip()
     for module in field_modules().values():
-        field: Field | None = module.resolve(wavefunction, wanted)
+        field = module.resolve(wavefunction, wanted, references)
         if field is not None:
             return field
     from difflib import get_close_matches

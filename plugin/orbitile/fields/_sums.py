@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,10 @@ from taichi_kernels.target import Target
 from ..gaussians.expansion import GaussianExpansion, radial_bounds
 from ..kernels._sums import PLANES, at_points, in_double, on_slabs
 from ..kernels._tolerances import tolerances
+from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..watch import checkpoint, stage
+from ._field import Field, PointEvaluator, SlabEvaluator
 
 Reals = NDArray[np.floating]
 
@@ -38,7 +40,7 @@ _DISTANCE = 1.2
 
 
 @dataclass(frozen=True, eq=False)
-class SumField:
+class SumField(Field):
     """A field that is a function of sums of Gaussians: a density, its derivatives, and what is made of them.
 
     Attributes
@@ -81,17 +83,14 @@ class SumField:
     fewest_points: int = 0
     colour_range: float | None = None
     colour_map: str | None = None
-    is_bounded: ClassVar[bool] = True
 
     def _cancels(self) -> bool:
         suffices = _SINGLE_SUFFICES * (_RATIOS if self.is_difference else 1.0)
         return any(self._sum_of_magnitudes(part) > suffices for part in self.parts)
 
     def _sum_of_magnitudes(self, part: GaussianExpansion) -> float:
-        if "magnitudes" not in part.cache:
-            points = (self.atoms[:_ATOMS, None] + _DISTANCE * _DIRECTIONS).reshape(-1, 3)
-            part.cache["magnitudes"] = _magnitude(part, points)
-        return float(part.cache["magnitudes"])
+        points = (self.atoms[:_ATOMS, None] + _DISTANCE * _DIRECTIONS).reshape(-1, 3)
+        return _MAGNITUDES.of(part, points.tobytes(), lambda: _magnitude(part, points))
 
     def _working(self, target: Target) -> Target:
         return in_double(target) if self._cancels() else target
@@ -103,7 +102,7 @@ class SumField:
         """Corners of a box outside which the field is smaller in magnitude, or not shown, in bohr."""
         return enclosing_box(self.extent, isovalue if self.extent_isovalue is None else self.extent_isovalue(isovalue))
 
-    def on_slabs(self, lattice: Lattice, target: Target) -> Callable[[int, int, Any], None] | None:
+    def on_slabs(self, lattice: Lattice, target: Target) -> SlabEvaluator | None:
         """Evaluator for slabs of a lattice with an axis at right angles to the other two."""
         working, tolerance = self._working(target), self._tolerance(target)
         evaluators = [on_slabs(part, lattice, tolerance, working) for part in self.parts]
@@ -124,12 +123,12 @@ class SumField:
                 last = min(first + step, stop)
                 shape = (last - first, *lattice.shape[1:])
                 values = []
-                for n, one in enumerate(evaluators):
-                    assert one is not None  # looked at above
+                for n, evaluate_part in enumerate(evaluators):
+                    assert evaluate_part is not None  # looked at above
                     part: Any = allocate(shape, out.dtype) if on_device else np.empty(shape, out.dtype)
                     done = (first - start + (last - first) * np.array([n, n + 1]) / len(evaluators)) / (stop - start)
                     with stage(*done.tolist()):
-                        one(first, last, part)
+                        evaluate_part(first, last, part)
                         checkpoint(1.0)
                     values.append(part.to_numpy() if on_device else part)
                 for plane in range(0, last - first, few):
@@ -142,7 +141,7 @@ class SumField:
 
         return evaluate
 
-    def at_points(self, target: Target) -> Callable[[NDArray[np.float64]], Reals]:
+    def at_points(self, target: Target) -> PointEvaluator:
         """Evaluator for arbitrary points."""
         working, tolerance = self._working(target), self._tolerance(target)
         evaluators = [at_points(part, tolerance, working) for part in self.parts]
@@ -150,15 +149,18 @@ class SumField:
 
         def evaluate(points: NDArray[np.float64]) -> Reals:
             values = []
-            for n, one in enumerate(evaluators):
+            for n, evaluate_part in enumerate(evaluators):
                 with stage(n / len(evaluators), (n + 1) / len(evaluators)):
                     checkpoint()
-                    values.append(one(points))
+                    values.append(evaluate_part(points))
             with np.errstate(under="ignore"):
                 result = values[0] if combine is None else combine(*values)
             return result.astype(target.dtype, copy=False)
 
         return evaluate
+
+
+_MAGNITUDES = Derived[float](most=2)
 
 
 def _magnitude(expansion: GaussianExpansion, points: NDArray[np.float64]) -> float:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from ..errors import FieldError
 from ..gaussians.expansion import GaussianExpansion, merged
 from ..gaussians.products import TOLERANCE, density_products
+from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
+from ._field import References
 from ._sums import SumField
 from .orbital import orbital_range
 
@@ -26,6 +28,8 @@ Weighted = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Coefficients of orbitals, shape (n_basis, n_orbitals), and the weights of their squares."""
 
 _DENSITY = "e bohr^-3"
+
+_DENSITIES = Derived[GaussianExpansion](most=8)
 
 
 def occupied(wavefunction: Wavefunction, which: str) -> Weighted:
@@ -43,9 +47,9 @@ def occupied(wavefunction: Wavefunction, which: str) -> Weighted:
     if wavefunction.beta is not None:
         sets = {"alpha": wavefunction.alpha, "beta": wavefunction.beta}
         signs = {"total": (1, 1), "alpha": (1, 0), "beta": (0, 1), "spin": (1, -1)}[which]
-        chosen = [(one, sign) for one, sign in zip(sets.values(), signs, strict=True) if sign]
-        coefficients = np.hstack([one.coefficients for one, _ in chosen])
-        weights = np.concatenate([sign * one.occupations for one, sign in chosen])
+        chosen = [(orbitals, sign) for orbitals, sign in zip(sets.values(), signs, strict=True) if sign]
+        coefficients = np.hstack([orbitals.coefficients for orbitals, _ in chosen])
+        weights = np.concatenate([sign * orbitals.occupations for orbitals, sign in chosen])
     else:
         n = wavefunction.alpha.occupations
         if which != "total" and np.any(np.abs(n - np.round(n)) > 1e-4):
@@ -78,17 +82,17 @@ def density_of(wavefunction: Wavefunction, which: str = "total", tolerance: floa
 
     The tolerance is that of `density_products`, in e bohr^-3.
     """
-    key = ("density", which, tolerance)
-    if key not in wavefunction.cache:
+
+    def make() -> GaussianExpansion:
         coefficients, weights = occupied(wavefunction, which)
         if len(weights) == 0:
             raise FieldError("spin: all electrons are paired, so there is no spin density")
-        wavefunction.cache[key] = density_products(wavefunction, coefficients, weights, tolerance)
-    expansion: GaussianExpansion = wavefunction.cache[key]
-    return expansion
+        return density_products(wavefunction, coefficients, weights, tolerance)
+
+    return _DENSITIES.of(wavefunction, (which, tolerance), make)
 
 
-def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
+def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | None:
     """The density that a name stands for, or None.
 
     Raises
@@ -99,7 +103,7 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
     family, _, rest = name.partition(":")
     family = family.strip().lower()
     if family == "difference":
-        return _difference(wavefunction, rest.strip())
+        return _difference(wavefunction, rest.strip(), references)
     rest = rest.strip().lower()
     if family == "spin" and not rest:
         expansion, quantity, isovalue = density_of(wavefunction, "spin"), "spin density", 0.005
@@ -130,7 +134,7 @@ def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:
         both = wavefunction.beta is not None and not re.search(r":(a|b|alpha|beta)\b", item)
         for spin in ("alpha", "beta") if both else (chosen[0].spin,):
             # a file may hold fewer orbitals of one spin, such as the occupied ones
-            columns.update(((spin, one.index), None) for one in chosen if one.index < len(orbitals[spin]))
+            columns.update(((spin, orbital.index), None) for orbital in chosen if orbital.index < len(orbitals[spin]))
     coefficients = np.stack([orbitals[spin].coefficients[:, index] for spin, index in columns], axis=1)
     weights = np.array([orbitals[spin].occupations[index] for spin, index in columns])
     if not np.any(weights > 0):
@@ -138,14 +142,12 @@ def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:
     return density_products(wavefunction, coefficients, weights)
 
 
-def _difference(wavefunction: Wavefunction, text: str) -> SumField:
+def _difference(wavefunction: Wavefunction, text: str, references: References) -> SumField:
     """Density less those of other files: deformation densities, a complex less its fragments."""
-    from ..readers import load
-
     files = [file.strip() for file in text.split(",") if file.strip()]
     if not files:
         raise FieldError("field 'difference': expected the other file behind a colon: difference:cation.molden")
-    others = [load(file) for file in files]
+    others = [references.wavefunction(file) for file in files]
     expansion = merged([density_of(wavefunction), *(density_of(other).scaled(-1.0) for other in others)])
     quantity = f"density less that of {', '.join(str(other.source) for other in others)}"
     return SumField((expansion,), quantity, _DENSITY, 0.003, expansion, wavefunction.positions, is_difference=True)

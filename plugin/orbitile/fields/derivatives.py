@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..gaussians.expansion import GaussianExpansion, concatenated, derivative
 from ..gaussians.products import kinetic_products
+from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
+from ._field import References
 from ._sums import SumField
 from .density import density_of, occupied
 
@@ -29,25 +29,27 @@ _PAIRS = ("xx", "yy", "zz", "xy", "xz", "yz")
 def gradient_of(wavefunction: Wavefunction, which: str = "total") -> tuple[GaussianExpansion, ...]:
     """The three components of the gradient of the density."""
     density = density_of(wavefunction, which)
-    return _kept(wavefunction, ("gradient", which), lambda: tuple(derivative(density, axis) for axis in range(3)))
+    return _DERIVATIVES.of(
+        wavefunction, ("gradient", which), lambda: tuple(derivative(density, axis) for axis in range(3))
+    )
 
 
 def hessian_of(wavefunction: Wavefunction) -> tuple[GaussianExpansion, ...]:
     """The second derivatives of the density: xx, yy, zz, xy, xz, yz."""
     x, y, z = gradient_of(wavefunction)
     pairs = ((x, 0), (y, 1), (z, 2), (x, 1), (x, 2), (y, 2))
-    return _kept(wavefunction, ("hessian",), lambda: tuple(derivative(one, axis) for one, axis in pairs))
+    return _DERIVATIVES.of(wavefunction, "hessian", lambda: tuple(derivative(part, axis) for part, axis in pairs))
 
 
 def laplacian_of(wavefunction: Wavefunction) -> GaussianExpansion:
     """The Laplacian of the density, as one sum."""
 
     def make() -> tuple[GaussianExpansion, ...]:
-        xx, yy, zz = (derivative(one, axis) for axis, one in enumerate(gradient_of(wavefunction)))
+        xx, yy, zz = (derivative(part, axis) for axis, part in enumerate(gradient_of(wavefunction)))
         terms = xx.terms + yy.terms + zz.terms
         return (GaussianExpansion(xx.centre, xx.exponent, xx.degree, xx.first_term, terms),)
 
-    return _kept(wavefunction, ("laplacian",), make)[0]
+    return _DERIVATIVES.of(wavefunction, "laplacian", make)[0]
 
 
 def kinetic_of(wavefunction: Wavefunction, which: str = "total") -> GaussianExpansion:
@@ -56,16 +58,10 @@ def kinetic_of(wavefunction: Wavefunction, which: str = "total") -> GaussianExpa
     def make() -> tuple[GaussianExpansion, ...]:
         return (kinetic_products(wavefunction, *occupied(wavefunction, which)),)
 
-    return _kept(wavefunction, ("kinetic", which), make)[0]
+    return _DERIVATIVES.of(wavefunction, ("kinetic", which), make)[0]
 
 
-def _kept(
-    wavefunction: Wavefunction, key: tuple[str, ...], make: Callable[[], tuple[GaussianExpansion, ...]]
-) -> tuple[GaussianExpansion, ...]:
-    if key not in wavefunction.cache:
-        wavefunction.cache[key] = make()
-    kept: tuple[GaussianExpansion, ...] = wavefunction.cache[key]
-    return kept
+_DERIVATIVES = Derived[tuple[GaussianExpansion, ...]](most=12)
 
 
 def norm(x: NDArray[np.floating], y: NDArray[np.floating], z: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -74,7 +70,7 @@ def norm(x: NDArray[np.floating], y: NDArray[np.floating], z: NDArray[np.floatin
     return length
 
 
-def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
+def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | None:
     """The derivative that a name stands for, or None."""
     wanted, atoms = name.lower(), wavefunction.positions
     if wanted == "gradient":

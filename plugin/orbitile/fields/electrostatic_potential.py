@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +13,14 @@ from ..gaussians.expansion import integrals
 from ..gaussians.hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
 from ..gaussians.multipoles import Class, FarField, far_field
 from ..gaussians.products import TOLERANCE
+from ..kernels._charges import potential_at
 from ..kernels._sums import in_double
 from ..kernels._tolerances import tolerances
 from ..model.charges import PointCharges
-from ..model.lattice import Lattice
+from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
-from ..readers._point_charges import load_charges
 from ..watch import checkpoint, watcher
-from . import PointEvaluator, SlabEvaluator
+from ._field import Field, PointEvaluator, References
 from .density import density_of
 
 NAMES = (
@@ -57,7 +56,7 @@ _FARTHEST = 30.0
 
 
 @dataclass(frozen=True, eq=False)
-class ElectrostaticPotential:
+class ElectrostaticPotential(Field):
     """The electrostatic potential, a `Field`. At a nucleus it is large, 1e5 times its charge, but finite.
 
     Attributes
@@ -83,8 +82,8 @@ class ElectrostaticPotential:
     charges: PointCharges | None = None
     tolerance: float | None = None
     far_field: bool = True
-    fewest_points: ClassVar[int] = 0
-    is_bounded: ClassVar[bool] = False
+    is_bounded: bool = field(default=False, init=False)
+    is_smooth: bool = field(default=True, init=False)
 
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box about the atoms and what charge, dipole and quadrupole tell of the isosurface beyond.
@@ -96,10 +95,6 @@ class ElectrostaticPotential:
         low, high = positions.min(axis=0) - _MARGIN, positions.max(axis=0) + _MARGIN
         return np.minimum(low, centre - radius), np.maximum(high, centre + radius)
 
-    def on_slabs(self, lattice: Lattice, target: Target) -> SlabEvaluator | None:
-        """There is no separable form: points will do."""
-        return None
-
     def at_points(self, target: Target) -> PointEvaluator:
         """Evaluator for points, by Hermite Gaussians and multipoles."""
         from taichi_kernels.electrostatics import Distributions, Multipoles, cells_of, potential_in_cells
@@ -107,8 +102,8 @@ class ElectrostaticPotential:
         tolerance = tolerances(target.dtype).potential if self.tolerance is None else self.tolerance
         field = _far_field(self.wavefunction, tolerance)
         near = [
-            Distributions(one.degree, one.centre, one.exponent, one.hermite, ranges)
-            for one, ranges in zip(field.classes, field.ranges, strict=True)
+            Distributions(class_.degree, class_.centre, class_.exponent, class_.hermite, ranges)
+            for class_, ranges in zip(field.classes, field.ranges, strict=True)
         ]
         rows_a_site = len(field.moments) // len(field.sites)
         far = Multipoles(field.order, np.repeat(field.sites, rows_a_site, axis=0), field.moments)
@@ -125,7 +120,7 @@ class ElectrostaticPotential:
             values = potential_in_cells(points, cells, rows, near, far, working, watcher())
             if self.charges is not None:
                 checkpoint()
-                values += self.charges.potential_in_session(points, working)
+                values += potential_at(self.charges, points, working)
             result: NDArray[np.floating] = values.astype(target.dtype)
             return result
 
@@ -139,8 +134,8 @@ def _reach(wavefunction: Wavefunction, isovalue: float) -> tuple[NDArray[np.floa
     :math:`\Theta = \tfrac12 (3 Q - \mathrm{tr}\, Q)` is no less than the potential of the first three; it falls
     with the distance.
     """
-    key = ("esp", "moments")
-    if key not in wavefunction.cache:
+
+    def make() -> tuple[NDArray[np.float64], tuple[float, float, float]]:
         charges, positions = wavefunction.core_charges, wavefunction.positions
         electrons, first, second = integrals(density_of(wavefunction))
         charge, dipole = charges.sum() - electrons, charges @ positions - first
@@ -150,8 +145,9 @@ def _reach(wavefunction: Wavefunction, isovalue: float) -> tuple[NDArray[np.floa
         quadrupole = quadrupole - shift - shift.T + charge * np.outer(centre, centre)
         theta = np.linalg.eigvalsh(1.5 * quadrupole - 0.5 * np.trace(quadrupole) * np.eye(3))
         dipole = dipole - charge * centre
-        wavefunction.cache[key] = centre, (abs(charge), np.linalg.norm(dipole), np.abs(theta).max())
-    centre, (monopole, dipole, quadrupole) = wavefunction.cache[key]
+        return centre, (abs(charge), float(np.linalg.norm(dipole)), float(np.abs(theta).max()))
+
+    centre, (monopole, dipole, quadrupole) = _MOMENTS.of(wavefunction, None, make)
 
     def bound(r: float) -> float:
         return float(monopole / r + dipole / r**2 + quadrupole / r**3)
@@ -171,9 +167,9 @@ _CHARGED = 0.5
 
 def _far_field(wavefunction: Wavefunction, tolerance: float) -> FarField:
     """The nuclei and the density as Hermite Gaussians and multipoles; made once per wavefunction and tolerance."""
-    key = ("esp", tolerance)
-    if key not in wavefunction.cache:
-        from taichi_kernels.electrostatics import powers_of
+
+    def make() -> FarField:
+        from taichi_kernels.hermite_tables import powers_of
 
         density = density_of(wavefunction, tolerance=min(TOLERANCE, _PRODUCTS * tolerance))
         classes: list[Class] = []
@@ -189,13 +185,12 @@ def _far_field(wavefunction: Wavefunction, tolerance: float) -> FarField:
         ordered = np.sort(np.concatenate(bounds))
         weak = np.searchsorted(np.cumsum(ordered), _SCREENED * tolerance)
         least = ordered[min(int(weak), len(ordered) - 1)]
-        kept = [
-            one.chosen(bound >= least) for one, bound in zip(classes, bounds, strict=True) if np.any(bound >= least)
-        ]
+        strong = [bound >= least for bound in bounds]
+        kept = [class_.chosen(which) for class_, which in zip(classes, strong, strict=True) if which.any()]
         order = _ORDER if tolerance > _TIGHT else _ORDER_TIGHT
-        wavefunction.cache[key] = far_field([_nuclei(wavefunction), *kept], wavefunction.positions, order, tolerance)
-    field: FarField = wavefunction.cache[key]
-    return field
+        return far_field([_nuclei(wavefunction), *kept], wavefunction.positions, order, tolerance)
+
+    return _FAR_FIELDS.of(wavefunction, tolerance, make)
 
 
 def _nuclei(wavefunction: Wavefunction) -> Class:
@@ -208,21 +203,27 @@ def _nuclei(wavefunction: Wavefunction) -> Class:
 
 def _cancels(wavefunction: Wavefunction, field: FarField) -> bool:
     """Whether the terms of the potential are so much larger than it that single precision would show."""
-    key = ("esp", "cancels")
-    if key not in wavefunction.cache:
+
+    def make() -> bool:
         points = (wavefunction.positions[:16, None] + _DISTANCE * _DIRECTIONS).reshape(-1, 3)
-        wavefunction.cache[key] = any(
+        return any(
             sum(
-                sum_of_magnitudes(point, one.centre, one.hermite, one.exponent, one.orders)
-                for one in field.classes[1:]  # without the nuclei
+                sum_of_magnitudes(point, class_.centre, class_.hermite, class_.exponent, class_.orders)
+                for class_ in field.classes[1:]  # without the nuclei
             )
             > _SINGLE_SUFFICES
             for point in points
         )
-    return bool(wavefunction.cache[key])
+
+    return _CANCELLATIONS.of(field, None, make)
 
 
-def resolve(wavefunction: Wavefunction, name: str) -> ElectrostaticPotential | None:
+_MOMENTS = Derived[tuple[NDArray[np.float64], tuple[float, float, float]]](most=1)
+_FAR_FIELDS = Derived[FarField](most=4)
+_CANCELLATIONS = Derived[bool](most=1)
+
+
+def resolve(wavefunction: Wavefunction, name: str, references: References) -> ElectrostaticPotential | None:
     """The potential, or None for another name.
 
     Raises
@@ -233,7 +234,7 @@ def resolve(wavefunction: Wavefunction, name: str) -> ElectrostaticPotential | N
     family, _, file = name.partition(":")
     if family.strip().lower() != "esp":
         return None
-    charges = load_charges(file.strip()) if file.strip() else None
+    charges = references.charges(file.strip()) if file.strip() else None
     quantity = (
         "electrostatic potential" if charges is None else f"electrostatic potential with {len(charges.charges)} charges"
     )

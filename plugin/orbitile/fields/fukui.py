@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import FieldError
 from ..gaussians.expansion import merged
 from ..model.wavefunction import Wavefunction
+from ._field import References
 from ._sums import SumField
 from .density import density_of
 
@@ -43,7 +44,7 @@ _MOVED = 1e-3
 """Atoms of two files may be apart by this much, in bohr: coordinates are printed with few digits."""
 
 
-def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
+def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | None:
     """The function that a name stands for, or None.
 
     Raises
@@ -51,8 +52,6 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
     FieldError
         When files are missing, have other atoms, or other numbers of electrons than wanted.
     """
-    from ..readers import load
-
     family, _, rest = name.partition(":")
     family = family.strip().lower()
     if family not in _WEIGHTS:
@@ -65,10 +64,10 @@ def resolve(wavefunction: Wavefunction, name: str) -> SumField | None:
         raise FieldError(f"field {name!r}: expected {len(wanted)} file(s), of {what} electrons, got {len(files)}")
     calculations = {0: wavefunction}
     for file in files:
-        other = load(file)
+        other = references.wavefunction(file)
         step = other.n_electrons - wavefunction.n_electrons
         if round(step) not in wanted or abs(step - round(step)) > 0.01 or round(step) in calculations:
-            numbers = " and ".join(f"{wavefunction.n_electrons + one:g}" for one in wanted)
+            numbers = " and ".join(f"{wavefunction.n_electrons + step:g}" for step in wanted)
             raise FieldError(f"field {name!r}: expected {numbers} electrons, got {other.n_electrons:g} in {file}")
         same = np.array_equal(other.atomic_numbers, wavefunction.atomic_numbers)
         if not (same and np.abs(other.positions - wavefunction.positions).max() < _MOVED):

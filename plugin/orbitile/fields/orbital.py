@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +15,15 @@ from taichi_kernels.target import Target
 from ..errors import FieldError
 from ..gaussians.bounds import ShellEnvelopes, encloses, enclosing_box, shell_envelopes
 from ..gaussians.expansion import GaussianExpansion
-from ..gaussians.extent import Spread, radial_tables, spread_of
+from ..gaussians.extent import RadialTables, Spread, radial_tables, spread_of
 from ..gaussians.packing import merged_primitives, packed_shells
 from ..kernels import AUTO, PreparedOrbital, checked_name, class_of, kernel_for
 from ..kernels._sums import MANY, in_double, on_slabs
 from ..kernels._tolerances import tolerances
+from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..model.wavefunction import Orbitals, Spin, Wavefunction
-from . import PointEvaluator, SlabEvaluator
+from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator
 
 NAMES = (
     ("homo", "highest occupied orbital"),
@@ -48,7 +48,7 @@ also for a result in single precision: rounding would show, about 1.2e-7 times t
 
 
 @dataclass(frozen=True, eq=False)
-class Orbital:
+class Orbital(Field):
     """One molecular orbital, a `Field`.
 
     Attributes
@@ -71,8 +71,6 @@ class Orbital:
     unit: str = "bohr^-3/2"
     isovalue: None = None
     kernel: str = AUTO
-    fewest_points: ClassVar[int] = 0
-    is_bounded: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
@@ -101,10 +99,8 @@ class Orbital:
     @cached_property
     def spread(self) -> Spread:
         """Estimate of how far it reaches about each atom."""
-        packed, cache = packed_shells(self.wavefunction), self.wavefunction.cache
-        if "radial tables" not in cache:
-            cache["radial tables"] = radial_tables(packed)
-        return spread_of(packed, cache["radial tables"], self._packed)
+        packed = packed_shells(self.wavefunction)
+        return spread_of(packed, _RADIAL_TABLES.of(packed, None, lambda: radial_tables(packed)), self._packed)
 
     @cached_property
     def degenerate(self) -> tuple[int, ...]:
@@ -130,9 +126,29 @@ class Orbital:
             begin, end = (widest, end) if mine >= widest else (begin, widest)
         return tuple(int(index) for index in alike[begin:end])
 
-    def sibling(self, index: int) -> Orbital:
-        """Another orbital of the same set."""
-        return self if index == self.index else _numbered(self.wavefunction, self.spin, index)
+    @property
+    def degenerate_set(self) -> DegenerateSet:
+        """The orbitals that it is degenerate with, and itself."""
+        members = self.degenerate
+        orbitals = tuple(self if index == self.index else self._sibling(index) for index in members)
+        energies = self.wavefunction.orbitals(self.spin).energies[list(members)]
+        key = self.spin, members, self.kernel
+        return DegenerateSet(orbitals, self.wavefunction, key, energies, members.index(self.index))
+
+    def _sibling(self, index: int) -> Orbital:
+        return _numbered(self.wavefunction, self.spin, index).with_kernel(self.kernel)
+
+    def neighbour(self, step: int) -> str:
+        """Name of the orbital some places further on in the file.
+
+        Raises
+        ------
+        FieldError
+            When there is none so far on.
+        """
+        name = orbital_name(self.wavefunction, self.index + step, self.spin)
+        orbital_of(self.wavefunction, name)
+        return name
 
     @property
     def is_even_or_odd(self) -> bool:
@@ -175,32 +191,50 @@ class Orbital:
             self._tolerance(target),
             target,
             self._working(target),
-            self.wavefunction.cache,
         )
 
     def with_kernel(self, kernel: str) -> Orbital:
-        """The same orbital, computed by a kernel of one's choice.
+        """The same orbital, computed by a kernel of one's choice; as it is for `auto`.
 
         Raises
         ------
         OrbitileError
             When there is no such kernel.
         """
-        if checked_name(kernel) == self.kernel:
+        if checked_name(kernel) in (AUTO, self.kernel):
             return self
-        if kernel not in self._others:
-            self._others[kernel] = replace(self, kernel=kernel)
-        return self._others[kernel]
-
-    @cached_property
-    def _others(self) -> dict[str, Orbital]:
-        return {}
+        return _WITH_KERNELS.of(self, kernel, lambda: replace(self, kernel=kernel))
 
     def on_slabs(self, lattice: Lattice, target: Target) -> SlabEvaluator:
         """Evaluator for slabs of any lattice."""
         module = kernel_for(self.kernel, class_of(lattice), target)
         evaluate: SlabEvaluator = module.on_slabs(self._prepared(target), lattice)
         return evaluate
+
+    def joins(self, other: Field) -> bool:
+        """Whether the other one is an orbital of the same wavefunction."""
+        return isinstance(other, Orbital) and other.wavefunction is self.wavefunction
+
+    def together(self, others: Sequence[Field], lattice: Lattice, target: Target) -> SlabEvaluator | None:
+        """Evaluator for slabs of this orbital and others of the same wavefunction.
+
+        None for a lattice or a wavefunction where nothing can be shared.
+        """
+        orbitals = [self, *(other for other in others if isinstance(other, Orbital))]
+        primitives = merged_primitives(self.wavefunction)
+        working = {orbital._working(target) for orbital in orbitals}
+        separable = all(orbital.kernel in (AUTO, "separable") for orbital in orbitals)
+        if len(primitives.exponent) > MANY or len(working) > 1 or not lattice.is_orthogonal or not separable:
+            return None
+        expansion = GaussianExpansion(
+            primitives.centre,
+            primitives.exponent,
+            primitives.degree,
+            primitives.first_term,
+            np.stack([orbital._terms for orbital in orbitals], axis=1),
+        )
+        tolerances = np.array([orbital._tolerance(target) for orbital in orbitals])
+        return on_slabs(expansion, lattice, tolerances, working.pop())
 
     def at_points(self, target: Target) -> PointEvaluator:
         """Evaluator for points."""
@@ -214,27 +248,11 @@ class Orbital:
         return evaluate
 
 
-def together(orbitals: Sequence[Orbital], lattice: Lattice, target: Target) -> SlabEvaluator | None:
-    """Evaluator for slabs of several orbitals of one wavefunction, which costs less than one after the other.
+_RADIAL_TABLES = Derived[RadialTables](most=1)
+_WITH_KERNELS = Derived[Orbital](most=16)
 
-    The slabs of the orbitals follow one another along the first axis of the array that it writes to. None for a lattice
-    or a wavefunction where nothing can be shared.
-    """
-    primitives = merged_primitives(orbitals[0].wavefunction)
-    working = {orbital._working(target) for orbital in orbitals}
-    separable = all(orbital.kernel in (AUTO, "separable") for orbital in orbitals)
-    if len(primitives.exponent) > MANY or len(working) > 1 or not lattice.is_orthogonal or not separable:
-        return None
-    expansion = GaussianExpansion(
-        primitives.centre,
-        primitives.exponent,
-        primitives.degree,
-        primitives.first_term,
-        np.stack([orbital._terms for orbital in orbitals], axis=1),
-    )
-    tolerances = np.array([orbital._tolerance(target) for orbital in orbitals])
-    return on_slabs(expansion, lattice, tolerances, working.pop())
-
+_ORBITALS = Derived[Orbital](most=16)
+"""By name: the same orbital is asked for again and again, for its isovalue, its lattice, its values."""
 
 _NUMBERS = re.compile(r"mo:?\s*(\d+)\s*-\s*(\d+)(:\w+)?")
 
@@ -278,8 +296,8 @@ def orbital_range(wavefunction: Wavefunction, text: str) -> list[Orbital] | None
         names = [name.strip() for name in text.split("..")]
     else:
         names = [f"mo:{number}{by_number[3] or ''}" for number in by_number.groups()[:2]]
-    found = [resolve(wavefunction, name) for name in names]
-    ends = [one for one in found if one is not None]
+    found = [orbital_of(wavefunction, name) for name in names]
+    ends = [orbital for orbital in found if orbital is not None]
     if len(ends) < len(found) or len(ends) > 2:
         return None
     first, last = ends[0], ends[-1]
@@ -293,11 +311,16 @@ def orbital_range(wavefunction: Wavefunction, text: str) -> list[Orbital] | None
     start, stop = order.index(first.index), order.index(last.index)
     if start > stop:
         raise FieldError(f"field {text!r}: a range runs upwards; exchange its ends")
-    named = {one.index: one for one in ends}
+    named = {orbital.index: orbital for orbital in ends}
     return [named.get(index) or _numbered(wavefunction, first.spin, index) for index in order[start : stop + 1]]
 
 
-def resolve(wavefunction: Wavefunction, name: str) -> Orbital | None:
+def resolve(wavefunction: Wavefunction, name: str, references: References) -> Orbital | None:
+    """The orbital that a name stands for, see `orbital_of`."""
+    return orbital_of(wavefunction, name)
+
+
+def orbital_of(wavefunction: Wavefunction, name: str) -> Orbital | None:
     """The orbital that a name stands for, or None for a name that is not one of an orbital.
 
     Without a spin the alpha set is meant where there are two.
@@ -311,14 +334,7 @@ def resolve(wavefunction: Wavefunction, name: str) -> Orbital | None:
     match = _NAME.fullmatch(name)
     if match is None:
         return None
-    # the same orbital is asked for again and again: its isovalue, its lattice, its values
-    if ("orbital", name) not in wavefunction.cache:
-        orbital = _found(wavefunction, name, match)
-        for key in [key for key in wavefunction.cache if key[0] == "orbital"]:
-            del wavefunction.cache[key]
-        wavefunction.cache["orbital", name] = orbital
-    kept: Orbital = wavefunction.cache["orbital", name]
-    return kept
+    return _ORBITALS.of(wavefunction, name, lambda: _found(wavefunction, name, match))
 
 
 def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbital:

@@ -19,6 +19,7 @@ from ..errors import FieldError
 from ..gaussians.expansion import integrals
 from ..gaussians.products import transition_products
 from ..model.wavefunction import Excitation, Orbitals, Spin, Wavefunction
+from ._field import References
 from ._sums import SumField
 from .orbital import Orbital
 
@@ -34,7 +35,7 @@ _WEAK, _FAINT = 1.1, 0.01
 _NAME = re.compile(r"(?:transition:(\d+)|nto:(\d+):(hole|electron)(?::(\d+))?)")
 
 
-def resolve(wavefunction: Wavefunction, name: str) -> SumField | Orbital | None:
+def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | Orbital | None:
     """The field that a name stands for, or None.
 
     Raises

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import IsovalueError, RenderError
-from ..evaluation.fields_on_lattices import compute, extract_surface, surface_in_motion
+from ..evaluation.lattices import compute
+from ..evaluation.surfaces import extract_surface, surface_in_motion
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.volume import Volume

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IsovalueError
-from ..evaluation.fields_on_lattices import enclosing_lattice, resolving_spacing, surface_in_motion
+from ..evaluation.boxes import enclosing_lattice, resolving_spacing
+from ..evaluation.surfaces import surface_in_motion
 from ..model.lattice import Lattice, spacing_of
 from ..renderer import Camera, Margins, default_camera
 from ..watch import checkpoint, stage
@@ -129,7 +130,7 @@ def find_framing(
             if before is None or not shot.looks_like(before):
                 middle = _middle(shot, follow)
                 lattice = enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue, spacing=step)
-                ends = np.array([lattice.origin, lattice.origin + (np.array(lattice.shape) - 1) @ lattice.axes])
+                ends = np.array([lattice.origin, lattice.far_corner])
                 box = _united(box, ends - middle)
                 views.add(shot.wavefunction.positions - middle, _BALL)
                 if n % (1 << max(0, n.bit_length() - 3)) == 0 or n == shots.most - 1:  # 0 to 7, 8, 10 ... 16, 20 ...

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..errors import OrbitileError
-from ..evaluation.fields_on_lattices import default_isovalue
-from ..fields import as_drawn, resolve
+from ..evaluation.isovalues import default_isovalue
+from ..evaluation.requests import field_of
+from ..fields import Field, as_drawn
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Wavefunction
+from ..readers._references import FileReferences
 from ..trajectories.interpolation import interpolate
 from ..trajectories.paths import align
 from ..trajectories.tracking import Tracking
@@ -22,14 +24,14 @@ class Shot:
     Attributes
     ----------
     wavefunction : Wavefunction
-    field : str
-        Name of a field of it.
+    field : str or Field
+        Name of a field of it, or the field itself.
     isovalue : float
         In atomic units.
     """
 
     wavefunction: Wavefunction
-    field: str
+    field: str | Field
     isovalue: float
 
     def looks_like(self, other: Shot) -> bool:
@@ -98,7 +100,7 @@ def along(
         raise OrbitileError(
             "frames can be interpolated where orbitals are followed only: give a tracking, or none between"
         )
-    _check_surface(field)
+    check_surface(field)
     name = field if tracking is None else tracking.field(field)
     shown = trajectory if tracking is None else tracking.path
     shown = interpolate(align(shown) if aligned else shown, between)
@@ -117,8 +119,14 @@ def along(
     if first is None:
         reason = next(iter(trajectory.problems.values()), "it has none")
         raise OrbitileError(f"{trajectory.name}: no frame can be read: {reason}")
-    value = default_isovalue(first, name, device=device) if isovalue is None else isovalue
-    return Shots(lambda: (Shot(frame, name, value) for frame in wavefunctions()), len(shown))
+    references = FileReferences()  # the same for all frames
+    resolved = field_of(first, name, references)
+    value = default_isovalue(first, resolved, device=device) if isovalue is None else isovalue
+
+    def shots() -> Iterator[Shot]:
+        return (Shot(frame, field_of(frame, name, references), value) for frame in wavefunctions())
+
+    return Shots(shots, len(shown))
 
 
 def over_orbitals(
@@ -128,22 +136,22 @@ def over_orbitals(
     if not names:
         raise OrbitileError("orbitals of a film: expected one or more, got none")
     for name in names:
-        resolve(wavefunction, name)
+        field_of(wavefunction, name)
     value = default_isovalue(wavefunction, names[0], device=device) if isovalue is None else isovalue
     return Shots(lambda: (Shot(wavefunction, name, value) for name in names), len(names))
 
 
-def over_isovalues(wavefunction: Wavefunction, field: str, isovalues: Sequence[float]) -> Shots:
+def over_isovalues(wavefunction: Wavefunction, field: str | Field, isovalues: Sequence[float]) -> Shots:
     """One field at one isovalue after another; the same one again and again for a molecule that only turns."""
     if not len(isovalues):
         raise OrbitileError("isovalues of a film: expected one or more, got none")
-    _check_surface(field)
-    resolve(wavefunction, field)
-    return Shots(lambda: (Shot(wavefunction, field, value) for value in isovalues), len(isovalues))
+    check_surface(field)
+    resolved = field_of(wavefunction, field)
+    return Shots(lambda: (Shot(wavefunction, resolved, value) for value in isovalues), len(isovalues))
 
 
-def _check_surface(field: str) -> None:
+def check_surface(field: str | Field) -> None:
     """Refuse a field that has no isosurface of its own, and only colours that of another."""
-    surface, colours = as_drawn(field)
+    surface, colours = as_drawn(field) if isinstance(field, str) else (field, "")
     if colours:
         raise OrbitileError(f"field {field!r} of a film: it only colours the surface of another field; use {surface}")

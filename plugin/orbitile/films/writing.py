@@ -121,7 +121,7 @@ def write_film(pictures: Iterator[Pixels], target: Path, size: tuple[int, int], 
             child.finish()
         finally:
             child.kill()
-        if child.status:
+        if child.status != 0:  # None where it was given up
             reason = child.said or [f"ffmpeg ended: {child.ending()}"]
             raise FileError(f"{target}: cannot be written ({reason[-1].strip()})")
 

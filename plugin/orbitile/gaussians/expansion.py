@@ -8,13 +8,13 @@ Derivatives of such a sum are such sums again, of one degree more.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import gamma
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.derived import Derived
 from .packing import polynomial_powers
 
 Reals = NDArray[np.float64]
@@ -48,11 +48,6 @@ class GaussianExpansion:
     first_term: Integers
     terms: Reals
 
-    @cached_property
-    def cache(self) -> dict[Any, Any]:
-        """What was derived from it and is worth keeping as long as it lives."""
-        return {}
-
     def __len__(self) -> int:
         return len(self.exponent)
 
@@ -84,13 +79,13 @@ def term_counts(degree: Integers) -> NDArray[np.int64]:
 
 def concatenated(expansions: list[GaussianExpansion]) -> GaussianExpansion:
     """The sum of several sums."""
-    degree = np.concatenate([one.degree for one in expansions])
+    degree = np.concatenate([expansion.degree for expansion in expansions])
     return GaussianExpansion(
-        np.concatenate([one.centre for one in expansions]),
-        np.concatenate([one.exponent for one in expansions]),
+        np.concatenate([expansion.centre for expansion in expansions]),
+        np.concatenate([expansion.exponent for expansion in expansions]),
         degree,
         starts(term_counts(degree)),
-        np.concatenate([one.terms for one in expansions]),
+        np.concatenate([expansion.terms for expansion in expansions]),
     )
 
 
@@ -199,21 +194,24 @@ def reach(expansion: GaussianExpansion, limit: float) -> Reals:
 
     Beyond the last maximum of the bound, d^2 = degree / (2 exponent), it only falls: the search begins there.
     """
-    if ("reach", limit) not in expansion.cache:
-        expansion.cache["reach", limit] = _reach(expansion, limit)
-    radius: Reals = expansion.cache["reach", limit]
-    return radius
+    return _REACHES.of(expansion, limit, lambda: _reach(expansion, limit))
 
 
 def reaching(expansion: GaussianExpansion, limit: float) -> GaussianExpansion:
     """The Gaussians that exceed a limit somewhere; kept with the expansion, and so the same object each time."""
-    if ("reaching", limit) not in expansion.cache:
-        some = expansion.chosen(reach(expansion, limit) > 0)
+
+    def make() -> GaussianExpansion:
+        radius = reach(expansion, limit)
+        some = expansion.chosen(radius > 0)
         some.terms.setflags(write=False)  # sent to a device once
-        some.cache["reach", limit] = reach(expansion, limit)[reach(expansion, limit) > 0]
-        expansion.cache["reaching", limit] = some
-    result: GaussianExpansion = expansion.cache["reaching", limit]
-    return result
+        _REACHES.of(some, limit, lambda: radius[radius > 0])
+        return some
+
+    return _REACHING.of(expansion, limit, make)
+
+
+_REACHES = Derived[Reals](most=4)
+_REACHING = Derived[GaussianExpansion](most=4)
 
 
 def _reach(expansion: GaussianExpansion, limit: float) -> Reals:

@@ -1,1 +1,73 @@
-"""Programs that Orbitile works inside of, one package each."""
+"""Programs that Orbitile works inside of, one package each, found by name.
+
+A host's package states `TITLE`, and imports neither the program nor anything that may be missing in it. What
+`orbitile install` does stands in its module `installation`, where there is anything to install; see `Installation`.
+What the program shows is shown by a `Viewer` or a `TrajectoryViewer`; see `orbitile.session.host`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Protocol, cast
+
+from ..errors import OrbitileError
+from ..registry import modules_of
+
+
+class Host(Protocol):
+    """What the package of a host offers."""
+
+    TITLE: str
+    """Name of the program, for people."""
+    __name__: str
+
+
+class Installation(Protocol):
+    """What the module `installation` of a host offers; all texts are for people, a line each."""
+
+    def find(self) -> str:
+        """Where the program is on this machine; empty where it is not found."""
+
+    def status(self) -> str:
+        """Where Orbitile is installed for the program; empty where it is not."""
+
+    def install(self, python: str | None = None) -> list[str]:
+        """Add Orbitile to what the program reads when it starts, in place of an earlier installation.
+
+        `python` is an interpreter to compute with, where that of the program lacks Taichi. Returns what was done;
+        raises an `OrbitileError` when it cannot be.
+        """
+
+    def uninstall(self) -> list[str]:
+        """Take that away again; returns what was done, and raises as `install` does."""
+
+
+def hosts() -> Mapping[str, Host]:
+    """The packages of all hosts by name."""
+    return modules_of(__name__, Host)
+
+
+def installable_hosts() -> dict[str, str]:
+    """Titles of those hosts that can be installed, by name."""
+    return {name: host.TITLE for name, host in hosts().items() if find_spec(f"{host.__name__}.installation")}
+
+
+def installation_of(name: str) -> Installation:
+    """The module that installs a host.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such host, or its module lacks something.
+    """
+    known = installable_hosts()
+    if name not in known:
+        raise OrbitileError(f"host: expected one of {', '.join(known)}, got {name!r}")
+    module = f"{hosts()[name].__name__}.installation"
+    installation = import_module(module)
+    missing = [part for part in ("find", "status", "install", "uninstall") if not hasattr(installation, part)]
+    if missing:
+        raise OrbitileError(f"{module}: lacks {', '.join(missing)}; see docs/extending.md for what it has to offer")
+    return cast("Installation", installation)

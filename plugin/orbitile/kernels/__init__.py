@@ -18,11 +18,8 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from importlib import import_module
 from importlib.resources import files
-from pkgutil import iter_modules
-from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +31,7 @@ from ..gaussians.bounds import ShellEnvelopes, shell_reach
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.packing import MergedPrimitives, PackedShells
 from ..model.lattice import Lattice
+from ..registry import modules_of
 from ._sums import upright
 
 AUTO = "auto"
@@ -64,8 +62,6 @@ class PreparedOrbital:
         Device of the current session, and precision of the values.
     working : Target
         The same device, and precision of the sums.
-    cache : dict
-        For what is derived from the basis: kept as long as the wavefunction lives.
     """
 
     packed: PackedShells
@@ -76,7 +72,6 @@ class PreparedOrbital:
     tolerance: float
     target: Target
     working: Target
-    cache: dict[Any, Any]
 
     @cached_property
     def expansion(self) -> GaussianExpansion:
@@ -90,11 +85,22 @@ class PreparedOrbital:
         return shell_reach(self.envelopes, self.tolerance)
 
 
-@lru_cache
-def kernel_modules() -> dict[str, ModuleType]:
+class Kernel(Protocol):
+    """What a module of a kernel offers."""
+
+    SUMMARY: str
+    EXACT: bool
+
+    def on_slabs(self, orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
+        """Evaluator for slabs of a lattice."""
+
+    def at_points(self, orbital: PreparedOrbital) -> Points:
+        """Evaluator for arbitrary points."""
+
+
+def kernel_modules() -> dict[str, Kernel]:
     """All kernels by name."""
-    names = sorted(info.name for info in iter_modules(__path__) if not info.name.startswith("_"))
-    return {name.replace("_", "-"): import_module(f"{__name__}.{name}") for name in names}
+    return {name.replace("_", "-"): module for name, module in modules_of(__name__, Kernel).items()}
 
 
 def kernel_names() -> list[tuple[str, str]]:
@@ -125,7 +131,7 @@ def class_of(lattice: Lattice) -> str:
     return "upright lattice" if upright(lattice) else "skewed lattice"
 
 
-def kernel_for(name: str, place: str, target: Target) -> ModuleType:
+def kernel_for(name: str, place: str, target: Target) -> Kernel:
     """The kernel for a name, `auto` included.
 
     Parameters

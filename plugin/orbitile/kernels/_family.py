@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LatticeError
+from ..errors import LatticeError, OrbitileError
+from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..watch import watcher
 from . import Points, PreparedOrbital, Slabs
 
 if TYPE_CHECKING:
-    from taichi_kernels.direct import Shells
+    from taichi_kernels.direct_sums.shells import Shells
 
 _TOGETHER = 64
 """Points that stay together: a CPU takes some at once, and what one of them needs, all get."""
@@ -24,12 +26,13 @@ _MOST_LISTED = 1 << 31
 
 
 def shells_of(orbital: PreparedOrbital) -> Shells:
-    """The packed shells as the kernels take them, made once a wavefunction."""
-    from taichi_kernels.direct import Shells
+    """The packed shells as the kernels take them, made once for a wavefunction."""
+    from taichi_kernels.direct_sums.shells import Shells
 
-    if "shells" not in orbital.cache:
-        packed = orbital.packed
-        orbital.cache["shells"] = Shells(
+    packed = orbital.packed
+
+    def make() -> Shells:
+        return Shells(
             packed.atom_position,
             packed.atom_basis,
             packed.atom_first_coefficient,
@@ -40,8 +43,11 @@ def shells_of(orbital: PreparedOrbital) -> Shells:
             packed.exponent,
             packed.contraction,
         )
-    shells: Shells = orbital.cache["shells"]
-    return shells
+
+    return _SHELLS.of(packed, None, make)
+
+
+_SHELLS: Derived[Shells] = Derived(most=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +64,8 @@ class SlowSlabs:
 
 def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     """Evaluator for slabs of any lattice, with a radial function."""
-    from taichi_kernels.direct import Place, bricks_of, direct_on_lattice
+    from taichi_kernels.direct_sums.direct import direct_on_lattice
+    from taichi_kernels.direct_sums.shells import Place, bricks_of
 
     target, shells = orbital.working, shells_of(orbital)
 
@@ -74,9 +81,18 @@ def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     return SlowSlabs(evaluate) if target.on_host else evaluate
 
 
+def lattices_only(kernel: str) -> Callable[[PreparedOrbital], Points]:
+    """What a kernel has in place of an evaluator for points that it does not offer: it raises `OrbitileError`."""
+
+    def at_points(orbital: PreparedOrbital) -> Points:
+        raise OrbitileError(f"kernel {kernel}: it evaluates lattices only; for points use direct or auto")
+
+    return at_points
+
+
 def at_points(radial: str, orbital: PreparedOrbital) -> Points:
     """Evaluator for points, with a radial function."""
-    from taichi_kernels.direct import direct_at_points, pace_of_points
+    from taichi_kernels.direct_sums.direct import direct_at_points, pace_of_points
 
     target, shells = orbital.working, shells_of(orbital)
 

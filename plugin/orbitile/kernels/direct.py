@@ -1,4 +1,4 @@
-"""The direct sum with exact Gaussians: `taichi_kernels.direct`, `taichi_kernels.radial.exact`."""
+"""The direct sum with exact Gaussians: `direct` and `radial.exact` of `taichi_kernels.direct_sums`."""
 
 from __future__ import annotations
 

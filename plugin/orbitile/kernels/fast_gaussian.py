@@ -1,4 +1,4 @@
-"""The direct sum with fast Gaussians: `taichi_kernels.direct`, `taichi_kernels.radial.fast_gaussian`."""
+"""The direct sum with fast Gaussians: `direct` and `radial.fast_gaussian` of `taichi_kernels.direct_sums`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The direct sum with a kernel generated for one molecule: `taichi_kernels.molecule_specific`.
+"""The direct sum with a kernel generated for one molecule: `taichi_kernels.direct_sums.molecule_specific`.
 
 The direct kernel serves until the other one is compiled.
 """
@@ -11,8 +11,8 @@ from typing import Any
 from ..errors import OrbitileError
 from ..model.lattice import Lattice
 from ..workers import Job, Worker, Workers
-from . import Points, PreparedOrbital, Slabs, direct
-from ._family import SlowSlabs, shells_of
+from . import PreparedOrbital, Slabs, direct
+from ._family import SlowSlabs, lattices_only, shells_of
 
 SUMMARY = "direct sum with a kernel generated for the molecule, compiled in the background; lattices only"
 EXACT = True
@@ -32,8 +32,14 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     OrbitileError
         When the basis sets of the molecule are too large to be written out, or there is no folder to write them to.
     """
-    from taichi_kernels.direct import Place
-    from taichi_kernels.molecule_specific import LARGEST, cache_folder, kernel_when_ready, molecule_on_lattice, size_of
+    from taichi_kernels.direct_sums.molecule_specific import (
+        LARGEST,
+        cache_folder,
+        kernel_when_ready,
+        molecule_on_lattice,
+        size_of,
+    )
+    from taichi_kernels.direct_sums.shells import Place
 
     target, shells = orbital.working, shells_of(orbital)
     size = size_of(shells)
@@ -59,12 +65,4 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     return SlowSlabs(evaluate) if target.on_host else evaluate
 
 
-def at_points(orbital: PreparedOrbital) -> Points:
-    """Refused.
-
-    Raises
-    ------
-    OrbitileError
-        Always.
-    """
-    raise OrbitileError("kernel molecule-specific: it evaluates lattices only; for points use direct or auto")
+at_points = lattices_only("molecule-specific")

@@ -1,4 +1,4 @@
-"""The direct sum with tables: `taichi_kernels.direct`, `taichi_kernels.radial.table`."""
+"""The direct sum with tables: `direct` and `radial.table` of `taichi_kernels.direct_sums`."""
 
 from __future__ import annotations
 

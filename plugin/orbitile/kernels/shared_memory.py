@@ -1,4 +1,4 @@
-"""The direct sum with operands in shared memory, on GPUs: `taichi_kernels.shared_memory`."""
+"""The direct sum with operands in shared memory, on GPUs: `taichi_kernels.direct_sums.shared_memory`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 from ..errors import DeviceError, OrbitileError
 from ..model.lattice import Lattice
-from . import Points, PreparedOrbital, Slabs
-from ._family import shells_of
+from . import PreparedOrbital, Slabs
+from ._family import lattices_only, shells_of
 
 SUMMARY = "direct sum with operands in shared memory; lattices on a GPU, angular momentum 8 at most"
 EXACT = True
@@ -25,8 +25,8 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     """
     if orbital.working.on_host:
         raise DeviceError("kernel shared-memory: expected a GPU (cuda or vulkan), got cpu; use direct or auto")
-    from taichi_kernels.direct import Place
-    from taichi_kernels.shared_memory import HIGHEST, shared_memory_on_lattice
+    from taichi_kernels.direct_sums.shared_memory import HIGHEST, shared_memory_on_lattice
+    from taichi_kernels.direct_sums.shells import Place
 
     highest = int(orbital.packed.shell_angular_momentum.max())
     if highest > HIGHEST:
@@ -42,12 +42,4 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     return evaluate
 
 
-def at_points(orbital: PreparedOrbital) -> Points:
-    """Refused.
-
-    Raises
-    ------
-    OrbitileError
-        Always.
-    """
-    raise OrbitileError("kernel shared-memory: it evaluates lattices only; for points use direct or auto")
+at_points = lattices_only("shared-memory")

@@ -1,4 +1,4 @@
-"""The direct sum with Gaussians that end smoothly: `taichi_kernels.direct`, `taichi_kernels.radial.smooth_cutoff`."""
+"""The direct sum with Gaussians that end smoothly, `radial.smooth_cutoff` of `taichi_kernels.direct_sums`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def error_bound(orbital: PreparedOrbital) -> float:
     The sum over shells and primitives of the bound on the angular factor times
     :math:`|d_p| \zeta_p^{-l/2} \max_t t^{l/2} |g(t) - e^{-t}|`.
     """
-    from taichi_kernels.radial.smooth_cutoff import largest_error
+    from taichi_kernels.direct_sums.radial.smooth_cutoff import largest_error
 
     envelopes = orbital.envelopes
     l = envelopes.angular_momentum

@@ -6,16 +6,11 @@ r"""Given charges and their potential: density cubes with no wavefunction behind
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taichi_kernels.target import Target
-
 from ..errors import OrbitileError
-from ..watch import watcher
 from .volume import Volume
 
 Reals = NDArray[np.float64]
@@ -53,27 +48,6 @@ class PointCharges:
         for name, array in (("positions", positions), ("charges", charges)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
-
-    @cached_property
-    def cache(self) -> dict[Any, Any]:
-        """What was sent to a device, and is of use as long as the charges live."""
-        return {}
-
-    def potential_in_session(self, points: Reals, target: Target) -> Reals:
-        """Potential in hartree/e at points, shape (n, 3), in bohr; within a session of the compute device."""
-        from taichi_kernels.point_charges import pace_of_charges, potential_of_charges, send_charges
-
-        held = self.cache.get(target)
-        if held is None or held.is_lost:
-            radii = np.full(len(self.charges), self.radius)
-            held = self.cache[target] = send_charges(self.positions, self.charges, radii, target)
-        values = np.empty(len(points))
-
-        def some(first: int, last: int) -> None:
-            values[first:last] = potential_of_charges(points[first:last], held)
-
-        pace_of_charges(target).run(np.full(len(points), float(len(self.charges))), some, watcher())
-        return values
 
 
 def charges_of_density(density: Volume, nuclei: PointCharges | None = None) -> PointCharges:

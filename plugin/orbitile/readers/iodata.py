@@ -64,7 +64,7 @@ def read(path: Path) -> Wavefunction:
     if format_name is None:
         raise FileError(f"{path.name}: none of the formats {', '.join(FORMATS)} (its beginning fits none of them)")
     content = path.read_bytes()  # which may take its time, and is not to hold up who reads other files
-    with warnings.catch_warnings(record=True) as caught, _fast_normalisation_test():
+    with warnings.catch_warnings(record=True) as caught, fast_normalisation_test():
         warnings.simplefilter("always")
         try:
             found = statements(format_name, content)
@@ -255,7 +255,7 @@ _patching = threading.Lock()
 
 
 @contextmanager
-def _fast_normalisation_test() -> Iterator[None]:
+def fast_normalisation_test() -> Iterator[None]:
     """Our overlap in place of qc-iodata's slow one, while a file is read."""
     from iodata.formats import molden
 

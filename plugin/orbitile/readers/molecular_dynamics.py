@@ -20,7 +20,7 @@ from ..model.geometry import Geometry
 from ..model.units import angstrom
 from ._isolation import isolated
 
-DESCRIPTION = "geometries in DCD, XTC, TRR and NetCDF trajectories, with a topology; PDB files"
+DESCRIPTION = "geometries in DCD, XTC, TRR and NetCDF files with a topology, in PDB and GRO files without one"
 PATTERNS = ("*.dcd", "*.xtc", "*.trr", "*.nc", "*.pdb", "*.gro")
 KIND = "geometries"
 BINARY = True

@@ -58,6 +58,11 @@ class Computing:
             atexit.register(self._worker.close)
         return self._worker
 
+    def close(self) -> None:
+        """End the worker process, if it was started; the next request starts another."""
+        if self._worker is not None:
+            self._worker.close()
+
     def sample(self, request: Request) -> Sample:
         """Answer a request and wait for it.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OrbitileError
+from .words import alternatives
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,13 @@ class Kind:
     read : callable
         Makes what a console hands over into what a command wants; takes the name of the argument and the value, and
         raises an `OrbitileError` where it cannot be read.
+    choices : tuple of str
+        All that it may be, where that is one of some words.
     """
 
     name: str
     read: Callable[[str, Any], Any]
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,8 @@ class Argument:
         What happens then, in words.
     required : bool
     completes : str
-        What a console may offer to complete it with: molecules, surfaces, fields, or nothing.
+        What a console may offer to complete it with, beside the choices of its kind: molecules, surfaces, fields, or
+        nothing.
     """
 
     name: str
@@ -54,6 +59,11 @@ class Argument:
     otherwise: str = ""
     required: bool = False
     completes: str = ""
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there are words that complete it; see `Session.words_for`."""
+        return bool(self.completes or self.kind.choices)
 
     def read(self, value: Any) -> Any:
         """The value that the command gets.
@@ -283,4 +293,4 @@ def one_of(*choices: str) -> Kind:
             raise OrbitileError(f"{what}: expected {', '.join(choices)}, got {brief(value)}")
         return text
 
-    return Kind(f"{', '.join(choices[:-1])} or {choices[-1]}", read)
+    return Kind(alternatives(choices), read, choices)

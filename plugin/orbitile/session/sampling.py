@@ -8,25 +8,25 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from ..errors import OrbitileError
+from ..evaluation.boxes import enclosing_lattice, fits, resolving_spacing
 from ..evaluation.colouring import coloured
-from ..evaluation.fields_on_lattices import (
-    compute,
-    default_isovalue,
-    enclosing_lattice,
-    extract_surface,
-    fits,
-    resolving_spacing,
-)
+from ..evaluation.isovalues import default_isovalue
+from ..evaluation.lattices import compute
+from ..evaluation.requests import field_of
+from ..evaluation.surfaces import extract_surface
+from ..fields import Field
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..readers import load
+from ..readers._references import FileReferences
 from ..surfaces.isosurface import isosurface
 from ..watch import Cancel, Progress, checkpoint, stage, watched
 from ..workers import afterwards
@@ -49,6 +49,7 @@ class WavefunctionCache:
         self._held: OrderedDict[OneFile, Wavefunction] = OrderedDict()
         self._opened: OrderedDict[str, ShownTrajectory] = OrderedDict()
         self._lock = threading.Lock()
+        self._references = FileReferences()
 
     def trajectory(self, source: str) -> ShownTrajectory:
         """The trajectory that a source stands for; it stays open, with what was found out about it."""
@@ -92,6 +93,16 @@ class WavefunctionCache:
             if now.content:
                 _keep(self._held, now, found, self._lock)
         return found
+
+    def field(self, wavefunction: Wavefunction, name: str) -> Field:
+        """The field that a name stands for; files that it refers to are read once, unless they change.
+
+        Raises
+        ------
+        OrbitileError
+            When there is none, or a file cannot be read.
+        """
+        return field_of(wavefunction, name, self._references)
 
 
 def _latest(known: OrderedDict[K, V], key: K, lock: threading.Lock) -> V | None:
@@ -161,19 +172,37 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
     with stage(prepared, prepared):
         if trajectory is not None:
             if isovalue is None:
-                isovalue = trajectory.isovalue(field, request.share, request.device, request.references)
+                isovalue = trajectory.isovalue(
+                    field, request.share, request.device, request.references, resolve=cache.field
+                )
             field, color_by = trajectory.field(field), color_by and trajectory.field(color_by)
             confidence = trajectory.confidence(field, request.frame or 0)
-        elif isovalue is None:
-            isovalue = default_isovalue(wavefunction, field, request.share, device=request.device)
-        lattice = _lattice(request, wavefunction, field, isovalue, trajectory)
+        resolved = cache.field(wavefunction, field)
+        if isovalue is None:
+            isovalue = default_isovalue(wavefunction, resolved, request.share, device=request.device)
+        of_all = None
+        if trajectory is not None and request.room is not None:
+            of_all = partial(
+                trajectory.lattice,
+                field,
+                isovalue,
+                room=request.room,
+                references=request.references,
+                resolve=cache.field,
+            )
+        lattice = _lattice(request, wavefunction, resolved, isovalue, of_all)
     with stage(prepared, 1.0):
-        volume = compute(wavefunction, field, lattice, device=request.device, precision=request.precision)
+        volume = compute(wavefunction, resolved, lattice, device=request.device, precision=request.precision)
     checkpoint()
     surface, step = surface_within(volume, isovalue, request.most_faces, extract)
     if color_by:
         surface = coloured(
-            surface, wavefunction, color_by, request.color_range, device=request.device, precision=request.precision
+            surface,
+            wavefunction,
+            cache.field(wavefunction, color_by),
+            request.color_range,
+            device=request.device,
+            precision=request.precision,
         )
     _require_references(request)
     seconds = time.perf_counter() - begin
@@ -186,13 +215,17 @@ def _require_references(request: Request) -> None:
 
 
 def _lattice(
-    request: Request, wavefunction: Wavefunction, field: str, isovalue: float, trajectory: ShownTrajectory | None
+    request: Request,
+    wavefunction: Wavefunction,
+    field: Field,
+    isovalue: float,
+    of_all: Callable[[float], Lattice] | None,
 ) -> Lattice:
     """The lattice of all frames, or the one that was used before, where it holds a frame; otherwise one as needed."""
     step, box = resolving_spacing(wavefunction, field, isovalue, request.quality), request.box
     candidates = []
-    if trajectory is not None and request.room is not None:
-        candidates.append(trajectory.lattice(field, isovalue, step, request.room, request.references))
+    if of_all is not None:
+        candidates.append(of_all(step))
         if box is not None and math.isclose(box[1], step):
             candidates.append(lattice_of(box))
     for lattice in candidates:

@@ -7,18 +7,19 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from ..errors import OrbitileError
-from ..fields import field_names, files_in, resolve, with_absolute_files
-from ..fields.orbital import Orbital, orbital_name
+from ..fields import files_in, with_absolute_files
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
 from .calculation import RunningCalculation
 from .computing import Computing
+from .declaration import Argument
 from .host import Viewer, trajectory_viewer
 from .player import MEMORY, TICK, Player
 from .request import Corners, Request, Sample, surface_within
 from .shelf import Shelf
 from .shown import Shown, numbered
 from .source import OneFile, ShownTrajectory, Source, files_of, is_trajectory
+from .words import plain_fields
 
 _FOLLOW = 500
 """Milliseconds between two looks at what the user has renamed or deleted, where the viewer has a loop."""
@@ -60,7 +61,7 @@ class Session:
         kept = host.settings().get("frames_memory", MEMORY)
         memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
         self.player = Player(host, self.shelf, self.computing, memory)
-        self.panel: Any = None
+        self.panel: Window | None = None
         self.calculation: RunningCalculation | None = None
         self._told = 0
 
@@ -246,13 +247,15 @@ class Session:
             return shown
         return replace(shown, request=replace(shown.request, frame=self.frame(shown.molecule)))
 
-    def completions(self, what: str) -> list[str]:
-        """Words to complete an argument with; see `Argument.completes`."""
-        if what == "molecules":
+    def words_for(self, argument: Argument) -> list[str]:
+        """Words to complete an argument of a command with."""
+        if argument.completes == "molecules":
             return list(self.host.molecules())
-        if what == "surfaces":
+        if argument.completes == "surfaces":
             return sorted(self.shelf.present())
-        return [name for name, _ in field_names() if name.isalpha()] + ["homo-1", "lumo+1"]
+        if argument.completes == "fields":
+            return [*plain_fields(), "homo-1", "lumo+1"]
+        return list(argument.kind.choices)
 
     # ---- showing
 
@@ -334,12 +337,10 @@ class Session:
             When no orbital is shown there, or there is no further one.
         """
         shown = self.now(base)
-        wavefunction = self.computing.wavefunctions.get(shown.request.path)
-        here = resolve(wavefunction, shown.request.field)
-        if not isinstance(here, Orbital):
+        wavefunctions = self.computing.wavefunctions
+        field = wavefunctions.field(wavefunctions.get(shown.request.path), shown.request.field).neighbour(step)
+        if field is None:
             raise OrbitileError(f"{base} shows {shown.request.field}, which is no orbital: there is no next one")
-        field = orbital_name(wavefunction, here.index + step, here.spin)
-        resolve(wavefunction, field)
         references = _references(field, shown.request.color_by)
         request = replace(shown.request, field=field, references=references)
         found = self.computing.sampled(request)

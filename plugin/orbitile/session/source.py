@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
-from ..evaluation.fields_on_lattices import default_isovalue, enclosing_lattice
-from ..fields.orbital import resolve
+from ..evaluation.boxes import enclosing_lattice
+from ..evaluation.isovalues import default_isovalue
+from ..evaluation.requests import field_of
+from ..fields import Field
+from ..fields.orbital import orbital_of
 from ..model.lattice import Lattice
 from ..model.trajectory import Frames, Trajectory
 from ..model.wavefunction import Wavefunction
@@ -136,7 +139,7 @@ class Source:
 
 
 def _texts(values: Any) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise TypeError(f"expected a list of texts, got {values!r:.40}")
     return tuple(values)
 
@@ -239,6 +242,9 @@ _KEPT = 64
 
 _SLACK = 0.5
 """Room in bohr beyond that of the first frame, since orbitals grow and shrink on the way."""
+
+Resolve = Callable[[Wavefunction, str], Field]
+"""Takes the name of a field of a wavefunction to the field."""
 
 
 class ShownTrajectory:
@@ -350,7 +356,7 @@ class ShownTrajectory:
 
     def confidence(self, field: str, index: int) -> float | None:
         """How surely an orbital was followed to a frame that was reached; None where none was followed."""
-        orbital = None if self._followed is None else resolve(self.first, field)
+        orbital = None if self._followed is None else orbital_of(self.first, field)
         if self._followed is None or orbital is None:
             return None
         return self._followed.confidence(self._raw_index(index), orbital.index, orbital.spin)
@@ -360,7 +366,13 @@ class ShownTrajectory:
         return pinned(self.first, name) if self.source.track else name
 
     def lattice(
-        self, field: str, isovalue: float, spacing: float, room: Corners, references: tuple[str, ...] = ()
+        self,
+        field: str,
+        isovalue: float,
+        spacing: float,
+        room: Corners,
+        references: tuple[str, ...] = (),
+        resolve: Resolve = field_of,
     ) -> Lattice:
         """Lattice of all frames: as much room about the atoms, wherever they come, as about those of the first frame.
 
@@ -368,23 +380,32 @@ class ShownTrajectory:
         """
 
         def made() -> Lattice:
-            first = enclosing_lattice(self.first, field, isovalue, spacing=spacing)
-            end = first.origin + (np.array(first.shape) - 1) * spacing
+            first = enclosing_lattice(self.first, resolve(self.first, field), isovalue, spacing=spacing)
             low, high = self.first.positions.min(axis=0), self.first.positions.max(axis=0)
-            whole = Lattice.box(room[0] + (first.origin - low) - _SLACK, room[1] + (end - high) + _SLACK, spacing)
+            whole = Lattice.box(
+                room[0] + (first.origin - low) - _SLACK, room[1] + (first.far_corner - high) + _SLACK, spacing
+            )
             return whole if whole.n_points <= _MOST * first.n_points else first
 
         return _found(self._lattices, (field, isovalue, spacing, room, references), made)
 
-    def isovalue(self, field: str, share: float, device: str, references: tuple[str, ...] = ()) -> float:
+    def isovalue(
+        self,
+        field: str,
+        share: float,
+        device: str,
+        references: tuple[str, ...] = (),
+        resolve: Resolve = field_of,
+    ) -> float:
         """Isovalue of all frames: that which suits the first one.
 
-        References are what the files hold that the field refers to, as in a `Request`.
+        References are what the files hold that the field refers to, as in a `Request`; `resolve` takes a name to a
+        field.
         """
         key = field, share, device, references
 
         def make() -> float:
-            return default_isovalue(self.first, self.field(field), share, device=device)
+            return default_isovalue(self.first, resolve(self.first, self.field(field)), share, device=device)
 
         return _found(self._isovalues, key, make)
 

@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Cancelled, FieldError, OrbitileError
-from ..fields.orbital import resolve
+from ..fields.orbital import orbital_of
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Excitation, Orbitals, Spin, Wavefunction
 from .crossings import Crossing, crossings_of
@@ -136,7 +136,7 @@ class _Followed:
 
 def pinned(first: Wavefunction, name: str) -> str:
     """Name by which followed frames know an orbital that is named in the first one; see `Tracking.field`."""
-    orbital = resolve(first, name.strip())
+    orbital = orbital_of(first, name.strip())
     return name if orbital is None else orbital.name
 
 

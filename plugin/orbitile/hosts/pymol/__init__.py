@@ -1,4 +1,4 @@
-"""Orbitile in PyMOL: importing this package adds its commands.
+"""Orbitile in PyMOL. In a process of PyMOL, importing this package adds the commands.
 
     import orbitile.hosts.pymol
 
@@ -7,12 +7,17 @@ in a script, in `~/.pymolrc.py` or at PyMOL's prompt. `help orb_load` is where t
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
-from .commands import register
-from .commands import state_of as _state_of
+from .plugin import add_menu, register_commands
 
-register()
+TITLE = "PyMOL"
+
+__all__ = ["TITLE", "add_menu", "open_panel", "register_commands"]
+
+if "pymol" in sys.modules:
+    register_commands()
 
 
 def open_panel(cmd: Any = None) -> Any:
@@ -23,21 +28,6 @@ def open_panel(cmd: Any = None) -> Any:
     OrbitileError
         Where there is none.
     """
-    from pymol import cmd as global_cmd
+    from .commands import open_panel
 
-    from ...errors import OrbitileError
-
-    cmd = cmd or global_cmd
-    try:
-        from .panel import Panel, main_window
-    except ImportError as error:
-        raise OrbitileError(f"the window needs Qt in PyMOL's Python ({error}): pip install PyQt5") from error
-    window = main_window()
-    if window is None:
-        raise OrbitileError("the window needs PyMOL's own window; without one, use the commands: help orb_mo")
-    state = _state_of(cmd)
-    if state.panel is None:
-        state.panel = Panel(state, window)
-    state.panel.show()
-    state.panel.raise_()
-    return state.panel
+    return open_panel(cmd)

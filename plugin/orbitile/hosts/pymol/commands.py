@@ -1,4 +1,7 @@
-"""The commands of Orbitile in PyMOL. No Qt here: they work in `pymol -c` and `pymol2` as at the prompt."""
+"""The commands of Orbitile in PyMOL, which importing this module adds to it.
+
+No Qt here: they work in `pymol -c` and `pymol2` as at the prompt.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from ...errors import OrbitileError
 from ...session.commands import COMMANDS
 from ...session.declaration import Answer, Command
 from ...session.session import Session
-from .adapter import PyMOLHost
+from .viewer import PyMOLViewer, main_window
 
 
 def state_of(cmd: Any) -> Session:
@@ -25,18 +28,41 @@ def state_of(cmd: Any) -> Session:
     if (
         session is None or _host_of(session).cmd._pymol is not owner
     ):  # an instance starts with a copy of the first one's
-        session = owner._orbitile = Session(PyMOLHost(cmd))
+        session = owner._orbitile = Session(PyMOLViewer(cmd))
     return session
 
 
-def _host_of(session: Session) -> PyMOLHost:
-    assert isinstance(session.host, PyMOLHost)  # `state_of` made it
+def _host_of(session: Session) -> PyMOLViewer:
+    assert isinstance(session.host, PyMOLViewer)  # `state_of` made it
     return session.host
 
 
-def _open_panel(session: Session) -> Answer:
-    from . import open_panel
+def open_panel(cmd: Any = None) -> Any:
+    """Open the window of Orbitile, or bring it to the front.
 
+    Raises
+    ------
+    OrbitileError
+        Where PyMOL has no window of Qt.
+    """
+    cmd = cmd or global_cmd
+    try:
+        from .panel import Panel
+    except ImportError as error:
+        raise OrbitileError(f"the window needs Qt in PyMOL's Python ({error}): pip install PyQt5") from error
+    window = main_window()
+    if window is None:
+        raise OrbitileError("the window needs PyMOL's own window; without one, use the commands: help orb_mo")
+    session = state_of(cmd)
+    if session.panel is None:
+        session.panel = Panel(session, window)
+    panel: Any = session.panel
+    panel.show()
+    panel.raise_()
+    return panel
+
+
+def _open_panel(session: Session) -> Answer:
     open_panel(_host_of(session).cmd)
     return Answer(None, "")
 
@@ -102,11 +128,11 @@ def register(cmd: Any = global_cmd) -> None:
         cmd.extend(name, function)
     for command in COMMANDS:
         for position, argument in enumerate(command.arguments):
-            if argument.completes:
+            if argument.has_words:
                 while len(cmd.auto_arg) <= position:
                     cmd.auto_arg.append({})
                 cmd.auto_arg[position][command.name] = [
-                    lambda what=argument.completes: cmd.Shortcut(state_of(cmd).completions(what)),
+                    lambda argument=argument: cmd.Shortcut(state_of(cmd).words_for(argument)),
                     argument.name,
                     ", " if position < 1 else "",
                 ]
@@ -189,3 +215,6 @@ def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
         _host_of(session).sources.update(texts)
     session.shelf.restore(saved.get("orbitile", {}))
     return 1
+
+
+register()

@@ -8,17 +8,13 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
 
-from ...exporters import suffixes
-from ...fields import field_names
-from ...model.lattice import QUALITIES
 from ...session.browser import Browser
-from ...session.choices import TWO_COLOURS
+from ...session.choices import TWO_COLOURS, choices_of
 from ...session.orbitals import Level, summary
 from ...session.playback import Playback
 from ...session.session import Session
-from ..file_filters import files_to_export, files_to_open
-from .frame_bar import FrameBar
-from .widgets import ColourButton, LevelDiagram, OrbitalFilter, OrbitalModel, row
+from .file_filters import files_to_export, files_to_open
+from .layout import STEPS, PanelLayout
 
 Qt = QtCore.Qt
 
@@ -27,20 +23,9 @@ _LOOK = 10
 _FOLLOW = 500
 """Milliseconds between two looks at what was changed at PyMOL's prompt."""
 _LOW, _HIGH = 1e-4, 0.5
-_STEPS = 1000
 
 
-def main_window() -> Any:
-    """PyMOL's own window, or None."""
-    try:
-        from pymol import gui
-
-        return gui.get_qtwindow()
-    except Exception:  # there is no window, or the Qt it was made with is gone
-        return None
-
-
-class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types here
+class Panel(PanelLayout):
     """The window.
 
     Parameters
@@ -52,12 +37,11 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
     """
 
     def __init__(self, session: Session, window: Any) -> None:
-        super().__init__("Orbitile", window)
-        self.setObjectName("orbitile")
+        super().__init__(window, choices_of(session.host.settings()))
         self.session = session
         self.browser = Browser(session, self)
         self._filling = False
-        self._build()
+        self._connect()
         self._place(window)
         self._timer = QtCore.QTimer(self)
         self._timer.timeout.connect(self._look)
@@ -70,167 +54,36 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         found = self.browser.molecule
         self.say("" if found else "Open the output of a quantum-chemistry program to see its orbitals.")
 
-    # ---- layout
-
-    def _build(self) -> None:
-        inside = QtWidgets.QWidget(self)
-        outer = QtWidgets.QVBoxLayout(inside)
-        outer.setSpacing(7)
-        outer.setContentsMargins(9, 9, 9, 7)
-
-        self.open_button = QtWidgets.QToolButton()
-        self.open_button.setText("Open…")
-        self.open_button.setPopupMode(QtWidgets.QToolButton.MenuButtonPopup)
-        self.open_button.setToolTip("Open the output of a quantum-chemistry program; the arrow lists recent files")
+    def _connect(self) -> None:
+        """What the user does to the widgets is done."""
+        browser = self.browser
         self.open_button.clicked.connect(self._ask_file)
-        self.recent_menu = QtWidgets.QMenu(self)
         self.recent_menu.aboutToShow.connect(self._fill_recent)
-        self.open_button.setMenu(self.recent_menu)
-        self.molecule_box = QtWidgets.QComboBox()
-        self.molecule_box.setToolTip("Molecule whose orbitals are listed")
-        self.molecule_box.setSizePolicy(QtWidgets.QSizePolicy.Expanding, QtWidgets.QSizePolicy.Fixed)
-        self.molecule_box.activated.connect(lambda at: self.browser.choose_molecule(self.molecule_box.itemText(at)))
-        outer.addLayout(row(self.open_button, self.molecule_box))
-
-        self.summary = QtWidgets.QLabel()
-        self.summary.setStyleSheet("color: #666")
-        outer.addWidget(self.summary)
-
-        self.filter_edit = QtWidgets.QLineEdit()
-        self.filter_edit.setPlaceholderText("Filter: 17, a1g, homo, occ, virt, -20..-5")
-        self.filter_edit.setClearButtonEnabled(True)
-        self.model = OrbitalModel(self)
-        self.proxy = OrbitalFilter(self)
-        self.proxy.setSourceModel(self.model)
+        self.molecule_box.activated.connect(lambda at: browser.choose_molecule(self.molecule_box.itemText(at)))
         self.filter_edit.textChanged.connect(self.proxy.set_text)
-        self.table = QtWidgets.QTableView()
-        self.table.setModel(self.proxy)
-        self.table.verticalHeader().hide()
-        self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
-        self.table.setShowGrid(False)
-        self.table.setWordWrap(False)
-        self.table.setSelectionMode(QtWidgets.QAbstractItemView.SingleSelection)
-        self.table.setSelectionBehavior(QtWidgets.QAbstractItemView.SelectRows)
         self.table.selectionModel().currentChanged.connect(self._selected)
-        self.diagram = LevelDiagram()
         self.diagram.picked.connect(lambda level: self.select(level.spin, level.index))
-        left = QtWidgets.QWidget()
-        column = QtWidgets.QVBoxLayout(left)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.filter_edit)
-        column.addWidget(self.table)
-        self.splitter = QtWidgets.QSplitter(Qt.Horizontal)
-        self.splitter.addWidget(left)
-        self.splitter.addWidget(self.diagram)
-        self.splitter.setStretchFactor(0, 3)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setChildrenCollapsible(False)
-        outer.addWidget(self.splitter, 1)
-
-        self.frame_bar = FrameBar(self.browser.choices.rate)
-        self.frame_bar.played.connect(self.browser.play)
-        self.frame_bar.stepped.connect(self.browser.step)
-        self.frame_bar.moved.connect(self.browser.go_to)
-        self.frame_bar.rated.connect(self.browser.choose_rate)
-        self.frame_bar.hide()
-        outer.addWidget(self.frame_bar)
-
-        form = QtWidgets.QGridLayout()
-        form.setHorizontalSpacing(8)
-        form.setVerticalSpacing(6)
-        form.setColumnStretch(1, 1)
-        outer.addLayout(form)
-
-        self.field_edit = QtWidgets.QLineEdit()
-        self.field_edit.setPlaceholderText("homo, lumo+1, mo:17, …")
-        names = [name for name, _ in field_names()]
-        completer = QtWidgets.QCompleter(names, self)
-        completer.setCaseSensitivity(Qt.CaseInsensitive)
-        self.field_edit.setCompleter(completer)
-        self.field_edit.setToolTip("\n".join(f"{name}: {what}" for name, what in field_names()))
+        self.frame_bar.played.connect(browser.play)
+        self.frame_bar.stepped.connect(browser.step)
+        self.frame_bar.moved.connect(browser.go_to)
+        self.frame_bar.rated.connect(browser.choose_rate)
         self.field_edit.returnPressed.connect(self._show_typed)
-        self.show_button = QtWidgets.QPushButton("Show")
         self.show_button.clicked.connect(self._show_typed)
-        form.addWidget(QtWidgets.QLabel("Field"), 0, 0)
-        form.addLayout(row(self.field_edit, self.show_button), 0, 1)
-
-        self.iso_slider = QtWidgets.QSlider(Qt.Horizontal)
-        self.iso_slider.setRange(0, _STEPS)
-        self.iso_slider.setToolTip("Isovalue, on a logarithmic scale")
         self.iso_slider.valueChanged.connect(self._slid)
-        self.iso_edit = QtWidgets.QLineEdit()
-        self.iso_edit.setFixedWidth(self.fontMetrics().horizontalAdvance("0.000000") + 18)
-        self.iso_edit.setToolTip("Isovalue in atomic units")
-        self.iso_edit.editingFinished.connect(lambda: self.browser.choose_isovalue(self.iso_edit.text()))
-        self.auto_box = QtWidgets.QCheckBox("90 %")
-        self.auto_box.setToolTip("For each orbital the isovalue whose surface encloses 90 % of its density")
-        self.auto_box.setChecked(True)
-        self.auto_box.clicked.connect(self.browser.choose_automatic)
-        form.addWidget(QtWidgets.QLabel("Isovalue"), 1, 0)
-        form.addLayout(row(self.iso_slider, self.iso_edit, self.auto_box), 1, 1)
-
-        self.quality_box = QtWidgets.QComboBox()
-        self.quality_box.addItems(list(QUALITIES))
-        self.quality_box.setCurrentText(self.browser.choices.quality)
-        self.quality_box.setToolTip("Spacing of the lattice: 0.25, 0.15 or 0.075 Å")
-        self.quality_box.currentTextChanged.connect(self.browser.set_quality)
-        self.quality_box.activated.connect(lambda: self.browser.compute_anew())
-        self.device_box = QtWidgets.QComboBox()
-        self.device_box.addItems(["auto", "cuda", "vulkan", "cpu"])
-        self.device_box.setToolTip("What computes")
-        self.device_box.activated.connect(lambda: self.browser.choose_device(self.device_box.currentText()))
-        self.keep_box = QtWidgets.QCheckBox("Keep shown")
-        self.keep_box.setToolTip("Leave the orbital that is shown, and show the next one beside it")
-        self.keep_box.toggled.connect(self.browser.choose_keep)
-        form.addWidget(QtWidgets.QLabel("Quality"), 2, 0)
-        form.addLayout(row(self.quality_box, QtWidgets.QLabel("Device"), self.device_box, None, self.keep_box), 2, 1)
-
-        self.positive_button = ColourButton(self.browser.choices.colours[0], "Colour where the field is positive")
-        self.negative_button = ColourButton(self.browser.choices.colours[1], "Colour where the field is negative")
+        self.iso_edit.editingFinished.connect(lambda: browser.choose_isovalue(self.iso_edit.text()))
+        self.auto_box.clicked.connect(browser.choose_automatic)
+        self.quality_box.currentTextChanged.connect(browser.set_quality)
+        self.quality_box.activated.connect(lambda: browser.compute_anew())
+        self.device_box.activated.connect(lambda: browser.choose_device(self.device_box.currentText()))
+        self.keep_box.toggled.connect(browser.choose_keep)
         for button in (self.positive_button, self.negative_button):
             button.changed.connect(
-                lambda: self.browser.choose_colours(self.positive_button.colour, self.negative_button.colour)
+                lambda: browser.choose_colours(self.positive_button.colour, self.negative_button.colour)
             )
-        self.second_box = QtWidgets.QComboBox()
-        self.second_box.addItem(TWO_COLOURS)
-        self.second_box.addItems([name for name, _ in field_names() if name.isalpha()])
-        self.second_box.setToolTip("Colour the surface by a second field: esp on density at 0.001, above all")
-        self.second_box.activated.connect(lambda at: self.browser.choose_second(self.second_box.itemText(at)))
-        self.transparency_slider = QtWidgets.QSlider(Qt.Horizontal)
-        self.transparency_slider.setRange(0, 100)
-        self.transparency_slider.setValue(round(100 * self.browser.choices.transparency))
-        self.transparency_slider.setToolTip("Transparency of the surface")
-        self.transparency_slider.valueChanged.connect(lambda at: self.browser.choose_transparency(at / 100))
-        self.export_button = QtWidgets.QPushButton("Export…")
-        self.export_button.setToolTip(f"Write the volume ({suffixes('volume')}) or the surface ({suffixes('mesh')})")
+        self.second_box.activated.connect(lambda at: browser.choose_second(self.second_box.itemText(at)))
+        self.transparency_slider.valueChanged.connect(lambda at: browser.choose_transparency(at / 100))
         self.export_button.clicked.connect(self._ask_export)
-        form.addWidget(QtWidgets.QLabel("Colours"), 3, 0)
-        form.addLayout(
-            row(self.positive_button, self.negative_button, QtWidgets.QLabel("or by"), self.second_box, None), 3, 1
-        )
-        form.addWidget(QtWidgets.QLabel("Transparency"), 4, 0)
-        form.addLayout(row(self.transparency_slider, self.export_button), 4, 1)
-
-        self.status = QtWidgets.QLabel()
-        self.status.setWordWrap(True)
-        self.status.setTextInteractionFlags(Qt.TextSelectableByMouse)
-        self.status.setMinimumHeight(self.fontMetrics().height() * 2)
-        self.status.setAlignment(Qt.AlignLeft | Qt.AlignVCenter)
-        self.progress = QtWidgets.QProgressBar()
-        self.progress.setRange(0, 100)
-        self.progress.setFixedWidth(110)
-        self.progress.setTextVisible(False)
-        self.cancel_button = QtWidgets.QPushButton("Cancel")
         self.cancel_button.clicked.connect(lambda: self.cancel())
-        for widget in (self.progress, self.cancel_button):
-            policy = widget.sizePolicy()
-            policy.setRetainSizeWhenHidden(True)
-            widget.setSizePolicy(policy)
-            widget.hide()
-        bottom = row(self.status, self.progress, self.cancel_button)
-        bottom.setStretch(0, 1)
-        outer.addLayout(bottom)
-        self.setWidget(inside)
 
     # ---- what the browser asks of its window
 
@@ -260,7 +113,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.diagram.fill(levels)
         self.summary.setText("" if wavefunction is None else summary(wavefunction))
         self._filling = False
-        homo = next((one for one in levels[0] if one.mark == "HOMO"), None)
+        homo = next((level for level in levels[0] if level.mark == "HOMO"), None)
         if homo is not None:
             self.table.scrollTo(self.proxy.mapFromSource(self.model.index(homo.index, 0)), behaviour.PositionAtCenter)
         self._enable()
@@ -270,7 +123,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         choices = self.browser.choices
         at = math.log(max(choices.isovalue, 1e-12) / _LOW) / math.log(_HIGH / _LOW)
         self.iso_slider.blockSignals(True)
-        self.iso_slider.setValue(round(_STEPS * min(max(at, 0.0), 1.0)))
+        self.iso_slider.setValue(round(STEPS * min(max(at, 0.0), 1.0)))
         self.iso_slider.blockSignals(False)
         self.iso_edit.setText(f"{choices.isovalue:.4g}")
         self.auto_box.setChecked(choices.automatic)
@@ -302,9 +155,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         """Orbitals below and above the one that is selected in the table."""
         cell = self.table.currentIndex()
         near = [self.proxy.index(cell.row() + step, cell.column()) for step in (1, -1)] if cell.isValid() else []
-        found = [
-            self.model.level_at(one.row(), one.column()) for one in map(self.proxy.mapToSource, near) if one.isValid()
-        ]
+        found = [self.model.level_at(at.row(), at.column()) for at in map(self.proxy.mapToSource, near) if at.isValid()]
         return [level for level in found if level is not None]
 
     def is_idle(self) -> bool:
@@ -387,7 +238,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
         self.browser.ask_for_named(self.field_edit.text().strip())  # as typed: it may name a file
 
     def _slid(self, at: int) -> None:
-        isovalue = float(f"{_LOW * (_HIGH / _LOW) ** (at / _STEPS):.3g}")
+        isovalue = float(f"{_LOW * (_HIGH / _LOW) ** (at / STEPS):.3g}")
         self.iso_edit.setText(f"{isovalue:.4g}")
         self.auto_box.setChecked(False)
         self.browser.slide_to(isovalue)
@@ -431,7 +282,7 @@ class Panel(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types her
     def _place(self, window: Any) -> None:
         kept = self.browser.settings
         floating, geometry = bool(kept.get("floating", True)), kept.get("geometry")
-        if not (isinstance(geometry, list) and len(geometry) == 4 and all(type(one) is int for one in geometry)):
+        if not (isinstance(geometry, list) and len(geometry) == 4 and all(type(number) is int for number in geometry)):
             geometry = None  # never kept, or damaged
         window.addDockWidget(Qt.RightDockWidgetArea, self)
         self.setFloating(floating)

@@ -13,13 +13,13 @@ from importlib import import_module
 from ...session.commands import COMMANDS
 from ...session.declaration import Command
 from ...session.session import Session
-from .adapter import VMDHost
+from .viewer import VMDViewer
 
 
 @cache
 def session() -> Session:
     """What Orbitile shows in the VMD of this process."""
-    return Session(VMDHost(import_module("vmd")))
+    return Session(VMDViewer(import_module("vmd")))
 
 
 def _in_python(command: Command) -> Callable[..., str | None]:

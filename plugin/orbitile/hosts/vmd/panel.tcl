@@ -61,14 +61,15 @@ proc ::orbitile::panel::build {} {
     ttk::frame $f.what
     ttk::label $f.what.field_label -text Field
     ttk::combobox $f.what.field -textvariable ${here}::field -width 16 \
-        -values {homo lumo density spin esp elf laplacian rdg}
+        -postcommand [list ${here}::offer $f.what.field orb_field field]
     bind $f.what.field <Return> ${here}::show_field
     bind $f.what.field <<ComboboxSelected>> ${here}::show_field
     ttk::label $f.what.colours_label -text Colours
-    ttk::combobox $f.what.colours -textvariable ${here}::colours -width 16 -values {"two colours" esp density}
+    ttk::combobox $f.what.colours -textvariable ${here}::colours -width 16 \
+        -postcommand [list ${here}::offer $f.what.colours orb_field color_by {two colours}]
     ttk::label $f.what.quality_label -text Quality
     ttk::combobox $f.what.quality -textvariable ${here}::quality -state readonly -width 16 \
-        -values {coarse medium fine}
+        -postcommand [list ${here}::offer $f.what.quality orb_field quality]
     bind $f.what.quality <<ComboboxSelected>> ${here}::show_again
     bind $f.what.colours <<ComboboxSelected>> ${here}::show_again
     bind $f.what.colours <Return> ${here}::show_again
@@ -138,6 +139,16 @@ proc ::orbitile::panel::cancel {} {
     if {[catch {::orbitile::call orb_cancel {}} problem]} {
         set status $problem
     }
+}
+
+# Fill the list of a box with what the server offers for an argument of a command, and more before it.
+proc ::orbitile::panel::offer {box command argument args} {
+    variable status
+    if {[catch {::orbitile::choices $command $argument} words]} {
+        set status $words
+        return
+    }
+    $box configure -values [concat $args $words]
 }
 
 # ---- molecules and their orbitals

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...model.lattice import QUALITIES
 from ..declaration import TEXT, Argument, one_of
+from ..words import quality_spacings
 
 OBJECT = Argument("name", TEXT, "an object loaded by orb_load", otherwise="the only one", completes="molecules")
 SURFACE = Argument("name", TEXT, "the surface", otherwise="the one shown last", completes="surfaces")
-QUALITY = Argument("quality", one_of(*QUALITIES), "spacing 0.25, 0.15 or 0.075 Angstrom", "medium", "medium")
+QUALITY = Argument("quality", one_of(*QUALITIES), f"spacing {quality_spacings()} Angstrom", "medium", "medium")

@@ -7,31 +7,29 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ...errors import OrbitileError
-from ...evaluation.fields_on_lattices import one_device
+from ...evaluation.devices import one_device
 from ...scf.level_of_theory import Calculation
 from ..calculation import RunningCalculation
-from ..declaration import COUNT, FLAG, PATH, TEXT, WHOLE_NUMBER, Answer, Argument, command
+from ..declaration import COUNT, FLAG, PATH, TEXT, WHOLE_NUMBER, Answer, Argument, command, one_of
 from ..host import trajectory_viewer
 from ..session import Session
+from ..words import device_names
 
 
 @command(
     "Choose the device that computes, or say which one does.",
-    Argument("device", TEXT, "auto, cuda, vulkan or cpu", otherwise="no change"),
+    Argument("device", one_of(*device_names()), "what is to compute from now on", otherwise="no change"),
     related=("orb_mo",),
     told=True,
 )
 def orb_device(session: Session, device: str) -> Answer:
-    from taichi_kernels.devices import DEVICES, probe
+    from taichi_kernels.devices import probe
 
-    wanted = device.lower()
-    if wanted:
-        if wanted not in ("auto", *DEVICES):
-            raise OrbitileError(f"device: expected auto, {', '.join(DEVICES)}, got {wanted!r}")
-        found = None if wanted == "auto" else probe(wanted)
+    if device:
+        found = None if device == "auto" else probe(device)
         if found is not None and not found.available:
-            raise OrbitileError(f"device: {wanted} cannot be used here: {found.detail}")
-        session.computing.device = wanted
+            raise OrbitileError(f"device: {device} cannot be used here: {found.detail}")
+        session.computing.device = device
     chosen = one_device(session.computing.device)
     return Answer(chosen, f"computing on {chosen} ({probe(chosen).detail})")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...errors import OrbitileError
 from ...exporters import exporter_for, kind_of, save, suffixes
-from ...fields import as_drawn, resolve
+from ...fields import as_drawn
 from ...surfaces.isosurface import isosurface
 from ...surfaces.isovalue import CUT, reaches_faces
 from ..declaration import PATH, POSITIVE_NUMBER, SHARE, TEXT, Answer, Argument, command
@@ -31,7 +31,7 @@ def _show_field(
     def check() -> None:
         wavefunction = session.computing.wavefunctions.get(source)
         for name in filter(None, (field, drawn, coloured_by)):
-            resolve(wavefunction, name)
+            session.computing.wavefunctions.field(wavefunction, name)
 
     session.computing.aside(check)
     request = session.request(

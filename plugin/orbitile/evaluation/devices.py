@@ -1,0 +1,64 @@
+"""The device that a request stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from taichi_kernels.target import PRECISIONS, Target
+
+from ..errors import DeviceError, OrbitileError
+from .several_devices import several
+
+
+def dtype_of(precision: str) -> np.dtype[np.floating]:
+    """NumPy's type of numbers in a precision that was asked for.
+
+    Raises
+    ------
+    OrbitileError
+        When it is neither single nor double.
+    """
+    if precision not in PRECISIONS:
+        raise OrbitileError(f"precision: expected {' or '.join(PRECISIONS)}, got {precision!r}")
+    return np.dtype(precision)
+
+
+def one_device(device: str | None) -> str:
+    """Name of the one device that a request stands for, `ORBITILE_DEVICE` where it does not say.
+
+    Raises
+    ------
+    DeviceError
+        When there is no such device, or devices are asked for by number.
+    """
+    from taichi_kernels.devices import DeviceUnavailable, choose
+
+    if named := several(device):
+        raise DeviceError(
+            f"device {','.join(named)}: only volume, compute, compute_to_file and compute_many take devices by number; "
+            "here say cuda, with CUDA_VISIBLE_DEVICES=1 for another GPU, or cpu"
+        )
+    try:
+        return choose(device)
+    except DeviceUnavailable as error:
+        raise DeviceError(str(error)) from error
+
+
+@contextmanager
+def device_session(device: str | None, precision: str) -> Iterator[Target]:
+    """Hold the device that a request stands for, with its errors made ours."""
+    from taichi_kernels.devices import DeviceUnavailable
+    from taichi_kernels.session import session
+
+    dtype_of(precision)
+    one_device(device)
+    try:
+        with session(device, precision) as name:
+            yield Target(name, precision)
+    except DeviceUnavailable as error:
+        raise DeviceError(str(error)) from error
+    except RuntimeError as error:  # what Taichi raises when a device fails or its memory is used up
+        raise DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}") from error

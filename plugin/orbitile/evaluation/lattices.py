@@ -1,0 +1,297 @@
+"""Fields on lattices."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taichi_kernels.arrays import DeviceArray
+
+from ..errors import LatticeError, OrbitileError
+from ..fields import Field
+from ..kernels import AUTO
+from ..model.lattice import Lattice
+from ..model.volume import Volume
+from ..model.wavefunction import Wavefunction
+from ..watch import Cancel, Progress, Watch, checkpoint, stage, tell, watched
+from .devices import device_session, dtype_of
+from .memory import require_memory
+from .requests import field_of
+from .several_devices import prepared, several
+from .slabs import MOST_POINTS, slabs_of
+
+_TOGETHER = 1 << 25
+"""Values of several fields that are computed at once, at most: 128 MiB in single precision, 0.2 s on a CPU."""
+
+
+def compute(
+    wavefunction: Wavefunction,
+    field: str | Field,
+    lattice: Lattice,
+    *,
+    device: str | None = None,
+    precision: str = "single",
+    kernel: str = "auto",
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+) -> Volume:
+    """Evaluate a field on a lattice.
+
+    Parameters
+    ----------
+    wavefunction
+        From `load`.
+    field
+        Name of a field: `homo`, `lumo+1`, `mo:17:beta`, ...
+    lattice
+        Where: any origin, axes and shape. Orthogonal axes, in any orientation, are fastest by far; then those of
+        which one is at right angles to the other two.
+    device
+        `auto` (the default: CUDA, then a real Vulkan GPU, then the CPU), `cuda`, `vulkan` or `cpu`; or several of one
+        machine, each in a process of its own: `cuda:0,1`, `cuda:all`.
+    precision
+        `single` (error below 2e-6 of the largest value) or `double` (below 1e-12).
+    kernel
+        Of an orbital: `auto`, the fastest by recorded measurements, or one of `orbitile.kernels.kernel_names()`. Those
+        that approximate Gaussians have errors of their own (docs/kernels.md), in single precision only.
+    progress
+        Called with the share that is done, from 0 to 1.
+    cancelled
+        Asked now and then; when it says True the computation stops.
+
+    Returns
+    -------
+    Volume
+        Values of float32 or float64, in atomic units.
+
+    Raises
+    ------
+    FieldError
+        For an unknown field, or a kernel other than `auto` for a field that is not an orbital.
+    OrbitileError
+        For an unknown kernel, or one that does not serve this lattice, device or precision.
+    LatticeError
+        When the result would not fit in memory; nothing has been allocated then.
+    DeviceError
+        When the device cannot be used.
+    Cancelled
+        When `cancelled` said so.
+    """
+    dtype = dtype_of(precision)
+    with watched(progress, cancelled):
+        resolved = field_of(wavefunction, field).with_kernel(kernel)
+        require_memory(lattice, dtype.itemsize)
+        if devices := _several(device, resolved):
+            with prepared(devices, wavefunction, field, lattice, precision) as task:
+                values = task.whole()
+            return Volume(values, lattice, resolved.quantity, resolved.unit)
+        with device_session(device, precision) as target:
+            slabs = slabs_of(resolved, lattice, target)
+            values = np.empty(lattice.shape, dtype)
+            for start, stop in slabs.cuts:
+                with stage(start / lattice.shape[0], stop / lattice.shape[0]):
+                    slabs.fill(start, stop, values[start:stop])
+                tell(stop / lattice.shape[0])
+    return Volume(values, lattice, resolved.quantity, resolved.unit)
+
+
+def computed_slabs(
+    wavefunction: Wavefunction,
+    field: str | Field,
+    lattice: Lattice,
+    *,
+    device: str | None = None,
+    precision: str = "single",
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+) -> Generator[NDArray[np.floating], None, None]:
+    """Evaluate a field on a lattice that need not fit in memory: the values of `compute`, slab by slab.
+
+    Parameters
+    ----------
+    wavefunction, field, lattice, device, precision, progress, cancelled
+        As for `compute`.
+
+    Yields
+    ------
+    ndarray of float32 or float64, shape (planes, ny, nz)
+        The next planes along the first axis, in order. It is written over when the next slab is asked for.
+    """
+    watch = Watch(progress, cancelled)
+    with watch.stage():
+        resolved = field_of(wavefunction, field)
+    dtype = dtype_of(precision)
+    if devices := _several(device, resolved):
+        with prepared(devices, wavefunction, field, lattice, precision) as task:
+            yield from task.slabs(watch)
+        return
+    with device_session(device, precision) as target:
+        with watch.stage():
+            slabs = slabs_of(resolved, lattice, target)
+        held = np.empty((max(stop - start for start, stop in slabs.cuts), *lattice.shape[1:]), dtype)
+        for start, stop in slabs.cuts:
+            with watch.stage(start / lattice.shape[0], stop / lattice.shape[0]):
+                slabs.fill(start, stop, held[: stop - start])
+            yield held[: stop - start]
+            with watch.stage():
+                tell(stop / lattice.shape[0])
+
+
+def compute_many(
+    wavefunction: Wavefunction,
+    fields: Iterable[str | Field],
+    lattice: Lattice,
+    *,
+    device: str | None = None,
+    precision: str = "single",
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+) -> Iterator[Volume]:
+    """Evaluate several fields on one lattice, one after the other as they are asked for.
+
+    Orbitals that stand side by side are computed together as long as they hold 32 million values at most: they share
+    tables and screening, and cost less than each alone. Their values differ from those of `compute` by no more than the
+    error that either may have. The volumes of such a group share one array.
+
+    Parameters
+    ----------
+    wavefunction, lattice, device, precision, cancelled
+        As for `compute`.
+    fields
+        Names of fields.
+    progress
+        Called with the share of all fields that is done.
+
+    Yields
+    ------
+    Volume
+        In the order of the fields. Those of one group at most are in memory, unless the caller keeps them.
+
+    Raises
+    ------
+    FieldError, LatticeError, DeviceError, Cancelled
+        As for `compute`; for an unknown field before anything is computed.
+    """
+    watch = Watch(progress, cancelled)
+    with watch.stage():
+        resolved = [field_of(wavefunction, field) for field in fields]
+    dtype_of(precision)
+    return _computed(wavefunction, resolved, lattice, device, precision, watch)
+
+
+def _computed(
+    wavefunction: Wavefunction,
+    fields: list[Field],
+    lattice: Lattice,
+    device: str | None,
+    precision: str,
+    watch: Watch,
+) -> Iterator[Volume]:
+    done = 0
+    while done < len(fields):
+        group = _group(fields[done:], lattice)
+        alone = len(group) < 2 or _several(device, group[0])
+        values = None
+        if not alone:
+            with watch.stage(done / len(fields), (done + len(group)) / len(fields)):
+                checkpoint()
+                values = _together(group, lattice, device, precision)
+        if values is None:
+            with watch.stage(done / len(fields), (done + 1) / len(fields)):
+                volume = compute(wavefunction, fields[done], lattice, device=device, precision=precision)
+            yield volume
+            done += 1
+        else:
+            for part, field in zip(values, group, strict=True):
+                yield Volume(part, lattice, field.quantity, field.unit)
+            done += len(group)
+        with watch.stage():
+            tell(done / len(fields))
+
+
+def _group(fields: list[Field], lattice: Lattice) -> list[Field]:
+    """The fields at the head of a list that may be computed together, and are few enough."""
+    group = fields[:1]
+    for field in fields[1 : _TOGETHER // lattice.n_points]:
+        if not group[0].joins(field):
+            break
+        group.append(field)
+    return group
+
+
+def _together(
+    fields: Sequence[Field], lattice: Lattice, device: str | None, precision: str
+) -> NDArray[np.floating] | None:
+    """Values of several fields, shape (n, nx, ny, nz), or None where they have nothing to share."""
+    with device_session(device, precision) as target:
+        evaluate = fields[0].together(fields[1:], lattice, target)
+        if evaluate is None:
+            return None
+        nx, ny, nz = lattice.shape
+        out = target.empty((len(fields) * nx, ny, nz))
+        evaluate(0, nx, out)
+        values: NDArray[np.floating] = out if isinstance(out, np.ndarray) else out.to_numpy()
+        return values.reshape(len(fields), nx, ny, nz)
+
+
+def compute_on_device(
+    wavefunction: Wavefunction,
+    field: str | Field,
+    lattice: Lattice,
+    *,
+    device: str | None = None,
+    precision: str = "single",
+    kernel: str = "auto",
+) -> DeviceArray:
+    """Evaluate a field on a lattice and leave the values on the device.
+
+    Beside the values, lists of what matters where take about as much memory, for densities several times as much.
+
+    Parameters
+    ----------
+    wavefunction, field, lattice, device, precision, kernel
+        As for `compute`.
+
+    Returns
+    -------
+    array on the device, shape `lattice.shape`
+        `to_numpy()` brings it home. It is lost when another device is asked for.
+
+    Raises
+    ------
+    LatticeError
+        When the field is not an orbital and has no separable form on this lattice, or the points are too many.
+    DeviceError
+        When the device cannot be used, or its lists for this lattice would be too long.
+    """
+    resolved = field_of(wavefunction, field).with_kernel(kernel)
+    with device_session(device, precision) as target:
+        from taichi_kernels.arrays import allocate
+        from taichi_kernels.launching import synchronise
+
+        evaluate = resolved.on_slabs(lattice, target)
+        if evaluate is None:
+            raise LatticeError(
+                "values stay on the device for fields with a separable form (no potentials) on lattices with an axis "
+                "at right angles to the other two; use compute"
+            )
+        if lattice.n_points > MOST_POINTS:
+            raise LatticeError(
+                f"values stay on the device for {MOST_POINTS} points at most, got {lattice.n_points}; use compute"
+            )
+        out = allocate(lattice.shape, target.dtype)
+        evaluate(0, lattice.shape[0], out)
+        synchronise()
+        return out
+
+
+def _several(device: str | None, field: Field) -> tuple[str, ...]:
+    """Several devices, or none where one is asked for. They know fields by name, and so no choice of a kernel."""
+    devices = several(device)
+    if devices and field.kernel != AUTO:
+        raise OrbitileError(
+            f"kernel {field.kernel}: several devices at once compute with auto only; name one device, such as cuda"
+        )
+    return devices

@@ -1,0 +1,21 @@
+"""Which files the dialogs of Qt offer, from the formats there are."""
+
+from __future__ import annotations
+
+from ... import exporters, readers
+
+
+def files_to_open() -> str:
+    """Filter of a dialog that opens a wavefunction or a trajectory."""
+    return f"{_choice('Wavefunctions', readers.patterns('wavefunction', 'trajectory'))};;All files (*)"
+
+
+def files_to_export() -> str:
+    """Filter of a dialog that saves what is shown, as a volume or as its surface."""
+    return ";;".join(
+        _choice(title, exporters.patterns(kind)) for title, kind in (("Volumes", "volume"), ("Surfaces", "mesh"))
+    )
+
+
+def _choice(title: str, patterns: list[str]) -> str:
+    return f"{title} ({' '.join(patterns)})"

@@ -1,0 +1,175 @@
+"""The window Plugin > Orbitile as it looks: its widgets, and where they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pymol.Qt import QtCore, QtWidgets
+
+from ...exporters import suffixes
+from ...fields import field_names
+from ...model.lattice import QUALITIES
+from ...session.choices import TWO_COLOURS, Choices
+from ...session.words import device_names, plain_fields, quality_spacings
+from .frame_bar import FrameBar
+from .widgets import ColourButton, LevelDiagram, OrbitalFilter, OrbitalModel, row
+
+Qt = QtCore.Qt
+
+STEPS = 1000
+"""Of the slider of the isovalue."""
+
+
+class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types here
+    """The window without what it does.
+
+    Parameters
+    ----------
+    window
+        Main window that it belongs to.
+    choices
+        What its controls stand at.
+    """
+
+    def __init__(self, window: Any, choices: Choices) -> None:
+        super().__init__("Orbitile", window)
+        self.setObjectName("orbitile")
+        inside = QtWidgets.QWidget(self)
+        outer = QtWidgets.QVBoxLayout(inside)
+        outer.setSpacing(7)
+        outer.setContentsMargins(9, 9, 9, 7)
+        self._add_molecules(outer)
+        self._add_orbitals(outer)
+        self.frame_bar = FrameBar(choices.rate)
+        self.frame_bar.hide()
+        outer.addWidget(self.frame_bar)
+        form = QtWidgets.QGridLayout()
+        form.setHorizontalSpacing(8)
+        form.setVerticalSpacing(6)
+        form.setColumnStretch(1, 1)
+        outer.addLayout(form)
+        self._add_field(form, choices)
+        self._add_look(form, choices)
+        self._add_status(outer)
+        self.setWidget(inside)
+
+    def _add_molecules(self, outer: Any) -> None:
+        self.open_button = QtWidgets.QToolButton()
+        self.open_button.setText("Open…")
+        self.open_button.setPopupMode(QtWidgets.QToolButton.MenuButtonPopup)
+        self.open_button.setToolTip("Open the output of a quantum-chemistry program; the arrow lists recent files")
+        self.recent_menu = QtWidgets.QMenu(self)
+        self.open_button.setMenu(self.recent_menu)
+        self.molecule_box = QtWidgets.QComboBox()
+        self.molecule_box.setToolTip("Molecule whose orbitals are listed")
+        self.molecule_box.setSizePolicy(QtWidgets.QSizePolicy.Expanding, QtWidgets.QSizePolicy.Fixed)
+        outer.addLayout(row(self.open_button, self.molecule_box))
+
+        self.summary = QtWidgets.QLabel()
+        self.summary.setStyleSheet("color: #666")
+        outer.addWidget(self.summary)
+
+    def _add_orbitals(self, outer: Any) -> None:
+        self.filter_edit = QtWidgets.QLineEdit()
+        self.filter_edit.setPlaceholderText("Filter: 17, a1g, homo, occ, virt, -20..-5")
+        self.filter_edit.setClearButtonEnabled(True)
+        self.model = OrbitalModel(self)
+        self.proxy = OrbitalFilter(self)
+        self.proxy.setSourceModel(self.model)
+        self.table = QtWidgets.QTableView()
+        self.table.setModel(self.proxy)
+        self.table.verticalHeader().hide()
+        self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
+        self.table.setShowGrid(False)
+        self.table.setWordWrap(False)
+        self.table.setSelectionMode(QtWidgets.QAbstractItemView.SingleSelection)
+        self.table.setSelectionBehavior(QtWidgets.QAbstractItemView.SelectRows)
+        self.diagram = LevelDiagram()
+        left = QtWidgets.QWidget()
+        column = QtWidgets.QVBoxLayout(left)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.filter_edit)
+        column.addWidget(self.table)
+        self.splitter = QtWidgets.QSplitter(Qt.Horizontal)
+        self.splitter.addWidget(left)
+        self.splitter.addWidget(self.diagram)
+        self.splitter.setStretchFactor(0, 3)
+        self.splitter.setStretchFactor(1, 1)
+        self.splitter.setChildrenCollapsible(False)
+        outer.addWidget(self.splitter, 1)
+
+    def _add_field(self, form: Any, choices: Choices) -> None:
+        self.field_edit = QtWidgets.QLineEdit()
+        self.field_edit.setPlaceholderText("homo, lumo+1, mo:17, …")
+        names = [name for name, _ in field_names()]
+        completer = QtWidgets.QCompleter(names, self)
+        completer.setCaseSensitivity(Qt.CaseInsensitive)
+        self.field_edit.setCompleter(completer)
+        self.field_edit.setToolTip("\n".join(f"{name}: {what}" for name, what in field_names()))
+        self.show_button = QtWidgets.QPushButton("Show")
+        form.addWidget(QtWidgets.QLabel("Field"), 0, 0)
+        form.addLayout(row(self.field_edit, self.show_button), 0, 1)
+
+        self.iso_slider = QtWidgets.QSlider(Qt.Horizontal)
+        self.iso_slider.setRange(0, STEPS)
+        self.iso_slider.setToolTip("Isovalue, on a logarithmic scale")
+        self.iso_edit = QtWidgets.QLineEdit()
+        self.iso_edit.setFixedWidth(self.fontMetrics().horizontalAdvance("0.000000") + 18)
+        self.iso_edit.setToolTip("Isovalue in atomic units")
+        self.auto_box = QtWidgets.QCheckBox("90 %")
+        self.auto_box.setToolTip("For each orbital the isovalue whose surface encloses 90 % of its density")
+        self.auto_box.setChecked(True)
+        form.addWidget(QtWidgets.QLabel("Isovalue"), 1, 0)
+        form.addLayout(row(self.iso_slider, self.iso_edit, self.auto_box), 1, 1)
+
+        self.quality_box = QtWidgets.QComboBox()
+        self.quality_box.addItems(list(QUALITIES))
+        self.quality_box.setCurrentText(choices.quality)
+        self.quality_box.setToolTip(f"Spacing of the lattice: {quality_spacings()} Å")
+        self.device_box = QtWidgets.QComboBox()
+        self.device_box.addItems(device_names())
+        self.device_box.setToolTip("What computes")
+        self.keep_box = QtWidgets.QCheckBox("Keep shown")
+        self.keep_box.setToolTip("Leave the orbital that is shown, and show the next one beside it")
+        form.addWidget(QtWidgets.QLabel("Quality"), 2, 0)
+        form.addLayout(row(self.quality_box, QtWidgets.QLabel("Device"), self.device_box, None, self.keep_box), 2, 1)
+
+    def _add_look(self, form: Any, choices: Choices) -> None:
+        self.positive_button = ColourButton(choices.colours[0], "Colour where the field is positive")
+        self.negative_button = ColourButton(choices.colours[1], "Colour where the field is negative")
+        self.second_box = QtWidgets.QComboBox()
+        self.second_box.addItem(TWO_COLOURS)
+        self.second_box.addItems(plain_fields())
+        self.second_box.setToolTip("Colour the surface by a second field: esp on density at 0.001, above all")
+        self.transparency_slider = QtWidgets.QSlider(Qt.Horizontal)
+        self.transparency_slider.setRange(0, 100)
+        self.transparency_slider.setValue(round(100 * choices.transparency))
+        self.transparency_slider.setToolTip("Transparency of the surface")
+        self.export_button = QtWidgets.QPushButton("Export…")
+        self.export_button.setToolTip(f"Write the volume ({suffixes('volume')}) or the surface ({suffixes('mesh')})")
+        form.addWidget(QtWidgets.QLabel("Colours"), 3, 0)
+        form.addLayout(
+            row(self.positive_button, self.negative_button, QtWidgets.QLabel("or by"), self.second_box, None), 3, 1
+        )
+        form.addWidget(QtWidgets.QLabel("Transparency"), 4, 0)
+        form.addLayout(row(self.transparency_slider, self.export_button), 4, 1)
+
+    def _add_status(self, outer: Any) -> None:
+        self.status = QtWidgets.QLabel()
+        self.status.setWordWrap(True)
+        self.status.setTextInteractionFlags(Qt.TextSelectableByMouse)
+        self.status.setMinimumHeight(self.fontMetrics().height() * 2)
+        self.status.setAlignment(Qt.AlignLeft | Qt.AlignVCenter)
+        self.progress = QtWidgets.QProgressBar()
+        self.progress.setRange(0, 100)
+        self.progress.setFixedWidth(110)
+        self.progress.setTextVisible(False)
+        self.cancel_button = QtWidgets.QPushButton("Cancel")
+        for widget in (self.progress, self.cancel_button):
+            policy = widget.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)
+            widget.setSizePolicy(policy)
+            widget.hide()
+        bottom = row(self.status, self.progress, self.cancel_button)
+        bottom.setStretch(0, 1)
+        outer.addLayout(bottom)

@@ -1,0 +1,90 @@
+"""Maps of PyMOL: volumes in Angstrom, in its memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pymol import commanding
+
+from ...exporters import save
+from ...model.lattice import Lattice
+from ...model.units import angstrom
+from ...model.volume import Volume
+
+
+def nothing_at(corner: NDArray[np.float64]) -> Volume:
+    """Stands for the volume of a frame that is not there, at a corner of the others, in bohr."""
+    return Volume(np.zeros((2, 2, 2), np.float32), Lattice(corner, np.eye(3) / 100, (2, 2, 2)))
+
+
+def put_map(cmd: Any, name: str, volume: Volume, state: int | None = None) -> None:
+    """Make or replace a map, or one state of it. Values of a map of equal lattice are written into its own memory.
+
+    Not those of a state: PyMOL tells the extent of all states together only.
+
+    PyMOL's bricks are orthogonal; other lattices go through an MRC file in memory.
+    """
+    if state is None:
+        if _write_map(cmd, name, volume):
+            return
+        commanding.delete(name, _self=cmd)
+        state = 1
+    if _is_brick(volume):
+        from chempy.brick import Brick
+
+        values, (origin, spacing) = np.asarray(volume.values, np.float32), _brick(volume)
+        brick = Brick()  # its own from_numpy makes the values double, at twice the time for large maps
+        brick.lvl, brick.dim = values, list(values.shape)
+        brick.grid, brick.origin = spacing.tolist(), origin.tolist()
+        brick.range = (spacing * (np.array(values.shape) - 1)).tolist()
+        cmd.load_brick(brick, name, state, zoom=0)
+        return
+    normalize = cmd.get("normalize_ccp4_maps")
+    cmd.set("normalize_ccp4_maps", 0)
+    try:
+        cmd.load_raw(_mrc_bytes(volume), "mrc", name, state, zoom=0)
+    finally:
+        cmd.set("normalize_ccp4_maps", normalize)
+
+
+def _mrc_bytes(volume: Volume) -> bytes:
+    with TemporaryDirectory(prefix="orbitile-") as folder:
+        path = Path(folder) / "map.mrc"
+        save(volume, path)
+        return path.read_bytes()
+
+
+def _is_brick(volume: Volume) -> bool:
+    axes = volume.lattice.axes
+    return bool(np.array_equal(axes, np.diag(np.diag(axes))) and np.all(np.diag(axes) > 0))
+
+
+def _brick(volume: Volume) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Origin and spacing in Angstrom."""
+    return volume.lattice.origin / angstrom, np.diag(volume.lattice.axes) / angstrom
+
+
+def _write_map(cmd: Any, name: str, volume: Volume) -> bool:
+    """Write values into the memory of a map of equal lattice; says whether there is one."""
+    if not _is_brick(volume) or name not in cmd.get_names_of_type("object:map"):
+        return False
+    if cmd.count_states(name) != 1:
+        return False
+    values, (origin, spacing) = volume.values, _brick(volume)
+    low, high = (np.array(corner) for corner in cmd.get_extent(name))
+    if not np.allclose(low, origin, atol=1e-4) or not np.allclose(
+        high, origin + spacing * (np.array(values.shape) - 1), atol=1e-4
+    ):
+        return False
+    try:
+        field = cmd.get_volume_field(name, 1, 0)
+        if field.shape != values.shape or not field.flags.writeable:
+            return False
+        field[...] = values
+    except (AttributeError, ValueError, RuntimeError, TypeError):  # marked experimental: any release may change it
+        return False
+    return True

@@ -1,0 +1,201 @@
+"""What the viewer at the other end of the pipe may ask for: the commands, and four requests of its own."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ...errors import FileChanged, OrbitileError
+from ...fields.orbital import orbital_name
+from ...session.commands import COMMANDS
+from ...session.commands.loading import place
+from ...session.declaration import Command, brief
+from ...session.orbitals import levels_of
+from ...session.session import Session
+from ...session.shown import Shown
+from ...session.source import Source, changes, files_of, is_trajectory
+from ...session.words import plain_fields
+from .viewer import ServedViewer
+
+
+def read_request(line: bytes) -> dict[str, Any]:
+    """A request, with all its parts.
+
+    Raises
+    ------
+    OrbitileError
+        When it is not one.
+    """
+    try:
+        request = json.loads(line)
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
+        raise OrbitileError(f"expected a line of JSON, got {brief(line)} ({brief(str(error))})") from None
+    if not isinstance(request, dict):
+        raise OrbitileError(f"expected an object of JSON, got {brief(request)}")
+    parts = {"id": None, "command": "", "arguments": [], "named": {}, "objects": None, **request}
+    if unknown := set(parts) - {"id", "command", "arguments", "named", "objects"}:
+        raise OrbitileError(f"expected id, command, arguments, named and objects, got {brief(sorted(unknown)[0])}")
+    if isinstance(parts["id"], dict | list | float) or len(str(brief(parts["id"]))) > 60:
+        raise OrbitileError(f"id: expected a number or a short text, got {brief(parts['id'])}")
+    if not isinstance(parts["command"], str):
+        raise OrbitileError(f"command: expected text, got {brief(parts['command'])}")
+    if not isinstance(parts["arguments"], list):
+        raise OrbitileError(f"arguments: expected a list, got {brief(parts['arguments'])}")
+    if not isinstance(parts["named"], dict):
+        raise OrbitileError(f"named: expected an object, got {brief(parts['named'])}")
+    names = parts["objects"]
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise OrbitileError(f"objects: expected a list of names, got {brief(parts['objects'])}")
+    return parts
+
+
+def answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
+    """The message that answers a request, which has been done then."""
+    try:
+        if request["command"] in _OWN:
+            function, most = _OWN[request["command"]]
+            value = function(session, *_texts(request["arguments"], most))
+            return {"id": request["id"], "value": value, "text": ""}
+        answer = _command(request["command"]).run(session, request["arguments"], request["named"])
+    except OrbitileError as error:
+        return {"id": request["id"], "error": str(error)}
+    except MemoryError:
+        return {"id": request["id"], "error": "there is no memory left for this; choose a coarser quality"}
+    except Exception as error:  # whatever else goes wrong is told, and the next request is served
+        return {"id": request["id"], "error": f"defect of Orbitile: {type(error).__name__}: {brief(str(error))}"}
+    return {"id": request["id"], "value": answer.value, "text": answer.text}
+
+
+def _command(name: str) -> Command:
+    found = next((command for command in COMMANDS if command.name == name), None)
+    if found is None:
+        known = ", ".join(command.name for command in COMMANDS)
+        raise OrbitileError(f"command: expected one of {known}, got {brief(name)}")
+    return found
+
+
+def description_of(command: Command) -> dict[str, Any]:
+    """What the first message says of a command."""
+    arguments = [
+        {
+            "name": argument.name,
+            "kind": argument.kind.name,
+            "help": argument.help,
+            "required": argument.required,
+            "choices": plain_fields() if argument.completes == "fields" else argument.kind.choices,
+        }
+        for argument in command.arguments
+    ]
+    return {"name": command.name, "usage": command.usage, "help": command.help, "arguments": arguments}
+
+
+def _orbitals(session: Session, name: str = "") -> list[list[Any]]:
+    """Rows of the table of orbitals: field, number, spin, energy in electronvolt, occupation, symmetry, mark."""
+    wavefunction = session.wavefunction(session.molecule(name))
+    return [
+        [
+            orbital_name(wavefunction, level.index, level.spin),
+            level.index + 1,
+            level.spin if wavefunction.beta is not None else "",
+            level.energy if math.isfinite(level.energy) else None,
+            level.occupation,
+            level.symmetry,
+            level.mark,
+        ]
+        for levels in levels_of(wavefunction)
+        for level in levels
+    ]
+
+
+def state(session: Session) -> str:
+    """What is shown, for `restore`."""
+    return json.dumps({"molecules": session.host.molecules(), "shown": session.shelf.saved()})
+
+
+def restore(session: Session, text: str = "") -> None:
+    """Show again what `state` told, computed anew, as far as its files hold what they held.
+
+    Raises
+    ------
+    OrbitileError
+        When it is not what `state` gave; nothing is shown then.
+    """
+    try:
+        told = json.loads(text)
+        molecules = {str(name): _text_of_source(source) for name, source in told["molecules"].items()}
+        shown = {str(name): Shown.from_message(message) for name, message in told["shown"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OrbitileError) as error:
+        why = f": {error}" if isinstance(error, OrbitileError) else ""
+        raise OrbitileError(f"restore: expected what `state` gave, got {brief(text)}{why}") from None
+    host = session.host
+    assert isinstance(host, ServedViewer)  # `serve` made it
+    host.set_there(host.there - set(molecules) - set(shown))
+    for name, source in molecules.items():
+        try:
+            for problem in changes(source) if all(map(os.path.exists, files_of(source))) else ():
+                raise FileChanged(f"{problem} since this was saved")
+            place(session, name, Source.read(source) if is_trajectory(source) else Source(files_of(source)))
+        except OrbitileError as error:
+            host.say(f"{name} is not restored: {error}")
+    for name, saved in shown.items():
+        if saved.molecule not in host.there:
+            continue  # the user has been told of it
+        path = host.molecules()[saved.molecule]  # a trajectory may have grown
+        saved = replace(saved, request=replace(saved.request, path=path))
+        try:
+            session.show(saved, session.computing.sampled(saved.request), name)
+        except OrbitileError as error:
+            host.say(f"{name} is not restored: {error}")
+            continue
+        if saved.request.frame is not None:
+            host.go_to(saved.molecule, saved.request.frame)
+
+
+def _text_of_source(source: Any) -> str:
+    """A source as text, which can be read.
+
+    Raises
+    ------
+    OrbitileError
+        When it is none.
+    """
+    if not isinstance(source, str) or not source:
+        raise OrbitileError(f"source of a molecule: expected text, got {brief(source)}")
+    files_of(source)
+    return source
+
+
+def _frame(session: Session, molecule: str = "", frame: str = "") -> None:
+    """Take note of the frame of a molecule that the viewer is at, from 0.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such molecule, or it is no number.
+    """
+    host = session.host
+    assert isinstance(host, ServedViewer)  # `serve` made it
+    if molecule not in host.molecules():
+        raise OrbitileError(f"frame: expected a molecule that was loaded, got {brief(molecule)}")
+    if not frame.isdecimal() or len(frame) > 9:
+        raise OrbitileError(f"frame: expected a whole number from 0, got {brief(frame)}")
+    host.set_frame(molecule, int(frame))
+
+
+_OWN: dict[str, tuple[Callable[..., Any], int]] = {
+    "orbitals": (_orbitals, 1),
+    "state": (state, 0),
+    "restore": (restore, 1),
+    "frame": (_frame, 2),
+}
+"""Requests of the viewer itself, beside the commands of its user: of so many texts by position, at most."""
+
+
+def _texts(arguments: list[Any], most: int) -> list[str]:
+    if len(arguments) > most or not all(isinstance(argument, str) for argument in arguments):
+        raise OrbitileError(f"expected {most} texts at most, got {brief(arguments)}")
+    return arguments

@@ -1,0 +1,249 @@
+# Fields that are shown: molecules of VMD of their own, with the volume of one frame and an isosurface of each phase.
+
+proc orbitile::on_surface {message} {
+    variable coming $message
+}
+
+# The volume completes what `surface` told; none means that it is the one that is there. A molecule of VMD holds the
+# volume of one frame: those of the others are kept in their files until they are dropped.
+proc orbitile::on_volume {message} {
+    variable coming
+    variable looks
+    variable kept
+    variable at
+    variable frames
+    variable restoring
+    set name [dict get $message name]
+    set parent [dict get $message molecule]
+    set moving [dict exists $message frame]
+    set frame [expr {$moving ? [dict get $message frame] : $frames($parent)}]
+    set files {}
+    if {[dict get $message file] ne ""} {
+        lappend files [dict get $message file]
+        if {[dict exists $coming shades]} {
+            lappend files [dict get $coming shades]
+        }
+    }
+    set later [dict exists $restoring $name]
+    if {!$later && ![dict get $coming new] && [lsearch -exact [present] $name] < 0} { ;# the user has deleted it
+        file delete {*}$files
+        frame_changed $parent
+        return
+    }
+    set look [dict remove $coming event new frame shades]
+    if {$moving && [info exists looks($name)]} {
+        set phases [concat [dict get $look phases] [dict get $looks($name) phases]]
+        dict set look phases [lsort -integer -decreasing -unique $phases]
+    }
+    if {[llength $files]} {
+        if {!$moving && !$later} {
+            discard $name
+        }
+        if {[info exists kept($name)] && [dict exists $kept($name) $frame]} {
+            file delete {*}[dict get $kept($name) $frame]
+        }
+        dict set kept($name) $frame $files
+        if {![info exists at($name)] || $at($name) eq $frame} {
+            set at($name) ""
+        }
+    }
+    set looks($name) $look
+    if {$later && [dict get $coming new]} {
+        place $name $files
+        set at($name) $frame
+    } elseif {!$later} {
+        if {[lsearch -exact [present] $name] < 0} {
+            hold $name $frame
+        }
+        show_frame $name
+    }
+    if {!$moving && [info exists kept($name)]} { ;# there is no other
+        file delete {*}[dict get $kept($name) $frame]
+        unset kept($name)
+    }
+}
+
+# A field shows the volume of the frame that its molecule is at; where there is none yet, it is hidden.
+proc orbitile::show_frame {name} {
+    variable molecules
+    variable looks
+    variable drawn
+    variable kept
+    variable at
+    variable hidden
+    variable saving
+    set parent [dict get $looks($name) molecule]
+    set frame $at($name)
+    if {[lsearch -exact [present] $parent] >= 0} {
+        set frame [molinfo $molecules($parent) get frame]
+    }
+    set failed 0
+    if {$frame ne $at($name) && ![llength $saving] && [info exists kept($name)] && [dict exists $kept($name) $frame]} {
+        set failed [catch {hold $name $frame} problem]
+    }
+    set molid $molecules($name)
+    if {![info exists drawn($name)] || $drawn($name) ne $looks($name)} {
+        represent $molid $looks($name)
+        set drawn($name) $looks($name)
+    }
+    if {$frame ne $at($name) && [molinfo $molid get drawn]} {
+        mol off $molid
+        set hidden($name) 1
+    } elseif {$frame eq $at($name) && [info exists hidden($name)]} {
+        mol on $molid
+        unset hidden($name)
+    }
+    if {$failed} {
+        error $problem
+    }
+}
+
+# Have a field hold the volume of a frame. Its representations stay as they are, but are computed anew.
+proc orbitile::hold {name frame} {
+    variable molecules
+    variable looks
+    variable sources
+    variable kept
+    variable at
+    set files [dict get $kept($name) $frame]
+    set at($name) ""
+    load_volumes $name $files [dict get $looks($name) molecule]
+    set sources($name) $files
+    set at($name) $frame
+    set molid $molecules($name)
+    for {set rep 0} {$rep < [molinfo $molid get numreps]} {incr rep} {
+        lassign [molinfo $molid get "{rep $rep} {color $rep}"] style colour
+        mol modstyle $rep $molid {*}$style
+        if {[lindex $colour 0] eq "Volume"} {
+            mol scaleminmax $molid $rep {*}[mol scaleminmax $molid $rep]
+        }
+    }
+}
+
+# Read the volumes of a field, in place of those that its molecule of VMD holds. VMD turns everything to its first view
+# then, and makes a new molecule the top one; neither is wanted here. It is seen from where the atoms are seen.
+proc orbitile::load_volumes {name files parent} {
+    variable molecules
+    set matrices {center_matrix rotate_matrix scale_matrix global_matrix}
+    set views {}
+    foreach other [molinfo list] {
+        lappend views $other [molinfo $other get $matrices]
+    }
+    set top [molinfo top]
+    set level ""
+    catch {set level [vmdcon -loglevel]} ;# VMD has something to say of each volume
+    catch {vmdcon -loglevel warn}
+    set failed [catch {
+        if {[lsearch -exact [present] $name] >= 0} {
+            set molid $molecules($name)
+            set old [molinfo $molid get numvolumedata]
+        } else {
+            set molid [mol new [lindex $files 0] type plt waitfor all]
+            mol rename $molid $name
+            set molecules($name) $molid
+            set files [lrange $files 1 end]
+            set old 0
+        }
+        foreach file $files {
+            mol addfile $file type plt waitfor all $molid
+        }
+        for {} {$old > 0} {incr old -1} {
+            mol voldelete $molid 0
+        }
+    } problem]
+    catch {vmdcon -loglevel $level}
+    if {$failed} {
+        error $problem
+    }
+    foreach {other view} $views {
+        molinfo $other set $matrices $view
+    }
+    if {![dict exists $views $molid] && [lsearch -exact [present] $parent] >= 0} {
+        molinfo $molid set $matrices [dict get $views $molecules($parent)]
+    }
+    if {$top >= 0 && [molinfo top] != $top} {
+        mol top $top
+    }
+}
+
+# One representation of each phase: in a colour of its own, or in the colours of the second volume.
+proc orbitile::represent {molid look} {
+    set phases [dict get $look phases]
+    while {[molinfo $molid get numreps] > [llength $phases]} {
+        mol delrep [expr {[molinfo $molid get numreps] - 1}] $molid
+    }
+    while {[molinfo $molid get numreps] < [llength $phases]} {
+        mol addrep $molid
+    }
+    set material [material_of [dict get $look transparency]]
+    set scale_methods {signed RWB sequential WBlk negative BlkW interaction BGR}
+    set rep 0
+    foreach phase $phases {
+        mol modstyle $rep $molid Isosurface [expr {$phase * [dict get $look isovalue]}] 0 0 0 1 1
+        mol modmaterial $rep $molid $material
+        if {[dict exists $look scale]} {
+            set scale [dict get $look scale]
+            set colour_map [dict get $scale colour_map]
+        color scale method [expr {[dict exists $scale_methods $colour_map] ? [dict get $scale_methods $colour_map] : "RWB"}]
+            mol modcolor $rep $molid Volume 1
+            mol scaleminmax $molid $rep [dict get $scale low] [dict get $scale high]
+        } else {
+            mol modcolor $rep $molid ColorID [nearest_colour [lindex [dict get $look colours] [expr {$phase < 0}]]]
+        }
+        incr rep
+    }
+}
+
+proc orbitile::on_transparency {message} {
+    variable molecules
+    variable looks
+    variable drawn
+    set name [dict get $message name]
+    if {[lsearch -exact [present] $name] < 0} return
+    set molid $molecules($name)
+    dict set looks($name) transparency [dict get $message transparency]
+    set drawn($name) $looks($name)
+    set material [material_of [dict get $message transparency]]
+    for {set rep 0} {$rep < [molinfo $molid get numreps]} {incr rep} {
+        mol modmaterial $rep $molid $material
+    }
+}
+
+proc orbitile::on_remove {message} {
+    discard [dict get $message name]
+}
+
+proc orbitile::on_progress {message} {
+    variable share
+    set share [dict get $message share]
+}
+
+proc orbitile::on_message {message} {
+    puts "Orbitile) [dict get $message text]"
+}
+
+# A material of this transparency, made at the first use; opacity in VMD is the other way round.
+proc orbitile::material_of {transparency} {
+    set name [format "Orbitile%03d" [expr {round(100 * $transparency)}]]
+    if {[lsearch -exact [material list] $name] < 0} {
+        material add $name copy Opaque
+        material change opacity $name [expr {1.0 - $transparency}]
+    }
+    return $name
+}
+
+# The one of VMD's 33 colours that is closest: none of them is changed.
+proc orbitile::nearest_colour {rgb} {
+    set least 10.0
+    for {set id 0} {$id < 33} {incr id} {
+        set distance 0.0
+        foreach part $rgb other [colorinfo rgb $id] {
+            set distance [expr {$distance + ($part - $other) ** 2}]
+        }
+        if {$distance < $least} {
+            set least $distance
+            set nearest $id
+        }
+    }
+    return $nearest
+}

@@ -1,0 +1,39 @@
+"""Words for consoles and windows: those they offer, from what there is, and those for what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import OrbitileError
+from ..fields import field_names
+from ..model.lattice import QUALITIES
+from ..model.units import angstrom
+
+
+def plain_fields() -> list[str]:
+    """Names of fields that are complete as they stand: without a number, a spin or a file."""
+    return [name for name, _ in field_names() if name.isalpha()]
+
+
+def device_names() -> list[str]:
+    """Devices that may be asked for."""
+    from taichi_kernels.devices import DEVICES
+
+    return ["auto", *DEVICES]
+
+
+def quality_spacings() -> str:
+    """Spacings of the lattices of all qualities, in Angstrom."""
+    return alternatives([f"{spacing / angstrom:g}" for spacing in QUALITIES.values()])
+
+
+def alternatives(words: Sequence[str]) -> str:
+    """Words as a text offers them: a, b or c."""
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def of_error(error: Exception) -> str:
+    """What to tell of an error."""
+    text = str(error).strip() or type(error).__name__
+    return text if isinstance(error, OrbitileError) else text.removeprefix("Error: ").strip()

@@ -1,0 +1,263 @@
+"""The kernels of the electrostatic potential; see `electrostatics` for what they compute.
+
+The recurrences of each degree are written out as source text, one variable a quantity: on a GPU a thread takes one
+point; on a CPU sixteen points of a cell are taken at a time, as vectors that are elements of arrays, which become SIMD
+code. Distributions of a degree beyond `WRITTEN_OUT` have a kernel with loops.
+
+Boys functions: the highest one from a table by a Taylor series (its derivatives are higher Boys functions), the others
+by downward recurrence; beyond the table by their asymptotic form and upward recurrence, which is stable there.
+"""
+
+import linecache
+from functools import lru_cache
+
+import numpy as np
+
+from ._taichi import number, ti
+from .cells import CELL
+from .hermite_tables import HIGHEST, STEP, TABLE_END, TAYLOR, powers_of, recurrence
+from .target import Target
+
+LANES = 16
+"""Points that a CPU takes at once."""
+
+WRITTEN_OUT = 6
+"""Degree up to which recurrences are written out."""
+
+_BLOCK = {"cpu": 16, "cuda": 128, "vulkan": 128}
+
+
+def _block(statements: list[str], depth: int) -> str:
+    return "".join("    " * depth + statement + "\n" for statement in statements)
+
+
+def _near_source(degree: int, n_taylor: int, vectors: bool) -> str:
+    """Source of the kernel for distributions of one degree; for vectors or for numbers."""
+    powers, rules = powers_of(degree), recurrence(degree).tolist()
+    lines = []
+    held: dict[int, str] = {}
+    for m in range(degree, -1, -1):
+        now = {0: f"b{m}"}
+        for s, p in enumerate(powers):
+            if s > 0 and sum(p) <= degree - m:
+                once, twice, axis, factor = rules[s]
+                again = f" + {factor}.0 * {held[twice]}" if factor else ""
+                now[s] = f"r{m}_{s}"
+                lines.append(f"{now[s]} = d{axis} * {held[once]}{again}")
+        held = now
+    lines += [f"value = h[q, 0] * {held[0]}"] + [f"value += h[q, {s}] * {held[s]}" for s in range(1, len(powers))]
+    taylor = [f"b{degree} = f{n_taylor}"]
+    taylor += [f"b{degree} = b{degree} * (x * real({1.0 / (k + 1)!r})) + f{k}" for k in range(n_taylor - 1, -1, -1)]
+    exponential = ["e = L(1.0)"] + [f"e = 1.0 + e * (x * real({1.0 / k!r}))" for k in range(n_taylor, 0, -1)]
+    downward = [f"b{m - 1} = (2.0 * u * b{m} + decay) * real({1.0 / (2 * m - 1)!r})" for m in range(degree, 0, -1)]
+    upward = [f"a{m + 1} = a{m} * (inverse * real({m + 0.5}))" for m in range(degree)]
+    scaled = ["factor = -2.0 * p"] if degree else []
+    for m in range(1, degree + 1):
+        scaled += [f"b{m} *= factor"] + (["factor *= -2.0 * p"] if m < degree else [])
+    smallest, element = ("t.min()", "[s]") if vectors else ("t", "")
+    looked_up = [f"f{k} = L(0.0)" for k in range(n_taylor + 2)]
+    return (
+        "@ti.kernel\n"
+        "def kernel(n: ti.i32, cell: I1, first: I1, listed: I1, whole: IL, rest: RL, ranges: I2, c: I2, g: R2, h: R2, "
+        "table: R2, out: WL):\n"
+        "    ti.loop_config(block_dim=BLOCK)\n"
+        "    for i in range(n):\n"
+        "        total = W(0.0)\n"
+        "        for entry in range(first[cell[i]], first[cell[i] + 1]):\n"
+        "            row = listed[entry]\n"
+        "            for q in range(ranges[row, 0], ranges[row, 1]):\n"
+        + _block(
+            [
+                f"d{n} = ti.cast(c[q, {n}] - whole[i, {n}], real) * real(CELL) + (g[q, {n}] - rest[i, {n}])"
+                for n in range(3)
+            ]
+            + ["p = g[q, 3]", "t = p * (d0 * d0 + d1 * d1 + d2 * d2)", "inverse = 1.0 / t"]
+            + ["a0 = ti.sqrt(inverse) * real(0.886226925452758)", *upward]
+            + [f"b{m} = a{m}" for m in range(degree + 1)]
+            + [f"if {smallest} < END:"],
+            4,
+        )
+        + _block(
+            ["u = ti.min(t, END)", "place = ti.cast(u * real(1 / STEP) + real(0.5), ti.i32)"]
+            + ["x = real(STEP) * ti.cast(place, real) - u", *looked_up]
+            + ["for s in range(LANES):"],
+            5,
+        )
+        + _block([f"f{k}{element} = table[place{element}, {k}]" for k in range(n_taylor + 2)], 6)
+        + _block(
+            [*taylor, *exponential, f"decay = e * f{n_taylor + 1}", *downward, "far = t >= END"]
+            + [f"b{m} = ti.select(far, a{m}, b{m})" for m in range(degree + 1)],
+            5,
+        )
+        + _block([*scaled, *lines, "total += ti.cast(value, WIDE)"], 4)
+        + "        out[i] = out[i] + total\n"
+    )
+
+
+@lru_cache
+def near_kernel(target: Target, sums: "np.dtype[np.floating]", degree: int) -> object:
+    """Kernel for distributions of one degree, up to `WRITTEN_OUT`; `sums` is the type of what it adds up."""
+    source = _near_source(degree, TAYLOR[target.precision], target.on_host)
+    return _compiled(source, f"<potential of degree {degree}, {target.precision}, {target.device}>", target, sums)
+
+
+def _types(target: Target, sums: "np.dtype[np.floating]") -> tuple:
+    """Types of a term, of a sum, and of arrays of integers, terms and sums: vectors on a CPU, numbers on a GPU."""
+    vector, ndarray, real = ti.types.vector, ti.types.ndarray, number(target.dtype)
+    kinds = ti.i32, real, number(sums)
+    i, r, w = (vector(LANES, kind) for kind in kinds) if target.on_host else kinds
+    return r, w, ndarray(ti.i32, 1), ndarray(ti.i32, 2), ndarray(real, 2), ndarray(i, 2), ndarray(r, 2), ndarray(w, 1)
+
+
+def _compiled(text: str, file: str, target: Target, sums: "np.dtype[np.floating]") -> object:
+    """A kernel from its source."""
+    names = {
+        "ti": ti,
+        "real": number(target.dtype),
+        "WIDE": number(sums),
+        "CELL": CELL,
+        "STEP": STEP,
+        "END": TABLE_END[target.precision],
+        "LANES": LANES if target.on_host else 1,
+        "BLOCK": _BLOCK[target.device],
+        **dict(zip(("L", "W", "I1", "I2", "R2", "IL", "RL", "WL"), _types(target, sums), strict=True)),
+    }
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where Taichi looks for the source
+    exec(compile(text, file, "exec"), names)
+    return names["kernel"]
+
+
+@lru_cache
+def far_kernel(target: Target, sums: "np.dtype[np.floating]") -> object:
+    """Kernel for multipoles of any order; otherwise as `near_kernel`."""
+    real, wide = number(target.dtype), number(sums)
+    L, W, I1, I2, R2, IL, RL, WL = _types(target, sums)
+    block = _BLOCK[target.device]
+
+    @ti.kernel
+    def kernel(
+        n: ti.i32,
+        order: ti.i32,
+        cell: I1,
+        first: I1,
+        listed: I1,
+        whole: IL,
+        rest: RL,
+        site_whole: I2,
+        site_rest: R2,
+        moments: R2,
+        out: WL,
+    ):
+        ti.loop_config(block_dim=block)
+        for i in range(n):
+            total = W(0.0)
+            for entry in range(first[cell[i]], first[cell[i] + 1]):
+                row = listed[entry]
+                x = ti.cast(whole[i, 0] - site_whole[row, 0], real) * real(CELL) + (rest[i, 0] - site_rest[row, 0])
+                y = ti.cast(whole[i, 1] - site_whole[row, 1], real) * real(CELL) + (rest[i, 1] - site_rest[row, 1])
+                z = ti.cast(whole[i, 2] - site_whole[row, 2], real) * real(CELL) + (rest[i, 2] - site_rest[row, 2])
+                inverse = 1.0 / (x * x + y * y + z * z)
+                diagonal_re, diagonal_im = ti.sqrt(inverse), L(0.0)
+                x, y, z = x * inverse, y * inverse, z * inverse
+                value = L(0.0)
+                at = 0
+                for m in range(order + 1):
+                    re, im, re_before, im_before = diagonal_re, diagonal_im, L(0.0), L(0.0)
+                    for l in range(m, order + 1):
+                        value += moments[row, at] * re + moments[row, at + 1] * im
+                        at += 2
+                        f, g = ti.cast(2 * l + 1, real) * z, ti.cast(l * l - m * m, real) * inverse
+                        re_next, im_next = f * re - g * re_before, f * im - g * im_before
+                        re_before, im_before, re, im = re, im, re_next, im_next
+                    f = ti.cast(2 * m + 1, real)
+                    re_next = f * (x * diagonal_re - y * diagonal_im)
+                    diagonal_im = f * (x * diagonal_im + y * diagonal_re)
+                    diagonal_re = re_next
+                total += ti.cast(value, wide)
+            out[i] = out[i] + total
+
+    return kernel
+
+
+@lru_cache
+def looping_kernel(precision: str, sums: "np.dtype[np.floating]") -> object:
+    """Kernel for distributions of any degree up to `HIGHEST`, point by point; otherwise as `near_kernel`."""
+    real, wide = number(precision), number(sums)
+    n_taylor, end = TAYLOR[precision], TABLE_END[precision]
+    vector = ti.types.vector
+    I1, I2, R2 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.i32, 2), ti.types.ndarray(real, 2)
+    W1 = ti.types.ndarray(wide, 1)
+    most = len(powers_of(HIGHEST))
+
+    @ti.kernel
+    def kernel(
+        n: ti.i32,
+        degree: ti.i32,
+        cell: I1,
+        first: I1,
+        listed: I1,
+        whole: I2,
+        rest: R2,
+        ranges: I2,
+        centre_whole: I2,
+        centre: R2,  # remainder and exponent
+        hermite: R2,
+        table: R2,
+        rule: I2,  # (orders, 4)
+        out: W1,
+    ):
+        ti.loop_config(block_dim=32)
+        for i in range(n):
+            total = ti.cast(0.0, wide)
+            n_all = (degree + 1) * (degree + 2) * (degree + 3) // 6
+            for entry in range(first[cell[i]], first[cell[i] + 1]):
+                row = listed[entry]
+                for q in range(ranges[row, 0], ranges[row, 1]):
+                    d = vector(3, real)(0.0)
+                    for axis in ti.static(range(3)):
+                        cells = ti.cast(centre_whole[q, axis] - whole[i, axis], real)
+                        d[axis] = cells * real(CELL) + (centre[q, axis] - rest[i, axis])
+                    p = centre[q, 3]
+                    T = p * d.dot(d)
+                    boys = vector(HIGHEST + 1, real)(0.0)
+                    if T < real(end):
+                        place = ti.cast(T * real(1 / STEP) + real(0.5), ti.i32)
+                        x = real(STEP) * ti.cast(place, real) - T
+                        value = table[place, n_taylor]
+                        decay = ti.cast(1.0, real)
+                        for k in ti.static(range(n_taylor - 1, -1, -1)):
+                            value = value * x * real(1.0 / (k + 1)) + table[place, k]
+                            decay = 1.0 + decay * x * real(1.0 / (k + 1))
+                        decay *= table[place, n_taylor + 1]
+                        boys[degree] = value
+                        for step in range(degree):
+                            m = degree - step
+                            boys[m - 1] = (2 * T * boys[m] + decay) / ti.cast(2 * m - 1, real)
+                    else:
+                        boys[0] = real(0.886226925452758) / ti.sqrt(T)
+                        for m in range(degree):
+                            boys[m + 1] = boys[m] * (ti.cast(m, real) + real(0.5)) / T
+                    factor = ti.cast(1.0, real)
+                    for m in range(degree + 1):
+                        boys[m] *= factor
+                        factor *= -2 * p
+                    r = vector(most, real)(0.0)
+                    for step in range(degree + 1):
+                        top = (step + 1) * (step + 2) * (step + 3) // 6
+                        for back in range(top - 1):
+                            s = top - 1 - back
+                            axis = rule[s, 2]
+                            along = d[0]
+                            if axis == 1:
+                                along = d[1]
+                            if axis == 2:
+                                along = d[2]
+                            r[s] = along * r[rule[s, 0]] + ti.cast(rule[s, 3], real) * r[rule[s, 1]]
+                        r[0] = boys[degree - step]
+                    value = ti.cast(0.0, real)
+                    for s in range(n_all):
+                        value += hermite[q, s] * r[s]
+                    total += ti.cast(value, wide)
+            out[i] = out[i] + total
+
+    return kernel

@@ -1,0 +1,268 @@
+"""Sums of Gaussians on a lattice, product by product: on a GPU, for one sum of not too many Gaussians, an orbital.
+
+The sum of `orbital_lattice` without its rows: each table along x, with the factors along y and z that it is multiplied
+by, is a product of its own,
+
+    psi(x, y, z) = sum over t of  X_t(x) Y_t(y) Z_t(z)
+
+and three steps are all there is: tables, which products matter to which brick, and their sum. What matters is kept in
+words of 32 bits, one for 32 products, which have a fixed place: nothing has to be counted, no list can be too short,
+and the host need not ask how it went. Bits are added up in the same order in each run, so every digit is the same too.
+
+A thread adds the products up at 4 x 4 neighbouring points along x and y, its neighbours at the next points along z:
+they load the same factors along x and y, and store to neighbouring addresses.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+
+from ._taichi import number, ti
+from .arrays import DeviceArray
+from .gaussian import along_axis, exponential
+from .launching import synchronise
+from .layout import BRICK, BX, BY, BZ, Layout
+from .pace import Checkpoint
+from .target import Target
+from .workspace import Workspace
+
+_NEAR = 8
+"""Products that are looked at by neighbouring threads, which then load what lies together; each thread looks at every
+8th product, and has a word of 32 bits for 32 of them."""
+
+_PARTS = 64
+"""Threads that share the products of a brick, at most, and with them its tolerance."""
+
+
+def evaluate_products(
+    space: Workspace,
+    plan: Layout,
+    primitives: np.ndarray,
+    terms: np.ndarray,
+    spacing: tuple[float, float, float],
+    shape: tuple[int, int, int],
+    tolerance: "float | np.ndarray",
+    target: Target,
+    out: DeviceArray,
+    checkpoint: Checkpoint | None,
+) -> None:
+    """Evaluate sums one after the other; arguments are those of `orbital_lattice.orbital_on_lattice`.
+
+    In pieces of whole planes of bricks, each with tables and masks of its own. Primitives are packed for the kernel.
+    """
+    sums = np.atleast_2d(terms)
+    tolerances = np.broadcast_to(tolerance, len(sums)).tolist()
+    nx, *plane = shape
+    layers = -(-nx // BX)
+
+    def pieces(first: int, last: int) -> None:
+        while first < last:  # a piece may begin in one sum and end in another
+            number_of_sum, layer = divmod(first, layers)
+            until = min(last - number_of_sum * layers, layers)
+            here = primitives
+            if layer:
+                here = primitives.copy()
+                here[:, 4] -= layer * BX
+            part = min(until * BX, nx) - layer * BX, plane[0], plane[1]
+            first_plane = number_of_sum * nx + layer * BX
+            limit = tolerances[number_of_sum]
+            n_words = _launch(space, plan, here, sums[number_of_sum], spacing, part, limit, target, out, first_plane)
+            space.latest = plan, n_words, 0
+            first = number_of_sum * layers + until
+
+    bricks = -(-plane[0] // BY) * -(-plane[1] // BZ)
+    work = np.full(len(sums) * layers, float(bricks * len(plan.products)))
+    space.paces["planes"].run(work, pieces, checkpoint, synchronise)
+
+
+def _launch(
+    space: Workspace,
+    plan: Layout,
+    primitives: np.ndarray,
+    terms: np.ndarray,
+    spacing: tuple[float, float, float],
+    shape: tuple[int, int, int],
+    tolerance: float,
+    target: Target,
+    out: DeviceArray,
+    first_plane: int,
+) -> int:
+    """Launch the kernel for one sum, of which the values begin with `first_plane` of the result.
+
+    Returns the number of words that say which products matter.
+    """
+    n_tables, n_products = int(plan.first_table[-1]), len(plan.products)
+    bricks_x, bricks_y, bricks_z = (-(-n // b) for n, b in zip(shape, BRICK, strict=True))
+    words = -(-n_products // (32 * _NEAR)) * _NEAR
+    real = target.dtype
+    parts, n_words = min(words, _PARTS), bricks_x * bricks_y * bricks_z * words
+    space.launch(
+        _kernel(target, out.dtype),
+        len(primitives),
+        n_tables,
+        n_products,
+        *shape,
+        *spacing,
+        first_plane,
+        parts,
+        tolerance / parts,
+        space.upload("primitives", primitives, real, 8),
+        space.upload("first_table", plan.first_table, np.int32),
+        space.upload("first_table_x", plan.first_table_x, np.int32),
+        space.upload("products", plan.products, np.int32, 4),
+        space.upload("terms", terms, real),
+        space.vectors("x", (2 * bricks_x * n_products,), 4),
+        space.vectors("y", (2 * bricks_y * n_tables,), 4),
+        space.reals("z", (BZ * bricks_z * n_tables,)),
+        space.reals("largest_x", (bricks_x * n_products,)),
+        space.reals("largest_y", (bricks_y * n_products,)),
+        space.reals("largest_z", (bricks_z * n_products,)),
+        space.integers("masks", (n_words,)),
+        out,
+    )  # fmt: skip
+    return n_words
+
+
+@lru_cache
+def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
+    """The kernel for one device and precision of tables and sums, and one type of the result."""
+    real, kept = number(target.dtype), number(result)
+    vector = ti.types.vector
+    V4, V8 = vector(4, real), vector(8, real)
+    I1, R1, R3 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(real, 1), ti.types.ndarray(kept, 3)
+    Products = ti.types.ndarray(vector(4, ti.i32), 1)
+    Quads, Primitives = ti.types.ndarray(V4, 1), ti.types.ndarray(V8, 1)
+    exp = exponential(target)
+    eight_along, sixteen_along = along_axis(8, real, exp), along_axis(16, real, exp)
+
+    @ti.kernel
+    def evaluate(
+        n_primitives: ti.i32,
+        n_tables: ti.i32,
+        n_products: ti.i32,
+        nx: ti.i32,
+        ny: ti.i32,
+        nz: ti.i32,
+        step_x: real,
+        step_y: real,
+        step_z: real,
+        first: ti.i32,
+        parts: ti.i32,
+        budget: real,
+        primitive: Primitives,  # exponent; nearest point less centre; index of that point; unused
+        first_table: I1,  # (primitives + 1)
+        first_table_x: I1,  # (primitives + 1)
+        product: Products,  # (tables along x) first term, number of terms, where tables along y and z begin
+        terms: R1,  # polynomial coefficients
+        x: Quads,  # (bricks_x, tables, 2) of 4 points
+        y: Quads,  # (bricks_y, tables, 2) of 4 points
+        z: R1,  # (bricks_z, tables, 16)
+        largest_x: R1,  # (bricks_x, tables)
+        largest_y: R1,  # (bricks_y, tables)
+        largest_z: R1,  # (bricks_z, tables)
+        masks: I1,  # (bricks, words)
+        out: R3,  # (nx, ny, nz)
+    ):
+        bricks_x, bricks_y, bricks_z = (nx + BX - 1) // BX, (ny + BY - 1) // BY, (nz + BZ - 1) // BZ
+        n_columns = bricks_x * bricks_y
+        words = (n_products + 32 * _NEAR - 1) // (32 * _NEAR) * _NEAR
+
+        # tables and their largest magnitudes, of each primitive along each axis of each brick
+        for task in range(n_primitives * (bricks_x + bricks_y + bricks_z)):
+            p = task % n_primitives
+            b = task // n_primitives
+            here = primitive[p]
+            degree = first_table[p + 1] - first_table[p] - 1
+            if b < bricks_x:
+                distance, factor = eight_along(here[0], here[1], here[4], b * BX, step_x)
+                for t in range(first_table_x[p], first_table_x[p + 1]):
+                    last = product[t][0] + product[t][1] - 1
+                    value = V8(0.0)
+                    for i in range(product[t][1]):
+                        value = value * distance + terms[last - i]
+                    value *= factor
+                    at = b * n_products + t
+                    x[2 * at] = V4(value[0], value[1], value[2], value[3])
+                    x[2 * at + 1] = V4(value[4], value[5], value[6], value[7])
+                    largest_x[at] = ti.abs(value).max()
+            elif b < bricks_x + bricks_y:
+                b -= bricks_x
+                distance, factor = eight_along(here[0], here[2], here[5], b * BY, step_y)
+                for t in range(first_table[p], first_table[p + 1]):
+                    at = b * n_tables + t
+                    y[2 * at] = V4(factor[0], factor[1], factor[2], factor[3])
+                    y[2 * at + 1] = V4(factor[4], factor[5], factor[6], factor[7])
+                    largest = ti.abs(factor).max()
+                    j = t - first_table[p]
+                    for k in range(degree + 1 - j):
+                        largest_y[b * n_products + first_table_x[p] + k * (2 * degree + 3 - k) // 2 + j] = largest
+                    factor *= distance
+            else:
+                b -= bricks_x + bricks_y
+                distance, factor = sixteen_along(here[0], here[3], here[6], b * BZ, step_z)
+                for t in range(first_table[p], first_table[p + 1]):
+                    at = b * n_tables + t
+                    for s in ti.static(range(BZ)):
+                        z[at * BZ + s] = factor[s]
+                    largest = ti.abs(factor).max()
+                    k = t - first_table[p]
+                    for j in range(degree + 1 - k):
+                        largest_z[b * n_products + first_table_x[p] + k * (2 * degree + 3 - k) // 2 + j] = largest
+                    factor *= distance
+
+        # which products matter to each brick
+        ti.loop_config(block_dim=64)
+        for task in range(n_columns * bricks_z * parts):
+            part = task % parts
+            brick = task // parts
+            bz = brick % bricks_z
+            column = brick // bricks_z
+            bx = column // bricks_y
+            by = column % bricks_y
+            lost = ti.cast(0.0, real)
+            for step in range((words - part + parts - 1) // parts):
+                word = part + step * parts
+                mask = 0
+                for bit in range(32):
+                    t = word // _NEAR * (32 * _NEAR) + bit * _NEAR + word % _NEAR
+                    if t < n_products:
+                        size = largest_x[bx * n_products + t] * largest_y[by * n_products + t]
+                        size *= largest_z[bz * n_products + t]
+                        if lost + size > budget:
+                            mask |= 1 << bit
+                        else:
+                            lost += size
+                masks[brick * words + word] = mask
+
+        # a thread evaluates 4 x 4 neighbours along x and y, its neighbours do the same at the next points along z
+        ti.loop_config(block_dim=128)
+        for thread in range(n_columns * bricks_z * 64):
+            brick = thread // 64
+            k = thread % BZ
+            half_x = thread % 32 // BZ
+            half_y = thread % 64 // 32
+            bz = brick % bricks_z
+            column = brick // bricks_z
+            by = column % bricks_y
+            bx = column // bricks_y
+            at_x = 2 * bx * n_products + half_x
+            at_y = 2 * by * n_tables + half_y
+            at_z = BZ * bz * n_tables + k
+            c = ti.Matrix.zero(real, 4, 4)
+            for word in range(words):
+                left = masks[brick * words + word]
+                while left != 0:
+                    low = left & -left
+                    left ^= low
+                    t = word // _NEAR * (32 * _NEAR) + ti.math.popcnt(low - 1) * _NEAR + word % _NEAR
+                    along_x = x[at_x + 2 * t]
+                    along_y = y[at_y + product[t][2]] * z[at_z + product[t][3]]
+                    for s, m in ti.static(ti.ndrange(4, 4)):
+                        c[s, m] += along_x[s] * along_y[m]
+            if bz * BZ + k < nz:
+                for s, m in ti.static(ti.ndrange(4, 4)):
+                    i, j = bx * BX + half_x * 4 + s, by * BY + half_y * 4 + m
+                    if i < nx and j < ny:
+                        out[first + i, j, bz * BZ + k] = ti.cast(c[s, m], kept)
+
+    return evaluate
