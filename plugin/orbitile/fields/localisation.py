@@ -134,7 +134,7 @@ def _total(densities: list[Reals], paired: bool) -> tuple[Reals, Reals]:
     least = _LOCALISED / _DECADE
     if paired:
         return total, _FERMI * _PAIRED * np.maximum(total, least) ** (5 / 3)
-    fermi = _FERMI * sum(np.maximum(one, 0) ** (5 / 3) for one in densities)
+    fermi = _FERMI * sum(np.maximum(density, 0) ** (5 / 3) for density in densities)
     return total, np.maximum(fermi, _FERMI * _PAIRED * least ** (5 / 3))
 
 
@@ -220,8 +220,8 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
                 parts, "localised orbital locator", "", 0.55, density, atoms, visible, combine, fewest_points=_SMALL
             )
         parts = ()
-        for spin, one in zip(spins or ("total",), densities, strict=True):
-            parts += (one, *gradient_of(wavefunction, spin))
+        for spin, of_spin in zip(spins or ("total",), densities, strict=True):
+            parts += (of_spin, *gradient_of(wavefunction, spin))
         combine = partial(electron_localisation, paired=not spins)
         return SumField(
             (*parts, kinetic),

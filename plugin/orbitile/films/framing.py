@@ -130,7 +130,7 @@ def find_framing(
             if before is None or not shot.looks_like(before):
                 middle = _middle(shot, follow)
                 lattice = enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue, spacing=step)
-                ends = np.array([lattice.origin, lattice.origin + (np.array(lattice.shape) - 1) @ lattice.axes])
+                ends = np.array([lattice.origin, lattice.far_corner])
                 box = _united(box, ends - middle)
                 views.add(shot.wavefunction.positions - middle, _BALL)
                 if n % (1 << max(0, n.bit_length() - 3)) == 0 or n == shots.most - 1:  # 0 to 7, 8, 10 ... 16, 20 ...

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian
-from ..model.wavefunction import Orbitals, Wavefunction
+from ..model.wavefunction import Wavefunction
+from .rotation import rotation_of_shell
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -66,7 +65,7 @@ def turned_functions(wavefunction: Wavefunction, rotation: Floats) -> csr_matrix
 
     key = np.ascontiguousarray(rotation, np.float64).tobytes()
     kinds = [(shell.angular_momentum, shell.pure) for shell in wavefunction.shells]
-    blocks = {kind: _turned_shell(*kind, key) for kind in set(kinds)}
+    blocks = {kind: rotation_of_shell(*kind, key) for kind in set(kinds)}
     sizes = np.array([len(blocks[kind]) for kind in kinds])
     of_row = np.repeat(sizes, sizes)  # as many elements as its shell has functions
     first_of_row = np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -84,9 +83,9 @@ def placed(wavefunction: Wavefunction, rotation: Floats, middle: Floats) -> Wave
     for name in ("density_matrix", "spin_density_matrix"):
         if (matrix := getattr(wavefunction, name)).size:
             changed[name] = turn @ matrix @ turn.T
-    for spin, one in (("alpha", wavefunction.alpha), ("beta", wavefunction.beta)):
-        if one is not None:
-            changed[spin] = Orbitals(turn @ one.coefficients, one.occupations, one.energies, one.irreps)
+    for spin, orbitals in (("alpha", wavefunction.alpha), ("beta", wavefunction.beta)):
+        if orbitals is not None:
+            changed[spin] = replace(orbitals, coefficients=turn @ orbitals.coefficients)
     return replace(wavefunction, positions=positions, geometries=np.empty(0), **changed)
 
 
@@ -122,19 +121,3 @@ def part_of_rotation(rotation: Floats, share: float) -> Floats:
 def _weights(wavefunction: Wavefunction) -> Floats:
     weights = np.maximum(wavefunction.atomic_numbers, 1).astype(np.float64)
     return np.asarray(weights / weights.sum(), np.float64)
-
-
-@lru_cache(maxsize=64)
-def _turned_shell(l: int, pure: bool, rotation: bytes) -> Floats:
-    """Block of one shell: psi'(r) = psi(R^-1 r), by components at turned points in terms of those at the points."""
-    points = np.random.default_rng(1).normal(size=(256, 3))
-    turned = points @ np.frombuffer(rotation).reshape(3, 3)
-    solution = np.linalg.lstsq(_components(l, pure, points), _components(l, pure, turned), rcond=None)
-    return np.asarray(solution[0], np.float64)
-
-
-def _components(l: int, pure: bool, points: Floats) -> Floats:
-    """Angular factors of the functions of a shell at points, shape (n_points, n_functions)."""
-    powers = cartesian_powers(l)
-    values = np.stack([angular_normalization(p) * np.prod(points ** np.array(p), axis=1) for p in powers], axis=1)
-    return np.asarray(values @ pure_from_cartesian(l).T if pure else values, np.float64)

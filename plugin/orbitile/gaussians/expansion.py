@@ -79,13 +79,13 @@ def term_counts(degree: Integers) -> NDArray[np.int64]:
 
 def concatenated(expansions: list[GaussianExpansion]) -> GaussianExpansion:
     """The sum of several sums."""
-    degree = np.concatenate([one.degree for one in expansions])
+    degree = np.concatenate([expansion.degree for expansion in expansions])
     return GaussianExpansion(
-        np.concatenate([one.centre for one in expansions]),
-        np.concatenate([one.exponent for one in expansions]),
+        np.concatenate([expansion.centre for expansion in expansions]),
+        np.concatenate([expansion.exponent for expansion in expansions]),
         degree,
         starts(term_counts(degree)),
-        np.concatenate([one.terms for one in expansions]),
+        np.concatenate([expansion.terms for expansion in expansions]),
     )
 
 

@@ -132,7 +132,7 @@ def radial_tables(packed: PackedShells) -> RadialTables:
         tables.radial.append(np.add.reduceat(terms, primitives[:-1] - primitives[0], axis=1) * r[:, None] ** momenta)
         powers = [np.array(cartesian_powers(int(l))).reshape(-1, 3) for l in momenta]
         tables.angular.append(np.prod(along[None] ** np.concatenate(powers)[:, None], axis=2))
-        tables.first.append(np.cumsum([0, *(len(one) for one in powers[:-1])]))
+        tables.first.append(np.cumsum([0, *(len(of_shell) for of_shell in powers[:-1])]))
     return tables
 
 

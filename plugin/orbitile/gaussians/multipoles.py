@@ -180,21 +180,21 @@ def far_field(classes: list[Class], sites: Reals, order: int, tolerance: float) 
     moments = np.zeros((n_sites, levels + 1, _size(order)))
     bounds = np.zeros((n_sites, levels, len(DISTANCES)))
     ordered, ranges = [], []
-    for one in classes:
-        offset, site = tree.query(one.centre)
-        far_enough = _radii(one, offset, order, tolerance * _TYPICAL)
+    for class_ in classes:
+        offset, site = tree.query(class_.centre)
+        far_enough = _radii(class_, offset, order, tolerance * _TYPICAL)
         level = np.searchsorted(RADII, far_enough)
         sequence = np.lexsort((level, site))
-        one, offset = one.chosen(sequence), offset[sequence]
+        class_, offset = class_.chosen(sequence), offset[sequence]
         key = site[sequence] * (levels + 1) + level[sequence]
         edges = np.searchsorted(key, np.arange(n_sites * (levels + 1) + 1)).astype(np.int32)
         near = np.empty((n_sites * (levels + 1), 2), np.int32)
         near[:, 0] = edges[:-1]
         near[:, 1] = np.repeat(edges[levels + 1 :: levels + 1], levels + 1)
-        ordered.append(one)
+        ordered.append(class_)
         ranges.append(near)
-        _add_bounds(bounds, one, offset, key, order)
-        _add_moments(moments, one, sites, edges, order)
+        _add_bounds(bounds, class_, offset, key, order)
+        _add_moments(moments, class_, sites, edges, order)
     return FarField(
         sites,
         order,
@@ -214,15 +214,15 @@ def harmonics(order: int) -> tuple[tuple[int, int, int], ...]:
     return tuple((l, m, part) for m in range(order + 1) for l in range(m, order + 1) for part in range(2))
 
 
-def _add_moments(moments: Reals, one: Class, sites: Reals, edges: NDArray[np.int32], order: int) -> None:
+def _add_moments(moments: Reals, class_: Class, sites: Reals, edges: NDArray[np.int32], order: int) -> None:
     """Moments of each site and level, those of level k in place k + 1: they are far when k + 1 levels are."""
     rows = moments.shape[1]
-    raising = [_raised(order, powers).T for powers in one.orders]
-    scaled = one.hermite * (0.5 * np.sqrt(np.pi / one.exponent))[:, None]
+    raising = [_raised(order, powers).T for powers in class_.orders]
+    scaled = class_.hermite * (0.5 * np.sqrt(np.pi / class_.exponent))[:, None]
     for site, centre in enumerate(sites):
         checkpoint()
         first, last = edges[site * rows], edges[site * rows + rows - 1]
-        regular = _regular(one.centre[first:last] - centre, order)
+        regular = _regular(class_.centre[first:last] - centre, order)
         for level in np.flatnonzero(np.diff(edges[site * rows : (site + 1) * rows])):
             some = slice(edges[site * rows + level], edges[site * rows + level + 1])
             sums = scaled[some].T @ regular[some.start - first : some.stop - first]
@@ -284,13 +284,13 @@ def _ladder(order: int, axis: int) -> Reals:
     return matrix
 
 
-def _add_bounds(bounds: Reals, one: Class, offset: Reals, key: NDArray[np.intp], order: int) -> None:
+def _add_bounds(bounds: Reals, class_: Class, offset: Reals, key: NDArray[np.intp], order: int) -> None:
     levels = bounds.shape[1]
     site, level = key // (levels + 1), key % (levels + 1)
     for first in range(0, len(offset), _ROWS):
         checkpoint()
         some = slice(first, first + _ROWS)
-        error = _errors(one, offset, order, some)
+        error = _errors(class_, offset, order, some)
         begins = np.flatnonzero(np.diff(key[some], prepend=-1))
         sums = np.add.reduceat(error, begins, axis=0)
         for row, sum_ in zip(begins + first, sums, strict=True):
@@ -298,13 +298,13 @@ def _add_bounds(bounds: Reals, one: Class, offset: Reals, key: NDArray[np.intp],
                 bounds[site[row], level[row]] += sum_
 
 
-def _radii(one: Class, offset: Reals, order: int, limit: float) -> Reals:
+def _radii(class_: Class, offset: Reals, order: int, limit: float) -> Reals:
     """Distance from the site from which on the error of each distribution is below a limit, shape (n,)."""
     radius = np.empty(len(offset))
     for first in range(0, len(offset), _ROWS):
         checkpoint()
         some = slice(first, first + _ROWS)
-        above = _errors(one, offset, order, some) > limit
+        above = _errors(class_, offset, order, some) > limit
         last = above.shape[1] - np.argmax(above[:, ::-1], axis=1)  # the first distance after all that are too near
         radius[some] = np.where(
             above.any(axis=1), np.append(DISTANCES, np.inf)[np.minimum(last, len(DISTANCES))], DISTANCES[0]
@@ -312,11 +312,11 @@ def _radii(one: Class, offset: Reals, order: int, limit: float) -> Reals:
     return radius
 
 
-def _errors(one: Class, offset: Reals, order: int, some: slice) -> Reals:
+def _errors(class_: Class, offset: Reals, order: int, some: slice) -> Reals:
     """Bound on the error of the multipoles of some distributions at `DISTANCES`, shape (n, number of distances)."""
-    if one.degree > order:
+    if class_.degree > order:
         return np.full((len(offset[some]), len(DISTANCES)), np.inf)
-    exponents = np.floor(np.log(one.exponent[some]) / np.log(_EXPONENTS)).astype(np.int64)
+    exponents = np.floor(np.log(class_.exponent[some]) / np.log(_EXPONENTS)).astype(np.int64)
     offsets = np.ceil(offset[some] / _OFFSETS).astype(np.int64)
     key = (exponents - exponents.min()) * (offsets.max() + 1) + offsets
     _, example, kind = np.unique(key, return_index=True, return_inverse=True)
@@ -325,10 +325,10 @@ def _errors(one: Class, offset: Reals, order: int, some: slice) -> Reals:
         rho = np.maximum(DISTANCES - s, 0.0)
         ratio = np.minimum(s / DISTANCES, 1.0)
         total = np.zeros((len(offset[some]), len(DISTANCES)))
-        for n in range(one.degree + 1):
+        for n in range(class_.degree + 1):
             tail = np.exp(np.interp(p * rho**2, _TAILS, _log_tail(n))) / (np.sqrt(p) * rho ** (n + 1))
             rest = 0.5 * np.sqrt(np.pi / p) * np.interp(ratio, _RATIOS, _remainder(n, order)) / DISTANCES ** (n + 1)
-            weight = np.abs(one.hermite[some][:, [sum(powers) == n for powers in one.orders]]).sum(axis=1)
+            weight = np.abs(class_.hermite[some][:, [sum(powers) == n for powers in class_.orders]]).sum(axis=1)
             total += weight[:, None] * (tail + rest)[kind.reshape(-1)]
     return np.where(np.isnan(total), np.inf, total)
 

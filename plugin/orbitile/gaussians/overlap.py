@@ -184,9 +184,9 @@ class _ShellTable:
         }
         self.positions = positions
         self.smallest_exponent = np.full(len(positions), np.inf)
-        for one in self.classes.values():
+        for class_ in self.classes.values():
             np.minimum.at(
-                self.smallest_exponent, np.repeat(np.arange(len(positions)), one.count), one.smallest_exponent
+                self.smallest_exponent, np.repeat(np.arange(len(positions)), class_.count), class_.smallest_exponent
             )
 
 

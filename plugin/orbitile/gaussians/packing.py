@@ -180,7 +180,7 @@ class MergedPrimitives:
             part = monomial * terms[coefficient]
             values[chosen] += part
             magnitudes[chosen] += np.abs(part)
-        totals = (np.bincount(point, one * radial, n_points).astype(np.float64) for one in (values, magnitudes))
+        totals = (np.bincount(point, part * radial, n_points).astype(np.float64) for part in (values, magnitudes))
         return np.abs(next(totals)), next(totals)
 
     @cached_property
@@ -314,10 +314,10 @@ def _build(shells: tuple[Shell, ...]) -> _Plan:
     packed = PackedShells(
         atom_position=nowhere,
         atom_basis=np.array([basis_of[atom] for atom in atoms], np.int32),
-        atom_first_coefficient=_starts([basis.packed_block.shape[0] for basis in chosen])[:-1],
-        basis_first_shell=_starts([len(basis.shells) for basis in bases]),
+        atom_first_coefficient=starts_of([basis.packed_block.shape[0] for basis in chosen])[:-1],
+        basis_first_shell=starts_of([len(basis.shells) for basis in bases]),
         shell_angular_momentum=np.array([shell.angular_momentum for shell in all_shells], np.int32),
-        shell_first_primitive=_starts([len(shell.exponents) for shell in all_shells]),
+        shell_first_primitive=starts_of([len(shell.exponents) for shell in all_shells]),
         exponent=np.concatenate([shell.exponents for shell in all_shells]),
         contraction=np.concatenate(
             [shell.coefficients * radial_normalization(shell.exponents, shell.angular_momentum) for shell in all_shells]
@@ -329,13 +329,14 @@ def _build(shells: tuple[Shell, ...]) -> _Plan:
         centre=np.repeat(nowhere, n_exponents, axis=0),
         exponent=np.concatenate([basis.exponents for basis in chosen]),
         degree=degree,
-        first_term=_starts([len(polynomial_powers(int(n))) for n in degree]),
+        first_term=starts_of([len(polynomial_powers(int(n))) for n in degree]),
         from_basis=_block_matrix([basis.merged_block for basis in chosen], columns, n_basis),
     )
     return _Plan(packed, merged, atoms, n_exponents)
 
 
-def _starts(counts: list[int]) -> Integers:
+def starts_of(counts: list[int]) -> Integers:
+    """Where parts of given lengths begin that follow one another, and behind the last where it ends."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
 
@@ -348,7 +349,7 @@ def _atom_basis(shells: tuple[Shell, ...]) -> _AtomBasis:
         for exponent in shell.exponents:
             n = index_of[float(exponent)]
             degrees[n] = max(degrees[n], shell.angular_momentum)
-    first_term = _starts([len(polynomial_powers(int(degree))) for degree in degrees])
+    first_term = starts_of([len(polynomial_powers(int(degree))) for degree in degrees])
     rows = [
         {powers: int(start) + n for n, powers in enumerate(polynomial_powers(int(degree)))}
         for start, degree in zip(first_term, degrees, strict=False)
@@ -388,50 +389,3 @@ def _block_matrix(blocks: list[Reals], columns: list[NDArray[np.int64]], n_colum
         counts.append(np.bincount(i, minlength=len(block)))
     starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
     return csr_matrix((np.concatenate(values), np.concatenate(indices), starts), shape=(len(starts) - 1, n_columns))
-
-
-@lru_cache
-def _rotation_of_monomials(degree: int, frame: bytes) -> Reals:
-    """Homogeneous monomials of one degree under r = u @ frame: column = monomial in r, rows = monomials in u."""
-    matrix = np.frombuffer(frame).reshape(3, 3)
-    powers = cartesian_powers(degree)
-    index = {p: n for n, p in enumerate(powers)}
-    result = np.zeros((len(powers), len(powers)))
-    for column, monomial in enumerate(powers):
-        polynomial: dict[tuple[int, int, int], float] = {(0, 0, 0): 1.0}
-        for axis, power in enumerate(monomial):
-            for _ in range(power):
-                product: dict[tuple[int, int, int], float] = {}
-                for (i, j, k), value in polynomial.items():
-                    for n, p in enumerate(((i + 1, j, k), (i, j + 1, k), (i, j, k + 1))):
-                        product[p] = product.get(p, 0.0) + value * matrix[n, axis]
-                polynomial = product
-        for p, value in polynomial.items():
-            result[index[p], column] = value
-    return result
-
-
-def rotate_terms(terms: Reals, degrees: Integers, frame: Reals) -> Reals:
-    """Polynomial coefficients in a rotated frame.
-
-    Parameters
-    ----------
-    terms : ndarray, shape (n_terms, ...)
-        Coefficients of merged primitives, in `polynomial_powers` order.
-    degrees : ndarray of int32, shape (n_primitives,)
-    frame : ndarray, shape (3, 3)
-        Rows are orthonormal axes of the new frame; coordinates there are `r @ frame.T`.
-    """
-    result = np.empty_like(terms)
-    key = np.ascontiguousarray(frame, np.float64).tobytes()
-    starts = _starts([len(polynomial_powers(int(n))) for n in degrees])
-    for degree in np.unique(degrees):
-        powers = polynomial_powers(int(degree))
-        matrix = np.zeros((len(powers), len(powers)))
-        index = {p: n for n, p in enumerate(powers)}
-        for l in range(int(degree) + 1):
-            rows = [index[p] for p in cartesian_powers(l)]
-            matrix[np.ix_(rows, rows)] = _rotation_of_monomials(l, key)
-        at = starts[:-1][degrees == degree][:, None] + np.arange(len(powers))
-        result[at] = np.einsum("mn,pn...->pm...", matrix, terms[at])
-    return result

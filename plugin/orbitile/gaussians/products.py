@@ -80,7 +80,7 @@ def transition_products(
         As for `density_products`.
     """
     primitives = merged_primitives(wavefunction)
-    first, second = (np.asarray(primitives.from_basis @ one) for one in (left, right))
+    first, second = (np.asarray(primitives.from_basis @ coefficients) for coefficients in (left, right))
     # half of each order: pairs of primitives are visited once, and taken for both
     return _products(_as_expansion(primitives, first), [(0.5 * first, second), (0.5 * second, first)], tolerance)
 

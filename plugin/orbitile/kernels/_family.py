@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LatticeError
+from ..errors import LatticeError, OrbitileError
 from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..watch import watcher
@@ -78,6 +79,15 @@ def on_slabs(radial: str, orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
         direct_on_lattice(shells, orbital.coefficients, orbital.reach, radial, place, target, out, watcher())
 
     return SlowSlabs(evaluate) if target.on_host else evaluate
+
+
+def lattices_only(kernel: str) -> Callable[[PreparedOrbital], Points]:
+    """What a kernel has in place of an evaluator for points that it does not offer: it raises `OrbitileError`."""
+
+    def at_points(orbital: PreparedOrbital) -> Points:
+        raise OrbitileError(f"kernel {kernel}: it evaluates lattices only; for points use direct or auto")
+
+    return at_points
 
 
 def at_points(radial: str, orbital: PreparedOrbital) -> Points:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ..gaussians.expansion import GaussianExpansion, reach, reaching
-from ..gaussians.packing import rotate_terms
+from ..gaussians.rotation import rotate_terms
 from ..model.lattice import Lattice
 from ..watch import checkpoint, stage, watcher
 
@@ -133,16 +133,15 @@ def _on_upright_slabs(
         terms = np.ascontiguousarray(local.terms.T)
         local = GaussianExpansion(local.centre, local.exponent, local.degree, local.first_term, terms)
 
-    def planes_at_once(count: int, at_home: bool) -> int:
-        step = PLANES if many and at_home else count
+    def planes_at_once(count: int) -> int:
+        step = PLANES if many and target.on_host else count
         if shear:
             bytes_a_plane = target.dtype.itemsize * (plane[0] + BRICK[1]) * int((local.degree + 1).sum())
             step = min(step, max(_SHEARED_BYTES // bytes_a_plane // BRICK[0], 1) * BRICK[0])
         return step
 
     def evaluate(start: int, stop: int, out: Any) -> None:
-        at_home = isinstance(out, np.ndarray)
-        step = planes_at_once(stop - start, at_home)
+        step = planes_at_once(stop - start)
         in_parts = step < stop - start
         gathered = np.empty((stop - start, *plane), out.dtype) if in_parts else None
         for first in range(start, stop, step):
@@ -154,12 +153,12 @@ def _on_upright_slabs(
                 high = np.array([(last - 1) * hx, (plane[0] - 1) * hy + max(ends), (plane[1] - 1) * hz])
                 outside = np.maximum(np.maximum(low - local.centre, local.centre - high), 0.0)
                 reached = np.einsum("nd,nd->n", outside, outside) < radius**2
-                if at_home or reached.mean() < _MOST:
+                if target.on_host or reached.mean() < _MOST:
                     chosen = local.chosen(reached)
             part = out
             if in_parts:
                 shape = (last - first, *plane)
-                part = out[first - start : last - start] if at_home else allocate(shape, out.dtype)
+                part = out[first - start : last - start] if target.on_host else allocate(shape, out.dtype)
             with stage((first - start) / (stop - start), (last - start) / (stop - start)):
                 orbital_on_lattice(
                     layout(chosen.degree),
@@ -177,9 +176,9 @@ def _on_upright_slabs(
                 )
                 if last < stop:
                     checkpoint(1.0)
-            if gathered is not None and not at_home:
+            if gathered is not None and not target.on_host:
                 to_numpy(part, gathered[first - start : last - start])
-        if gathered is not None and not at_home:
+        if gathered is not None and not target.on_host:
             out.from_numpy(gathered)
 
     return evaluate

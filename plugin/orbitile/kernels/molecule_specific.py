@@ -11,8 +11,8 @@ from typing import Any
 from ..errors import OrbitileError
 from ..model.lattice import Lattice
 from ..workers import Job, Worker, Workers
-from . import Points, PreparedOrbital, Slabs, direct
-from ._family import SlowSlabs, shells_of
+from . import PreparedOrbital, Slabs, direct
+from ._family import SlowSlabs, lattices_only, shells_of
 
 SUMMARY = "direct sum with a kernel generated for the molecule, compiled in the background; lattices only"
 EXACT = True
@@ -65,12 +65,4 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     return SlowSlabs(evaluate) if target.on_host else evaluate
 
 
-def at_points(orbital: PreparedOrbital) -> Points:
-    """Refused.
-
-    Raises
-    ------
-    OrbitileError
-        Always.
-    """
-    raise OrbitileError("kernel molecule-specific: it evaluates lattices only; for points use direct or auto")
+at_points = lattices_only("molecule-specific")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..errors import LatticeError, OrbitileError
+from ..errors import LatticeError
 from ..model.lattice import Lattice
-from . import Points, PreparedOrbital, Slabs
+from . import PreparedOrbital, Slabs
+from ._family import lattices_only
 from ._sums import on_slabs as expansion_on_slabs
 
 SUMMARY = "screened product of one-dimensional tables; lattices with an axis at right angles to the others"
@@ -28,12 +29,4 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     return evaluate
 
 
-def at_points(orbital: PreparedOrbital) -> Points:
-    """Refused: points have no axes.
-
-    Raises
-    ------
-    OrbitileError
-        Always.
-    """
-    raise OrbitileError("kernel separable: it evaluates lattices only; for points use direct or auto")
+at_points = lattices_only("separable")

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..errors import DeviceError, OrbitileError
 from ..model.lattice import Lattice
-from . import Points, PreparedOrbital, Slabs
-from ._family import shells_of
+from . import PreparedOrbital, Slabs
+from ._family import lattices_only, shells_of
 
 SUMMARY = "direct sum with operands in shared memory; lattices on a GPU, angular momentum 8 at most"
 EXACT = True
@@ -42,12 +42,4 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
     return evaluate
 
 
-def at_points(orbital: PreparedOrbital) -> Points:
-    """Refused.
-
-    Raises
-    ------
-    OrbitileError
-        Always.
-    """
-    raise OrbitileError("kernel shared-memory: it evaluates lattices only; for points use direct or auto")
+at_points = lattices_only("shared-memory")

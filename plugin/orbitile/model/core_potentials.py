@@ -69,11 +69,11 @@ def inferred_cores(numbers: NDArray[np.int64], missing: float) -> Reals | None:
         return None
     elements, counts = np.unique(numbers[numbers > 0], return_counts=True)
     choices = [(*usual_cores(z), 0) if z > _HEAVY else (0, *usual_cores(z)) for z in elements.tolist()]
-    if np.prod([float(len(one)) for one in choices]) > _MOST_COMBINATIONS:
+    if np.prod([float(len(cores)) for cores in choices]) > _MOST_COMBINATIONS:
         return None
     ways: list[tuple[int, tuple[int, ...]]] = []
-    for places in product(*(range(len(one)) for one in choices)):
-        cores = tuple(one[place] for one, place in zip(choices, places, strict=True))
+    for places in product(*(range(len(cores)) for cores in choices)):
+        cores = tuple(of_atom[place] for of_atom, place in zip(choices, places, strict=True))
         if np.dot(cores, counts) == round(missing):
             ways.append((sum(places), cores))
     ways.sort()
@@ -118,7 +118,7 @@ def settled_charges(
         Core charges, and remarks for people.
     """
     full = numbers.astype(float)
-    kept = [np.asarray(one, float) for one in candidates]
+    kept = [np.asarray(charges, float) for charges in candidates]
     kept += [np.where(kept[0] == 0, 0.0, full), full]
     wanted = charge or 0.0
 
@@ -127,10 +127,10 @@ def settled_charges(
 
     first = kept[0]
     # which atoms are ghosts is what the file says, unless that cannot be
-    ghosts_kept = [one for one in kept if np.array_equal(one == 0, first == 0)]
-    best = min(ghosts_kept, key=lambda one: abs(excess(one)))  # the first of those as good
+    ghosts_kept = [charges for charges in kept if np.array_equal(charges == 0, first == 0)]
+    best = min(ghosts_kept, key=lambda charges: abs(excess(charges)))  # the first of those as good
     if not _fits(excess(best), wanted, charge, best):
-        best = min(kept, key=lambda one: abs(excess(one)))
+        best = min(kept, key=lambda charges: abs(excess(charges)))
     if not _fits(excess(best), wanted, charge, best):
         real = np.where(first == 0, 0.0, full)
         for shift in (0.0,) if charge is not None else _CHARGES:

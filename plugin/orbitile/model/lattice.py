@@ -145,6 +145,12 @@ class Lattice:
         return cls.box(low, high, spacing)
 
     @property
+    def far_corner(self) -> NDArray[np.float64]:
+        """Position of the last point, opposite the origin, in bohr."""
+        corner: NDArray[np.float64] = self.origin + (np.array(self.shape) - 1) @ self.axes
+        return corner
+
+    @property
     def n_points(self) -> int:
         """Number of points."""
         nx, ny, nz = self.shape

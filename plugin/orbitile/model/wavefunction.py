@@ -307,9 +307,9 @@ class Wavefunction:
                     f"got {orbitals.coefficients.shape[0]}"
                 )
         set_(self, "excitations", tuple(self.excitations))
-        for one in self.excitations:
+        for excitation in self.excitations:
             for spin, n_orbitals in ((0, len(self.alpha)), (1, 0 if self.beta is None else len(self.beta))):
-                used = np.concatenate([one.source, one.target])[np.tile(one.spins == spin, 2)]
+                used = np.concatenate([excitation.source, excitation.target])[np.tile(excitation.spins == spin, 2)]
                 if used.size and not (used.min() >= 0 and used.max() < n_orbitals):
                     raise OrbitileError(f"excitation: expected orbitals below {n_orbitals}, got {used.max() + 1}")
 

@@ -139,7 +139,7 @@ class Source:
 
 
 def _texts(values: Any) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise TypeError(f"expected a list of texts, got {values!r:.40}")
     return tuple(values)
 
@@ -381,9 +381,10 @@ class ShownTrajectory:
 
         def made() -> Lattice:
             first = enclosing_lattice(self.first, resolve(self.first, field), isovalue, spacing=spacing)
-            end = first.origin + (np.array(first.shape) - 1) * spacing
             low, high = self.first.positions.min(axis=0), self.first.positions.max(axis=0)
-            whole = Lattice.box(room[0] + (first.origin - low) - _SLACK, room[1] + (end - high) + _SLACK, spacing)
+            whole = Lattice.box(
+                room[0] + (first.origin - low) - _SLACK, room[1] + (first.far_corner - high) + _SLACK, spacing
+            )
             return whole if whole.n_points <= _MOST * first.n_points else first
 
         return _found(self._lattices, (field, isovalue, spacing, room, references), made)

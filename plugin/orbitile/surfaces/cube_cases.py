@@ -137,7 +137,7 @@ def _resolved(pattern: int, joined: dict[int, int]) -> tuple[int, _Tiling, _Tili
             return only("TILING6_2", number)
         return inside(code[1], 2 + _PLACES[code[2]], ("TILING6_1_1", (number,)), ("TILING6_1_2", (number,)))
     if case == 7:
-        outcome = [positive(one) for one in code[:3]]
+        outcome = [positive(case) for case in code[:3]]
         if sum(outcome) == 3:
             return inside(code[3], 2 + _PLACES[code[4]], ("TILING7_4_2", (number,)), ("TILING7_4_1", (number,)))
         if sum(outcome) == 2:
@@ -146,7 +146,7 @@ def _resolved(pattern: int, joined: dict[int, int]) -> tuple[int, _Tiling, _Tili
             return only("TILING7_2", number, outcome.index(1))
         return only("TILING7_1", number)
     if case in (10, 12):
-        outcome = [positive(one) for one in code[:2]]
+        outcome = [positive(case) for case in code[:2]]
         name = f"TILING{case}"
         if outcome == [1, 1]:
             return only(f"{name}_1_1_", number)
@@ -155,7 +155,7 @@ def _resolved(pattern: int, joined: dict[int, int]) -> tuple[int, _Tiling, _Tili
         kind = 1 if case == 10 else 2 + _PLACES[code[3]]
         return inside(code[2], kind, (f"{name}_1_1", (number,)), (f"{name}_1_2", (number,)))
     if case == 13:
-        outcome = [positive(one) for one in code[:6]]
+        outcome = [positive(case) for case in code[:6]]
         which = int(_table("SUBCONFIG13")[sum(bit << place for place, bit in enumerate(outcome))])
         for first, stop, name in (
             (1, 7, "TILING13_2"),

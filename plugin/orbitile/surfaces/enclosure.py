@@ -191,7 +191,7 @@ def enclosure_along_rays(zones: Sequence[tuple[Reals, Reals]], share: float, nor
         Integral of the square of the orbital over all space.
     """
     parts = [_cells_along_rays(radii, values) for radii, values in zones]
-    begin, end, first, last, cells = (np.concatenate(one) for one in zip(*parts, strict=True))
+    begin, end, first, last, cells = (np.concatenate(column) for column in zip(*parts, strict=True))
     high = np.maximum(begin, end)
     wanted = (1 - share) * norm
     order = np.argsort(high)
@@ -200,7 +200,7 @@ def enclosure_along_rays(zones: Sequence[tuple[Reals, Reals]], share: float, nor
     low, top = level / _NEARBY, level * _NEARBY
     outside = float(cells[high <= low].sum())
     near = (np.minimum(begin, end) < top) & (high > low)
-    begin, end, first, last, cells = (one[near] for one in (begin, end, first, last, cells))
+    begin, end, first, last, cells = (column[near] for column in (begin, end, first, last, cells))
     rise = np.where(np.abs(end - begin) > 1e-9 * level, end - begin, 1e-9 * level)
     cube, whole = first**3, last**3 - first**3
     flat = np.abs(whole) < 1e-6 * (cube + last**3)
@@ -225,7 +225,7 @@ def _cells_along_rays(radii: Reals, values: Reals) -> tuple[Reals, ...]:
     scaled = magnitudes * root
     first, last = scaled[:-1], scaled[1:]
     cells = (4 * np.pi / 3 / values.shape[1] * np.log(ratio) / _FINER) * (first**2 + first * last + last**2)
-    return tuple(one.reshape(-1) for one in (magnitudes[:-1], magnitudes[1:], first, last, cells))
+    return tuple(array.reshape(-1) for array in (magnitudes[:-1], magnitudes[1:], first, last, cells))
 
 
 @lru_cache

@@ -37,7 +37,7 @@ def reaches_faces(volume: Volume, isovalue: float) -> bool:
     values = volume.values
     faces = (values[0], values[-1], values[:, 0], values[:, -1], values[:, :, 0], values[:, :, -1])
     magnitudes = [np.abs(face) for face in faces]
-    least, most = min(float(one.min()) for one in magnitudes), max(float(one.max()) for one in magnitudes)
+    least, most = min(float(face.min()) for face in magnitudes), max(float(face.max()) for face in magnitudes)
     return least < isovalue <= most or (isovalue <= least and most < max(-float(values.min()), float(values.max())))
 
 
