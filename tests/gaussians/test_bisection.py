@@ -3,29 +3,29 @@
 import numpy as np
 import pytest
 
-from orbitile.gaussians.bisection import box_outside_which, fallen
+from orbitile.gaussians.bisection import all_fallen, box_outside_which, fallen
 
 
 def test_functions_are_searched_each_for_itself():
     limits = np.array([0.5, 0.1, 1e-6])
-    found = fallen(lambda x: np.exp(-x) > limits, np.zeros(3), np.full(3, 60.0))
+    found = all_fallen(lambda x: np.exp(-x) > limits, np.zeros(3), np.full(3, 60.0))
     assert found == pytest.approx(-np.log(limits), abs=1e-9)
     assert np.all(np.exp(-found) <= limits)  # the end at which it has fallen
+    for limit, alone in zip(limits, found, strict=True):
+        assert fallen(lambda x, limit=limit: np.exp(-x) > limit, 0.0, 60.0) == alone
+    assert all_fallen(lambda x: x < 0.3, np.zeros(1), np.ones(1), 1) == 0.5
 
 
 def test_the_search_ends_at_a_width():
-    low, high = np.zeros(2), np.array([1.0, 64.0])
     asked = []
-    found = fallen(lambda x: asked.append(x) or x < 0.3, low, high, width=0.25)
-    assert len(asked) == 8  # 64 halved to 0.25; the first one is left alone by then
-    assert found[0] == 0.5
-    assert found[1] == pytest.approx(0.5)
-    assert fallen(lambda x: x < 0.3, low, high, halvings=1) == pytest.approx([0.5, 32.0])
+    assert fallen(lambda x: asked.append(x) or x < 0.3, 0.0, 64.0, width=0.25) == 0.5
+    assert len(asked) == 8  # 64 halved to 0.25
+    assert fallen(lambda x: x < 0.3, 0.0, 0.2, width=0.25) == 0.2
 
 
 def test_what_is_nowhere_above_ends_at_its_lower_end_and_what_always_is_at_the_upper():
-    ends = fallen(lambda x: np.array([False, True]), np.zeros(2), np.ones(2))
-    assert ends == pytest.approx([0.0, 1.0], abs=1e-9)
+    assert fallen(lambda x: False, 0.0, 1.0) == pytest.approx(0.0, abs=1e-9)
+    assert fallen(lambda x: True, 0.0, 1.0) == 1.0
 
 
 @pytest.mark.parametrize("centre", [np.zeros((1, 3)), np.array([[-3.0, 0.5, 1.0]])])

@@ -151,13 +151,12 @@ def _reach(wavefunction: Wavefunction, isovalue: float) -> tuple[NDArray[np.floa
 
     centre, (monopole, dipole, quadrupole) = _MOMENTS.of(wavefunction, None, make)
 
-    def is_above(r: NDArray[np.float64]) -> NDArray[np.bool_]:
-        return np.asarray(monopole / r + dipole / r**2 + quadrupole / r**3 > isovalue)
+    def is_above(r: float) -> bool:
+        return bool(monopole / r + dipole / r**2 + quadrupole / r**3 > isovalue)
 
-    nearest, farthest = np.array([_NEAREST]), np.array([_FARTHEST])
-    if is_above(farthest):
+    if is_above(_FARTHEST):
         return centre, 0.0
-    return centre, float(fallen(is_above, nearest, farthest, width=_WIDTH)[0])
+    return centre, fallen(is_above, _NEAREST, _FARTHEST, width=_WIDTH)
 
 
 _CHARGED = 0.5

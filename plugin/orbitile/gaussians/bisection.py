@@ -10,36 +10,37 @@ from numpy.typing import NDArray
 Reals = NDArray[np.float64]
 
 HALVINGS = 40
+"""Steps after which a range of a thousand bohr has become one of 1e-9."""
 
 
-def fallen(
-    is_above: Callable[[Reals], NDArray[np.bool_]],
-    low: Reals,
-    high: Reals,
-    *,
-    width: float = -np.inf,
-    halvings: int = HALVINGS,
-) -> Reals:
-    """Where functions that fall from `low` to `high` are no longer above a limit, by bisection; shape (n,).
+def fallen(is_above: Callable[[float], bool], low: float, high: float, *, width: float = -np.inf) -> float:
+    """Where a function that falls from `low` to `high` is no longer above a limit, by bisection.
 
     Parameters
     ----------
     is_above
-        Takes n arguments, one for each function, to whether it is above its limit there.
-    low, high : ndarray, shape (n,)
-        It may be above at the lower ends, and is taken not to be at the upper ones.
+        Whether it is above its limit at an argument.
+    low, high
+        It may be above at the lower end, and is taken not to be at the upper one.
     width
-        What has been narrowed down to this is left as it is.
-    halvings
-        Most steps.
+        The search ends when the range is no wider, and else after `HALVINGS` steps.
     """
-    for _ in range(halvings):
-        wide = high - low > width
-        if not wide.any():
+    for _ in range(HALVINGS):
+        if not high - low > width:
             break
         middle = (low + high) / 2
+        low, high = (middle, high) if is_above(middle) else (low, middle)
+    return high
+
+
+def all_fallen(
+    is_above: Callable[[Reals], NDArray[np.bool_]], low: Reals, high: Reals, halvings: int = HALVINGS
+) -> Reals:
+    """The same of many functions at once, shape (n,): `is_above` takes an argument of each."""
+    for _ in range(halvings):
+        middle = (low + high) / 2
         above = is_above(middle)
-        low, high = np.where(wide & above, middle, low), np.where(wide & ~above, middle, high)
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
     return high
 
 
@@ -71,14 +72,10 @@ def box_outside_which(
         Range in which a face may be found to lie; its far end counts.
     """
 
-    def face(height: Reals) -> Reals:
+    def face(height: Reals) -> float:
         """How far the functions reach along an axis on which their centres are at these heights."""
+        low, high = float(height.min()) - before, float(height.max()) + beyond
+        return fallen(lambda plane: bound(plane - height) > isovalue, low, high, width=width)
 
-        def is_above(plane: Reals) -> NDArray[np.bool_]:
-            return np.array([bound(plane - height) > isovalue])
-
-        low, high = height.min(keepdims=True) - before, height.max(keepdims=True) + beyond
-        return fallen(is_above, low, high, width=width)
-
-    lower, upper = (np.concatenate([sign * face(sign * height) for height in centre.T]) for sign in (-1.0, 1.0))
+    lower, upper = (np.array([sign * face(sign * height) for height in centre.T]) for sign in (-1.0, 1.0))
     return lower, upper

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.conventions import cartesian_powers
-from .bisection import box_outside_which, fallen
+from .bisection import all_fallen, box_outside_which
 from .packing import PackedShells
 
 Reals = NDArray[np.float64]
@@ -111,7 +111,7 @@ def shell_reach(envelopes: ShellEnvelopes, tolerance: float) -> Reals:
     """
     n = len(envelopes.amplitude)
     limit = tolerance / n
-    high = fallen(lambda middle: envelopes.at(middle) > limit, np.zeros(n), np.full(n, _FARTHEST))
+    high = all_fallen(lambda middle: envelopes.at(middle) > limit, np.zeros(n), np.full(n, _FARTHEST))
     reach: Reals = np.where(envelopes.amplitude > 0, high, 0.0)
     return reach
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.derived import Derived
-from .bisection import fallen
+from .bisection import all_fallen
 from .packing import polynomial_powers
 
 Reals = NDArray[np.float64]
@@ -228,7 +228,7 @@ def _reach(expansion: GaussianExpansion, limit: float) -> Reals:
         return result
 
     never = ~above(low) & (largest_magnitudes(expansion) <= limit)
-    return np.where(never, 0.0, fallen(above, low, high, halvings=_HALVINGS))
+    return np.where(never, 0.0, all_fallen(above, low, high, _HALVINGS))
 
 
 def integrals(density: GaussianExpansion) -> tuple[float, Reals, Reals]:
