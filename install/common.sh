@@ -50,12 +50,12 @@ fingerprint() {
         sha256sum
 }
 
-supported='sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))'
+supported='sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))'
 
 # find_python MODULES: path of the first supported Python that can import them all.
 find_python() {
     local name path
-    for name in python3.13 python3.12 python3.11 python3.10 python3; do
+    for name in python3.13 python3.12 python3.11 python3.10 python3.14 python3; do
         while read -r path; do
             if [[ "$path" != "$venv"/* ]] && "$path" -c "import sys, $1; $supported" >/dev/null 2>&1 </dev/null; then
                 printf '%s\n' "$path"
@@ -78,7 +78,7 @@ make_venv() {
         without_pip=(--without-pip) # Debian without python3-venv, but with python3-pip
     fi
     if [[ -z "$python" ]]; then
-        fail "found no Python 3.10 to 3.13 with the modules venv and ensurepip." \
+        fail "found no Python 3.10 to 3.14 with the modules venv and ensurepip." \
             "On Debian and Ubuntu: sudo apt-get install python3 python3-venv"
     fi
     if [[ -e "$venv" ]]; then

@@ -76,3 +76,43 @@ def test_a_folder_in_place_of_the_file_is_told_of(home):
     (home / ".pymolpluginsrc.py").mkdir()
     with pytest.raises(OrbitileError, match="cannot be read"):
         installation_of("pymol").install()
+
+
+def test_what_an_earlier_version_wrote_is_replaced(home):
+    """Files of PyMOL and VMD that name modules which are no longer there."""
+    stub = home / ".pymol" / "startup" / "orbitile_plugin.py"
+    stub.parent.mkdir(parents=True)
+    stub.write_text("from orbitile.hosts import pymol_plugin as _plugin\n_plugin.register_commands()\n")
+    pymol, vmd = installation_of("pymol"), installation_of("vmd")
+    assert pymol.status() == str(stub)
+    pymol.install()
+    assert "pymol_plugin" not in stub.read_text()
+    compile(stub.read_text(), str(stub), "exec")
+
+    file = home / ".vmdrc"
+    assert vmd.status() == ""
+    vmd.install()
+    begin, *_, end = file.read_text().splitlines()
+    file.write_text(f"{begin}\norbitile::register {{python -m orbitile.cli serve}} {{orb_load}}\n{end}\nmenu main on\n")
+    assert vmd.status() == str(file)
+    vmd.install()
+    assert "orbitile.cli" not in file.read_text()
+    assert file.read_text().count("orbitile::register") == 1
+    assert file.read_text().count("menu main on") == 1
+    vmd.uninstall()
+    assert file.read_text() == "menu main on\n"
+
+
+def test_hosts_are_found_without_the_programs():
+    """Nor is anything imported that may be missing in them."""
+    program = (
+        "import sys\n"
+        "from orbitile.hosts import installable_hosts, installation_of\n"
+        "assert list(installable_hosts()) == ['pymol', 'vmd']\n"
+        "assert not {'numpy', 'pymol', 'PyQt5', 'vmd'} & set(sys.modules)\n"
+        "assert all(callable(installation_of(name).install) for name in installable_hosts())\n"
+        "assert not {'pymol', 'PyQt5', 'vmd'} & set(sys.modules)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": ROOTS}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -5,8 +5,12 @@ import inspect
 import pytest
 
 from orbitile.errors import OrbitileError
+from orbitile.hosts.server.viewer import ServedViewer
+from orbitile.model.lattice import QUALITIES
 from orbitile.session.commands import COMMANDS
 from orbitile.session.declaration import FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Answer, Argument, command, one_of
+from orbitile.session.session import Session
+from taichi_kernels.devices import DEVICES
 
 
 @command(
@@ -73,6 +77,34 @@ def test_pymol_has_the_declared_arguments():
     for one in COMMANDS:
         parameters = list(inspect.signature(PYMOL_COMMANDS[one.name]).parameters)
         assert parameters == [*(argument.name for argument in one.arguments), "quiet", "_self"]
+
+
+def test_words_complete_arguments(tmp_path):
+    session = Session(ServedViewer(lambda message: None, tmp_path))
+    words = {
+        (one.name, argument.name): session.words_for(argument)
+        for one in COMMANDS
+        for argument in one.arguments
+        if argument.has_words
+    }
+    assert words["orb_device", "device"] == ["auto", *DEVICES]
+    assert words["orb_mo", "quality"] == words["orb_field", "quality"] == list(QUALITIES)
+    assert {"density", "elf", "lumo+1"} <= set(words["orb_field", "color_by"])
+    assert words["orb_mo", "name"] == words["orb_iso", "name"] == []  # nothing is loaded, nothing shown
+    session.player.close()
+
+
+def test_pymol_completes_them():
+    pytest.importorskip("pymol", reason="PyMOL (extra pymol) is not installed")
+    from pymol import cmd
+
+    from orbitile.hosts.pymol import commands
+
+    commands.register()
+    for place, name, word in ((0, "orb_device", "vulkan"), (3, "orb_mo", "medium"), (1, "orb_field", "elf")):
+        words, argument, _ = cmd.auto_arg[place][name]
+        assert word in words().keywords
+        assert argument == next(one for one in COMMANDS if one.name == name).arguments[place].name
 
 
 def test_each_pymol_has_a_session_of_its_own():

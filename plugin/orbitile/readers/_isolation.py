@@ -14,11 +14,12 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 from ..errors import Cancelled, FileError, OrbitileError
-from ..watch import checkpoint, watched
+from ..watch import Watch, checkpoint
 from ..workers import Worker, WorkerEnded, environment
 
 _PATIENCE = 3.0
@@ -58,7 +59,7 @@ def isolated(function: Callable[..., Any], *arguments: Any, name: str, library: 
     seconds, memory = _SECONDS + _SECONDS_PER_BYTE * size, _MEMORY + _MEMORY_PER_BYTE * size
     until = time.monotonic() + _START + _PATIENCE * seconds
     try:
-        with watched(cancelled=lambda: time.monotonic() > until):
+        with Watch(cancelled=lambda: time.monotonic() > until).stage():
             return worker.call(_limited, function.__module__, function.__qualname__, arguments, seconds, memory)
     except _Failed as error:
         raise FileError(f"{name}: {library} cannot read it ({error})") from error
@@ -123,16 +124,23 @@ def _limit(seconds: float | None, memory: int | None) -> None:
     """Limits for one request, or none: first an exception, then, for code that does not return, the end."""
     import resource
 
-    def out_of_time(*_: object) -> None:
-        raise OutOfTime
-
-    signal.signal(signal.SIGVTALRM, out_of_time)
+    _raise_out_of_time()
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds or 0)
     used = resource.getrusage(resource.RUSAGE_SELF)
     soft = resource.RLIM_INFINITY if seconds is None else int(used.ru_utime + used.ru_stime + seconds) + 2
     _set(resource.RLIMIT_CPU, soft)
     size = None if memory is None else _address_space()
     _set(resource.RLIMIT_AS, resource.RLIM_INFINITY if memory is None or size is None else size + memory)
+
+
+@cache
+def _raise_out_of_time() -> None:
+    """Have the timer raise an exception in this process, once and for all."""
+
+    def out_of_time(*_: object) -> None:
+        raise OutOfTime
+
+    signal.signal(signal.SIGVTALRM, out_of_time)
 
 
 def _set(which: int, soft: int) -> None:
@@ -148,5 +156,10 @@ def _set(which: int, soft: int) -> None:
 def _address_space() -> int | None:
     if sys.platform != "linux":
         return None
-    with open("/proc/self/statm", encoding="ascii") as stream:
-        return int(stream.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return int(os.pread(_memory_file(), 64, 0).split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@cache
+def _memory_file() -> int:
+    """Handle of what tells the memory of this process: to open it takes ten times as long as to read it."""
+    return os.open("/proc/self/statm", os.O_RDONLY)

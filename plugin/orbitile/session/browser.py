@@ -7,9 +7,10 @@ from pathlib import Path
 
 from ..errors import OrbitileError
 from . import commands
-from .browsing import QUIET, Browsing, in_words
+from .browsing import QUIET, Browsing
 from .choices import TWO_COLOURS
 from .host import Colour, trajectory_viewer
+from .words import of_error
 
 
 class Browser(Browsing):
@@ -33,7 +34,7 @@ class Browser(Browsing):
         try:
             commands.orb_device.run(self.session, [device])
         except Exception as error:
-            self.view.say(in_words(error), error=True)
+            self.view.say(of_error(error), error=True)
             self.view.show_choices()
         else:
             self.view.say(f"Computing on {device}.")
@@ -106,7 +107,7 @@ class Browser(Browsing):
         try:
             commands.orb_play.run(self.session, [self.choices.rate, base] if playing else [0])
         except Exception as error:
-            self.view.say(in_words(error), error=True)
+            self.view.say(of_error(error), error=True)
 
     def choose_rate(self, rate: int) -> None:
         """Play by so many frames a second at most, now or the next time."""
@@ -132,6 +133,6 @@ class Browser(Browsing):
         try:
             commands.orb_export.run(self.session, [str(path), self.current()])
         except Exception as error:
-            self.view.say(in_words(error), error=True)
+            self.view.say(of_error(error), error=True)
         else:
             self.view.say(f"Wrote {path}")

@@ -32,6 +32,7 @@ from .session import Session
 from .shown import Shown
 from .source import Source
 from .view import View
+from .words import of_error
 
 QUIET = 0.25
 """Seconds after which neighbours are computed ahead, or a surface dragged by the slider is made exact."""
@@ -166,7 +167,7 @@ class Browsing:
             reading.result()
             name = commands.orb_load.run(self.session, [str(path)]).value or ""
         except Exception as error:
-            self.view.say(in_words(error), error=True)
+            self.view.say(of_error(error), error=True)
             return
         recent = [str(path), *(other for other in self.settings["recent"] if other != str(path))]
         self.settings["recent"] = recent[:_RECENT]
@@ -321,7 +322,7 @@ class Browsing:
         except Cancelled:
             return
         except Exception as error:
-            self.view.say(in_words(error), error=True)
+            self.view.say(of_error(error), error=True)
             return
         self.session.computing.samples.put(found)
         colours, transparency = self.choices.colours, self.choices.transparency
@@ -337,7 +338,7 @@ class Browsing:
         try:
             self._painter.put(painting)
         except Exception as error:
-            self.view.say(in_words(error), error=True)
+            self.view.say(of_error(error), error=True)
             return
         self._agenda.later(self._painter.put_volume, _VOLUME_LATER)
         self._set_isovalue(painting.shown.isovalue)
@@ -395,9 +396,3 @@ class Browsing:
         """Have the viewer keep the settings, with more of the window's own."""
         self.settings.update(settings_of(self.choices), frames_memory=self.session.player.memory, **more)
         self.session.host.keep_settings(self.settings)
-
-
-def in_words(error: Exception) -> str:
-    """What to tell of an error."""
-    text = str(error).strip() or type(error).__name__
-    return text if isinstance(error, OrbitileError) else text.removeprefix("Error: ").strip()

@@ -61,7 +61,7 @@ def content_of(path: str, like: str = "") -> str:
         content = _read(files, extent)
     except (OSError, ValueError, OrbitileError):  # whoever loads it is told what is wrong
         return ""
-    if all(begin - max(one[-2:]) > _SETTLED for one in status):
+    if all(begin - max(modified, changed) > _SETTLED for *_, modified, changed in status):
         with _lock:
             _known[path, extent] = status, content
             while len(_known) > _KEPT:
@@ -90,18 +90,18 @@ def require_unchanged(path: str, content: str, *, grown: bool = False) -> None:
 
 
 def _files(path: str) -> list[str]:
-    """The file itself, or the files of a folder that a reader takes for one."""
+    """The file itself, or the files of a folder that a reader takes for a file."""
     plain = os.path.expanduser(path)
     if os.path.isfile(plain):
         return [plain]
     if not any(Path(plain).match(pattern) for pattern in folder_patterns()):
         raise OSError(f"{path}: no file")
-    return [plain, *sorted(str(one) for one in Path(plain).iterdir() if one.is_file())]
+    return [plain, *sorted(str(entry) for entry in Path(plain).iterdir() if entry.is_file())]
 
 
 def _status(files: list[str]) -> _Status:
-    every = map(os.stat, files)
-    return tuple((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for one in every)
+    found = map(os.stat, files)
+    return tuple((file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, file.st_ctime_ns) for file in found)
 
 
 def _read(files: list[str], extent: int | None) -> str:

@@ -155,9 +155,10 @@ def surface_within(
     most_faces: int | None,
     extract: Callable[[Volume, float], Surface] = isosurface,
 ) -> tuple[Surface, int]:
-    """Isosurface of about `most_faces` triangles at most, see `Request`, and every how manieth point it is from.
+    """Isosurface of about `most_faces` triangles at most, see `Request`, and its step.
 
-    `extract` makes it: `isosurface`, or `orbitile.extract_surface` where many are to be made.
+    The step is 1 where it is of all points of the volume, 2 where of every second. `extract` makes it: `isosurface`, or
+    `orbitile.extract_surface` where many are to be made.
 
     Raises
     ------

@@ -61,7 +61,7 @@ class Session:
         kept = host.settings().get("frames_memory", MEMORY)
         memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
         self.player = Player(host, self.shelf, self.computing, memory)
-        self.panel: Any = None
+        self.panel: Window | None = None
         self.calculation: RunningCalculation | None = None
         self._told = 0
 

@@ -139,7 +139,7 @@ class Source:
 
 
 def _texts(values: Any) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise TypeError(f"expected a list of texts, got {values!r:.40}")
     return tuple(values)
 

@@ -1,9 +1,10 @@
-"""Words that consoles and windows offer, from what there is."""
+"""Words for consoles and windows: those they offer, from what there is, and those for what went wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..errors import OrbitileError
 from ..fields import field_names
 from ..model.lattice import QUALITIES
 from ..model.units import angstrom
@@ -30,3 +31,9 @@ def alternatives(words: Sequence[str]) -> str:
     """Words as a text offers them: a, b or c."""
     *others, last = words
     return f"{', '.join(others)} or {last}" if others else last
+
+
+def of_error(error: Exception) -> str:
+    """What to tell of an error."""
+    text = str(error).strip() or type(error).__name__
+    return text if isinstance(error, OrbitileError) else text.removeprefix("Error: ").strip()

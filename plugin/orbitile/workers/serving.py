@@ -19,7 +19,7 @@ from contextlib import suppress
 from multiprocessing.connection import Client, Connection
 from typing import Any
 
-from ..watch import watched
+from ..watch import Watch
 from . import transport
 from .failures import Failure
 
@@ -69,7 +69,7 @@ class _Worker:
             while not self._ended and (message := self._next()) is not None:
                 kind, call = message
                 if kind == "run":
-                    self._connection.send(self._answer(call))
+                    transport.send(self._connection, *self._answer(call))
                     while _afterwards:
                         _afterwards.pop(0)()
                 self._ended = self._ended or kind == "end"
@@ -85,8 +85,7 @@ class _Worker:
         try:
             if self._idle_seconds is not None and not self._connection.poll(self._idle_seconds):
                 return None
-            message: tuple[str, Any] = self._connection.recv()
-            return message
+            return transport.receive(self._connection)
         finally:
             self._waiting = False
 
@@ -95,11 +94,14 @@ class _Worker:
         try:
             function, arguments, keywords = transport.unpack(call)
             self._memory = None  # of the last result, which has been taken
-            with watched(lambda share: self._connection.send(("progress", share)), self._is_unwanted):
+            with Watch(self._tell, self._is_unwanted).stage():
                 packed, self._memory = transport.pack(function(*arguments, **keywords))
             return "done", packed
         except Exception as error:  # whatever goes wrong is told, and the next function is run
             return "failed", Failure.of(error)
+
+    def _tell(self, share: float) -> None:
+        transport.send(self._connection, "progress", share)
 
     def _is_unwanted(self) -> bool:
         now = time.monotonic()
@@ -107,7 +109,7 @@ class _Worker:
             self._looked = now
             try:
                 while self._connection.poll():
-                    kind, _ = self._connection.recv()
+                    kind, _ = transport.receive(self._connection)
                     self._withdrawn = self._withdrawn or kind == "withdraw"
                     self._ended = self._ended or kind == "end"
             except (EOFError, OSError):

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from io import BytesIO
+from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -96,6 +97,17 @@ def unpack(packed: Packed) -> Any:
         return pickle.loads(packed.pickled)
     finally:
         packed.remove()
+
+
+def send(connection: Connection, kind: str, content: Any = None) -> None:
+    """Send a message, in half the time of `Connection.send`, which could send more kinds of objects."""
+    connection.send_bytes(pickle.dumps((kind, content), protocol=5))
+
+
+def receive(connection: Connection) -> tuple[str, Any]:
+    """Wait for a message."""
+    message: tuple[str, Any] = pickle.loads(connection.recv_bytes())
+    return message
 
 
 @contextmanager

@@ -123,8 +123,8 @@ class Worker:
                     error = WorkerEnded(f"{self.name} ended ({lost}); the next request starts another")
                     error.status = lost.status
                     raise error from None
-            except BaseException:
-                if not process.is_in_order:
+            except BaseException as error:
+                if isinstance(error, WorkerNotStarted) or not process.is_in_order:
                     self._drop()
                 raise
         raise AssertionError  # the second time there is an answer, or an error
@@ -240,7 +240,6 @@ class _Process(ChildProcess):
             if self.stands_still():
                 raise _Lost("it was stopped", True, None)
             if time.monotonic() > self._deadline:
-                self.is_in_order = False
                 raise WorkerNotStarted(f"{self.name} did not answer within {_START:g} s")
             checkpoint()
         while self._withdrawn is not None:
@@ -285,15 +284,14 @@ class _Process(ChildProcess):
     def _send(self, kind: str, call: transport.Packed | None = None) -> None:
         assert self._connection is not None  # it is ready
         with suppress(OSError, ValueError):  # it has ended, which is seen when the answer is read
-            self._connection.send((kind, call))
+            transport.send(self._connection, kind, call)
 
     def _next(self) -> tuple[str, Any]:
         """A message: "progress" with a share, "done" with a result, "failed" with a failure, or "nothing" as yet."""
         assert self._connection is not None  # it is ready
         try:
             if self._connection.poll(_EVERY):
-                message: tuple[str, Any] = self._connection.recv()
-                return message
+                return transport.receive(self._connection)
         except (EOFError, OSError) as error:
             self.wait(5)
             unread = isinstance(error, OSError)  # the system says so where it ended before it read the last message
@@ -319,7 +317,7 @@ class _Process(ChildProcess):
         """Whether it has closed the connection, and only its end is to be completed."""
         try:
             while self._connection is not None and self._connection.poll():
-                self._connection.recv()
+                transport.receive(self._connection)
         except (EOFError, OSError):
             return True
         return False

@@ -1,4 +1,7 @@
-"""The commands of Orbitile in PyMOL. No Qt here: they work in `pymol -c` and `pymol2` as at the prompt."""
+"""The commands of Orbitile in PyMOL, which importing this module adds to it.
+
+No Qt here: they work in `pymol -c` and `pymol2` as at the prompt.
+"""
 
 from __future__ import annotations
 
@@ -53,9 +56,10 @@ def open_panel(cmd: Any = None) -> Any:
     session = state_of(cmd)
     if session.panel is None:
         session.panel = Panel(session, window)
-    session.panel.show()
-    session.panel.raise_()
-    return session.panel
+    panel: Any = session.panel
+    panel.show()
+    panel.raise_()
+    return panel
 
 
 def _open_panel(session: Session) -> Answer:
@@ -211,3 +215,6 @@ def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
         _host_of(session).sources.update(texts)
     session.shelf.restore(saved.get("orbitile", {}))
     return 1
+
+
+register()

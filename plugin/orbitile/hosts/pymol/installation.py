@@ -1,4 +1,4 @@
-"""Installing Orbitile into PyMOL: a stub in the user's start-up folder."""
+"""Installing Orbitile into PyMOL: a stub in the user's start-up folder; `orbitile.hosts.Installation` says more."""
 
 from __future__ import annotations
 
@@ -68,18 +68,7 @@ def startup_folder() -> Path:
 
 
 def install(python: str | None = None) -> list[str]:
-    """Write the stub; returns what was done, for people.
-
-    Parameters
-    ----------
-    python
-        Interpreter that the worker process is to run with, when PyMOL's own lacks Taichi.
-
-    Raises
-    ------
-    OrbitileError
-        When the interpreter cannot import Taichi, or the folder cannot be written.
-    """
+    """Write the stub, and have PyMOL look for it; see `Installation`."""
     settings, notes = "", []
     if python is not None:
         _require_taichi(python)
@@ -104,7 +93,7 @@ def install(python: str | None = None) -> list[str]:
 
 
 def uninstall() -> list[str]:
-    """Remove the stub; returns what was done, for people."""
+    """Remove the stub; see `Installation`."""
     path = startup_folder() / STUB
     if not path.exists():
         return [f"nothing to remove: there is no {path}"]

@@ -45,9 +45,8 @@ def register_commands() -> None:
     """Add the commands; where something is missing, commands that say so."""
     absent = missing()
     if not absent:
-        from .commands import register
+        from . import commands  # noqa: F401 - importing them adds them
 
-        register()
         return
     from pymol import CmdException, cmd
 

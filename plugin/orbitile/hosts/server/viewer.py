@@ -16,9 +16,8 @@ from ...model.surface import Colouring, Surface
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
 from ...session.declaration import brief
-from ...session.host import Colour, TrajectoryViewer
 from ...session.shown import object_name
-from ...session.volume_drawing import VolumeDrawing, volume_drawing
+from ...session.volume_viewer import VolumeDrawing, VolumeViewer
 
 _EVERY = 0.1
 """Seconds between two messages about progress."""
@@ -27,7 +26,7 @@ Tell = Callable[[dict[str, Any]], None]
 """Sends a message."""
 
 
-class ServedViewer(TrajectoryViewer):
+class ServedViewer(VolumeViewer):
     """The viewer at the other end as a host; see `orbitile.session.host.Host`.
 
     Parameters
@@ -44,8 +43,6 @@ class ServedViewer(TrajectoryViewer):
     period : float or None
         Seconds between two calls of `tick`; None while there is nothing to call.
     """
-
-    draws_volumes = True
 
     def __init__(self, tell: Tell, folder: Path) -> None:
         super().__init__()
@@ -104,9 +101,6 @@ class ServedViewer(TrajectoryViewer):
 
     def objects(self) -> set[str]:
         return self.there
-
-    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> VolumeDrawing:
-        return volume_drawing(surface, colours)
 
     def size(self, surface: Surface, volume: Volume) -> int:
         return volume.values.nbytes * (1 if surface.colouring is None else 2)  # files; shades have fewer points

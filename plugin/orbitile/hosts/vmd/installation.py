@@ -1,4 +1,4 @@
-"""Installing Orbitile into VMD: a few lines in the user's start-up file."""
+"""Installing Orbitile into VMD: a few lines in the user's start-up file; `orbitile.hosts.Installation` says more."""
 
 from __future__ import annotations
 
@@ -32,18 +32,7 @@ def startup_file() -> Path:
 
 
 def install(python: str | None = None) -> list[str]:
-    """Add the lines, in place of those of an earlier installation; returns what was done, for people.
-
-    Parameters
-    ----------
-    python
-        Interpreter to run Orbitile with; otherwise this one.
-
-    Raises
-    ------
-    OrbitileError
-        When the file cannot be read or written.
-    """
+    """Add lines to the start-up file, in place of those of an earlier installation; see `Installation`."""
     path = startup_file()
     others = _without_ours(path)
     folder = Path(__file__).parent
@@ -67,13 +56,7 @@ def install(python: str | None = None) -> list[str]:
 
 
 def uninstall() -> list[str]:
-    """Remove the lines; returns what was done, for people.
-
-    Raises
-    ------
-    OrbitileError
-        When the file cannot be read or written.
-    """
+    """Remove the lines; see `Installation`."""
     path = startup_file()
     others = _without_ours(path)
     if not path.exists() or others == read_settings(path).splitlines():

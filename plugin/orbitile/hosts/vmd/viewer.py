@@ -23,8 +23,8 @@ from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
-from ...session.host import Colour, TrajectoryViewer
-from ...session.volume_drawing import VolumeDrawing, volume_drawing
+from ...session.host import Colour
+from ...session.volume_viewer import VolumeDrawing, VolumeViewer
 
 _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
 
@@ -32,7 +32,7 @@ _SCALES = {"signed": "RWB", "sequential": "WBlk", "negative": "BlkW", "interacti
 """What comes closest to `orbitile.surfaces.colour_maps.MAPS` among the colour scales of VMD."""
 
 
-class VMDViewer(TrajectoryViewer):
+class VMDViewer(VolumeViewer):
     """The VMD of this process as a host; see `orbitile.session.host.Host`.
 
     Parameters
@@ -40,8 +40,6 @@ class VMDViewer(TrajectoryViewer):
     vmd
         Its Python module.
     """
-
-    draws_volumes = True
 
     def __init__(self, vmd: Any) -> None:
         super().__init__()
@@ -82,9 +80,6 @@ class VMDViewer(TrajectoryViewer):
 
     def objects(self) -> set[str]:
         return {name for name, number in self._numbers.items() if self._vmd.molecule.exists(number)}
-
-    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> VolumeDrawing:
-        return volume_drawing(surface, colours)
 
     def size(self, surface: Surface, volume: Volume) -> int:
         return volume.values.nbytes
