@@ -95,7 +95,7 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
 def isosurface_in_session(
     values: Any, lattice: Lattice, isovalue: float, quantity: str, unit: str, target: Target
 ) -> Surface:
-    """Isosurface of values that are on the device of the current session: they stay there, the mesh comes home.
+    """Isosurface of values that are on the device of the current session: they stay there; only the mesh is copied.
 
     Parameters
     ----------
