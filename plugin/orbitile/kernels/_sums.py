@@ -59,7 +59,7 @@ def on_slabs(
         values = np.empty(turned.shape, out.dtype)
         _gather(_on_upright_slabs(expansion, turned, tolerance, target), values, target)
         back = values.transpose(np.argsort(order))
-        if isinstance(out, np.ndarray):
+        if target.on_host:
             out[...] = back
         else:
             out.from_numpy(np.ascontiguousarray(back))
