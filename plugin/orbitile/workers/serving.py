@@ -52,6 +52,9 @@ class _Worker:
         self._withdrawn = False
         self._looked = 0.0
         self._memory: Any = None
+        self._result: Any = None
+        """The last one: if it were dropped before the next is there, memory would go back to the system and be cleared
+        again each time, which takes as long as the transport."""
 
     def end(self) -> None:
         """End after what is under way, which is told that it is not wanted any more."""
@@ -95,7 +98,8 @@ class _Worker:
             function, arguments, keywords = transport.unpack(call)
             self._memory = None  # of the last result, which has been taken
             with Watch(self._tell, self._is_unwanted).stage():
-                packed, self._memory = transport.pack(function(*arguments, **keywords))
+                self._result = function(*arguments, **keywords)
+                packed, self._memory = transport.pack(self._result)
             return "done", packed
         except Exception as error:  # whatever goes wrong is told, and the next function is run
             return "failed", Failure.of(error)
