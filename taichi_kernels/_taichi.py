@@ -75,6 +75,9 @@ _transformer = importlib.import_module(f"{COMPILER}.lang.ast.ast_transformer_uti
 ScalarArray: type = importlib.import_module(f"{COMPILER}.lang._ndarray").ScalarNdarray
 """The class of the compiler's arrays of numbers on the device."""
 
+FINALISERS = ("__del__", "_reset")
+"""Methods that are called of an array when it dies, and when the program ends that it belongs to."""
+
 _NUMBERS = {np.dtype(np.int32): ti.i32, np.dtype(np.float32): ti.f32, np.dtype(np.float64): ti.f64}
 
 
@@ -159,9 +162,14 @@ def without_locations() -> Iterator[None]:
             setattr(owner, name, value)
 
 
-def delete(handle: object) -> None:
-    """Free the memory of an array, of which `handle` is the attribute `arr`."""
-    _impl.get_runtime().prog.delete_ndarray(handle)
+def delete(attributes: dict[str, Any]) -> None:
+    """Free the memory of an array that died and left its attributes."""
+    _impl.get_runtime().prog.delete_ndarray(attributes["arr"])
+
+
+def fill(array: Any, value: float) -> None:
+    """Set all numbers of an array."""
+    array._fill_by_kernel(value)
 
 
 def address(array: Any) -> int:

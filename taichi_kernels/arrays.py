@@ -62,7 +62,7 @@ _spare: "dict[tuple[np.dtype[Any], tuple[int, ...]], dict[str, Any]]" = {}
 
 @lru_cache
 def _result_class() -> type:
-    from ._taichi import ScalarArray
+    from ._taichi import ScalarArray, fill
 
     class Result(ScalarArray):  # type: ignore[misc]  # known when it is imported
         """Values of a field on the device, with the types of NumPy."""
@@ -75,7 +75,7 @@ def _result_class() -> type:
             return to_numpy(self)
 
         def fill(self, value: float) -> None:
-            self._fill_by_kernel(value)
+            fill(self, value)
 
         def __del__(self) -> None:
             if sys.is_finalizing():  # memory goes with the process, and nothing can be imported any more
@@ -95,7 +95,7 @@ def _free_spare() -> None:
             _, held = _spare.popitem()
         except KeyError:  # another thread was faster
             return
-        delete(held["arr"])
+        delete(held)
 
 
 def array_of(element: object, shape: "int | tuple[int, ...]") -> Any:
@@ -130,6 +130,7 @@ def disown() -> None:
 @lru_cache
 def _lost(kind: type) -> type:
     """A class like another one, whose objects need not be freed, and have no values any more."""
+    from ._taichi import FINALISERS
 
     def gone(self: object, *arguments: object, **keywords: object) -> None:
         raise DeviceUnavailable("this array is lost: kernels were started anew, for another device, since it was made")
@@ -137,7 +138,7 @@ def _lost(kind: type) -> type:
     def nothing(self: object) -> None:
         pass
 
-    methods = {"__del__": nothing, "_reset": nothing, "to_numpy": gone, "from_numpy": gone}
+    methods = dict.fromkeys(FINALISERS, nothing) | dict.fromkeys(("to_numpy", "from_numpy"), gone)
     return type(f"Lost{kind.__name__}", (kind,), methods)
 
 
