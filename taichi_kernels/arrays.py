@@ -11,7 +11,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from .devices import DeviceUnavailable, cuda_driver
-from .target import Target
 
 
 class DeviceArray(Protocol):
@@ -187,26 +186,6 @@ def send(array: Any, values: np.ndarray) -> None:
         return
     with _cuda_address(array) as (driver, address):
         _done(driver.cuMemcpyHtoD_v2(address, ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(values.nbytes)))
-
-
-def sent(array: np.ndarray, target: Target, lanes: int = 0) -> Any:
-    """An array for a kernel that is launched in pieces: a copy on the device if it is large, otherwise itself.
-
-    Small ones travel with each launch in less time than an array on the device takes to make. With lanes, the last
-    axis becomes a vector that is an element of the copy.
-    """
-    if target.on_host or array.nbytes < _LARGE:
-        return array
-    from ._taichi import number, ti
-
-    element = number(array.dtype)
-    there = array_of(ti.types.vector(lanes, element) if lanes else element, array.shape[:-1] if lanes else array.shape)
-    send(there, np.ascontiguousarray(array))
-    return there
-
-
-_LARGE = 1 << 21
-"""Bytes from which an array is sent once rather than with each piece: a copy of it takes 1 % of a piece."""
 
 
 @contextmanager

@@ -24,12 +24,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from .arrays import sent
 from .cells import Cells, sorted_into_cells, split_position
 from .devices import probe
 from .electrostatics_kernels import LANES, WRITTEN_OUT, far_kernel, looping_kernel, near_kernel
 from .hermite_tables import boys_table, recurrence
-from .launching import launch
+from .launching import launch, sent
 from .pace import Checkpoint, Pace
 from .target import Target
 

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from ._taichi import number, ti
-from .arrays import sent
 from .cells import CELL, sorted_into_cells, split_position
 from .gaussian import exponential
-from .launching import launch
+from .launching import launch, sent
 from .pace import Checkpoint, Pace
 from .target import Target
 

@@ -123,3 +123,12 @@ def hydrogens() -> list[Wavefunction]:
         a, b = 0.75 + 0.75 * t, 1.5 - 0.75 * t
         frames.append(f"H {-b} {-a} 0; H {-b} {a} 0; H {b} {-a} 0; H {b} {a} 0")
     return [computed(atoms, "6-31g") for atoms in frames]
+
+
+def points_near(wavefunction: Wavefunction) -> np.ndarray:
+    """Points about the atoms that carry basis functions: the nuclei, where many orbitals are largest, out to 6 bohr."""
+    rng = np.random.default_rng(1)
+    carriers = np.unique([shell.atom for shell in wavefunction.shells])
+    chosen = wavefunction.positions[rng.choice(carriers, 120)]
+    around = chosen + rng.normal(size=(120, 3)) * np.geomspace(1e-2, 2.5, 120)[:, None]
+    return np.vstack([wavefunction.positions[carriers], wavefunction.positions[carriers] + 0.1, around])

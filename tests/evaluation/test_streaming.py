@@ -131,6 +131,20 @@ def test_refusals_come_before_the_work(benzene, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("name", [name for name, module in exporter_modules().items() if module.largest_size])
+@pytest.mark.parametrize("nz", [5, 12, 13])
+def test_the_space_that_is_asked_for_is_that_of_the_values(tmp_path, name, nz):
+    """Negative ones are the longest as text: a file with more of them is larger by no more, and hardly less."""
+    module, sizes, allowed = exporter_modules()[name], [], []
+    for nx in (20, 60):
+        volume = ob.Volume(np.full((nx, 7, nz), -1.5, np.float32), ob.Lattice([0, 0, 0], np.eye(3), (nx, 7, nz)))
+        path = tmp_path / f"{nx}{module.PATTERNS[0].removeprefix('*')}"
+        ob.save(volume, path)
+        sizes.append(path.stat().st_size)
+        allowed.append(module.largest_size(VolumeHeader(volume.lattice, volume.values.dtype)))
+    assert 0.85 * (allowed[1] - allowed[0]) <= sizes[1] - sizes[0] <= allowed[1] - allowed[0]
+
+
 def test_files_beyond_32_bits(tmp_path):
     """Sections at 18 GB of a sparse file: along a backward axis the first slab stands at the end."""
     shape = (70_000, 256, 256)

@@ -9,7 +9,7 @@ from iodata import load_one
 
 import orbitile as ob
 from orbitile.readers.iodata import fast_normalisation_test
-from tests.conftest import sample_parameters
+from tests.conftest import points_near, sample_parameters
 from tests.oracle import orbital
 
 AGREEMENT = 1e-12
@@ -19,15 +19,6 @@ from_iodata = pytest.importorskip("gbasis.wrappers").from_iodata
 
 
 pytestmark = pytest.mark.filterwarnings("ignore::iodata.utils.LoadWarning")  # repairs are tested with the readers
-
-
-def points_near(wavefunction: ob.Wavefunction) -> np.ndarray:
-    """Points about the atoms that carry basis functions: the nuclei, where many orbitals are largest, out to 6 bohr."""
-    rng = np.random.default_rng(1)
-    carriers = np.unique([shell.atom for shell in wavefunction.shells])
-    chosen = wavefunction.positions[rng.choice(carriers, 120)]
-    around = chosen + rng.normal(size=(120, 3)) * np.geomspace(1e-2, 2.5, 120)[:, None]
-    return np.vstack([wavefunction.positions[carriers], wavefunction.positions[carriers] + 0.1, around])
 
 
 def indices(orbitals: ob.Orbitals) -> list[int]:

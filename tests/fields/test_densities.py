@@ -9,8 +9,7 @@ from iodata import load_one
 import orbitile as ob
 from orbitile.readers.cube import read_atoms
 from orbitile.readers.iodata import fast_normalisation_test
-from tests.conftest import SAMPLES, random_wavefunction, sample_parameters
-from tests.fields.test_against_gbasis import points_near
+from tests.conftest import SAMPLES, points_near, random_wavefunction, sample_parameters
 from tests.oracle import orbital
 
 density = pytest.importorskip("gbasis.evals.density", reason="qc-gbasis has no wheels here")

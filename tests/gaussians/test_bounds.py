@@ -138,7 +138,7 @@ def test_the_box_of_an_s_function(exponent):
 
 def test_the_box_moves_with_the_molecule():
     here, there = (random_wavefunction(6, (0, 1, 3), at=at) for at in ((0, 0, 0), (30.0, -40.0, 7.0)))
-    boxes = [np.array(enclosing_box(envelopes_of(one), 1e-3)) for one in (here, there)]
+    boxes = [np.array(enclosing_box(envelopes_of(molecule), 1e-3)) for molecule in (here, there)]
     assert boxes[1] == pytest.approx(boxes[0] + [30.0, -40.0, 7.0], abs=1e-6)
 
 

@@ -214,8 +214,8 @@ def test_integrals_against_gauss_and_hermite(least, most):
     sizes = np.zeros(3)  # of what is added up, for the tolerances
     for n, p in enumerate(expansion.exponent):
         points = expansion.centre[n] + offsets / np.sqrt(p)
-        one = expansion.chosen(np.array([n]))
-        values = values_of_each(one, points)[0] * np.exp((offsets**2).sum(axis=1)) * product / p**1.5
+        gaussian = expansion.chosen(np.array([n]))
+        values = values_of_each(gaussian, points)[0] * np.exp((offsets**2).sum(axis=1)) * product / p**1.5
         zeroth += values.sum()
         first += values @ points
         second += np.einsum("n,ni,nj->ij", values, points, points)

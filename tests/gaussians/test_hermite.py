@@ -70,7 +70,7 @@ def test_no_potential_exceeds_the_bound(degree):
 def test_the_bound_of_one_order(order, exponent):
     """Cramer's inequality below the integral sign: Abramowitz and Stegun, 22.14.17."""
     n = sum(order)
-    heights = np.prod([1.0865 * np.sqrt(2.0**one * factorial(one)) for one in order])
+    heights = np.prod([1.0865 * np.sqrt(2.0**power * factorial(power)) for power in order])
     expected = 3.0 * exponent ** (n / 2) * heights * quad(lambda s: s**n, 0, 1)[0]
     found = largest_potentials(np.array([[-3.0]]), np.array([exponent]), (order,))
     assert found.item() == pytest.approx(expected)

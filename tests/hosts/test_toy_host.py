@@ -23,26 +23,21 @@ BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 
-FILES = {
-    name: dedent(text)
-    for name, text in re.findall(
-        r"^    # orbitile_plugins/hosts/toy/(\w+)\.py\n((?:    .*\n|\n)+)", PAGE.read_text(), re.MULTILINE
-    )
-}
+_EXAMPLE = re.compile(r"^    # orbitile_plugins/hosts/toy\.py\n((?:    .*\n|\n)+)", re.MULTILINE)
+TOY = dedent(_EXAMPLE.findall(PAGE.read_text())[0])
 """The example of the page that tells how it is done."""
 
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
-    """The module of the toy's viewer, whose package lies in a folder on the path."""
-    folder = tmp_path / "orbitile_plugins" / "hosts" / "toy"
+    """The module of the toy, which lies in a folder on the path."""
+    folder = tmp_path / "orbitile_plugins" / "hosts"
     folder.mkdir(parents=True)
-    for name, text in FILES.items():
-        (folder / f"{name}.py").write_text(text)
+    (folder / "toy.py").write_text(TOY)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
     invalidate_caches()
-    yield import_module("orbitile_plugins.hosts.toy.viewer")
+    yield import_module("orbitile_plugins.hosts.toy")
     for name in [name for name in sys.modules if name.partition(".")[0] == "orbitile_plugins"]:
         del sys.modules[name]
 
@@ -92,6 +87,18 @@ def test_a_host_that_lacks_a_title_is_refused_by_its_name(toy, tmp_path, monkeyp
     invalidate_caches()
     with pytest.raises(OrbitileError, match=r"hosts\.dumb: lacks TITLE"):
         hosts()
+
+
+def test_a_host_that_can_be_installed_in_part_is_refused(toy, tmp_path, monkeypatch, capsys):
+    half = tmp_path / "other" / "orbitile_plugins" / "hosts" / "half"
+    half.mkdir(parents=True)
+    (half / "__init__.py").write_text('TITLE = "Half"')
+    (half / "installation.py").write_text("def install(python=None): return []")
+    monkeypatch.syspath_prepend(str(tmp_path / "other"))
+    invalidate_caches()
+    assert installable_hosts()["half"] == "Half"
+    assert main(["install", "half"]) == 2
+    assert "half.installation: lacks find, status, uninstall" in capsys.readouterr().err
 
 
 def test_commands_show_and_change_a_surface(session, tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.evaluation import isovalues
 from orbitile.evaluation.boxes import resolving_spacing
 from orbitile.evaluation.requests import field_of
 from orbitile.gaussians.extent import directions
@@ -13,6 +14,7 @@ from orbitile.model.lattice import QUALITIES
 from orbitile.model.units import angstrom
 from orbitile.model.wavefunction import Orbitals
 from orbitile.surfaces.enclosure import enclosure, enclosure_along_rays
+from tests.conftest import random_wavefunction
 
 
 def slater_share(isovalue):
@@ -115,6 +117,38 @@ def test_isovalues_of_degenerate_orbitals(tmp_path, benzene):
     isovalues = {name: ob.default_isovalue(benzene, name, device="cpu") for name in ("homo", "homo-1")}
     assert max(isovalues.values()) / min(isovalues.values()) < 1.01
     assert shares(benzene, isovalues, 200) == pytest.approx(0.9, abs=0.005)
+
+
+def test_isovalues_are_found_once_for_a_degenerate_set_and_a_share(benzene, monkeypatch):
+    wavefunction, asked = replace(benzene), []
+    original = isovalues.compute_many
+    monkeypatch.setattr(isovalues, "compute_many", lambda *a, **k: asked.append(1) or original(*a, **k))
+
+    def number_of_lattices(name, share=0.9, **given):
+        before = len(asked)
+        found = ob.default_isovalue(wavefunction, name, share, device="cpu", **given)
+        assert found == ob.default_isovalue(replace(benzene), name, share, device="cpu", **given)
+        return len(asked) - before
+
+    first = {name: number_of_lattices(name) for name in ("homo", "lumo", "mo:7")}
+    assert min(first.values()) > 0
+    for name in ("homo", "homo-1", "mo:21", "lumo+1", "mo:7"):  # others in between do not push them out
+        before = len(asked)
+        ob.default_isovalue(wavefunction, name, device="cpu")
+        assert len(asked) == before
+    assert number_of_lattices("homo", 0.5) > 0
+    before = len(asked)
+    assert ob.default_isovalue(wavefunction, "homo", 0.5, device="cpu") > ob.default_isovalue(
+        wavefunction, "homo", device="cpu"
+    )
+    assert len(asked) == before
+
+
+def test_the_isovalue_of_an_orbital_on_one_atom_is_found_by_one_of_several_devices():
+    atom = random_wavefunction(5, momenta=(0, 1), n_atoms=1)
+    assert ob.default_isovalue(replace(atom), "mo:1", device="cpu,cpu") == ob.default_isovalue(
+        atom, "mo:1", device="cpu"
+    )
 
 
 def test_what_is_degenerate(tmp_path):

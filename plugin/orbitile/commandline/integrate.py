@@ -28,6 +28,7 @@ def run(options: argparse.Namespace) -> None:
     from ..evaluation.lattices import compute
     from ..fields.density import density_of
     from ..model.elements import SYMBOLS
+    from ..model.units import debye
 
     wavefunction = wavefunction_of(options)
     exact = analytic_moments(wavefunction, density_of(wavefunction))
@@ -37,8 +38,8 @@ def run(options: argparse.Namespace) -> None:
     print(f"{'':24s} {'analytic':>12s} {'lattice':>12s}")
     print(f"{'electrons':24s} {exact.electrons:12.5f} {summed.electrons:12.5f}")
     for axis, name in enumerate("xyz"):
-        print(f"{'dipole ' + name + ' / debye':24s} {2.541746 * exact.dipole[axis]:12.5f} "
-              f"{2.541746 * summed.dipole[axis]:12.5f}")  # fmt: skip
+        print(f"{'dipole ' + name + ' / debye':24s} {exact.dipole[axis] / debye:12.5f} "
+              f"{summed.dipole[axis] / debye:12.5f}")  # fmt: skip
     for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
         name = f"quadrupole {'xyz'[i]}{'xyz'[j]} / e bohr^2"
         print(f"{name:24s} {exact.quadrupole[i, j]:12.5f} {summed.quadrupole[i, j]:12.5f}")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..gaussians.bisection import box_outside_which
 from ..gaussians.expansion import GaussianExpansion, radial_bounds
 from ..kernels._sums import PLANES, at_points, in_double, on_slabs
 from ..kernels._tolerances import tolerances
@@ -115,7 +116,7 @@ class SumField(Field):
         def evaluate(start: int, stop: int, out: Any) -> None:
             from taichi_kernels.arrays import allocate
 
-            on_device = not isinstance(out, np.ndarray)
+            on_device = not target.on_host
             step = stop - start if on_device else PLANES
             home = np.empty(out.shape, out.dtype) if on_device else out
             few = max(1, _COMBINED // (lattice.shape[1] * lattice.shape[2]))
@@ -160,6 +161,9 @@ class SumField(Field):
         return evaluate
 
 
+_FARTHEST, _WIDTH = 60.0, 0.02
+"""Distance in bohr from the last Gaussian within which a face of a box is looked for, and how exactly."""
+
 _MAGNITUDES = Derived[float](most=2)
 
 
@@ -179,8 +183,7 @@ def _magnitude(expansion: GaussianExpansion, points: NDArray[np.float64]) -> flo
 def enclosing_box(expansion: GaussianExpansion, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Corners of a box outside which a sum is guaranteed to be smaller in magnitude than an isovalue, in bohr.
 
-    Beyond a plane every Gaussian is at least as far away as its centre is from the plane; its bound falls with the
-    distance from its last maximum on, and before that its largest value stands in.
+    The bound of a Gaussian falls with the distance from its last maximum on; before that its largest value stands in.
     """
     bounds = radial_bounds(expansion)
     orders = np.arange(bounds.shape[1])
@@ -191,15 +194,4 @@ def enclosing_box(expansion: GaussianExpansion, isovalue: float) -> tuple[NDArra
         with np.errstate(under="ignore"):
             return float(((bounds * d[:, None] ** orders).sum(axis=1) * np.exp(-expansion.exponent * d**2)).sum())
 
-    corners = []
-    for sign in (-1.0, 1.0):
-        height = sign * expansion.centre
-        corner = np.empty(3)
-        for axis in range(3):
-            low, high = float(height[:, axis].min()), float(height[:, axis].max()) + 60.0
-            while high - low > 0.02:
-                middle = (low + high) / 2
-                low, high = (middle, high) if beyond(middle - height[:, axis]) > isovalue else (low, middle)
-            corner[axis] = high
-        corners.append(sign * corner)
-    return corners[0], corners[1]
+    return box_outside_which(beyond, isovalue, expansion.centre, before=0.0, beyond=_FARTHEST, width=_WIDTH)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..gaussians.bisection import fallen
 from ..gaussians.expansion import integrals
 from ..gaussians.hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
 from ..gaussians.multipoles import Class, FarField, far_field
@@ -51,8 +52,9 @@ _NUCLEUS = 1e10
 _MARGIN = 8.0
 """The potential of a neutral molecule is shown within this distance of the atoms, in bohr, at least."""
 
-_FARTHEST = 30.0
-"""Distance in bohr from the centre of charge to which the potential of an ion is followed: what lies farther is cut."""
+_NEAREST, _FARTHEST, _WIDTH = 1e-3, 30.0, 0.02
+"""Distances in bohr from the centre of charge between which the potential of an ion is followed, what lies farther is
+cut; and how exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,16 +151,12 @@ def _reach(wavefunction: Wavefunction, isovalue: float) -> tuple[NDArray[np.floa
 
     centre, (monopole, dipole, quadrupole) = _MOMENTS.of(wavefunction, None, make)
 
-    def bound(r: float) -> float:
-        return float(monopole / r + dipole / r**2 + quadrupole / r**3)
+    def is_above(r: float) -> bool:
+        return bool(monopole / r + dipole / r**2 + quadrupole / r**3 > isovalue)
 
-    low, high = 1e-3, _FARTHEST
-    if bound(high) > isovalue:
+    if is_above(_FARTHEST):
         return centre, 0.0
-    while high - low > 0.02:
-        middle = (low + high) / 2
-        low, high = (middle, high) if bound(middle) > isovalue else (low, middle)
-    return centre, high
+    return centre, fallen(is_above, _NEAREST, _FARTHEST, width=_WIDTH)
 
 
 _CHARGED = 0.5

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.conventions import cartesian_powers
+from .bisection import all_fallen, box_outside_which
 from .packing import PackedShells
 
 Reals = NDArray[np.float64]
 
-_BISECTIONS = 40
 _FARTHEST = 1e3
 """Reaches are looked for up to this distance in bohr; exponents below 1e-4 bohr^-2 are not in use."""
 
@@ -110,37 +110,19 @@ def shell_reach(envelopes: ShellEnvelopes, tolerance: float) -> Reals:
         In bohr.
     """
     n = len(envelopes.amplitude)
-    low, high = np.zeros(n), np.full(n, _FARTHEST)
     limit = tolerance / n
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        inside = envelopes.at(middle) > limit
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    high = all_fallen(lambda middle: envelopes.at(middle) > limit, np.zeros(n), np.full(n, _FARTHEST))
     reach: Reals = np.where(envelopes.amplitude > 0, high, 0.0)
     return reach
 
 
 def enclosing_box(envelopes: ShellEnvelopes, isovalue: float) -> tuple[Reals, Reals]:
-    """Corners (bohr) of a box outside which the orbital is smaller in magnitude than the isovalue, guaranteed.
+    """Corners (bohr) of a box outside which the orbital is smaller in magnitude than the isovalue, guaranteed."""
 
-    Beyond a plane every shell is at least as far away as its atom is from the plane, so the sum of the envelopes at
-    those distances bounds the orbital on the whole half-space.
-    """
-    corners = []
-    for sign in (-1.0, 1.0):
-        height = sign * envelopes.centre
-        low, high = height.max(axis=0), height.max(axis=0) + _FARTHEST
-        for axis in range(3):
-            a, b = float(height[:, axis].min()) - _FARTHEST, float(high[axis])
-            for _ in range(_BISECTIONS):
-                middle = (a + b) / 2
-                if float(envelopes.at(middle - height[:, axis]).sum()) > isovalue:
-                    a = middle
-                else:
-                    b = middle
-            low[axis] = b
-        corners.append(sign * low)
-    return corners[0], corners[1]
+    def bound(distance: Reals) -> float:
+        return float(envelopes.at(distance).sum())
+
+    return box_outside_which(bound, isovalue, envelopes.centre, before=_FARTHEST, beyond=_FARTHEST)
 
 
 def encloses(envelopes: ShellEnvelopes, isovalue: float, low: Reals, high: Reals) -> bool:

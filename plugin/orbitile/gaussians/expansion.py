@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.derived import Derived
+from .bisection import all_fallen
 from .packing import polynomial_powers
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int32]
 
 _FARTHEST = 120.0
-_BISECTIONS = 24
+_HALVINGS = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,11 +228,7 @@ def _reach(expansion: GaussianExpansion, limit: float) -> Reals:
         return result
 
     never = ~above(low) & (largest_magnitudes(expansion) <= limit)
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        inside = above(middle)
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-    return np.where(never, 0.0, high)
+    return np.where(never, 0.0, all_fallen(above, low, high, _HALVINGS))
 
 
 def integrals(density: GaussianExpansion) -> tuple[float, Reals, Reals]:

@@ -1,8 +1,8 @@
-"""Programs that Orbitile works inside of, one package each, found by name.
+"""Programs that Orbitile works inside of, one module or package each, found by name.
 
-A host's package states `TITLE`, and imports neither the program nor anything that may be missing in it. What
-`orbitile install` does stands in its module `installation`, where there is anything to install; see `Installation`.
-What the program shows is shown by a `Viewer` or a `TrajectoryViewer`; see `orbitile.session.host`.
+A host states `TITLE`, and imports neither the program nor anything that may be missing in it. What `orbitile install`
+does is offered by the module, or by a module `installation` of the package; see `Installation`. What the program shows
+is shown by a `Viewer` or a `TrajectoryViewer`; see `orbitile.session.host`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..registry import modules_of
 
 
 class Host(Protocol):
-    """What the package of a host offers."""
+    """What the module or package of a host offers."""
 
     TITLE: str
     """Name of the program, for people."""
@@ -25,7 +25,7 @@ class Host(Protocol):
 
 
 class Installation(Protocol):
-    """What the module `installation` of a host offers; all texts are for people, a line each."""
+    """What a host that can be installed offers; all texts are for people, a line each."""
 
     def find(self) -> str:
         """Where the program is on this machine; empty where it is not found."""
@@ -45,29 +45,37 @@ class Installation(Protocol):
 
 
 def hosts() -> Mapping[str, Host]:
-    """The packages of all hosts by name."""
+    """All hosts by name."""
     return modules_of(__name__, Host)
 
 
 def installable_hosts() -> dict[str, str]:
     """Titles of those hosts that can be installed, by name."""
-    return {name: host.TITLE for name, host in hosts().items() if find_spec(f"{host.__name__}.installation")}
+    return {name: host.TITLE for name, host in hosts().items() if _installation_module(host)}
 
 
 def installation_of(name: str) -> Installation:
-    """The module that installs a host.
+    """What installs a host.
 
     Raises
     ------
     OrbitileError
-        When there is no such host, or its module lacks something.
+        When there is no such host, or it lacks something.
     """
     known = installable_hosts()
     if name not in known:
         raise OrbitileError(f"host: expected one of {', '.join(known)}, got {name!r}")
-    module = f"{hosts()[name].__name__}.installation"
+    module = _installation_module(hosts()[name])
     installation = import_module(module)
     missing = [part for part in ("find", "status", "install", "uninstall") if not hasattr(installation, part)]
     if missing:
         raise OrbitileError(f"{module}: lacks {', '.join(missing)}; see docs/extending.md for what it has to offer")
     return cast("Installation", installation)
+
+
+def _installation_module(host: Host) -> str:
+    """Name of the module that installs a host; empty where there is none."""
+    if hasattr(host, "install"):
+        return host.__name__
+    apart = f"{host.__name__}.installation"
+    return apart if hasattr(host, "__path__") and find_spec(apart) else ""

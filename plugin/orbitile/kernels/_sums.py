@@ -59,7 +59,7 @@ def on_slabs(
         values = np.empty(turned.shape, out.dtype)
         _gather(_on_upright_slabs(expansion, turned, tolerance, target), values, target)
         back = values.transpose(np.argsort(order))
-        if isinstance(out, np.ndarray):
+        if target.on_host:
             out[...] = back
         else:
             out.from_numpy(np.ascontiguousarray(back))
@@ -85,7 +85,7 @@ def upright(lattice: Lattice) -> tuple[int, int, int] | None:
 
 
 def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floating], target: Target) -> None:
-    """All planes of a lattice into an array at home, wherever they are computed."""
+    """All planes of a lattice into a NumPy array, wherever they are computed."""
     from taichi_kernels.arrays import allocate, to_numpy
 
     if target.on_host:

@@ -9,3 +9,9 @@ angstrom = 1.0 / 0.529177210903
 
 electronvolt = 1.0 / 27.211386245988
 """One electronvolt in hartree."""
+
+kilocalorie_per_mole = 1.0 / 627.5095
+"""One kcal/mol in hartree."""
+
+debye = 1.0 / 2.541746
+"""One debye in e bohr."""

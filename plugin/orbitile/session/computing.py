@@ -15,7 +15,8 @@ from .host import Viewer
 from .request import Request, Sample
 from .samples import SampleCache
 from .sampling import WavefunctionCache, sample
-from .source import OneFile, ShownTrajectory, Source
+from .shown_trajectory import ShownTrajectory
+from .source import OneFile, Source
 from .worker import SampleWorker
 
 _Result = TypeVar("_Result")

@@ -32,7 +32,8 @@ from ..watch import Cancel, Progress, checkpoint, stage, watched
 from ..workers import afterwards
 from .content import require_unchanged
 from .request import Request, Sample, lattice_of, shared_lattice, surface_within
-from .source import OneFile, ShownTrajectory, Source, is_trajectory
+from .shown_trajectory import ShownTrajectory
+from .source import OneFile, Source, is_trajectory
 
 _KEPT = 8
 """Wavefunctions kept in memory; of each trajectory four frames as read, as many followed."""

@@ -18,7 +18,8 @@ from .player import MEMORY, TICK, Player
 from .request import Corners, Request, Sample, surface_within
 from .shelf import Shelf
 from .shown import Shown, numbered
-from .source import OneFile, ShownTrajectory, Source, files_of, is_trajectory
+from .shown_trajectory import ShownTrajectory
+from .source import OneFile, Source, files_of, is_trajectory
 from .words import plain_fields
 
 _FOLLOW = 500

@@ -4,40 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from glob import glob
 from itertools import zip_longest
 from os.path import exists
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
-from ..evaluation.boxes import enclosing_lattice
-from ..evaluation.isovalues import default_isovalue
-from ..evaluation.requests import field_of
-from ..fields import Field
-from ..fields.orbital import orbital_of
-from ..model.lattice import Lattice
 from ..model.trajectory import Frames, Trajectory
 from ..model.wavefunction import Wavefunction
-from ..readers import load, load_trajectory, natural_order
-from ..readers.cclib_frames import LogFrames
-from ..readers.series import SeriesFrames
-from ..trajectories.interpolation import interpolate
-from ..trajectories.paths import AlignedFrames, FollowedFrames
-from ..trajectories.tracking import pinned
+from ..readers import load_trajectory, natural_order
 from .content import content_of, require_unchanged
-from .request import Corners
-
-T = TypeVar("T")
-
-_MOST = 3.0
-"""Points of a lattice that serves all frames, in points of one that serves the first."""
 
 
 @dataclass(frozen=True)
@@ -232,188 +212,3 @@ def changes(text: str) -> list[str]:
         elif content and content_of(file, content if grown else "") != content:
             found.append(f"{file} has changed")
     return found
-
-
-_FEW = 3
-"""Frames of a log that may be the first and the last of many geometries, and one more for frequencies."""
-
-_KEPT = 64
-"""Lattices and isovalues that are kept of a trajectory."""
-
-_SLACK = 0.5
-"""Room in bohr beyond that of the first frame, since orbitals grow and shrink on the way."""
-
-Resolve = Callable[[Wavefunction, str], Field]
-"""Takes the name of a field of a wavefunction to the field."""
-
-
-class ShownTrajectory:
-    """A trajectory as a viewer shows it.
-
-    Parameters
-    ----------
-    source : Source
-    load
-        Reads a file as one wavefunction; the caller may keep what it reads.
-
-    Attributes
-    ----------
-    path : Trajectory
-        The frames as they are shown, read when they are asked for.
-    """
-
-    def __init__(self, source: Source, load: Callable[[str], Wavefunction] = load) -> None:
-        if source.between and not source.track:
-            raise OrbitileError("frames can be interpolated where orbitals are followed only: track=1")
-        self.source = source if source.contents else source.noted()
-        self.raw = self.source.opened()
-        self._followed = FollowedFrames(self.raw) if source.track else None
-        path = self.raw if self._followed is None else Trajectory(self._followed)
-        path = Trajectory(AlignedFrames(path)) if source.align else path
-        self.path = interpolate(path, source.between)
-        self._lattices: OrderedDict[Any, Lattice] = OrderedDict()
-        self._isovalues: OrderedDict[Any, float] = OrderedDict()
-        self._load = load
-
-    @cached_property
-    def is_one_file(self) -> bool:
-        """Whether it is shown as one wavefunction: a file of one, or a log with orbitals at few of its geometries.
-
-        Programs print them at the first and the last geometry of an optimisation unless told otherwise. Then all
-        geometries are shown, and the orbitals of the last.
-        """
-        assert isinstance(self.raw.source, UnchangedFrames)  # `Source.opened` made it
-        frames = self.raw.source.frames
-        if not isinstance(frames, LogFrames):
-            return len(self.raw) == 1 and not isinstance(frames, SeriesFrames)
-        if len(self.raw) == 1 or len(self.raw) > _FEW:
-            return len(self.raw) == 1
-        try:
-            geometries = self._load(self.source.files[0]).geometries
-        except OrbitileError:  # its last orbitals cannot be read, others perhaps
-            return False
-        n = len(np.unique(geometries.round(5), axis=0))
-        return n == 1 or len(self.raw) < n - 1
-
-    @cached_property
-    def _beginning(self) -> tuple[int, Wavefunction]:
-        for found in self.path.frames():
-            return found
-        raise OrbitileError(
-            f"{self.path.name}: no frame can be read: {next(iter(self.path.problems.values()), 'it has none')}"
-        )
-
-    @property
-    def first(self) -> Wavefunction:
-        """The first frame that can be read, after which orbitals are named.
-
-        Raises
-        ------
-        OrbitileError
-            When there is none.
-        """
-        return self._beginning[1]
-
-    @property
-    def at_first(self) -> int:
-        """Which one that is, from 0; errors are the same."""
-        return self._beginning[0]
-
-    @cached_property
-    def geometries(self) -> NDArray[np.float64]:
-        """Positions of the atoms in all frames, shape (n_frames, n_atoms, 3), in bohr.
-
-        A frame that cannot be read has those of the frame before.
-        """
-        return self.path.geometries()
-
-    def frame(
-        self,
-        index: int,
-        progress: Callable[[float], None] | None = None,
-        cancelled: Callable[[], bool] | None = None,
-    ) -> Wavefunction:
-        """One frame; the orbitals of those before it are followed first.
-
-        Raises
-        ------
-        FileChanged
-            When its file holds something else by now.
-        """
-        self.require_unchanged(index)
-        if self._followed is not None:
-            self._followed.reach(self._raw_index(index), progress, cancelled)
-        return self.path[index]
-
-    def require_unchanged(self, index: int) -> None:
-        """Refuse a frame whose file holds something else by now; errors as for `frame`."""
-        assert isinstance(self.raw.source, UnchangedFrames)  # `Source.opened` made it
-        self.raw.source.require_unchanged(self._raw_index(index))
-
-    def _raw_index(self, index: int) -> int:
-        """Frame of the files that a frame is; of one between two the later."""
-        return min(-(-index // (self.source.between + 1)), len(self.raw) - 1)
-
-    def confidence(self, field: str, index: int) -> float | None:
-        """How surely an orbital was followed to a frame that was reached; None where none was followed."""
-        orbital = None if self._followed is None else orbital_of(self.first, field)
-        if self._followed is None or orbital is None:
-            return None
-        return self._followed.confidence(self._raw_index(index), orbital.index, orbital.spin)
-
-    def field(self, name: str) -> str:
-        """Name of a field in all frames: orbitals that are followed are named as in the first one."""
-        return pinned(self.first, name) if self.source.track else name
-
-    def lattice(
-        self,
-        field: str,
-        isovalue: float,
-        spacing: float,
-        room: Corners,
-        references: tuple[str, ...] = (),
-        resolve: Resolve = field_of,
-    ) -> Lattice:
-        """Lattice of all frames: as much room about the atoms, wherever they come, as about those of the first frame.
-
-        That of the first frame alone where the other would have several times as many points.
-        """
-
-        def made() -> Lattice:
-            first = enclosing_lattice(self.first, resolve(self.first, field), isovalue, spacing=spacing)
-            low, high = self.first.positions.min(axis=0), self.first.positions.max(axis=0)
-            whole = Lattice.box(
-                room[0] + (first.origin - low) - _SLACK, room[1] + (first.far_corner - high) + _SLACK, spacing
-            )
-            return whole if whole.n_points <= _MOST * first.n_points else first
-
-        return _found(self._lattices, (field, isovalue, spacing, room, references), made)
-
-    def isovalue(
-        self,
-        field: str,
-        share: float,
-        device: str,
-        references: tuple[str, ...] = (),
-        resolve: Resolve = field_of,
-    ) -> float:
-        """Isovalue of all frames: that which suits the first one.
-
-        References are what the files hold that the field refers to, as in a `Request`; `resolve` takes a name to a
-        field.
-        """
-        key = field, share, device, references
-
-        def make() -> float:
-            return default_isovalue(self.first, resolve(self.first, self.field(field)), share, device=device)
-
-        return _found(self._isovalues, key, make)
-
-
-def _found(known: OrderedDict[Any, T], key: Any, make: Callable[[], T]) -> T:
-    """What is known under a key, made if it is not there; the latest few are kept."""
-    if key not in known:
-        known[key] = make()
-        while len(known) > _KEPT:
-            known.popitem(last=False)
-    return known[key]

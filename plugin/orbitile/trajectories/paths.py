@@ -62,7 +62,22 @@ def align(trajectory: Trajectory) -> Trajectory:
     return Trajectory(AlignedFrames(trajectory), trajectory.kept)
 
 
-class FollowedFrames:
+class _FramesOfAnother:
+    """What frames made of those of another trajectory share with it."""
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        self._trajectory = trajectory
+
+    @property
+    def name(self) -> str:
+        """Of the trajectory."""
+        return self._trajectory.name
+
+    def __len__(self) -> int:
+        return len(self._trajectory)
+
+
+class FollowedFrames(_FramesOfAnother):
     """Frames with followed orbitals: `Frames` of a `Trajectory`.
 
     Parameters
@@ -72,20 +87,12 @@ class FollowedFrames:
     """
 
     def __init__(self, trajectory: Trajectory, degeneracy: float = DEGENERACY) -> None:
-        self._trajectory = trajectory
+        super().__init__(trajectory)
         self._matches: dict[int, FrameMatch] = {}
         self._degeneracy = degeneracy
         self._reached = -1
         self._reference: Reference | None = None
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """Of the trajectory."""
-        return self._trajectory.name
-
-    def __len__(self) -> int:
-        return len(self._trajectory)
 
     def geometries(self) -> Floats:
         """Positions of all frames, which need not be followed for them."""
@@ -139,19 +146,8 @@ class FollowedFrames:
         return followed(wavefunction, self._matches[index])
 
 
-class AlignedFrames:
+class AlignedFrames(_FramesOfAnother):
     """Frames turned and moved onto the first sound one: `Frames` of a `Trajectory`."""
-
-    def __init__(self, trajectory: Trajectory) -> None:
-        self._trajectory = trajectory
-
-    @property
-    def name(self) -> str:
-        """Of the trajectory."""
-        return self._trajectory.name
-
-    def __len__(self) -> int:
-        return len(self._trajectory)
 
     def geometries(self) -> Floats:
         """Positions of all frames."""

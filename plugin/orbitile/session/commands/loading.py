@@ -14,7 +14,8 @@ from ...readers import descriptions
 from ..declaration import COUNT, FLAG, PATHS, TEXT, Answer, Argument, command
 from ..host import trajectory_viewer
 from ..session import Session
-from ..source import OneFile, ShownTrajectory, Source
+from ..shown_trajectory import ShownTrajectory
+from ..source import OneFile, Source
 from ._arguments import OBJECT
 
 
