@@ -59,7 +59,7 @@ def least(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
             begin = time.perf_counter()
             call()
             times[name].append(time.perf_counter() - begin)
-    return {name: min(one) for name, one in times.items()}
+    return {name: min(seconds) for name, seconds in times.items()}
 
 
 def main() -> None:

@@ -156,7 +156,7 @@ def record(data: Path, device: str) -> None:
                     on_lattice = ob.compute if device == "cpu" else ob.compute_on_device
                     call = partial(on_lattice, wavefunction, "homo", lattices[place], **same)
                 of_each = {name: partial(call, kernel=name) for name in exact}
-                calls = {name: one for name, one in of_each.items() if ready(one) is None}
+                calls = {name: call for name, call in of_each.items() if ready(call) is None}
                 for name, seconds in least_times(calls, 2.0, 7).items():
                     times.setdefault((place, precision, name), []).append(seconds)
     hardware = {"hardware": probe(device).detail, "date": str(date.today())}

@@ -70,8 +70,8 @@ def by_space(frames: list[Wavefunction]) -> tuple[list[np.ndarray], list[np.ndar
     """Orders and overlaps of the usual way: overlap in space from frame to frame."""
     order = np.arange(len(frames[0].alpha))
     orders, overlaps = [order], []
-    for one, other in pairwise(frames):
-        table = np.abs(one.alpha.coefficients.T @ overlap_matrix(one, other) @ other.alpha.coefficients)
+    for frame, following in pairwise(frames):
+        table = np.abs(frame.alpha.coefficients.T @ overlap_matrix(frame, following) @ following.alpha.coefficients)
         _, found = linear_sum_assignment(-table)
         overlaps.append(table[order, found[order]])
         order = found[order]

@@ -104,11 +104,11 @@ def run(series: Path, what: str, spacing: float | None, points: int | None, devi
     fresh = [replace(path[index]) for index in range(n)]  # nothing derived from them is kept
     rounds = []
     for _ in range(3):
-        fresh = [replace(one) for one in fresh]
+        fresh = [replace(frame) for frame in fresh]
         begin = time.perf_counter()
-        for one in fresh:
-            fits(one, field, ISOVALUE, lattice)
-            surface_in_motion(one, field, ISOVALUE, lattice, device=device)
+        for frame in fresh:
+            fits(frame, field, ISOVALUE, lattice)
+            surface_in_motion(frame, field, ISOVALUE, lattice, device=device)
         rounds.append(n / (time.perf_counter() - begin))
     print(f"    from the wavefunction to the mesh on {device}: {max(rounds):.1f} frames a second (best of 3 rounds)")
 

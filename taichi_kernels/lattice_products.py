@@ -21,7 +21,7 @@ from ._taichi import number, ti
 from .arrays import DeviceArray
 from .gaussian import along_axis, exponential
 from .launching import synchronise
-from .layout import BRICK, BX, BY, BZ, Layout
+from .layout import BRICK, BX, BY, BZ, PackedSums
 from .pace import Checkpoint
 from .target import Target
 from .workspace import Workspace
@@ -36,11 +36,7 @@ _PARTS = 64
 
 def evaluate_products(
     space: Workspace,
-    plan: Layout,
-    primitives: np.ndarray,
-    terms: np.ndarray,
-    spacing: tuple[float, float, float],
-    shape: tuple[int, int, int],
+    packed: PackedSums,
     tolerance: "float | np.ndarray",
     target: Target,
     out: DeviceArray,
@@ -48,25 +44,25 @@ def evaluate_products(
 ) -> None:
     """Evaluate sums one after the other; arguments are those of `orbital_lattice.orbital_on_lattice`.
 
-    In pieces of whole planes of bricks, each with tables and masks of its own. Primitives are packed for the kernel.
+    In pieces of whole planes of bricks, each with tables and masks of its own.
     """
-    sums = np.atleast_2d(terms)
+    sums, plan = np.atleast_2d(packed.terms), packed.plan
     tolerances = np.broadcast_to(tolerance, len(sums)).tolist()
-    nx, *plane = shape
+    nx, *plane = packed.shape
     layers = -(-nx // BX)
 
     def pieces(first: int, last: int) -> None:
         while first < last:  # a piece may begin in one sum and end in another
             number_of_sum, layer = divmod(first, layers)
             until = min(last - number_of_sum * layers, layers)
-            here = primitives
+            primitives = packed.primitives
             if layer:
-                here = primitives.copy()
-                here[:, 4] -= layer * BX
-            part = min(until * BX, nx) - layer * BX, plane[0], plane[1]
+                primitives = primitives.copy()
+                primitives[:, 4] -= layer * BX
+            shape = min(until * BX, nx) - layer * BX, plane[0], plane[1]
+            piece = PackedSums(plan, primitives, sums[number_of_sum], packed.spacing, shape)
             first_plane = number_of_sum * nx + layer * BX
-            limit = tolerances[number_of_sum]
-            n_words = _launch(space, plan, here, sums[number_of_sum], spacing, part, limit, target, out, first_plane)
+            n_words = _launch(space, piece, tolerances[number_of_sum], target, out, first_plane)
             space.latest = plan, n_words, 0
             first = number_of_sum * layers + until
 
@@ -77,11 +73,7 @@ def evaluate_products(
 
 def _launch(
     space: Workspace,
-    plan: Layout,
-    primitives: np.ndarray,
-    terms: np.ndarray,
-    spacing: tuple[float, float, float],
-    shape: tuple[int, int, int],
+    packed: PackedSums,
     tolerance: float,
     target: Target,
     out: DeviceArray,
@@ -91,6 +83,7 @@ def _launch(
 
     Returns the number of words that say which products matter.
     """
+    plan, shape = packed.plan, packed.shape
     n_tables, n_products = int(plan.first_table[-1]), len(plan.products)
     bricks_x, bricks_y, bricks_z = (-(-n // b) for n, b in zip(shape, BRICK, strict=True))
     words = -(-n_products // (32 * _NEAR)) * _NEAR
@@ -98,19 +91,19 @@ def _launch(
     parts, n_words = min(words, _PARTS), bricks_x * bricks_y * bricks_z * words
     space.launch(
         _kernel(target, out.dtype),
-        len(primitives),
+        len(packed.primitives),
         n_tables,
         n_products,
         *shape,
-        *spacing,
+        *packed.spacing,
         first_plane,
         parts,
         tolerance / parts,
-        space.upload("primitives", primitives, real, 8),
+        space.upload("primitives", packed.primitives, real, 8),
         space.upload("first_table", plan.first_table, np.int32),
         space.upload("first_table_x", plan.first_table_x, np.int32),
         space.upload("products", plan.products, np.int32, 4),
-        space.upload("terms", terms, real),
+        space.upload("terms", packed.terms, real),
         space.vectors("x", (2 * bricks_x * n_products,), 4),
         space.vectors("y", (2 * bricks_y * n_tables,), 4),
         space.reals("z", (BZ * bricks_z * n_tables,)),

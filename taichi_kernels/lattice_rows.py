@@ -25,7 +25,7 @@ import numpy as np
 
 from .arrays import DeviceArray, to_numpy, view
 from .devices import DeviceUnavailable
-from .layout import BRICK, BX, BY, BZ, Layout
+from .layout import BRICK, BX, BY, BZ, Layout, PackedSums
 from .pace import Checkpoint
 from .rows_kernel import GROUP, rows_kernel
 from .target import Target
@@ -93,10 +93,9 @@ class _Sizes:
         return -(-self.rows // self.parts)
 
 
-def _sizes(
-    plan: Layout, sums: int, terms: int, shape: tuple[int, int, int], sheared: bool, many: bool, target: Target
-) -> _Sizes:
-    bricks_x, bricks_y, bricks_z = (-(-n // b) for n, b in zip(shape, BRICK, strict=True))
+def _sizes(packed: PackedSums, sheared: bool, many: bool, target: Target) -> _Sizes:
+    plan, terms = packed.plan, packed.terms
+    bricks_x, bricks_y, bricks_z = (-(-n // b) for n, b in zip(packed.shape, BRICK, strict=True))
     group = GROUP[target.device]
     rows = len(plan.rows)
     most, together = _GPU_PARTS[many]
@@ -107,8 +106,8 @@ def _sizes(
         rows=rows,
         tables=int(plan.first_table[-1]),
         tables_x=len(plan.tables_x),
-        terms=terms,
-        sums=sums,
+        terms=terms.shape[-1],
+        sums=1 if terms.ndim == 1 else len(terms),
         bricks_x=bricks_x,
         bricks_y=bricks_y,
         bricks_z=bricks_z,
@@ -139,11 +138,7 @@ class _Call:
 def evaluate_rows(
     space: Workspace,
     many: bool,
-    plan: Layout,
-    primitives: np.ndarray,
-    terms: np.ndarray,
-    spacing: tuple[float, float, float],
-    shape: tuple[int, int, int],
+    packed: PackedSums,
     start: int,
     tolerance: "float | np.ndarray",
     target: Target,
@@ -151,12 +146,12 @@ def evaluate_rows(
     shear: float,
     checkpoint: Checkpoint | None,
 ) -> None:
-    """Evaluate sums; arguments are those of `orbital_lattice.orbital_on_lattice`, primitives packed for the kernel.
+    """Evaluate sums; arguments are those of `orbital_lattice.orbital_on_lattice`.
 
     `many` says whether there are so many rows that lists are long.
     """
-    n_sums, n_terms = (1, len(terms)) if terms.ndim == 1 else terms.shape
-    sizes = _sizes(plan, n_sums, n_terms, shape, shear != 0, many, target)
+    plan, terms = packed.plan, packed.terms
+    sizes = _sizes(packed, shear != 0, many, target)
     least, real = float(np.min(tolerance)), target.dtype
     limits = [
         least * share * factor / n
@@ -165,29 +160,29 @@ def evaluate_rows(
     ]
     negligible = 0.0
     if shear:
-        negligible = _NEGLIGIBLE * limits[0] / len(primitives)
+        negligible = _NEGLIGIBLE * limits[0] / sizes.primitives
         limits[0] *= 1 - _NEGLIGIBLE
-    weight = _ONE if n_sums == 1 else least / np.broadcast_to(tolerance, n_sums)
+    weight = _ONE if sizes.sums == 1 else least / np.broadcast_to(tolerance, sizes.sums)
     inputs = (
         space.upload("rows", plan.rows, np.int32, 4),
-        space.upload("primitives", primitives, real, 8),
+        space.upload("primitives", packed.primitives, real, 8),
         space.upload("first_table", plan.first_table, np.int32),
         space.upload("first_table_x", plan.first_table_x, np.int32),
         space.upload("tables_x", plan.tables_x, np.int32, 2),
-        space.upload("terms", np.ascontiguousarray(terms).reshape(-1) if n_sums > 1 else terms, real),
+        space.upload("terms", np.ascontiguousarray(terms).reshape(-1) if sizes.sums > 1 else terms, real),
         space.upload("weight", weight, real),
-        space.upload("offset", _offsets(spacing[1], shape[0], start, shear, real), real, 2),
+        space.upload("offset", _offsets(packed.spacing[1], packed.shape[0], start, shear, real), real, 2),
     )
     kept: Any = out
     if target.on_host:  # an index along one axis becomes a store of vectors
         kept = out.reshape(-1) if isinstance(out, np.ndarray) else view(out)
-    kernel = rows_kernel(target, out.dtype, n_sums > 1, shear != 0)
+    kernel = rows_kernel(target, out.dtype, sizes.sums > 1, shear != 0)
     call = _Call(
         kernel,
         space,
         sizes,
         GROUP[target.device],
-        (*shape, *spacing),
+        (*packed.shape, *packed.spacing),
         (*limits, negligible),
         _CHUNK[many],
         inputs,

@@ -35,6 +35,31 @@ class Layout:
     first_table_x: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
+class PackedSums:
+    """Sums of the same Gaussians on a slab of a lattice, as the kernels take them.
+
+    Attributes
+    ----------
+    plan : Layout
+    primitives : ndarray, shape (n_primitives, 8)
+        Exponent; lattice point nearest to the centre less the centre; index of that point, counted from the slab; bound
+        on the factors along y and z, if sheared.
+    terms : ndarray, shape (n_terms,) or (n_sums, n_terms)
+        Polynomial coefficients.
+    spacing : tuple of float
+        In bohr.
+    shape : tuple of int
+        Points of the slab.
+    """
+
+    plan: Layout
+    primitives: np.ndarray
+    terms: np.ndarray
+    spacing: tuple[float, float, float]
+    shape: tuple[int, int, int]
+
+
 def layout(degrees: np.ndarray) -> Layout:
     """Layout for primitives whose polynomials have these degrees, terms ordered k slowest, then j, i fastest."""
     return _layout(np.ascontiguousarray(degrees, np.int32).tobytes())

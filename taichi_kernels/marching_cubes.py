@@ -1,4 +1,4 @@
-"""Isosurfaces of values on a lattice: marching cubes that leaves the values where they are and brings the mesh home.
+"""Isosurfaces of values on a lattice: marching cubes that copies the mesh to the host, and not the values.
 
 Both signs of a field are done together, as two *phases*: where the values exceed the level, and where their negatives
 do. Every step is a loop over rows of the lattice along its last axis, or over words of 32 points of such a row.
@@ -129,14 +129,15 @@ def marching_cubes(
         rotation = ti.Matrix(np.asarray(to_real, np.float32).tolist())
         mesh = {"vertices": vertices, "normals": normals, "triangles": triangles}
         written = mesh
-        if target.device == "cuda":  # whose driver brings them home faster than Taichi does
+        if target.device == "cuda":  # whose driver copies them faster than the compiler does
             written = {
-                name: _held.array(name, ti.i32 if one is triangles else ti.f32, one.shape) for name, one in mesh.items()
+                name: _held.array(name, ti.i32 if part is triangles else ti.f32, part.shape)
+                for name, part in mesh.items()
             }
         on_points = write(*common, rotation, int(flip), *written.values())
         if target.device == "cuda":
-            for name, one in mesh.items():
-                to_numpy(written[name], one)
+            for name, part in mesh.items():
+                to_numpy(written[name], part)
     return Mesh(vertices, triangles, normals, (n_first, m_first), on_points, smallest, largest)
 
 

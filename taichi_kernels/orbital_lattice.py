@@ -19,7 +19,7 @@ import numpy as np
 from .arrays import DeviceArray
 from .lattice_products import evaluate_products
 from .lattice_rows import evaluate_rows
-from .layout import BX, BY, BZ, Layout
+from .layout import BX, BY, BZ, Layout, PackedSums
 from .pace import Checkpoint
 from .session import generation
 from .target import Target
@@ -87,16 +87,15 @@ def orbital_on_lattice(
     primitives[:, 0] = exponent
     primitives[:, 1:4] = nearest * step - centre
     primitives[:, 4:7] = nearest - [start, 0, 0]
-
-    many = len(plan.rows).bit_length() > _MANY_ROWS
-    packed = plan, primitives, terms, spacing, shape
-    if not target.on_host and not many and not shear:
-        evaluate_products(_workspace(target.dtype, "products"), *packed, tolerance, target, out, checkpoint)
-        return
     if shear:
         primitives[:, 7] = _largest_factors(exponent, np.diff(plan.first_table) - 1)
+    packed = PackedSums(plan, primitives, terms, spacing, shape)
+    many = len(plan.rows).bit_length() > _MANY_ROWS
+    if not target.on_host and not many and not shear:
+        evaluate_products(_workspace(target.dtype, "products"), packed, tolerance, target, out, checkpoint)
+        return
     space = _workspace(target.dtype, "many rows" if many else "few rows")
-    evaluate_rows(space, many, *packed, start, tolerance, target, out, shear, checkpoint)
+    evaluate_rows(space, many, packed, start, tolerance, target, out, shear, checkpoint)
 
 
 def _largest_factors(exponent: np.ndarray, degree: np.ndarray) -> np.ndarray:

@@ -127,10 +127,10 @@ def _peaks(results: Results) -> Iterator[str]:
     yield ""
     yield "| | device | tables | (row, brick) pairs | Gflop | of the peak | MB written | of the peak |"
     yield "|---|---|---|---|---|---|---|---|"
-    for one in results.shares:
+    for row in results.shares:
         yield (
-            f"| {one['system']} | {one['device']} | {one['tables']} | {one['pairs']:,} | {one['operations'] / 1e9:.3f} "
-            f"| {one['share of operations']:.0%} | {one['bytes'] / 1e6:.1f} | {one['share of bytes']:.0%} |"
+            f"| {row['system']} | {row['device']} | {row['tables']} | {row['pairs']:,} | {row['operations'] / 1e9:.3f} "
+            f"| {row['share of operations']:.0%} | {row['bytes'] / 1e6:.1f} | {row['share of bytes']:.0%} |"
         )
 
 
@@ -143,13 +143,13 @@ def _memory(results: Results) -> Iterator[str]:
     yield ""
     yield "| | device | basis functions | points | result | beyond before | process |"
     yield "|---|---|---|---|---|---|---|"
-    for one in results.memory:
+    for row in results.memory:
         found, process = (
-            "unknown" if n is None else f"{n / 1e6:,.0f}" for n in (one["peak beyond before"], one["peak"])
+            "unknown" if n is None else f"{n / 1e6:,.0f}" for n in (row["peak beyond before"], row["peak"])
         )
         yield (
-            f"| {one['system']} | {one['device']} | {one['basis functions']:,} | {one['points']:,} "
-            f"| {one['result'] / 1e6:.0f} | {found} | {process} |"
+            f"| {row['system']} | {row['device']} | {row['basis functions']:,} | {row['points']:,} "
+            f"| {row['result'] / 1e6:.0f} | {found} | {process} |"
         )
 
 
@@ -160,19 +160,19 @@ def _series(results: Results) -> Iterator[str]:
     yield ""
     yield "| water, device | atoms | points | ms | microseconds an atom | ns a point |"
     yield "|---|---|---|---|---|---|"
-    for one in results.atoms:
+    for row in results.atoms:
         yield (
-            f"| {one['system']}, {one['device']} | {one['atoms']:,} | {one['points']:,} "
-            f"| {milliseconds(one['seconds'])} | {one['seconds'] / one['atoms'] * 1e6:.1f} "
-            f"| {one['seconds'] / one['points'] * 1e9:.2f} |"
+            f"| {row['system']}, {row['device']} | {row['atoms']:,} | {row['points']:,} "
+            f"| {milliseconds(row['seconds'])} | {row['seconds'] / row['atoms'] * 1e6:.1f} "
+            f"| {row['seconds'] / row['points'] * 1e9:.2f} |"
         )
     yield ""
     yield "| one molecule, device | points | ms | ns a point |"
     yield "|---|---|---|---|"
-    for one in results.points:
+    for row in results.points:
         yield (
-            f"| {one['system']}, {one['device']} | {one['points']:,} | {milliseconds(one['seconds'])} "
-            f"| {one['seconds'] / one['points'] * 1e9:.2f} |"
+            f"| {row['system']}, {row['device']} | {row['points']:,} | {milliseconds(row['seconds'])} "
+            f"| {row['seconds'] / row['points'] * 1e9:.2f} |"
         )
 
 

@@ -107,8 +107,8 @@ def backbone() -> tuple[dict[str, Array], float]:
     def pairs(names: list[tuple[str, str]]) -> Array:
         return np.array([[index[a], index[b]] for a, b in names]).T
 
-    at_restraints, at_close = pairs([one[:2] for one in restraints]), pairs(close)
-    lengths, weights = (np.array([one[n] for one in restraints]) for n in (2, 3))
+    at_restraints, at_close = pairs([restraint[:2] for restraint in restraints]), pairs(close)
+    lengths, weights = (np.array([restraint[n] for restraint in restraints]) for n in (2, 3))
     centres = [[index[name] for name in (atom, *around[:3])] for atom, around in _CHIRALITY.items()]
     signs = np.array([around[3] for around in _CHIRALITY.values()])
     constant = np.array(list(fixed.values()))

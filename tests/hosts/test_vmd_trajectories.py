@@ -85,6 +85,7 @@ def test_at_each_frame_vmd_holds_the_orbital_of_that_frame(tmp_path, series, tra
     assert out[-3:] == ["water 6 0 1 water_homo 0 1 2", "1", "all"]
 
 
+@pytest.mark.slow
 def test_a_frame_is_hidden_until_its_surface_is_there(tmp_path, series):
     out = in_vmd(
         tmp_path,

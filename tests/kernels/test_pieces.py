@@ -43,6 +43,7 @@ def molecule():
     return random_wavefunction(3, momenta=(0, 1, 2), n_atoms=2, n_primitives=2)
 
 
+@pytest.mark.slow_on("vulkan")
 @pytest.mark.usefixtures("in_small_pieces")
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_single_slab_is_asked_about_told_of_and_left(device, field):

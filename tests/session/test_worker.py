@@ -341,7 +341,6 @@ def test_a_worker_that_is_ended_with_its_host_leaves_nothing(worker):
     assert gone(process, 10)
 
 
-@pytest.mark.slow
 def test_a_changed_file_is_read_again(worker, tmp_path):
     path = tmp_path / "molecule.molden"
     path.write_bytes(Path(BENZENE).read_bytes())

@@ -14,6 +14,7 @@ from orbitile.model.lattice import QUALITIES
 from orbitile.model.units import angstrom
 from orbitile.model.wavefunction import Orbitals
 from orbitile.surfaces.enclosure import enclosure, enclosure_along_rays
+from tests.conftest import random_wavefunction
 
 
 def slater_share(isovalue):
@@ -141,6 +142,13 @@ def test_isovalues_are_found_once_for_a_degenerate_set_and_a_share(benzene, monk
         wavefunction, "homo", device="cpu"
     )
     assert len(asked) == before
+
+
+def test_the_isovalue_of_an_orbital_on_one_atom_is_found_by_one_of_several_devices():
+    atom = random_wavefunction(5, momenta=(0, 1), n_atoms=1)
+    assert ob.default_isovalue(replace(atom), "mo:1", device="cpu,cpu") == ob.default_isovalue(
+        atom, "mo:1", device="cpu"
+    )
 
 
 def test_what_is_degenerate(tmp_path):

@@ -147,6 +147,7 @@ def test_the_command_keeps_the_old_file_until_the_new_one_is_complete(tmp_path, 
     assert_same(only, ob.load(parts[0]))
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_it_loses_nothing(tmp_path):
     """Whatever was reported as appended is there after SIGKILL, at most one frame more, and the series goes on."""
     path, rng = tmp_path / "s.h5", np.random.default_rng()

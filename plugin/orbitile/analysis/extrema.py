@@ -280,11 +280,9 @@ def as_text(found: list[Extremum], wavefunction: Wavefunction, unit: str) -> str
 
     has_energy = unit == "hartree/e"
     lines = [f"{'':8s} {unit:>12s} {'kcal/mol' if has_energy else '':>9s}   nearest atom   position / Angstrom"]
-    for one in found:
-        x, y, z = np.array(one.position) / angstrom
-        symbol = SYMBOLS[int(wavefunction.atomic_numbers[one.atom])]
-        energy = f"{one.value / kilocalorie_per_mole:9.2f}" if has_energy else " " * 9
-        lines.append(
-            f"{one.kind:8s} {one.value:12.5f} {energy}   {symbol + str(one.atom + 1):12s} {x:9.3f} {y:9.3f} {z:9.3f}"
-        )
+    for extremum in found:
+        x, y, z = np.array(extremum.position) / angstrom
+        atom = SYMBOLS[int(wavefunction.atomic_numbers[extremum.atom])] + str(extremum.atom + 1)
+        energy = f"{extremum.value / kilocalorie_per_mole:9.2f}" if has_energy else " " * 9
+        lines.append(f"{extremum.kind:8s} {extremum.value:12.5f} {energy}   {atom:12s} {x:9.3f} {y:9.3f} {z:9.3f}")
     return "\n".join(lines)

@@ -111,11 +111,11 @@ def as_dictionary(wavefunction: Wavefunction) -> dict[str, Any]:
         "excitations": [
             {
                 "number": n,
-                "energy_eV": one.energy / electronvolt,
-                "oscillator_strength": one.strength if np.isfinite(one.strength) else None,
-                "label": one.label,
+                "energy_eV": excitation.energy / electronvolt,
+                "oscillator_strength": excitation.strength if np.isfinite(excitation.strength) else None,
+                "label": excitation.label,
             }
-            for n, one in enumerate(wavefunction.excitations, 1)
+            for n, excitation in enumerate(wavefunction.excitations, 1)
         ],
     }
 
@@ -162,7 +162,7 @@ def as_text(wavefunction: Wavefunction, everything: bool = False) -> str:
             lines.append(f"{'...':>8}  ({len(those) - shown.stop} above; --all shows them)")
     if wavefunction.excitations:
         lines += ["", f"{'excited':>8}  {'energy / eV':>12}  {'strength':>10}  (fields transition:N, nto:N:hole)"]
-        for n, one in enumerate(wavefunction.excitations, 1):
-            strength = f"{one.strength:>10.4f}" if np.isfinite(one.strength) else f"{'-':>10}"
-            lines.append(f"{n:>8}  {one.energy / electronvolt:>12.3f}  {strength}  {one.label}".rstrip())
+        for n, excitation in enumerate(wavefunction.excitations, 1):
+            strength = f"{excitation.strength:>10.4f}" if np.isfinite(excitation.strength) else f"{'-':>10}"
+            lines.append(f"{n:>8}  {excitation.energy / electronvolt:>12.3f}  {strength}  {excitation.label}".rstrip())
     return "\n".join(lines)

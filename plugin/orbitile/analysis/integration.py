@@ -113,7 +113,9 @@ def atomic_charges(wavefunction: Wavefunction, scheme: str = "becke", device: st
 
         def share(points: Reals, positions: Reals) -> Reals:
             distances = np.linalg.norm(points[:, None] - positions, axis=2)
-            parts = np.stack([np.interp(distances[:, n], *one, right=0) for n, one in enumerate(profiles)], axis=1)
+            parts = np.stack(
+                [np.interp(distances[:, n], *profile, right=0) for n, profile in enumerate(profiles)], axis=1
+            )
             parts /= np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)
             return parts
 

@@ -47,6 +47,18 @@ def one_device(device: str | None) -> str:
         raise DeviceError(str(error)) from error
 
 
+def first_device(device: str | None) -> str | None:
+    """A request for one device, where work is too small for several: of those named one by one, a device as the first.
+
+    Raises
+    ------
+    DeviceError
+        When there is no such device.
+    """
+    named = several(device)
+    return named[0].partition(":")[0] if named else device
+
+
 @contextmanager
 def device_session(device: str | None, precision: str) -> Iterator[Target]:
     """Hold the device that a request stands for, with its errors made ours."""

@@ -14,11 +14,10 @@ from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
 from ..surfaces.enclosure import enclosure, enclosure_along_rays
 from ..surfaces.isovalue import check_share
-from .devices import one_device
+from .devices import first_device, one_device
 from .lattices import compute_many
 from .points import evaluate
 from .requests import field_of
-from .several_devices import several
 
 _ELSEWHERE, _BEYOND = 0.05, 2e-4
 """Shares of what is outside the surface that may be on other atoms, and farther from the atom, of an orbital on one."""
@@ -74,8 +73,8 @@ def default_isovalue(
     if resolved.isovalue is not None:
         return resolved.isovalue
     check_share(share)
-    members = resolved.degenerate_set
-    key = members.key, share, several(device) or one_device(device)
+    members, device = resolved.degenerate_set, first_device(device)
+    key = members.key, share, one_device(device)
     logarithms = _LOGARITHMS.of(
         members.owner, key, lambda: np.log(_enclosing_isovalues(wavefunction, members.fields, share, device))
     )

@@ -257,7 +257,7 @@ def compute_on_device(
     Returns
     -------
     array on the device, shape `lattice.shape`
-        `to_numpy()` brings it home. It is lost when another device is asked for.
+        `to_numpy()` copies it to the host. It is lost when another device is asked for.
 
     Raises
     ------

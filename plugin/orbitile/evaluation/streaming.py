@@ -6,25 +6,22 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from os import PathLike
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
 from ..exporters import exporter_for, write_slabs
+from ..fields import Field
 from ..files.writing import checked_target, refuse_inputs, written_atomically
+from ..model.lattice import Lattice
 from ..model.volume import VolumeHeader
+from ..model.wavefunction import Wavefunction
 from ..watch import Cancel, Progress
 from .devices import dtype_of
 from .lattices import computed_slabs
 from .requests import field_of
 from .several_devices import several
-
-if TYPE_CHECKING:
-    from ..fields import Field
-    from ..model.lattice import Lattice
-    from ..model.wavefunction import Wavefunction
 
 _MARGIN = 1 << 20
 """Bytes for what stands in a file beside the values: header, atoms."""

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import asin, log, sin
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,6 +162,17 @@ def signed_density(density: Reals, xx: Reals, yy: Reals, zz: Reals, xy: Reals, x
     return np.where(two_or_three, -density, density).astype(density.dtype)
 
 
+def _density_of_vacuum(isovalue: float) -> float:
+    """Density below which the reduced gradient exceeds an isovalue everywhere."""
+    none, half = _WEAKER
+    return float(none * (half / none) ** (min(isovalue, _MOST) / _SURFACE))
+
+
+def _density_of_coloured(isovalue: float) -> float:
+    """Density to which `nci` is followed: a lattice as that of the surface which it colours."""
+    return min(isovalue, _WEAKER[1])
+
+
 def ionisation_energy(weighted: Reals, density: Reals) -> Reals:
     """Average local ionisation energy, 0 where there is no density."""
     return faded(weighted / np.maximum(density, _IONISED / _DECADE), density, _IONISED)
@@ -209,10 +221,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         spins = unpaired(wavefunction)
         densities = [density_of(wavefunction, spin) for spin in spins] or [density]
         kinetic = kinetic_of(wavefunction)
-
-        def visible(isovalue: float) -> float:  # neither exceeds 1
-            return density_at(isovalue, _LOCALISED)
-
+        visible = partial(density_at, least=_LOCALISED)  # neither exceeds 1
         if wanted == "lol":
             parts = (*densities, kinetic)
             combine = partial(localised_orbital_locator, paired=not spins)
@@ -236,11 +245,6 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         )
     if wanted == "rdg":
         parts = (density, *gradient_of(wavefunction))
-        none, half = _WEAKER
-
-        def above_vacuum(isovalue: float) -> float:
-            return float(none * (half / none) ** (min(isovalue, _MOST) / _SURFACE))
-
         return SumField(
             parts,
             "reduced density gradient",
@@ -248,7 +252,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
             _SURFACE,
             density,
             atoms,
-            above_vacuum,
+            _density_of_vacuum,
             reduced_gradient,
             fewest_points=_THIN,
         )
@@ -260,7 +264,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
             0.02,
             density,
             atoms,
-            lambda isovalue: min(isovalue, _WEAKER[1]),  # a lattice as that of the surface which it colours
+            _density_of_coloured,
             signed_density,
             fewest_points=_THIN,
             colour_range=_ATTRACTION,
@@ -288,7 +292,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         0.5,
         weighted,
         atoms,
-        lambda isovalue: isovalue * least,
+        partial(mul, least),
         ionisation_energy,
         fewest_points=_FADING,
     )

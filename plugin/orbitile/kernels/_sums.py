@@ -85,7 +85,7 @@ def upright(lattice: Lattice) -> tuple[int, int, int] | None:
 
 
 def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floating], target: Target) -> None:
-    """All planes of a lattice into an array at home, wherever they are computed."""
+    """All planes of a lattice into a NumPy array, wherever they are computed."""
     from taichi_kernels.arrays import allocate, to_numpy
 
     if target.on_host:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import LatticeError
 from .units import angstrom
-
-if TYPE_CHECKING:
-    from .wavefunction import Wavefunction
+from .wavefunction import Wavefunction
 
 _FARTHEST, _CLOSEST = 1e12, 1e-12
 """Bounds in bohr on coordinates and steps, beyond which squares and volumes run out of the range of numbers."""

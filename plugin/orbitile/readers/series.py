@@ -100,7 +100,7 @@ class SeriesFrames:
                 np.split(file[f"basis/{n}"][()], ends[:-1]) for n in ("exponents", "coefficients")
             )
             kinds = (file[f"basis/{n}"][()] for n in ("atom", "momentum", "pure"))
-            self._shells = tuple(Shell(*one) for one in zip(*kinds, exponents, contraction, strict=True))
+            self._shells = tuple(Shell(*shell) for shell in zip(*kinds, exponents, contraction, strict=True))
             self._fixed = {
                 "atomic_numbers": file["atomic_numbers"][()],
                 "core_charges": file["core_charges"][()],

@@ -186,7 +186,7 @@ def _start(molecule: Any, before: Wavefunction) -> NDArray[np.float64]:
 
     alpha, beta = before.alpha, before.beta
     if beta is not None:
-        return np.array([density(one, one.occupations) for one in (alpha, beta)])
+        return np.array([density(orbitals, orbitals.occupations) for orbitals in (alpha, beta)])
     if before.n_unpaired:
         return np.array([density(alpha, (alpha.occupations > least).astype(np.float64)) for least in (0.5, 1.5)])
     return density(alpha, alpha.occupations)
@@ -254,12 +254,12 @@ def _functions(molecule: Any) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         if l > 1 and molecule.cart:
             powers = cartesian_powers(l)
             common = sqrt(4 * pi / (2**l * prod(range(2 * l + 1, 0, -2))))  # (2i)! / i! is 2^i (2i - 1)!!
-            order, scales = list(range(len(powers))), [common / angular_normalization(one) for one in powers]
+            order, scales = list(range(len(powers))), [common / angular_normalization(power) for power in powers]
         elif l > 1:
             order = [l + int(name[1:]) * (-1 if name[0] == "s" else 1) for name in component_names(l, pure=True)]
         for _ in range(molecule.bas_nctr(n)):
             first = len(rows)
-            rows += [first + one for one in order]
+            rows += [first + component for component in order]
             factors += scales
     return np.array(rows, np.intp), np.array(factors)
 

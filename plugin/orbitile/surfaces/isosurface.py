@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
-from ..errors import LatticeError
+from ..errors import IsovalueError, LatticeError
 from ..memory import require_memory
-
-if TYPE_CHECKING:
-    from ..model.lattice import Lattice
-    from ..model.volume import Volume
-from ..errors import IsovalueError
+from ..model.lattice import Lattice
 from ..model.surface import Surface
+from ..model.volume import Volume
 from .isovalue import (
     check_shape,
     name_of,
@@ -95,7 +92,7 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
 def isosurface_in_session(
     values: Any, lattice: Lattice, isovalue: float, quantity: str, unit: str, target: Target
 ) -> Surface:
-    """Isosurface of values that are on the device of the current session: they stay there, the mesh comes home.
+    """Isosurface of values that are on the device of the current session: they stay there; only the mesh is copied.
 
     Parameters
     ----------

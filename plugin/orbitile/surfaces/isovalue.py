@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from ..errors import LatticeError
-from ..model.units import angstrom
-from .enclosure import enclosure
-
-if TYPE_CHECKING:
-    from ..model.lattice import Lattice
-    from ..model.volume import Volume
-from ..errors import IsovalueError
+from ..errors import IsovalueError, LatticeError
+from ..model.lattice import Lattice
 from ..model.surface import Surface
+from ..model.units import angstrom
+from ..model.volume import Volume
+from .enclosure import enclosure
 
 
 def on_faces(surface: Surface, lattice: Lattice) -> bool:

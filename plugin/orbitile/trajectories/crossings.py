@@ -79,7 +79,7 @@ def crossings_of(matches: dict[int, FrameMatch], mixings: list[Mixing], degenera
         of_spin = [both.beta if spin == "beta" and both.beta is not None else both.alpha for both in matches.values()]
         energies = np.array([match.energies for match in of_spin])
         confidence = np.array([match.confidence for match in of_spin])
-        passages = _passages([one for one in mixings if one.spin == spin], place)
+        passages = _passages([mixing for mixing in mixings if mixing.spin == spin], place)
         changes = _changes_of_order(energies, degeneracy)
 
         def crossing(
@@ -119,8 +119,8 @@ def crossings_of(matches: dict[int, FrameMatch], mixings: list[Mixing], degenera
 def _passages(mixings: list[Mixing], place: dict[int, int]) -> dict[tuple[int, int], list[tuple[int, int, float]]]:
     """Runs of frames in which two orbitals turn into each other in one sense: from, to, angle; by pair."""
     by_pair: dict[tuple[int, int], list[tuple[int, float]]] = defaultdict(list)
-    for one in mixings:
-        by_pair[one.orbitals].append((place[one.frame], one.angle))
+    for mixing in mixings:
+        by_pair[mixing.orbitals].append((place[mixing.frame], mixing.angle))
     passages: dict[tuple[int, int], list[tuple[int, int, float]]] = {}
     for pair, steps in by_pair.items():
         runs: list[tuple[int, int, float]] = []

@@ -180,7 +180,7 @@ def _matched(orbitals: Orbitals, overlaps: Floats, degeneracy: float, natural: b
     n_followed, n = overlaps.shape
     sets = [np.array([i]) for i in range(n)] if natural else _degenerate(orbitals, degeneracy)
     weights = overlaps**2
-    for members in (one for one in sets if len(one) > 1):
+    for members in (members for members in sets if len(members) > 1):
         weights[:, members] = weights[:, members].sum(axis=1, keepdims=True)
     slots = np.empty(n, np.intp)
     slots.fill(-1)
@@ -188,11 +188,11 @@ def _matched(orbitals: Orbitals, overlaps: Floats, degeneracy: float, natural: b
     slots[columns] = rows
     rotation = np.zeros((n, n_followed))
     order = np.empty(n_followed, np.intp)
-    single = np.array([one[0] for one in sets if len(one) == 1], np.intp)
+    single = np.array([members[0] for members in sets if len(members) == 1], np.intp)
     single = single[slots[single] >= 0]
     rotation[single, slots[single]] = np.where(overlaps[slots[single], single] < 0, -1.0, 1.0)
     order[slots[single]] = single
-    for members in (one for one in sets if len(one) > 1):
+    for members in (members for members in sets if len(members) > 1):
         mine = np.sort(slots[members][slots[members] >= 0])
         if not len(mine):
             continue

@@ -212,7 +212,7 @@ def followed(wavefunction: Wavefunction, match: FrameMatch) -> Wavefunction:
         wavefunction,
         alpha=parts[0],
         beta=parts[1] if len(parts) > 1 else None,
-        excitations=tuple(_excitation(one, rotations) for one in wavefunction.excitations)
+        excitations=tuple(_excitation(excitation, rotations) for excitation in wavefunction.excitations)
         if all(rotation.shape[0] == rotation.shape[1] for rotation in rotations)
         else (),
     )

@@ -33,7 +33,7 @@ def with_deexcitations(data: Any, program: Program, path: Path) -> Any:
             occupied, unoccupied = (int(low) - 1, int(low_spin == "B")), (int(high) - 1, int(high_spin == "B"))
             states[-1].append([unoccupied, occupied, factor * float(amplitude)])
     if len(states) == len(data.etsecs):
-        data.etsecs = [[*one, *more] for one, more in zip(data.etsecs, states, strict=True)]
+        data.etsecs = [[*first, *more] for first, more in zip(data.etsecs, states, strict=True)]
     return data
 
 
