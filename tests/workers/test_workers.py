@@ -210,7 +210,11 @@ def test_one_that_is_stopped_is_replaced(worker, tmp_path):
     assert first != second
     assert time.monotonic() - begin < 8
     assert not alive(first)
-    assert worker.call(jobs.stopped_once, str(tmp_path / "mark")) != second  # in the middle of a job as well
+    third = worker.call(jobs.stopped_once, str(tmp_path / "mark"))  # in the middle of a job as well
+    assert third != second
+    os.kill(third, signal.SIGSTOP)
+    assert worker.call(len, 1_000_000 * "x") == 1_000_000  # more than the connection holds
+    assert worker.process_id != third
     with pytest.raises(WorkerEnded, match="did not go on") as caught:
         worker.call(jobs.signalled, signal.SIGSTOP)  # again and again
     assert caught.value.status is None

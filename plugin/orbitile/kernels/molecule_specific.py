@@ -17,7 +17,8 @@ from ._family import SlowSlabs, lattices_only, shells_of
 SUMMARY = "direct sum with a kernel generated for the molecule, compiled in the background; lattices only"
 EXACT = True
 
-_compilers = Workers([Worker("the compiler", nice=10, idle=5.0)])
+_compilers = Workers([Worker("the compiler", nice=10, idle=5.0, patience=0)])
+"""One process, which does not hold up the end of this one."""
 
 
 def _compile_elsewhere(compile_source: Callable[..., None], *arguments: object) -> Job[None]:

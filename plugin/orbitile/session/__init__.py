@@ -1,11 +1,11 @@
 """What a host shows, and how it comes to be shown: what every host needs, and no host is needed for.
 
-    host         what a program has to do to be a host: `Viewer`, `TrajectoryViewer`
-    shelf        what is shown, known and changed here alone; `shown` is one surface of it
-    computing    what computes: a worker process or this one, caches, waiting, cancelling
-    session      both together, as commands want them
-    commands     the commands that users have in all consoles, each declared once (`declaration`)
-    player       frames of trajectories, kept in step with the one that is seen; `film` is one surface
-    browser      what a user does in a window, without the window; `browsing`, `asking`, `painter` and `agenda` do it
-    source       where the wavefunctions of a molecule come from, and `content`, what their files held
+- host: what a program has to do to be a host, `Viewer` or `TrajectoryViewer`
+- shelf: what is shown, known and changed there alone; shown is one surface of it
+- computing: what computes, a worker process or this one; caches, waiting, cancelling
+- session: both together, as commands want them
+- commands: those that users have in all consoles, each declared once (declaration)
+- player: frames of trajectories, kept in step with the one that is seen; film is one surface
+- browser: what a user does in a window, without the window; browsing, asking, painter and agenda do it
+- source: where the wavefunctions of a molecule come from; content is what their files held
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 
@@ -31,9 +30,12 @@ class SampleWorker:
     """
 
     def __init__(self, python: str | None = None, patience: float = 5.0) -> None:
-        self._python, self._patience = python, patience
-        self._lock = threading.Lock()
-        self._workers: Workers | None = None
+        self._python, self._patience = python or os.environ.get("ORBITILE_PYTHON"), patience
+        self._workers = self._begun()
+
+    def _begun(self) -> Workers:
+        worker = Worker("the worker", python=self._python, settings=_settings, patience=self._patience, nice=_NICE)
+        return Workers([worker])
 
     def submit(self, request: Request, progress: Callable[[float], None] | None = None) -> Future[Sample]:
         """Ask for a sample; `progress` is called from another thread with the share that is done.
@@ -43,28 +45,19 @@ class SampleWorker:
         Future
             Its exception is an `OrbitileError`: what was wrong with the request, or how the worker ended.
         """
-        with self._lock:
-            if self._workers is None:
-                self._workers = Workers([self._worker()])
-            job = self._workers.submit(answer, request)
+        job = self._workers.submit(answer, request)
         job.progress = progress
         return job
 
     @property
     def process_id(self) -> int | None:
         """Process number of the worker, while it runs."""
-        return self._workers.workers[0].process_id if self._workers is not None else None
+        return self._workers.workers[0].process_id
 
     def close(self) -> None:
         """End the process; pending requests are cancelled, and a later one starts another process."""
-        with self._lock:
-            workers, self._workers = self._workers, None
-        if workers is not None:
-            workers.shutdown(cancel_futures=True)
-
-    def _worker(self) -> Worker:
-        python = self._python or os.environ.get("ORBITILE_PYTHON")
-        return Worker("the worker", python=python, settings=_settings, patience=self._patience, nice=_NICE)
+        workers, self._workers = self._workers, self._begun()
+        workers.shutdown(cancel_futures=True)
 
 
 def _settings() -> Mapping[str, str]:

@@ -50,9 +50,13 @@ class Segment(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """An object on its way to another process: a pickle, and the segment where its arrays are."""
+    """An object on its way to another process: a pickle, and the segment where its arrays are.
 
-    pickled: bytes
+    A long pickle is in the segment too, from a byte on and so many long: no message fills a connection then, on which
+    a process that is stopped would keep the other one waiting.
+    """
+
+    pickled: bytes | tuple[int, int]
     segment: Segment | None
 
     def remove(self) -> None:
@@ -73,11 +77,15 @@ def pack(item: Any) -> tuple[Packed, mmap.mmap | None]:
     """
     for _ in range(MOST):
         pickler = _Pickler(item, _SMALL)
+        pickled: bytes | tuple[int, int] = pickler.pickled
+        if len(pickled) >= _SMALL:
+            pickled = pickler.size, len(pickled)
+            pickler.add(np.frombuffer(pickler.pickled, np.uint8))
         if not pickler.large:
-            return Packed(pickler.pickled, None), None
+            return Packed(pickled, None), None
         try:
             memory = _written(pickler.segment, pickler.size, pickler.large)
-            return Packed(pickler.pickled, pickler.segment), memory
+            return Packed(pickled, pickler.segment), memory
         except FileExistsError:  # what had the name before is still on its way
             continue
         except OSError:
@@ -94,7 +102,11 @@ def unpack(packed: Packed) -> Any:
         Whatever is raised where an object cannot be made again, as when its module is missing here.
     """
     try:
-        return pickle.loads(packed.pickled)
+        if isinstance(packed.pickled, bytes):
+            return pickle.loads(packed.pickled)
+        offset, length = packed.pickled
+        assert packed.segment is not None  # it was made for the pickle
+        return pickle.loads(_restored("|u1", (length,), (1,), False, (packed.segment, offset, False)).data)
     finally:
         packed.remove()
 
@@ -183,6 +195,11 @@ class _Pickler(pickle.Pickler):
         """Where the large arrays are going to be."""
         return _new_segment()
 
+    def add(self, array: NDArray[Any]) -> None:
+        """Have an array in shared memory, behind those that are there."""
+        self.large[self.size] = array
+        self.size += -(-array.nbytes // _ALIGNED) * _ALIGNED
+
     def reducer_override(self, item: Any) -> Any:
         if type(item) is not np.ndarray or item.dtype.kind not in "biufc":
             return NotImplemented
@@ -194,8 +211,7 @@ class _Pickler(pickle.Pickler):
                 place = bytearray(item.tobytes("A"))
             else:
                 place = self.segment, self.size, False
-                self.large[self.size] = item
-                self.size += -(-item.nbytes // _ALIGNED) * _ALIGNED
+                self.add(item)
         return _restored, (item.dtype.str, item.shape, item.strides, writable, place)
 
 

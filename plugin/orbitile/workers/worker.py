@@ -294,7 +294,7 @@ class _Process(ChildProcess):
                 return transport.receive(self._connection)
         except (EOFError, OSError) as error:
             self.wait(5)
-            unread = isinstance(error, OSError)  # the system says so where it ended before it read the last message
+            unread = isinstance(error, ConnectionError)  # it ended before it read the last message
             raise _Lost(self.ending(), unread, self.status) from None
         if self.stands_still():
             raise _Lost("it did not go on, and was ended", True, None)
