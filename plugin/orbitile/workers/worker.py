@@ -29,6 +29,8 @@ _EVERY = 0.01
 """Seconds between two looks at whether an answer is still wanted, and a worker goes on."""
 _FAREWELL = 2.0
 """Seconds for which the end of a worker is waited for; it may take longer, to keep what Taichi has compiled."""
+_COMPLETION = 60.0
+"""Seconds after which one that is still at work of its own is ended all the same."""
 _LINES = 20
 """Of what a worker wrote last, for the cause of an error."""
 _FAMILY = "AF_PIPE" if os.name == "nt" else "AF_UNIX"
@@ -301,17 +303,31 @@ class _Process(ChildProcess):
         return "nothing", None
 
     def end(self, seconds: float) -> None:
-        """Ask it to end and wait so long; then it is left alone where it has stopped working, and killed elsewhere."""
+        """Ask it to end and wait so long; then it is left alone with what it completes, or killed if it stands still.
+
+        One that has stopped working completes its end alone. One that does something of its own, as a kernel that is
+        compiled for the next request, has as long as this process lives, and no longer than `_COMPLETION`.
+        """
         if self._connection is not None:
             self._send("end")
         else:
             self.terminate()
+        self._wait_while_it_goes_on(seconds)
+        if not self.running() or self.is_stopped() or self._withdrawn is not None:
+            self.kill()
+        elif self._has_stopped_working():
+            self.hang_up()
+        else:
+            threading.Thread(target=self._complete, daemon=True).start()
+
+    def _complete(self) -> None:
+        self._wait_while_it_goes_on(_COMPLETION)
+        self.kill()
+
+    def _wait_while_it_goes_on(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while self.running() and time.monotonic() < until and not self.is_stopped():
             self.wait(_EVERY)
-        if not self.running() or self.is_stopped() or not self._has_stopped_working():
-            self.kill()
-        self.hang_up()
 
     def _has_stopped_working(self) -> bool:
         """Whether it has closed the connection, and only its end is to be completed."""
