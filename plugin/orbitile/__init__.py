@@ -38,7 +38,7 @@ _HOME = {
     "compute_series": "scf.engine",
     "compute_surface": "evaluation.surfaces",
     "compute_to_file": "evaluation.streaming",
-    "default_isovalue": "evaluation.isovalues",
+    "default_isovalue": "evaluation.default_isovalue",
     "draw_correlation": "analysis.correlation",
     "draw_slice": "analysis.planes",
     "enclosing_isovalue": "surfaces.isovalue",

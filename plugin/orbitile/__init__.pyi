@@ -6,7 +6,7 @@ from .analysis.planes import slice_field as slice_field
 from .errors import OrbitileError as OrbitileError
 from .evaluation.boxes import enclosing_lattice as enclosing_lattice
 from .evaluation.colouring import coloured as coloured
-from .evaluation.isovalues import default_isovalue as default_isovalue
+from .evaluation.default_isovalue import default_isovalue as default_isovalue
 from .evaluation.lattices import compute as compute
 from .evaluation.lattices import compute_many as compute_many
 from .evaluation.lattices import compute_on_device as compute_on_device

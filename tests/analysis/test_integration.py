@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.integration import analytic_moments, atomic_charges, lattice_moments
+from orbitile.analysis.atomic_charges import atomic_charges
+from orbitile.analysis.moments import analytic_moments, lattice_moments
 from orbitile.commandline import main
 from orbitile.fields.density import density_of
 

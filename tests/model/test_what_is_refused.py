@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.gaussians.check import checked
+from orbitile.gaussians.orthonormality import checked
 from orbitile.model.geometry import Geometry
 from orbitile.model.wavefunction import Excitation
 from tests.conftest import random_wavefunction

@@ -9,7 +9,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.errors import ConventionError, FileError
-from orbitile.gaussians.check import checked
+from orbitile.gaussians.orthonormality import checked
 from orbitile.readers import cclib as reader
 from orbitile.readers._logs.basis import nwchem_basis
 from orbitile.readers._logs.programs import PROGRAMS

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.analysis.atomic_charges import atomic_charges
 from orbitile.analysis.information import as_dictionary, as_text, formula
-from orbitile.analysis.integration import atomic_charges
 from orbitile.analysis.notes import notes
 from orbitile.commandline import main
 from orbitile.errors import FileError
-from orbitile.gaussians.check import checked
+from orbitile.gaussians.orthonormality import checked
 from orbitile.model.core_potentials import inferred_cores, settled_charges
 from orbitile.model.wavefunction import Orbitals, Shell, Wavefunction
 from tests.conftest import SAMPLES

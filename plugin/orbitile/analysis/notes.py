@@ -3,7 +3,7 @@
 A file says many things twice: electrons by their number and by the occupations, their order by energies and by places,
 the size of the basis set by functions and by orbitals. Where two do not go together, one of them may be damaged, or the
 calculation was unusual; nobody but the reader can tell, so it is said and nothing is refused. What cannot be right is
-refused by `orbitile.gaussians.check`.
+refused by `orbitile.gaussians.orthonormality`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def sampling_of(
     options: argparse.Namespace, wavefunction: Wavefunction, references: References
 ) -> tuple[Field, Lattice, float]:
     """The field that the options ask for, the lattice and the isovalue."""
-    from ..evaluation.isovalues import default_isovalue
+    from ..evaluation.default_isovalue import default_isovalue
     from ..evaluation.requests import field_of
 
     field = field_of(wavefunction, options.field, references).with_kernel(options.kernel)

@@ -23,7 +23,8 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print tables of moments, analytic and summed over a lattice, and of charges."""
-    from ..analysis.integration import analytic_moments, atomic_charges, lattice_moments
+    from ..analysis.atomic_charges import atomic_charges
+    from ..analysis.moments import analytic_moments, lattice_moments
     from ..evaluation.boxes import enclosing_lattice
     from ..evaluation.lattices import compute
     from ..fields.density import density_of

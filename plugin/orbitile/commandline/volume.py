@@ -57,7 +57,7 @@ def _write_orbitals(options: argparse.Namespace, wavefunction: Wavefunction, orb
     """Write several orbitals on one lattice, each to a file of its own."""
     import numpy as np
 
-    from ..evaluation.isovalues import default_isovalue
+    from ..evaluation.default_isovalue import default_isovalue
     from ..evaluation.lattices import compute_many
     from ..exporters import save
     from ..model.lattice import Lattice

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..errors import OrbitileError
-from ..evaluation.isovalues import default_isovalue
+from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.requests import field_of
 from ..fields import Field, as_drawn
 from ..model.trajectory import Trajectory

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import FileError, OrbitileError
 from ..files.plain import PlainFile, beginning, name_within
 from ..files.reading import user_path
-from ..gaussians.check import checked
+from ..gaussians.orthonormality import checked
 from ..model.geometry import Geometries
 from ..model.trajectory import Trajectory
 from ..model.volume import Volume

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..files.plain import PlainFile, text_of
-from ..gaussians.check import checked
+from ..gaussians.orthonormality import checked
 from ..model.wavefunction import Wavefunction
 
 

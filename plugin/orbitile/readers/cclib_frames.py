@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import ConventionError, OrbitileError
 from ..files.reading import complete_lines, excerpt
-from ..gaussians.check import checked
+from ..gaussians.orthonormality import checked
 from ..model.wavefunction import Wavefunction
 from . import cclib
 from ._frames import FramesInText

@@ -42,7 +42,7 @@ import numpy as np
 from ..errors import FileError
 from ..files.hdf5 import MAGIC, USER_BLOCK, library, translated
 from ..files.plain import PlainFile
-from ..gaussians.check import checked
+from ..gaussians.orthonormality import checked
 from ..model.geometry import check_atoms
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, same_basis
 

@@ -15,7 +15,7 @@ from scipy.spatial import cKDTree
 from ..errors import FileError, OrbitileError
 from ..exporters._series import SeriesWriter
 from ..files.writing import checked_target, refuse_inputs
-from ..gaussians.check import checked
+from ..gaussians.orthonormality import checked
 from ..gaussians.overlap import inverse_root
 from ..model.conventions import angular_normalization, cartesian_powers, component_names
 from ..model.elements import SYMBOLS

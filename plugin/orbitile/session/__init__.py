@@ -7,5 +7,5 @@
 - commands: those that users have in all consoles, each declared once (declaration)
 - player: frames of trajectories, kept in step with the one that is seen; film is one surface
 - browser: what a user does in a window, without the window; browsing, asking, painter and agenda do it
-- source: where the wavefunctions of a molecule come from; content is what their files held
+- source: where the wavefunctions of a molecule come from; fingerprint is what their files held
 """

@@ -13,11 +13,11 @@ from ..errors import Cancelled
 from ..watch import watched
 from .host import Viewer
 from .request import Request, Sample
+from .sample_worker import SampleWorker
 from .samples import SampleCache
 from .sampling import WavefunctionCache, sample
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source
-from .worker import SampleWorker
 
 _Result = TypeVar("_Result")
 

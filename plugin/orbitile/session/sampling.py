@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import OrbitileError
 from ..evaluation.boxes import enclosing_lattice, fits, resolving_spacing
 from ..evaluation.colouring import coloured
-from ..evaluation.isovalues import default_isovalue
+from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.lattices import compute
 from ..evaluation.requests import field_of
 from ..evaluation.surfaces import extract_surface
@@ -30,7 +30,7 @@ from ..readers._references import FileReferences
 from ..surfaces.isosurface import isosurface
 from ..watch import Cancel, Progress, checkpoint, stage, watched
 from ..workers import afterwards
-from .content import require_unchanged
+from .fingerprint import require_unchanged
 from .request import Request, Sample, lattice_of, shared_lattice, surface_within
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, is_trajectory

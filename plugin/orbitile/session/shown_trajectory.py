@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import OrbitileError
 from ..evaluation.boxes import enclosing_lattice
-from ..evaluation.isovalues import default_isovalue
+from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.requests import field_of
 from ..fields import Field
 from ..fields.orbital import orbital_of

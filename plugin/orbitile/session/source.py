@@ -17,7 +17,7 @@ from ..errors import OrbitileError
 from ..model.trajectory import Frames, Trajectory
 from ..model.wavefunction import Wavefunction
 from ..readers import load_trajectory, natural_order
-from .content import content_of, require_unchanged
+from .fingerprint import content_of, require_unchanged
 
 
 @dataclass(frozen=True)

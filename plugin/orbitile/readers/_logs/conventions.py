@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ConventionError, OrbitileError
-from ...gaussians.check import TOLERANCE
+from ...gaussians.orthonormality import TOLERANCE
 from ...gaussians.overlap import shell_overlap
 from ...model.conventions import ANGULAR_MOMENTUM_LETTERS, angular_normalization, cartesian_powers, component_names
 from ...model.wavefunction import Shell

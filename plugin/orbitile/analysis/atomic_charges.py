@@ -1,26 +1,21 @@
-r"""Numbers to check a density by: electrons, dipole, quadrupole, charges of atoms.
-
-Moments are analytic, from the density as a sum of Gaussians; the lattice gives the same up to what it loses. Charges of
-atoms are integrals over the fuzzy cells of A. D. Becke (J. Chem. Phys. 1988, 88, 2547) or F. L. Hirshfeld (Theor. Chim.
-Acta 1977, 44, 129), on spheres about the nuclei.
+"""Charges of atoms: integrals of the density over the fuzzy cells of A. D. Becke (J. Chem. Phys. 1988, 88, 2547) or
+F. L. Hirshfeld (Theor. Chim. Acta 1977, 44, 129), on spheres about the nuclei.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
-from ..gaussians.expansion import GaussianExpansion, integrals
 from ..model.elements import ATOMIC_RADII, SYMBOLS
 
 if TYPE_CHECKING:
-    from ..model.lattice import Lattice
     from ..model.wavefunction import Wavefunction
+
 
 Reals = NDArray[np.float64]
 
@@ -32,48 +27,6 @@ _KRYPTON = 36
 
 _SHARP = 3
 """Times that the polynomial of Becke's cells is applied to itself."""
-
-
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Integrals of a density of electrons, and with the nuclei the moments of the molecule.
-
-    Attributes
-    ----------
-    electrons : float
-    dipole : ndarray, shape (3,)
-        Of nuclei and electrons, about the origin, in e bohr.
-    quadrupole : ndarray, shape (3, 3)
-        Traceless, 1/2 sum q (3 r r - r^2), about the origin, in e bohr^2.
-    """
-
-    electrons: float
-    dipole: Reals
-    quadrupole: Reals
-
-
-def _with_nuclei(wavefunction: Wavefunction, zeroth: float, first: Reals, second: Reals) -> Moments:
-    charges, positions = wavefunction.core_charges, wavefunction.positions
-    dipole = charges @ positions - first
-    whole = np.einsum("a,ai,aj->ij", charges, positions, positions) - second
-    return Moments(zeroth, dipole, 1.5 * whole - 0.5 * np.trace(whole) * np.eye(3))
-
-
-def analytic_moments(wavefunction: Wavefunction, density: GaussianExpansion) -> Moments:
-    """Moments of the nuclei and of a density, without a lattice."""
-    return _with_nuclei(wavefunction, *integrals(density))
-
-
-def lattice_moments(wavefunction: Wavefunction, values: NDArray[np.floating], lattice: Lattice) -> Moments:
-    """Moments by adding up the points of a lattice."""
-    zeroth, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
-    for plane in range(lattice.shape[0]):
-        points = lattice.points(plane, plane + 1)
-        weights = values[plane].reshape(-1).astype(np.float64) * lattice.cell_volume
-        zeroth += float(weights.sum())
-        first += weights @ points
-        second += np.einsum("n,ni,nj->ij", weights, points, points)
-    return _with_nuclei(wavefunction, zeroth, first, second)
 
 
 def atomic_charges(wavefunction: Wavefunction, scheme: str = "becke", device: str | None = None) -> Reals:

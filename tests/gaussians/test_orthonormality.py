@@ -8,7 +8,7 @@ from scipy.linalg import sqrtm
 
 from orbitile import Orbitals, Shell, Wavefunction, overlap_matrix
 from orbitile.errors import ConventionError, FileError
-from orbitile.gaussians.check import TOLERANCE, checked
+from orbitile.gaussians.orthonormality import TOLERANCE, checked
 from tests.conftest import random_wavefunction
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.evaluation import isovalues
+from orbitile.evaluation import default_isovalue
 from orbitile.evaluation.boxes import resolving_spacing
 from orbitile.evaluation.requests import field_of
 from orbitile.gaussians.extent import directions
@@ -121,8 +121,8 @@ def test_isovalues_of_degenerate_orbitals(tmp_path, benzene):
 
 def test_isovalues_are_found_once_for_a_degenerate_set_and_a_share(benzene, monkeypatch):
     wavefunction, asked = replace(benzene), []
-    original = isovalues.compute_many
-    monkeypatch.setattr(isovalues, "compute_many", lambda *a, **k: asked.append(1) or original(*a, **k))
+    original = default_isovalue.compute_many
+    monkeypatch.setattr(default_isovalue, "compute_many", lambda *a, **k: asked.append(1) or original(*a, **k))
 
     def number_of_lattices(name, share=0.9, **given):
         before = len(asked)

@@ -16,10 +16,10 @@ import pytest
 
 import orbitile as ob
 from orbitile.session.request import Request
+from orbitile.session.sample_worker import SampleWorker
 from orbitile.session.samples import SampleCache
 from orbitile.session.shown import Shown, object_name
 from orbitile.session.source import OneFile
-from orbitile.session.worker import SampleWorker
 from orbitile.workers import WorkerEnded, WorkerError
 from orbitile.workers.transport import own_prefix
 from tests.conftest import SAMPLES
@@ -305,7 +305,7 @@ def test_a_forked_process_has_a_worker_of_its_own(worker):
 _HOST = """
 import sys, time
 from orbitile.session.request import Request
-from orbitile.session.worker import SampleWorker
+from orbitile.session.sample_worker import SampleWorker
 worker = SampleWorker()
 worker.submit(Request(sys.argv[1], "homo", "coarse", device="cpu")).result(60)
 print(worker.process_id, flush=True)
