@@ -1,7 +1,7 @@
 """Charges of atoms, as integrals of the density.
 
-Over the fuzzy cells of A. D. Becke (J. Chem. Phys. 1988, 88, 2547) or F. L. Hirshfeld (Theor. Chim. Acta 1977, 44, 129),
-on spheres about the nuclei.
+Over the fuzzy cells of A. D. Becke (J. Chem. Phys. 1988, 88, 2547) or F. L. Hirshfeld (Theor. Chim. Acta 1977, 44,
+129), on spheres about the nuclei.
 """
 
 from __future__ import annotations
