@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,7 +11,6 @@ import numpy as np
 from taichi_kernels.target import PRECISIONS, Target
 
 from ..errors import DeviceError, OrbitileError
-from .several_devices import several
 
 
 def dtype_of(precision: str) -> np.dtype[np.floating]:
@@ -24,6 +24,48 @@ def dtype_of(precision: str) -> np.dtype[np.floating]:
     if precision not in PRECISIONS:
         raise OrbitileError(f"precision: expected {' or '.join(PRECISIONS)}, got {precision!r}")
     return np.dtype(precision)
+
+
+def several(device: str | None) -> tuple[str, ...]:
+    """The devices that a request names one by one: `cuda:0,1`, `cuda:all`, `cpu,cpu`; none for `cuda`, `auto`, ...
+
+    Without a request, `ORBITILE_DEVICE` is looked at.
+
+    Raises
+    ------
+    DeviceError
+        When there is no such GPU here, or one is named twice.
+    """
+    from taichi_kernels import devices
+
+    if device is None or device.lower() == "auto":
+        device = os.environ.get("ORBITILE_DEVICE", "")
+    text = device.lower().replace(" ", "")
+    if "," not in text and ":" not in text:
+        return ()
+    gpus = devices.gpus()
+    names: list[str] = []
+    kind = ""
+    for item in text.split(","):
+        head, _, number = item.partition(":")
+        if head.isdigit() and kind == "cuda":  # the 1 of cuda:0,1
+            head, number = kind, head
+        kind = head
+        if head == "cuda" and number == "all":
+            names += [f"cuda:{n}" for n in range(len(gpus))]
+        elif head == "cuda" and number.isdigit():
+            names.append(f"cuda:{int(number)}")
+        elif item == "cpu":
+            names.append("cpu")
+        else:
+            raise DeviceError(f"device {device!r}: expected GPUs by number, such as cuda:0,1 or cuda:all, got {item!r}")
+    missing = [name for name in names if name != "cpu" and int(name[5:]) >= len(gpus)]
+    if missing or not names:
+        have = ", ".join(f"cuda:{n} ({gpu})" for n, gpu in enumerate(gpus)) or "none"
+        raise DeviceError(f"device {device!r}: there is no {', '.join(missing) or 'GPU'} here. CUDA GPUs here: {have}")
+    if len({name for name in names if name != "cpu"}) + names.count("cpu") < len(names):
+        raise DeviceError(f"device {device!r}: a GPU is named twice")
+    return tuple(names)
 
 
 def one_device(device: str | None) -> str:

@@ -16,10 +16,10 @@ from ..model.lattice import Lattice
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..watch import Cancel, Progress, Watch, checkpoint, stage, tell, watched
-from .devices import device_session, dtype_of
+from .devices import device_session, dtype_of, several
 from .memory import require_memory
 from .requests import field_of
-from .several_devices import prepared, several
+from .several_devices import prepared
 from .slabs import MOST_POINTS, slabs_of
 
 _TOGETHER = 1 << 25

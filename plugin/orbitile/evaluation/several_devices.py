@@ -43,51 +43,8 @@ from .slabs import Cuts, Slabs, slabs_of
 
 Array = NDArray[Any]
 
-_ALL = "all"
 _AHEAD = 2
 """Slabs a device that are asked for at once: while one is computed, another is read or waits."""
-
-
-def several(device: str | None) -> tuple[str, ...]:
-    """The devices that a request names one by one: `cuda:0,1`, `cuda:all`, `cpu,cpu`; none for `cuda`, `auto`, ...
-
-    Without a request, `ORBITILE_DEVICE` is looked at.
-
-    Raises
-    ------
-    DeviceError
-        When there is no such GPU here, or one is named twice.
-    """
-    from taichi_kernels import devices
-
-    if device is None or device.lower() == "auto":
-        device = os.environ.get("ORBITILE_DEVICE", "")
-    text = device.lower().replace(" ", "")
-    if "," not in text and ":" not in text:
-        return ()
-    gpus = devices.gpus()
-    names: list[str] = []
-    kind = ""
-    for item in text.split(","):
-        head, _, number = item.partition(":")
-        if head.isdigit() and kind == "cuda":  # the 1 of cuda:0,1
-            head, number = kind, head
-        kind = head
-        if head == "cuda" and number == _ALL:
-            names += [f"cuda:{n}" for n in range(len(gpus))]
-        elif head == "cuda" and number.isdigit():
-            names.append(f"cuda:{int(number)}")
-        elif item == "cpu":
-            names.append("cpu")
-        else:
-            raise DeviceError(f"device {device!r}: expected GPUs by number, such as cuda:0,1 or cuda:all, got {item!r}")
-    missing = [name for name in names if name != "cpu" and int(name[5:]) >= len(gpus)]
-    if missing or not names:
-        have = ", ".join(f"cuda:{n} ({gpu})" for n, gpu in enumerate(gpus)) or "none"
-        raise DeviceError(f"device {device!r}: there is no {', '.join(missing) or 'GPU'} here. CUDA GPUs here: {have}")
-    if len({name for name in names if name != "cpu"}) + names.count("cpu") < len(names):
-        raise DeviceError(f"device {device!r}: a GPU is named twice")
-    return tuple(names)
 
 
 # ---- what is computed, wherever

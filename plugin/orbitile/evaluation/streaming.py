@@ -18,10 +18,9 @@ from ..model.lattice import Lattice
 from ..model.volume import VolumeHeader
 from ..model.wavefunction import Wavefunction
 from ..watch import Cancel, Progress
-from .devices import dtype_of
+from .devices import dtype_of, several
 from .lattices import computed_slabs
 from .requests import field_of
-from .several_devices import several
 
 _MARGIN = 1 << 20
 """Bytes for what stands in a file beside the values: header, atoms."""
