@@ -18,6 +18,7 @@ import orbitile as ob
 from orbitile.commandline import main
 from orbitile.errors import Cancelled, DeviceError, FieldError
 from orbitile.evaluation import several_devices
+from orbitile.evaluation.devices import several
 from orbitile.evaluation.diagnosis import device_report
 from orbitile.fields import Field
 from orbitile.watch import Watch
@@ -265,16 +266,16 @@ def test_devices_that_are_not_there(device, words, benzene):
 
 def test_names_of_devices(monkeypatch):
     monkeypatch.setattr(devices, "gpus", lambda: ("one", "another", "third"))
-    assert several_devices.several("cuda:0,2") == ("cuda:0", "cuda:2")
-    assert several_devices.several("CUDA:1, cuda:0") == ("cuda:1", "cuda:0")
-    assert several_devices.several("cuda:all") == ("cuda:0", "cuda:1", "cuda:2")
-    assert several_devices.several("cuda:1,cpu") == ("cuda:1", "cpu")
+    assert several("cuda:0,2") == ("cuda:0", "cuda:2")
+    assert several("CUDA:1, cuda:0") == ("cuda:1", "cuda:0")
+    assert several("cuda:all") == ("cuda:0", "cuda:1", "cuda:2")
+    assert several("cuda:1,cpu") == ("cuda:1", "cpu")
     for plain in ("cuda", "cpu", "vulkan", "gpu", "auto", None):
-        assert several_devices.several(plain) == ()
+        assert several(plain) == ()
     monkeypatch.setenv("ORBITILE_DEVICE", "cuda:0,1")
-    assert several_devices.several(None) == several_devices.several("auto") == ("cuda:0", "cuda:1")
+    assert several(None) == several("auto") == ("cuda:0", "cuda:1")
     with pytest.raises(DeviceError, match="named twice"):
-        several_devices.several("cuda:1,1")
+        several("cuda:1,1")
 
 
 def test_what_wants_one_device_says_so(benzene, tmp_path, monkeypatch):
