@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -25,7 +26,7 @@ PointEvaluator = Callable[[NDArray[np.float64]], NDArray[np.floating]]
 """Values at points of shape (n, 3), in bohr."""
 
 
-class Field:
+class Field(ABC):
     """A scalar field of one wavefunction: the base class of all of them.
 
     A field has a quantity and a unit, evaluates itself at points, and knows a box that encloses it. All else has
@@ -61,13 +62,13 @@ class Field:
     colour_map: str | None = None
     kernel: str = AUTO
 
+    @abstractmethod
     def at_points(self, target: Target) -> PointEvaluator:
         """Evaluator for arbitrary points; within a session of the device."""
-        raise NotImplementedError
 
+    @abstractmethod
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box outside which the field is guaranteed to be smaller in magnitude, in bohr."""
-        raise NotImplementedError
 
     def on_slabs(self, lattice: Lattice, target: Target) -> SlabEvaluator | None:
         """Evaluator for slabs of a lattice, or None where only points will do."""
