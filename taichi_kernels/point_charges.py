@@ -29,7 +29,6 @@ from .cells import CELL, split_position
 from .devices import probe
 from .launching import launch
 from .pace import Pace
-from .session import generation
 from .target import Target
 
 _LANES = 8
@@ -66,20 +65,12 @@ class ChargesOnDevice:
         Places, charges, and squares of the radii.
     target : Target
         What they were prepared for.
-    generation : int
-        That of `session`: when it has changed, the arrays are lost.
     """
 
     n: int
     parts: int
     arrays: tuple
     target: Target
-    generation: int
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the compiler was started anew since, so that the charges have to be sent again."""
-        return self.generation != generation()
 
 
 def send_charges(position: np.ndarray, charge: np.ndarray, radius: np.ndarray, target: Target) -> ChargesOnDevice:
@@ -113,7 +104,7 @@ def send_charges(position: np.ndarray, charge: np.ndarray, radius: np.ndarray, t
             _on_device(square.astype(real), 0),
         )
         parts = min(_PARTS, -(-n // _CHARGES_A_PART))
-    return ChargesOnDevice(n, parts, arrays, target, generation())
+    return ChargesOnDevice(n, parts, arrays, target)
 
 
 @lru_cache
