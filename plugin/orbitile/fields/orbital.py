@@ -315,6 +315,12 @@ def orbital_range(wavefunction: Wavefunction, text: str) -> list[Orbital] | None
     return [named.get(index) or _numbered(wavefunction, first.spin, index) for index in order[start : stop + 1]]
 
 
+def names_orbital(name: str) -> bool:
+    """Whether a name is that of an orbital, also a natural transition orbital: fields shown by the share they enclose."""
+    plain = name.strip().lower()
+    return _NAME.fullmatch(plain) is not None or plain.startswith("nto:")
+
+
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> Orbital | None:
     """The orbital that a name stands for, see `orbital_of`."""
     return orbital_of(wavefunction, name)

@@ -11,8 +11,9 @@ from ...fields import as_drawn
 from ...surfaces.isosurface import isosurface
 from ...surfaces.isovalue import CUT, reaches_faces
 from ..declaration import PATH, POSITIVE_NUMBER, SHARE, TEXT, Answer, Argument, command
+from ..look import NEGATIVE, POSITIVE
 from ..session import Session
-from ..shown import NEGATIVE, POSITIVE, Shown
+from ..shown import Shown
 from ._arguments import OBJECT, QUALITY, SURFACE
 
 
@@ -145,9 +146,8 @@ def orb_color(session: Session, positive: str, negative: str, transparency: floa
         session.host.colour(positive) if positive else POSITIVE,
         session.host.colour(negative) if negative else NEGATIVE,
     )
-    transparency = shown.transparency if transparency is None else transparency
-    shown = replace(shown, colours=colours, transparency=transparency)
-    session.show(shown, session.computing.sampled(shown.request), base)
+    transparency = shown.look.transparency if transparency is None else transparency
+    session.redraw(base, replace(shown.look, colours=colours, transparency=transparency))
     return Answer(None, f'"{base}", transparency {transparency:g}')
 
 
