@@ -316,7 +316,7 @@ def orbital_range(wavefunction: Wavefunction, text: str) -> list[Orbital] | None
 
 
 def names_orbital(name: str) -> bool:
-    """Whether a name is that of an orbital, also a natural transition orbital: fields shown by the share they enclose."""
+    """Whether a name is that of an orbital, also a natural transition orbital: fields shown by what they enclose."""
     plain = name.strip().lower()
     return _NAME.fullmatch(plain) is not None or plain.startswith("nto:")
 
