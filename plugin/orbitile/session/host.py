@@ -83,9 +83,9 @@ class Viewer(ABC):
     def drawing(self, surface: Surface, look: Look) -> Any:
         """What the program draws a surface from, for `put_surface`; the program is not touched.
 
-        It takes longest of all, and may be called from another thread. By default surface and look as they are.
+        It takes longest of all, and may be called from another thread. By default the surface itself.
         """
-        return surface, look
+        return surface
 
     def legal_name(self, name: str) -> str:
         """The name that the program would give an object that is to be called `name`."""
