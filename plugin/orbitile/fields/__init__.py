@@ -1,8 +1,9 @@
 """Fields: what can be shown of a wavefunction, one module a family, found by name.
 
-A module offers `NAMES` (pairs of a name as a user writes it, and what it is) and `resolve(wavefunction, name,
-references)`, which returns a `Field`, or None for a name that is not of its family. It may offer `DRAWN_ON`, see
-`as_drawn`. References read the files that a name refers to.
+A module offers `NAMES` (pairs of a name as a user writes it, and a sentence that says what it shows) and
+`resolve(wavefunction, name, references)`, which returns a `Field`, or None for a name that is not of its family.
+References read the files that a name refers to. It may offer `GROUP`, the title under which menus list its names,
+`PRIORITY`, by which groups and families are ordered, the highest first, and `DRAWN_ON`, see `as_drawn`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class Family(Protocol):
     """What a module of a family of fields offers."""
 
     NAMES: tuple[tuple[str, str], ...]
+    GROUP: str = "Other fields"
     DRAWN_ON: Mapping[str, str] = {}
 
     def resolve(self, wavefunction: Wavefunction, name: str, references: References) -> Field | None:
@@ -35,8 +37,16 @@ def field_modules() -> Mapping[str, Family]:
 
 
 def field_names() -> list[tuple[str, str]]:
-    """Names of all fields as a user writes them, each with what it is."""
+    """Names of all fields as a user writes them, each with what it shows."""
     return [pair for module in field_modules().values() for pair in module.NAMES]
+
+
+def field_groups() -> list[tuple[str, list[tuple[str, str]]]]:
+    """The same in groups, each with its title: those first that are wanted most."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for module in field_modules().values():
+        groups.setdefault(module.GROUP, []).extend(module.NAMES)
+    return list(groups.items())
 
 
 def as_drawn(field: str, color_by: str = "") -> tuple[str, str]:

@@ -16,12 +16,14 @@ from ._field import References
 from ._sums import SumField
 from .orbital import orbital_range
 
+PRIORITY = 90
+GROUP = "Electron density"
 NAMES = (
-    ("density", "electron density"),
-    ("density:alpha", "density of the alpha electrons (or :beta)"),
-    ("spin", "spin density, alpha less beta"),
-    ("density:homo-2..homo", "density of some orbitals, as they are occupied"),
-    ("difference:FILE", "density less that of another file, or of several, as of fragments: FILE,FILE"),
+    ("density", "How many electrons there are at each place: the shape of the molecule"),
+    ("spin", "Where unpaired electrons are: alpha density less beta density"),
+    ("difference:FILE", "The density less that of another file, or of several, as of fragments: FILE,FILE"),
+    ("density:alpha", "The density of the alpha electrons alone (or :beta)"),
+    ("density:homo-2..homo", "The density of some orbitals, as they are occupied"),
 )
 
 Weighted = tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -25,13 +25,15 @@ from ..model.lattice import Lattice
 from ..model.wavefunction import Orbitals, Spin, Wavefunction
 from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator
 
+PRIORITY = 100
+GROUP = "Orbitals"
 NAMES = (
-    ("homo", "highest occupied orbital"),
-    ("homo-N", "Nth orbital below it"),
-    ("lumo", "lowest unoccupied orbital"),
-    ("lumo+N", "Nth orbital above it"),
-    ("mo:N", "orbital N, counted from 1 in the order of the file"),
-    ("mo:N:alpha", "the same, of one spin (:alpha or :beta, also behind homo and lumo)"),
+    ("homo", "The highest occupied orbital"),
+    ("lumo", "The lowest unoccupied orbital"),
+    ("homo-N", "The Nth orbital below the highest occupied one"),
+    ("lumo+N", "The Nth orbital above the lowest unoccupied one"),
+    ("mo:N", "Orbital N, counted from 1 in the order of the file"),
+    ("mo:N:alpha", "The same, of one spin (:alpha or :beta, also behind homo and lumo)"),
 )
 
 _NAME = re.compile(r"(?:(homo|lumo)([+-]\d+)?|mo:?\s*(\d+))(?::(a|alpha|b|beta))?")

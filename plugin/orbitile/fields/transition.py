@@ -23,10 +23,12 @@ from ._field import References
 from ._sums import SumField
 from .orbital import Orbital
 
+PRIORITY = 30
+GROUP = "Excited states"
 NAMES = (
-    ("transition:N", "transition density of the Nth excited state"),
-    ("nto:N:hole", "natural transition orbital that the electron leaves (nto:N:hole:2 for the second pair)"),
-    ("nto:N:electron", "natural transition orbital that it enters"),
+    ("nto:N:hole", "The orbital that the electron leaves in the Nth excited state (nto:N:hole:2 for the second pair)"),
+    ("nto:N:electron", "The orbital that it enters (natural transition orbital)"),
+    ("transition:N", "How the density oscillates on excitation to the Nth excited state (transition density)"),
 )
 
 _WEAK, _FAINT = 1.1, 0.01
