@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import FieldError
 from ..gaussians.products import density_products
-from ..model.wavefunction import Wavefunction
+from ..model.wavefunction import Orbitals, Wavefunction
 from ._fading import DECADE, density_at, faded
 from ._field import References
 from ._sums import SumField
@@ -41,6 +41,20 @@ def ionisation_energy(weighted: Reals, density: Reals) -> Reals:
     return faded(weighted / np.maximum(density, _IONISED / DECADE), density, _IONISED)
 
 
+def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
+    """The ionisation energy, with the reason, where a file gives no orbital energies."""
+    energies = np.concatenate([orbitals.energies[which] for orbitals, which in _occupied(wavefunction)])
+    if wavefunction.natural or not np.all(np.isfinite(energies)) or not np.any(energies):
+        return {"ionisation": "it needs orbital energies, and this file gives none"}
+    return {}
+
+
+def _occupied(wavefunction: Wavefunction) -> list[tuple[Orbitals, NDArray[np.bool_]]]:
+    """Orbitals of each spin, or of both, and which of them are occupied."""
+    both = (wavefunction.alpha, wavefunction.beta)
+    return [(orbitals, np.abs(orbitals.occupations) > 1e-10) for orbitals in both if orbitals]
+
+
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | None:
     """The ionisation energy, or None for another name.
 
@@ -51,15 +65,13 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
     """
     if name.lower() != "ionisation":
         return None
+    for field, reason in unavailable(wavefunction).items():
+        raise FieldError(f"field {field!r}: {reason}")
     # of the orbitals that have energies, also where the density is that of a correlated method
-    sets = [set_ for set_ in (wavefunction.alpha, wavefunction.beta) if set_]
-    coefficients = np.hstack([set_.coefficients[:, np.abs(set_.occupations) > 1e-10] for set_ in sets])
-    weights, energies = (
-        np.concatenate([getattr(set_, name)[np.abs(set_.occupations) > 1e-10] for set_ in sets])
-        for name in ("occupations", "energies")
-    )
-    if wavefunction.natural or not np.all(np.isfinite(energies)) or not np.any(energies):
-        raise FieldError("field 'ionisation': it needs orbital energies, and this file gives none")
+    occupied = _occupied(wavefunction)
+    coefficients = np.hstack([orbitals.coefficients[:, which] for orbitals, which in occupied])
+    weights = np.concatenate([orbitals.occupations[which] for orbitals, which in occupied])
+    energies = np.concatenate([orbitals.energies[which] for orbitals, which in occupied])
     weighted = density_products(wavefunction, coefficients, weights * np.abs(energies))
     if wavefunction.density_matrix.size:
         density = density_products(wavefunction, coefficients, weights)

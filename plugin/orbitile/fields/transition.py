@@ -37,6 +37,14 @@ _WEAK, _FAINT = 1.1, 0.01
 _NAME = re.compile(r"(?:transition:(\d+)|nto:(\d+):(hole|electron)(?::(\d+))?)")
 
 
+_NO_STATES = "no excited states with amplitudes"
+
+
+def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
+    """All names, with the reason, where a file has no excited states."""
+    return {} if wavefunction.excitations else dict.fromkeys(dict(NAMES), f"the file holds {_NO_STATES}")
+
+
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | Orbital | None:
     """The field that a name stands for, or None.
 
@@ -52,7 +60,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
     number = int(density or pair_of)
     count = len(wavefunction.excitations)
     if not 1 <= number <= count:
-        have = f"{count} excited state(s)" if count else "no excited states with amplitudes"
+        have = f"{count} excited state(s)" if count else _NO_STATES
         raise FieldError(f"field {name!r}: the file holds {have}")
     excitation = wavefunction.excitations[number - 1]
     if density:
