@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OrbitileError
+from ..fields import with_absolute_files
 from . import commands
 from .browsing import Browsing
 from .choices import TWO_COLOURS
 from .host import trajectory_viewer
-from .showing import QUIET
+from .presets import PresetSurface, preset_named, surfaces_of
+from .showing import QUIET, Asked
 from .words import of_error
 
 
@@ -144,6 +146,22 @@ class Browser(Browsing):
             if self.acts_on_orbital():
                 self.choices = replace(self.choices, isovalue=isovalue, automatic=False)
             self._draw_exact()
+
+    def show_preset(self, name: str, file: str = "") -> None:
+        """Show a preset, one with a file to compare with where it needs that."""
+        if self.wavefunction is None:
+            return
+        try:
+            surfaces = surfaces_of(preset_named(name), self.wavefunction, file)
+        except OrbitileError as error:
+            self.view.say(str(error), error=True)
+            return
+        self.ask_for_several([self._of_preset(surface) for surface in surfaces], side_by_side=len(surfaces) > 1)
+
+    def _of_preset(self, surface: PresetSurface) -> Asked:
+        look, transparency = self.choices.look, surface.transparency
+        look = look if transparency is None else replace(look, transparency=transparency)
+        return Asked(with_absolute_files(surface.field), surface.isovalue, surface.color_by, look=look)
 
     # ---- trajectories
 

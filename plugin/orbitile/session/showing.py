@@ -263,6 +263,8 @@ class Showing:
             return
         if self.asking.wanted or self.asking.is_ahead or self.wavefunction is None or not self.view.is_idle():
             return
+        if self.molecule not in self.session.host.molecules():  # it was deleted, and that is noticed in a moment
+            return
         current, held = self.current(), self.session.computing.samples
         if not current:  # the first request is the slowest: the worker starts and Taichi compiles
             marked = next((level.index for level in self.levels[0] if level.mark), 0)

@@ -17,7 +17,7 @@ from ..shown import Shown
 from ._arguments import OBJECT, QUALITY, SURFACE
 
 
-def _show_field(
+def show_field(
     session: Session,
     molecule: str,
     field: str,
@@ -26,6 +26,13 @@ def _show_field(
     color_by: str = "",
     color_range: float | None = None,
 ) -> Answer:
+    """Show a field of a molecule, and wait until it is there; the answer has the name of its surface.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such field, it has no such surface, or the molecule is gone.
+    """
     source = session.source(molecule)
     drawn, coloured_by = as_drawn(field, color_by)
 
@@ -70,7 +77,7 @@ def _show_field(
 def orb_mo(session: Session, name: str, orbital: str, isovalue: float | None, quality: str) -> Answer:
     wanted = orbital.lower()
     wanted = f"mo:{wanted}" if wanted[:1].isdigit() else wanted
-    return _show_field(session, session.molecule(name), wanted, isovalue, quality)
+    return show_field(session, session.molecule(name), wanted, isovalue, quality)
 
 
 @command(
@@ -111,7 +118,7 @@ def orb_field(
     color_by: str,
     color_range: float | None,
 ) -> Answer:
-    return _show_field(session, session.molecule(name), field, isovalue, quality, color_by, color_range)
+    return show_field(session, session.molecule(name), field, isovalue, quality, color_by, color_range)
 
 
 @command(
