@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ..analysis.information import formula
-from ..fields.orbital import frontier_order
+from ..fields._frontier import frontier_order
 from ..model.units import electronvolt
 from ..model.wavefunction import Spin, Wavefunction
 
