@@ -11,9 +11,13 @@ from ...fields import field_names
 from ...model.lattice import QUALITIES
 from ...session.choices import TWO_COLOURS, Choices
 from ...session.look import STYLES
+from ...session.orbital_filter import EXPLANATION
 from ...session.words import device_names, plain_fields, quality_spacings
+from .colour_button import ColourButton
 from .frame_bar import FrameBar
-from .widgets import ColourButton, LevelDiagram, OrbitalFilter, OrbitalModel, row
+from .level_diagram import LevelDiagram
+from .orbital_table import OrbitalTable
+from .widgets import row
 
 Qt = QtCore.Qt
 
@@ -72,19 +76,10 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
 
     def _add_orbitals(self, outer: Any) -> None:
         self.filter_edit = QtWidgets.QLineEdit()
-        self.filter_edit.setPlaceholderText("Filter: 17, a1g, homo, occ, virt, -20..-5")
+        self.filter_edit.setPlaceholderText("Filter: homo-3..lumo+3, 7-9, occ, a1g, -20..-5")
+        self.filter_edit.setToolTip(EXPLANATION)
         self.filter_edit.setClearButtonEnabled(True)
-        self.model = OrbitalModel(self)
-        self.proxy = OrbitalFilter(self)
-        self.proxy.setSourceModel(self.model)
-        self.table = QtWidgets.QTableView()
-        self.table.setModel(self.proxy)
-        self.table.verticalHeader().hide()
-        self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
-        self.table.setShowGrid(False)
-        self.table.setWordWrap(False)
-        self.table.setSelectionMode(QtWidgets.QAbstractItemView.SingleSelection)
-        self.table.setSelectionBehavior(QtWidgets.QAbstractItemView.SelectRows)
+        self.table = OrbitalTable()
         self.diagram = LevelDiagram()
         left = QtWidgets.QWidget()
         column = QtWidgets.QVBoxLayout(left)
@@ -94,7 +89,6 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         self.splitter = QtWidgets.QSplitter(Qt.Horizontal)
         self.splitter.addWidget(left)
         self.splitter.addWidget(self.diagram)
-        self.splitter.setStretchFactor(0, 3)
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setChildrenCollapsible(False)
         outer.addWidget(self.splitter, 1)

@@ -41,7 +41,6 @@ class Panel(PanelLayout):
         super().__init__(window, choices_of(session.host.settings()))
         self.session = session
         self.browser = Browser(session, self)
-        self._filling = False
         self._connect()
         self._place(window)
         self._timer = QtCore.QTimer(self)
@@ -61,8 +60,9 @@ class Panel(PanelLayout):
         self.open_button.clicked.connect(self._ask_file)
         self.recent_menu.aboutToShow.connect(self._fill_recent)
         self.molecule_box.activated.connect(lambda at: browser.choose_molecule(self.molecule_box.itemText(at)))
-        self.filter_edit.textChanged.connect(self.proxy.set_text)
-        self.table.selectionModel().currentChanged.connect(self._selected)
+        self.filter_edit.textChanged.connect(self.table.set_filter)
+        self.table.chosen.connect(self._selected)
+        self.table.unit_changed.connect(self.diagram.set_unit)
         self.diagram.picked.connect(lambda level: self.select(level.spin, level.index))
         self.frame_bar.played.connect(browser.play)
         self.frame_bar.stepped.connect(browser.step)
@@ -103,20 +103,11 @@ class Panel(PanelLayout):
     def show_molecule(self) -> None:
         """Fill table and diagram."""
         levels, wavefunction = self.browser.levels, self.browser.wavefunction
-        self._filling = True
-        self.model.fill(levels)
         self.filter_edit.clear()
-        behaviour = QtWidgets.QAbstractItemView
-        self.table.setSelectionBehavior(behaviour.SelectItems if len(levels) > 1 else behaviour.SelectRows)
-        for column in range(self.model.columnCount()):
-            self.table.resizeColumnToContents(column)
-        self.table.horizontalHeader().setStretchLastSection(True)
+        self.table.fill(levels)
         self.diagram.fill(levels)
+        self.splitter.setSizes([self.table.sizeHint().width(), self.diagram.sizeHint().width()])
         self.summary.setText("" if wavefunction is None else summary(wavefunction))
-        self._filling = False
-        homo = next((level for level in levels[0] if level.mark == "HOMO"), None)
-        if homo is not None:
-            self.table.scrollTo(self.proxy.mapFromSource(self.model.index(homo.index, 0)), behaviour.PositionAtCenter)
         self._enable()
 
     def show_choices(self) -> None:
@@ -168,10 +159,7 @@ class Panel(PanelLayout):
 
     def neighbours(self) -> list[Level]:
         """Orbitals below and above the one that is selected in the table."""
-        cell = self.table.currentIndex()
-        near = [self.proxy.index(cell.row() + step, cell.column()) for step in (1, -1)] if cell.isValid() else []
-        found = [self.model.level_at(at.row(), at.column()) for at in map(self.proxy.mapToSource, near) if at.isValid()]
-        return [level for level in found if level is not None]
+        return self.table.neighbours()
 
     def is_idle(self) -> bool:
         """Whether the window can be seen."""
@@ -213,13 +201,9 @@ class Panel(PanelLayout):
 
     def select(self, spin: str, index: int) -> None:
         """Select an orbital in the table, which shows it."""
-        if self.browser.molecule and 0 <= index < self.model.rowCount():
-            column = self.model.column_of("beta" if spin == "beta" else "alpha")
-            cell = self.proxy.mapFromSource(self.model.index(index, column))
-            if not cell.isValid():  # it is filtered away
-                self.filter_edit.clear()
-                cell = self.proxy.mapFromSource(self.model.index(index, column))
-            self.table.setCurrentIndex(cell)
+        level = self.table.choose(spin, index)
+        if level is not None:
+            self._selected(level)
 
     def refresh(self) -> None:
         """Follow what was changed at PyMOL's prompt."""
@@ -238,15 +222,10 @@ class Panel(PanelLayout):
         self.progress.setValue(int(100 * self.browser.share))
         self.browser.tick()
 
-    def _selected(self, current: Any, previous: Any = None) -> None:
-        if self._filling or not current.isValid():
-            return
-        cell = self.proxy.mapToSource(current)
-        level = self.model.level_at(cell.row(), cell.column())
-        if level is not None:
-            self.diagram.choose(level.spin, level.index)
-            self.field_edit.setModified(False)
-            self.browser.ask_for(level)
+    def _selected(self, level: Level) -> None:
+        self.diagram.choose(level.spin, level.index)
+        self.field_edit.setModified(False)
+        self.browser.ask_for(level)
 
     def _show_typed(self) -> None:
         self.field_edit.setModified(False)
@@ -305,7 +284,6 @@ class Panel(PanelLayout):
             screen, host = window.screen().availableGeometry(), window.frameGeometry()
             beside = [min(host.right() + 8, screen.right() - 540), host.top() + 30, 540, min(720, screen.height() - 60)]
             self.setGeometry(*(geometry or beside))
-        self.splitter.setSizes([300, 150])
 
     def _remember(self) -> None:
         geometry = [self.x(), self.y(), self.width(), self.height()]
