@@ -88,10 +88,11 @@ class Panel(PanelLayout):
 
     # ---- what the browser asks of its window
 
-    def say(self, text: str, error: bool = False) -> None:
-        """Put a message into the status line."""
+    def say(self, text: str, error: bool = False, detail: str = "") -> None:
+        """Put a message into the status line, and more behind it."""
         self.status.setStyleSheet("color: #b2182b" if error else "")
         self.status.setText(text)
+        self.status.setToolTip(detail or text)
 
     def set_busy(self, busy: bool) -> None:
         """Show or hide the bar and the button that cancels."""
