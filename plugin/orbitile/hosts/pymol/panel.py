@@ -129,7 +129,7 @@ class Panel(PanelLayout):
             self.transparency_slider.blockSignals(True)
             self.transparency_slider.setValue(round(100 * look.transparency))
             self.transparency_slider.blockSignals(False)
-        second = (choices.color_by if shown is None else shown.request.color_by) or TWO_COLOURS
+        second = ("" if shown is None else shown.request.color_by) or TWO_COLOURS
         if self.second_box.findText(second) < 0:
             self.second_box.addItem(second)
         self.second_box.setCurrentText(second)
