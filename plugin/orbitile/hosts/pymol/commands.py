@@ -18,6 +18,7 @@ from ...errors import OrbitileError
 from ...session.commands import COMMANDS
 from ...session.declaration import Answer, Command
 from ...session.session import Session
+from .loading import add_formats
 from .viewer import PyMOLViewer, main_window
 
 
@@ -136,6 +137,7 @@ def register(cmd: Any = global_cmd) -> None:
                     argument.name,
                     ", " if position < 1 else "",
                 ]
+    add_formats(PYMOL_COMMANDS["orb_load"])
     _follow_objects(cmd)
     tasks = ((_save_session, "_session_save_tasks"), (_restore_session, "_session_restore_tasks"))
     for task, where in tasks:
