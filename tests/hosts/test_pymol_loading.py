@@ -116,3 +116,70 @@ def test_other_formats_are_as_before(cmd, tmp_path):
     script.write_text("create two, one\n")
     cmd.load(str(script))
     assert "two" in cmd.get_names()
+
+
+def test_several_files_are_loaded_one_by_one(cmd, tmp_path, capsys):
+    spaced = tmp_path / "my water.molden"
+    shutil.copy(SAMPLES / "h2o.molden.input", spaced)
+    cmd.do(f"orb_load '{spaced}' {SAMPLES / 'nothing.fchk'} {SAMPLES / 'ethanol.mkl'}", echo=0)
+    assert molecules(cmd) == {"my_water": "my water.molden", "ethanol": "ethanol.mkl"}
+    out = capsys.readouterr().out
+    assert "nothing.fchk: no such file" in out
+    assert '"orb_mo my_water, homo"' in out
+    assert '"orb_mo ethanol, homo"' in out
+    from orbitile.hosts.pymol import commands
+
+    with pytest.raises(pymol.CmdException, match=r"one\.fchk: no such.*two\.fchk: no such"):
+        commands.orb_load(["/none/one.fchk", "/none/two.fchk"], _self=cmd)
+    assert commands.orb_load([str(spaced), BENZENE], _self=cmd) == "my_water benzene"
+    assert commands.orb_load([str(spaced), str(spaced)], "twice", _self=cmd) == "twice"
+    assert cmd.count_states("twice") == 2
+
+
+def seen(cmd):
+    return set(cmd.get_names("objects", enabled_only=1))
+
+
+def test_opening_looks_at_the_molecule_and_hides_the_one_before(cmd):
+    from orbitile.hosts.pymol import commands
+
+    cmd.fragment("ala", "mine")
+    cmd.translate([50, 0, 0], "mine")
+    cmd.load(BENZENE)
+    assert cmd.get_position() == pytest.approx([0, 0, 0], abs=0.01)
+    assert seen(cmd) == {"mine", "benzene"}  # what Orbitile did not load stays
+    commands.orb_mo("benzene", "homo", quality="coarse", _self=cmd)
+    view = cmd.get_view()
+    cmd.load(str(SAMPLES / "ethanol.mkl"))
+    assert cmd.get_view() != view
+    assert seen(cmd) & {"benzene", "benzene_orb", "ethanol"} == {"ethanol"}
+    view = cmd.get_view()
+    cmd.load(str(SAMPLES / "ethanol.mkl"))  # again: nothing moves
+    assert cmd.get_view() == view
+    cmd.load(str(SAMPLES / "h2o.molden.input"), zoom=0)
+    assert cmd.get_view() == view
+    commands.orb_load(str(SAMPLES / "h2_sto3g.mkl"), hide=0, view="orient", _self=cmd)
+    assert {"h2o", "h2_sto3g"} <= seen(cmd)
+    commands.orb_mo("benzene", "lumo", quality="coarse", _self=cmd)  # who asks for it wants to see it
+    assert {"benzene", "benzene_orb", "benzene_homo", "benzene_lumo"} <= seen(cmd)
+    cmd.load(str(SAMPLES / "ethanol.mkl"), "one_more")
+    assert "benzene_orb" not in seen(cmd)
+    cmd.enable("benzene")
+    commands.orb_info("benzene", _self=cmd)
+    assert {"benzene", "benzene_orb"} <= seen(cmd)
+
+
+def test_the_view_stays_where_pymol_is_told_so(cmd):
+    cmd.set("auto_zoom", 0)
+    view = cmd.get_view()
+    cmd.load(BENZENE)
+    assert cmd.get_view() == view
+
+
+@pytest.mark.parametrize("view", ["zoom", "orient"])
+def test_one_atom_is_looked_at_without_complaint(cmd, view, capfd):
+    from orbitile.hosts.pymol import commands
+
+    commands.orb_load(str(SAMPLES / "he_s_orbital.fchk"), view=view, _self=cmd)
+    assert -cmd.get_view()[11] > 5  # Angstrom from the camera
+    assert capfd.readouterr().out == ""

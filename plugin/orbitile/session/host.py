@@ -7,7 +7,7 @@ frames as well, so that trajectories can be shown, is a `TrajectoryViewer`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -106,6 +106,18 @@ class Viewer(ABC):
         """Molecules that have a wavefunction, in the order of loading, with the source that was to be remembered."""
         there = self.objects()
         return {name: source for name, source in self._sources.items() if name in there}
+
+    def look_at(self, molecules: Sequence[str], how: str) -> None:
+        """Bring molecules into view: zoom keeps the direction, orient looks along the axes of what is seen.
+
+        By default the program does that by itself, or nothing happens.
+        """
+
+    def set_aside(self, molecules: Set[str]) -> None:
+        """Hide molecules with all that is shown of them, so that they do not cover another.
+
+        They come back when the user asks for one, or something of it is shown. By default nothing happens.
+        """
 
     def renamed(self) -> dict[str, str]:
         """Molecules that the user has given other names since this was asked last: new names by those they had."""

@@ -206,7 +206,7 @@ def _look(cmd: Any, look: Callable[[Session], None]) -> None:
 
 def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session = state_of(_self)
-    saved["orbitile"], saved["orbitile_sources"] = session.shelf.saved(), dict(_host_of(session).sources)
+    saved["orbitile"], saved["orbitile_sources"] = session.shelf.saved(), dict(_host_of(session).loaded.sources)
     return 1
 
 
@@ -214,7 +214,7 @@ def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session, sources = state_of(_self), saved.get("orbitile_sources", {})
     if isinstance(sources, dict):
         texts = {key: text for key, text in sources.items() if isinstance(key, str) and isinstance(text, str)}
-        _host_of(session).sources.update(texts)
+        _host_of(session).loaded.sources.update(texts)
     session.shelf.restore(saved.get("orbitile", {}))
     return 1
 

@@ -48,7 +48,8 @@ def _opener(orb_load: Callable[..., Any]) -> Callable[..., Any]:
                 "one object come by orb_load scan/*.molden"
             )
         given = "" if object == importing.filename_to_format(filename)[0] else object
-        return orb_load(filename, given, quiet=quiet, _self=_self)
+        view = {-1: "", 0: "nothing"}.get(zoom, "zoom")
+        return orb_load(filename, given, view=view, quiet=quiet, _self=_self)
 
     return load
 
