@@ -1,6 +1,7 @@
 """PyMOL's own `load` of the files that Orbitile reads, in a real PyMOL without a window."""
 
 import gzip
+import json
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 import orbitile as ob
 from tests.conftest import SAMPLES
+from tests.hosts.test_pymol_panel import in_window, installed, needs_window
 
 pymol = pytest.importorskip("pymol", reason="PyMOL (extra pymol) is not installed")
 
@@ -183,3 +185,30 @@ def test_one_atom_is_looked_at_without_complaint(cmd, view, capfd):
     commands.orb_load(str(SAMPLES / "he_s_orbital.fchk"), view=view, _self=cmd)
     assert -cmd.get_view()[11] > 5  # Angstrom from the camera
     assert capfd.readouterr().out == ""
+
+
+@needs_window
+def test_files_are_opened_as_pymol_opens_files(tmp_path):
+    """On its command line, in its dialog, and dropped onto it and onto our window."""
+    installed(tmp_path)
+    samples = {"job.fchk": "h2o_sto3g.fchk", "water.molden": "h2o.molden.input", "large.fchk": "o2_cc_pvtz_pure.fchk"}
+    samples |= {f"{name}.mkl": "h2_sto3g.mkl" for name in ("one", "two", "three", "four", "five", "six")}
+    for name, sample in samples.items():
+        shutil.copy(SAMPLES / sample, tmp_path / name)
+    (tmp_path / "broken.molden").write_text("[Molden Format]\nnothing\n")
+    report_file, driver = tmp_path / "report.json", Path(__file__).with_name("loading_driver.py")
+    out = in_window(driver, tmp_path, opened=(tmp_path / "job.fchk",), REPORT=str(report_file), FOLDER=str(tmp_path))
+    assert report_file.exists(), out
+    report = json.loads(report_file.read_text())
+    assert report.pop("done", False), report
+    assert report["opened by the dialog"] == ["job", "water"]
+    assert report["recent"] == ["water.molden"]
+    assert report["dropped onto the viewport"]
+    assert report["after that"] == ["job", "water", "one", "two"]
+    assert report["turns while it is read"] > 3
+    assert report["read"] == "large"
+    assert report["dropped three.mkl"]
+    assert report["dropped four.mkl"]
+    assert report["panel"] == "six"
+    assert report["typed"] == ""
+    assert "Traceback" not in out
