@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ...session.listed import Listed
 from ...session.orbitals import Level, summary
 from ...session.playback import Playback
 from ...session.session import Session
+from .dropping import Dropping
 from .file_filters import files_to_export, files_to_open
 from .layout import STEPS, PanelLayout
 
@@ -42,6 +44,7 @@ class Panel(PanelLayout):
         self.session = session
         self.browser = Browser(session, self)
         self._connect()
+        Dropping(self, self.open_files)
         self._place(window)
         self._timer = QtCore.QTimer(self)
         self._timer.timeout.connect(self._look)
@@ -187,6 +190,11 @@ class Panel(PanelLayout):
     def open(self, path: str | Path) -> None:
         """Read a file, in a thread, and show its molecule when that is done."""
         self.browser.open(path)
+
+    def open_files(self, paths: Sequence[str]) -> None:
+        """The same with several files, one after the other."""
+        for path in paths:
+            self.open(path)
 
     def export(self, path: str | Path) -> None:
         """Write what is shown; the suffix of the file decides how."""
