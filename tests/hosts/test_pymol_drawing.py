@@ -5,6 +5,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.model.units import angstrom
+from orbitile.session.look import Look
 from orbitile.surfaces.edges import edges_of
 
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
@@ -43,7 +44,7 @@ def test_each_style_draws_each_part_once_where_the_surface_is(surface, style, ki
     from orbitile.hosts.pymol.drawing import drawing_of
 
     expected = {"surface": surface.faces, "mesh": edges_of(surface.faces), "dots": np.arange(len(surface.vertices))}
-    parts = corners(drawing_of(surface, COLOURS, style))
+    parts = corners(drawing_of(surface, Look(COLOURS, style=style)))
     assert [(part[0], part[1]) for part in parts] == [(kind, COLOURS[0]), (kind, COLOURS[1])]
     assert sum(len(part[2]) for part in parts) == expected[style].size
     drawn = np.concatenate([part[2] for part in parts]).reshape(-1, size, 3)
@@ -61,6 +62,6 @@ def test_a_coloured_mesh_has_the_colour_of_each_end(surface):
 
     values = surface.vertices[:, 0]
     coloured = replace(surface, colouring=Colouring(values, -2.0, 2.0))
-    drawing = np.array(drawing_of(coloured, COLOURS, "mesh"), np.float64)
+    drawing = np.array(drawing_of(coloured, Look(COLOURS, style="mesh")), np.float64)
     n_ends = 2 * len(edges_of(surface.faces))
     assert len(drawing) == 12 * n_ends + 2 * 7  # two lobes, each with what begins and ends it

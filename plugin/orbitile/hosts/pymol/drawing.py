@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...model.surface import Surface
 from ...model.units import angstrom
-from ...session.host import Colour
+from ...session.look import Look
 from ...surfaces.colour_maps import colours_of
 from ...surfaces.edges import edges_of
 from ...surfaces.isosurface import lobe
@@ -20,22 +20,16 @@ _PRIMITIVES = {"surface": 4.0, "mesh": 1.0, "dots": 0.0}
 """What PyMOL calls the triangles, lines and points that a surface is drawn from, by style."""
 
 
-def drawing_of(surface: Surface, colours: tuple[Colour, Colour], style: str = "surface") -> list[float]:
+def drawing_of(surface: Surface, look: Look) -> list[float]:
     """Drawing instructions of a surface: colours, and normal and position of each corner of what it is drawn from.
 
     PyMOL wants a list of Python's numbers. About six triangles share a vertex, so its numbers are made once and then
     referred to, which is three times as fast. The list grows in pieces, so that in a thread it does not hold up others.
 
-    Parameters
-    ----------
-    surface : Surface
-    colours : pair of (red, green, blue)
-        Of the positive and of the negative phase, where the surface has no colouring.
-    style : str
-        surface, its triangles; mesh, their edges; or dots, its vertices.
+    A surface is drawn from its triangles, a mesh from their edges, dots from its vertices.
     """
     instructions: list[float] = []
-    for phase, colour in zip((1, -1), colours, strict=True):
+    for phase, colour in zip((1, -1), look.colours, strict=True):
         part = lobe(surface, phase)
         if len(part.faces) == 0:
             continue
@@ -49,8 +43,8 @@ def drawing_of(surface: Surface, colours: tuple[Colour, Colour], style: str = "s
             piece = slice(first, first + _PIECE)
             numbers[piece, -7:-4] = part.normals[piece]
             numbers[piece, -3:] = part.vertices[piece] / angstrom
-        instructions += [_BEGIN, _PRIMITIVES[style], _COLOR, *colour]
-        corners = _corners(part, style)
+        instructions += [_BEGIN, _PRIMITIVES[look.style], _COLOR, *colour]
+        corners = _corners(part, look.style)
         for first in range(0, len(corners), _PIECE):
             instructions += numbers[corners[first : first + _PIECE].reshape(-1)].reshape(-1).tolist()
         instructions.append(_END)
