@@ -157,6 +157,45 @@ def at_rest():
     return window is None or window.at_rest()
 
 
+def strays():
+    """What does not belong: objects of nobody's, things listed that are gone, a window that shows another state."""
+    names, found = set(cmd.get_names("objects")), []
+    orbitile = session()
+    molecules = {} if orbitile is None else orbitile.host.molecules()
+    shown = [] if orbitile is None else list(orbitile.shelf)
+    parts = {part for name in shown for part in orbitile.host.parts(name)}
+    owners = {orbitile.shelf[name].molecule for name in shown}
+    groups = [f"{owner}_orb" for owner in owners]
+    for name in names:
+        kind = cmd.get_type(name)
+        if kind == "object:group":
+            belongs = any(name.startswith(group) for group in groups)
+        elif kind == "object:molecule":
+            belongs = name in molecules
+        else:
+            belongs = name in parts
+        if not belongs and not name.startswith("mine"):
+            found.append(f"object {name} ({kind})")
+    found += [f"{name} is listed as shown, and is not there" for name in shown if name not in names]
+    found += [
+        f"{name} is of {owner}, which is not there"
+        for name in shown
+        if (owner := orbitile.shelf[name].molecule) not in names
+    ]
+    window = panel()
+    if window is not None:
+        listed = [window.molecule_box.itemText(at) for at in range(window.molecule_box.count())]
+        if listed != list(molecules):
+            found.append(f"the window lists {listed}, PyMOL has {list(molecules)}")
+    return found
+
+
+def memory():
+    """Megabytes that PyMOL holds."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
+
+
 class _Server:
     def __init__(self, path):
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -183,5 +222,11 @@ class _Server:
             text = json.dumps({"error": traceback.format_exc()})
         self._peer.sendall(text.encode() + b"\n")
 
+    def close(self):
+        for one in (getattr(self, "_lines", None), getattr(self, "_peer", None), self._listening):
+            if one is not None:
+                one.close()
+
 
 _server = _Server(os.environ["ORBITILE_WATCHER"])
+QtWidgets.QApplication.instance().aboutToQuit.connect(_server.close)
