@@ -154,6 +154,37 @@ def choose_in_a_list(window: Window, folder: Folder, rng: random.Random) -> str:
     return f"{name}: {' '.join(keys)}"
 
 
+@action(10)
+def click_anything(window: Window, folder: Folder, rng: random.Random) -> str:
+    words, (left, top, width, height) = rng.choice(window.ask("clickable()"))
+    at = left + int(rng.random() * width), top + int(rng.random() * height)
+    button = rng.choice([1, 1, 1, 3])
+    window.screen.click(at, button)
+    time.sleep(0.15)
+    said = f"{words!r} with button {button}"
+    for _ in range(2):  # a menu, and what opens beside it
+        entries = window.ask("open_entries()")
+        if entries:
+            text, (left, top, width, height) = rng.choice(entries)
+            window.screen.click((left + width // 2, top + height // 2))
+            said += f" > {text!r}"
+            time.sleep(0.15)
+    _leave_dialogs(window, rng)
+    return said
+
+
+def _leave_dialogs(window: Window, rng: random.Random) -> None:
+    """Leave what asks something, with or without an answer."""
+    for _ in range(4):
+        if not window.ask("dialogs() or open_entries()"):
+            return
+        window.screen.key(rng.choice(["Escape", "Escape", "Return"]))
+        time.sleep(0.2)
+    while window.ask("dialogs() or open_entries()"):
+        window.screen.key("Escape")
+        time.sleep(0.2)
+
+
 @action(2)
 def choose_colour(window: Window, folder: Folder, rng: random.Random) -> str:
     window.screen.click(window.at(f"box(panel().{rng.choice(['positive_button', 'negative_button'])})"))
@@ -180,10 +211,9 @@ def open_file(window: Window, folder: Folder, rng: random.Random) -> str:
     window.screen.type(str(path))
     window.screen.key("Return")
     time.sleep(0.3)
-    for _ in range(3):
-        if window.ask("dialogs()"):
-            window.screen.key("Escape")
-            time.sleep(0.2)
+    while window.ask("dialogs()"):
+        window.screen.key("Escape")
+        time.sleep(0.2)
     return path.name
 
 
@@ -237,8 +267,14 @@ def command(window: Window, folder: Folder, rng: random.Random) -> str:
     objects = window.ask("objects()")
     molecules = window.ask("list(session().host.molecules()) if session() else []")
     surfaces = window.ask("list(session().shelf) if session() else []")
-    any_one = rng.choice(list(objects) or ["nothing"])
-    molecule, surface = rng.choice(molecules or ["nothing"]), rng.choice(surfaces or ["nothing"])
+    if not objects:
+        text = rng.choice(
+            [f"orb_load {rng.choice(folder.files)}", "orb_info", "orb_next", "orb_surfaces", "orb_preset"]
+        )
+        window.prompt(text)
+        return text
+    any_one, others = rng.choice(list(objects)), [name for name in objects if name not in molecules + surfaces]
+    molecule, surface = rng.choice(molecules or others), rng.choice(surfaces or molecules or others)
     text = rng.choice(
         [
             f"delete {any_one}",
@@ -265,6 +301,16 @@ def command(window: Window, folder: Folder, rng: random.Random) -> str:
             f"orb_field {molecule}, density, 0.01, color_by=esp",
             f"orb_field {molecule}, {rng.choice(['elf', 'spin', 'nothing'])}",
             f"orb_iso {rng.choice(['0.03', '-1', 'x'])}",
+            f"orb_style {rng.choice(['mesh', 'dots', 'surface', 'x'])}, {surface}",
+            f"orb_hide {surface}",
+            f"orb_unhide {surface}",
+            f"orb_keep {surface}",
+            f"orb_keep {surface}, 0",
+            f"orb_delete {surface}",
+            f"orb_preset {molecule}, {rng.choice(['potential', 'nci', 'spin', 'elf', 'frontier', 'x'])}",
+            "orb_preset",
+            "orb_surfaces",
+            f"load {rng.choice(folder.files)}",
             "orb_next",
             "orb_prev",
             f"orb_color {rng.choice(['green', 'nocolour'])}, orange, 0.5",

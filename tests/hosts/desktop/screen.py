@@ -11,7 +11,6 @@ from pathlib import Path
 from types import TracebackType
 
 PROGRAMS = ("Xvfb", "openbox", "xdotool")
-SIZE = (1500, 950)
 Point = tuple[int, int]
 
 _STEPS = 12
@@ -28,16 +27,23 @@ def missing() -> str:
 class Screen:
     """Xvfb and openbox, and what xdotool does there.
 
+    Parameters
+    ----------
+    width, height
+        In pixels.
+
     Attributes
     ----------
     environment : dict of str to str
         For programs that are to appear on it.
     """
 
+    def __init__(self, width: int = 1500, height: int = 950) -> None:
+        self._size = f"{width}x{height}x24"
+
     def __enter__(self) -> Screen:
         read, write = os.pipe()
-        size = f"{SIZE[0]}x{SIZE[1]}x24"
-        command = ["Xvfb", "-displayfd", str(write), "-screen", "0", size, "-nolisten", "tcp", "-noreset"]
+        command = ["Xvfb", "-displayfd", str(write), "-screen", "0", self._size, "-nolisten", "tcp", "-noreset"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self._server = subprocess.Popen(command, pass_fds=[write], **quiet)
         os.close(write)

@@ -56,7 +56,9 @@ pulse = Pulse()
 
 
 def box(widget, part=None):
-    """Left, top, width and height on the screen of a widget, or of a part of it."""
+    """Left, top, width and height on the screen of a widget, or of a part of it; None where it cannot be used."""
+    if not (widget.isVisible() and widget.isEnabled()):
+        return None
     part = widget.rect() if part is None else part
     corner = widget.mapToGlobal(part.topLeft())
     return [corner.x(), corner.y(), part.width(), part.height()]
@@ -106,6 +108,33 @@ def entries():
         for action in menu.actions()
         if not action.isSeparator()
     ]
+
+
+def open_entries():
+    """What can be chosen of the menu opened last, and where."""
+    menus = _shown(QtWidgets.QMenu)
+    actions = menus[-1].actions() if menus else []
+    return [
+        [action.text(), box(menus[-1], menus[-1].actionGeometry(action))]
+        for action in actions
+        if action.isEnabled() and action.isVisible() and not action.isSeparator()
+    ]
+
+
+def clickable():
+    """What can be clicked on in the window of Orbitile, and where: buttons, boxes, and what is in lists."""
+    window, found = panel(), []
+    for kind in (QtWidgets.QAbstractButton, QtWidgets.QComboBox, QtWidgets.QSlider, QtWidgets.QLabel):
+        found += [[next(_words(w), ""), box(w)] for w in window.findChildren(kind) if box(w)]
+    for view in window.findChildren(QtWidgets.QAbstractItemView):
+        if box(view) and view is not window.table:
+            model, inside = view.model(), view.viewport()
+            cells = [
+                model.index(row, column) for row in range(model.rowCount()) for column in range(model.columnCount())
+            ]
+            boxes = [[cell, view.visualRect(cell)] for cell in cells]
+            found += [[str(cell.data()), box(inside, at)] for cell, at in boxes if at.intersects(inside.rect())]
+    return [[words[:40], at] for words, at in found]
 
 
 def panel():
