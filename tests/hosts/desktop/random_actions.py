@@ -79,10 +79,12 @@ def action(weight: int) -> Callable[[Action], Action]:
 
 @action(8)
 def click_orbital(window: Window, folder: Folder, rng: random.Random) -> str:
-    rows = window.ask("panel().proxy.rowCount()")
+    rows = window.ask("panel().table.model().rowCount()")
     row = rng.randrange(max(rows, 1))
-    column = rng.choice([1, window.ask("panel().model.columnCount()") - 1])
-    window.ask(f"panel().table.scrollTo(panel().proxy.index({row}, 0))")  # for the wheel, which is tried elsewhere
+    column = rng.choice([1, window.ask("panel().table.model().columnCount()") - 1])
+    window.ask(
+        f"panel().table.scrollTo(panel().table.model().index({row}, 0))"
+    )  # for the wheel, which is tried elsewhere
     window.screen.click(window.at(f"cell({row}, {column})"))
     return f"row {row} of {rows}"
 
@@ -432,7 +434,7 @@ def run_rounds(rounds: list[Round], folder: Path, say: Callable[[str], None] = p
                 wrong.append(f"PyMOL has ended with {window.process.returncode}")
             answers |= set(re.findall(r"^ Error: .*", window.log(), re.MULTILINE))
             if alive and not wrong:
-                for milliseconds, place in window.ask("pulse.take()"):
+                for _, milliseconds, _, place in window.ask("pulse.take()"):
                     freezes.setdefault(place.split(" < ")[0], []).append(milliseconds)
                 memory = window.ask("memory()")
                 say(f"round {number}, seed {each.seed}: {time.monotonic() - begin:.0f} s, {memory} MB")
@@ -453,7 +455,7 @@ def run_rounds(rounds: list[Round], folder: Path, say: Callable[[str], None] = p
             window = None
     for place, times in sorted(freezes.items(), key=lambda item: -max(item[1])):
         if max(times) > 60:
-            say(f"stood still {len(times)} times, {max(times):.0f} ms at most: {place}")
+            say(f"stood still {len(times)} times, {max(times):.0f} ms of computing at most: {place}")
     for answer in sorted(answers):
         say(f"answered:{answer}")
     return trouble

@@ -23,8 +23,7 @@ class Pulse:
 
     def __init__(self):
         self.freezes = []
-        self._last = time.perf_counter()
-        self._stack = ""
+        self._last, self._stack = self._now(), ""
         self._timer = QtCore.QTimer()
         self._timer.setTimerType(QtCore.Qt.PreciseTimer)
         self._timer.timeout.connect(self._beat)
@@ -33,21 +32,26 @@ class Pulse:
         threading.Thread(target=self._look, daemon=True).start()
 
     def _beat(self):
-        now = time.perf_counter()
-        if now - self._last > LATE:
-            self.freezes.append([round(1000 * (now - self._last), 1), self._stack])
+        now = self._now()
+        if now[0] - self._last[0] > LATE:
+            spent = [round(1000 * (end - begin)) for begin, end in zip(self._last, now, strict=True)]
+            self.freezes.append([*spent, self._stack])
         self._last, self._stack = now, ""
+
+    def _now(self):
+        return time.perf_counter(), time.thread_time(), time.process_time()
 
     def _look(self):
         while True:
             time.sleep(0.015)
-            if time.perf_counter() - self._last > LATE / 2:
+            if time.perf_counter() - self._last[0] > LATE / 2:
                 frame = sys._current_frames().get(self._thread)
                 stack = traceback.extract_stack(frame)[-7:]
                 self._stack = " < ".join(f"{os.path.basename(at.filename)}:{at.lineno} {at.name}" for at in stack[::-1])
 
     def take(self):
-        """Milliseconds and places of what was noted since the last time."""
+        """What was noted since the last time: milliseconds, those of them that the thread and all threads computed,
+        and what the window did. Where they did not compute, other programs had the processor."""
         found, self.freezes = self.freezes, []
         return found
 
