@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -20,6 +20,7 @@ from ...model.units import angstrom
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
 from ...session.host import Colour, TrajectoryViewer
+from ...session.look import Look
 from ...session.shown import numbered
 from ...session.source import files_of, is_trajectory
 from ...surfaces.colour_maps import MAPS
@@ -181,8 +182,8 @@ class PyMOLViewer(TrajectoryViewer):
     def objects(self) -> set[str]:
         return set(self.cmd.get_names("objects"))
 
-    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:
-        return drawing_of(surface, colours)
+    def drawing(self, surface: Surface, look: Look) -> list[float]:
+        return drawing_of(surface, look)
 
     def size(self, surface: Surface, volume: Volume) -> int:
         return volume.values.nbytes + _BYTES_A_FACE * len(surface.faces)
@@ -192,22 +193,37 @@ class PyMOLViewer(TrajectoryViewer):
         name: str,
         molecule: str,
         drawing: list[float],
-        transparency: float,
+        look: Look,
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
         if frame is not None and name in self.objects():  # one more state of it; the rest is as it is
             self.cmd.load_cgo(drawing, name, frame + 1, zoom=0)
-            if abs(float(self.cmd.get("cgo_transparency", name)) - transparency) > 1e-4:  # it draws all states anew
-                self.set_transparency(name, transparency)
+            if (
+                abs(float(self.cmd.get("cgo_transparency", name)) - look.transparency) > 1e-4
+            ):  # it draws all states anew
+                self.set_transparency(name, look.transparency)
             return
         self._delete(name)
         if frame is not None:  # room for all: PyMOL copies the states that are there when it makes more
             self.cmd.load_cgo([], name, self._n_states(molecule, frame), zoom=0)
         self.cmd.load_cgo(drawing, name, self._state_of_orbitals(molecule) if frame is None else frame + 1, zoom=0)
-        self.set_transparency(name, transparency)
+        self.set_transparency(name, look.transparency)
         self._group(molecule, name)
         self._put_scale(f"{name}_scale", molecule, colouring)
+
+    def hidden(self) -> set[str]:
+        return self.objects() - set(self.cmd.get_names("objects", enabled_only=1))
+
+    def set_visible(self, name: str, visible: bool) -> None:
+        scale = f"{name}_scale"
+        for part in (name, scale) if scale in self.objects() else (name,):
+            (self.cmd.enable if visible else self.cmd.disable)(part)
+
+    def set_grid(self, places: Mapping[str, int]) -> None:
+        self.cmd.set("grid_mode", 1 if places else 0)
+        for name in self.objects() if places else ():
+            self.cmd.set("grid_slot", places.get(name, -2), name)  # -2: in all of them
 
     def set_transparency(self, name: str, transparency: float) -> None:
         self.cmd.set("cgo_transparency", transparency, name)

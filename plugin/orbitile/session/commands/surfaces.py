@@ -11,12 +11,13 @@ from ...fields import as_drawn
 from ...surfaces.isosurface import isosurface
 from ...surfaces.isovalue import CUT, reaches_faces
 from ..declaration import PATH, POSITIVE_NUMBER, SHARE, TEXT, Answer, Argument, command
+from ..look import NEGATIVE, POSITIVE
 from ..session import Session
-from ..shown import NEGATIVE, POSITIVE, Shown
+from ..shown import Shown
 from ._arguments import OBJECT, QUALITY, SURFACE
 
 
-def _show_field(
+def show_field(
     session: Session,
     molecule: str,
     field: str,
@@ -25,6 +26,13 @@ def _show_field(
     color_by: str = "",
     color_range: float | None = None,
 ) -> Answer:
+    """Show a field of a molecule, and wait until it is there; the answer has the name of its surface.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such field, it has no such surface, or the molecule is gone.
+    """
     source = session.source(molecule)
     drawn, coloured_by = as_drawn(field, color_by)
 
@@ -69,7 +77,7 @@ def _show_field(
 def orb_mo(session: Session, name: str, orbital: str, isovalue: float | None, quality: str) -> Answer:
     wanted = orbital.lower()
     wanted = f"mo:{wanted}" if wanted[:1].isdigit() else wanted
-    return _show_field(session, session.molecule(name), wanted, isovalue, quality)
+    return show_field(session, session.molecule(name), wanted, isovalue, quality)
 
 
 @command(
@@ -110,7 +118,7 @@ def orb_field(
     color_by: str,
     color_range: float | None,
 ) -> Answer:
-    return _show_field(session, session.molecule(name), field, isovalue, quality, color_by, color_range)
+    return show_field(session, session.molecule(name), field, isovalue, quality, color_by, color_range)
 
 
 @command(
@@ -145,9 +153,8 @@ def orb_color(session: Session, positive: str, negative: str, transparency: floa
         session.host.colour(positive) if positive else POSITIVE,
         session.host.colour(negative) if negative else NEGATIVE,
     )
-    transparency = shown.transparency if transparency is None else transparency
-    shown = replace(shown, colours=colours, transparency=transparency)
-    session.show(shown, session.computing.sampled(shown.request), base)
+    transparency = shown.look.transparency if transparency is None else transparency
+    session.redraw(base, replace(shown.look, colours=colours, transparency=transparency))
     return Answer(None, f'"{base}", transparency {transparency:g}')
 
 
