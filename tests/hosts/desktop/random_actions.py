@@ -224,6 +224,7 @@ def open_recent(window: Window, folder: Folder, rng: random.Random) -> str:
     window.screen.click(window.at("box(panel().open_button)", (0.93, 0.5)))
     time.sleep(0.2)
     window.screen.key(*["Down"] * rng.randint(1, 3), "Return")
+    _leave_dialogs(window, rng)
     return ""
 
 
@@ -438,6 +439,8 @@ def run_rounds(rounds: list[Round], folder: Path, say: Callable[[str], None] = p
                     freezes.setdefault(place.split(" < ")[0], []).append(milliseconds)
                 memory = window.ask("memory()")
                 say(f"round {number}, seed {each.seed}: {time.monotonic() - begin:.0f} s, {memory} MB")
+            if wrong:
+                screen.picture(folder / f"seed{each.seed}.png")
             if alive and (wrong or (number + 1) % _ROUNDS_OF_ONE_PYMOL == 0):
                 try:
                     wrong += window.quit()
@@ -445,7 +448,6 @@ def run_rounds(rounds: list[Round], folder: Path, say: Callable[[str], None] = p
                     wrong.append(f"quitting: {error}")
             if wrong:
                 text = "\n  ".join([f"seed {each.seed}:", *done, "WRONG:", *wrong])
-                screen.picture(folder / f"seed{each.seed}.png")
                 say(text)
                 trouble.append(text)
             elif (number + 1) % _ROUNDS_OF_ONE_PYMOL:

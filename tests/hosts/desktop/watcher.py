@@ -209,7 +209,6 @@ def strays():
             belongs = name in parts
         if not belongs and not name.startswith("mine"):
             found.append(f"object {name} ({kind})")
-    found += [f"{name} is listed as shown, and is not there" for name in shown if name not in names]
     found += [
         f"{name} is of {owner}, which is not there"
         for name in shown
