@@ -53,8 +53,6 @@ class Browser(Browsing):
     def choose_second(self, name: str) -> None:
         """Colour by a second field."""
         color_by = "" if name == TWO_COLOURS else name
-        if self.acts_on_orbital():
-            self.choices = replace(self.choices, color_by=color_by)
         self.ask_again(color_by=color_by, color_range=None)
 
     def choose_range(self, color_range: float | None) -> None:

@@ -7,7 +7,7 @@ frames as well, so that trajectories can be shown, is a `TrajectoryViewer`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -122,6 +122,18 @@ class Viewer(ABC):
         """Show surfaces side by side, each with its molecule, at places counted from 1; of none, end that.
 
         By default they stay where they are, in one another.
+        """
+
+    def look_at(self, molecules: Sequence[str], how: str) -> None:
+        """Bring molecules into view: zoom keeps the direction, orient looks along the axes of what is seen.
+
+        By default the program does that by itself, or nothing happens.
+        """
+
+    def set_aside(self, molecules: Set[str]) -> None:
+        """Hide molecules with all that is shown of them, so that they do not cover another.
+
+        They come back when the user asks for one, or something of it is shown. By default nothing happens.
         """
 
     def renamed(self) -> dict[str, str]:

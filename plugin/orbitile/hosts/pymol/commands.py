@@ -18,6 +18,7 @@ from ...errors import OrbitileError
 from ...session.commands import COMMANDS
 from ...session.declaration import Answer, Command
 from ...session.session import Session
+from .loading import add_formats
 from .viewer import PyMOLViewer, main_window
 
 
@@ -136,6 +137,7 @@ def register(cmd: Any = global_cmd) -> None:
                     argument.name,
                     ", " if position < 1 else "",
                 ]
+    add_formats(PYMOL_COMMANDS["orb_load"])
     _follow_objects(cmd)
     tasks = ((_save_session, "_session_save_tasks"), (_restore_session, "_session_restore_tasks"))
     for task, where in tasks:
@@ -204,7 +206,7 @@ def _look(cmd: Any, look: Callable[[Session], None]) -> None:
 
 def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session = state_of(_self)
-    saved["orbitile"], saved["orbitile_sources"] = session.shelf.saved(), dict(_host_of(session).sources)
+    saved["orbitile"], saved["orbitile_sources"] = session.shelf.saved(), dict(_host_of(session).loaded.sources)
     return 1
 
 
@@ -212,7 +214,7 @@ def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session, sources = state_of(_self), saved.get("orbitile_sources", {})
     if isinstance(sources, dict):
         texts = {key: text for key, text in sources.items() if isinstance(key, str) and isinstance(text, str)}
-        _host_of(session).sources.update(texts)
+        _host_of(session).loaded.sources.update(texts)
     session.shelf.restore(saved.get("orbitile", {}))
     return 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ...session.listed import Listed
 from ...session.orbitals import Level, summary
 from ...session.playback import Playback
 from ...session.session import Session
+from .dropping import Dropping
 from .file_filters import files_to_export, files_to_open
 from .layout import STEPS, PanelLayout
 
@@ -42,6 +44,7 @@ class Panel(PanelLayout):
         self.session = session
         self.browser = Browser(session, self)
         self._connect()
+        Dropping(self, self.open_files)
         self._place(window)
         self._timer = QtCore.QTimer(self)
         self._timer.timeout.connect(self._look)
@@ -88,10 +91,11 @@ class Panel(PanelLayout):
 
     # ---- what the browser asks of its window
 
-    def say(self, text: str, error: bool = False) -> None:
-        """Put a message into the status line."""
+    def say(self, text: str, error: bool = False, detail: str = "") -> None:
+        """Put a message into the status line, and more behind it."""
         self.status.setStyleSheet("color: #b2182b" if error else "")
         self.status.setText(text)
+        self.status.setToolTip(detail or text)
 
     def set_busy(self, busy: bool) -> None:
         """Show or hide the bar and the button that cancels."""
@@ -128,7 +132,7 @@ class Panel(PanelLayout):
             self.transparency_slider.blockSignals(True)
             self.transparency_slider.setValue(round(100 * look.transparency))
             self.transparency_slider.blockSignals(False)
-        second = (choices.color_by if shown is None else shown.request.color_by) or TWO_COLOURS
+        second = ("" if shown is None else shown.request.color_by) or TWO_COLOURS
         if self.second_box.findText(second) < 0:
             self.second_box.addItem(second)
         self.second_box.setCurrentText(second)
@@ -186,6 +190,11 @@ class Panel(PanelLayout):
     def open(self, path: str | Path) -> None:
         """Read a file, in a thread, and show its molecule when that is done."""
         self.browser.open(path)
+
+    def open_files(self, paths: Sequence[str]) -> None:
+        """The same with several files, one after the other."""
+        for path in paths:
+            self.open(path)
 
     def export(self, path: str | Path) -> None:
         """Write what is shown; the suffix of the file decides how."""

@@ -9,14 +9,18 @@ from pathlib import Path
 
 from ...analysis.information import as_text
 from ...analysis.notes import notes
+from ...errors import Cancelled, OrbitileError
 from ...model.wavefunction import Wavefunction
 from ...readers import descriptions
-from ..declaration import COUNT, FLAG, PATHS, TEXT, Answer, Argument, command
+from ..declaration import COUNT, FLAG, PATHS, TEXT, Answer, Argument, command, one_of
 from ..host import trajectory_viewer
 from ..session import Session
 from ..shown_trajectory import ShownTrajectory
-from ..source import OneFile, Source
+from ..source import OneFile, Source, files_of
 from ._arguments import OBJECT
+
+VIEWS = ("zoom", "orient", "nothing")
+"""What a viewer does with a molecule that was opened: zooms to it, looks at it along its axes too, or stays."""
 
 
 @command(
@@ -25,33 +29,71 @@ from ._arguments import OBJECT
     Argument(
         "filename",
         PATHS,
-        f"{'; '.join(descriptions('wavefunction'))}; of a trajectory {', '.join(descriptions('trajectory'))}, a "
-        "pattern as scan/*.molden, or several files",
+        f"{'; '.join(descriptions('wavefunction'))}; of a trajectory {', '.join(descriptions('trajectory'))}, or a "
+        "pattern as scan/*.molden. Several files are loaded one by one; under one name, they are the frames of a "
+        "trajectory",
         required=True,
     ),
     Argument("name", TEXT, "name of the object", otherwise="name of the file"),
     Argument("track", FLAG, "follow the orbitals of a trajectory, so that none flips or jumps", True, "1"),
     Argument("align", FLAG, "turn and move each frame of a trajectory onto the first one", False, "0"),
     Argument("interpolate", COUNT, "frames to put between two frames of a trajectory", 0, "0"),
+    Argument("view", one_of(*VIEWS), "what to do with the view", "", "as the window is set, zoom at first"),
+    Argument("hide", FLAG, "hide the molecules that were loaded before, until they are shown again", True, "1"),
     examples=("orb_load benzene.molden", "orb_mo benzene, homo", "orb_load scan/*.molden, scan, interpolate=2"),
     related=("orb_info", "orb_mo", "orb_field", "orb_frames", "orb_play"),
 )
 def orb_load(
-    session: Session, filename: tuple[Path, ...], name: str, track: bool, align: bool, interpolate: int
+    session: Session,
+    filename: tuple[Path, ...],
+    name: str,
+    track: bool,
+    align: bool,
+    interpolate: int,
+    view: str,
+    hide: bool,
 ) -> Answer:
     files = [path if glob(str(path)) and not path.exists() else path.resolve() for path in filename]
-    source = session.computing.aside(
-        Source(tuple(str(path.absolute()) for path in files), track, align, interpolate).noted
-    )
+    before, loaded, problems = session.host.molecules(), {}, []
+    for some in [files] if name else [[file] for file in files]:
+        source = Source(tuple(str(path.absolute()) for path in some), track, align, interpolate)
+        try:
+            molecule, account = _load(session, source, name or name_of(some[0]), given=bool(name))
+        except Cancelled:
+            raise
+        except OrbitileError as error:
+            problems.append(error)
+        else:
+            loaded[molecule] = account
+    if problems and not loaded:
+        raise OrbitileError("; ".join(map(str, problems))) from problems[0]
+    for problem in problems:
+        session.host.say(str(problem))
+    sources = session.host.molecules()
+    new = [name for name in loaded if name not in before or files_of(before[name])[0] != files_of(sources[name])[0]]
+    if new:
+        session.host.set_aside(set(before) - set(loaded) if hide else set())
+        session.host.look_at(new, view or _usual_view(session))
+    return Answer(" ".join(loaded), "; ".join(loaded.values()))
+
+
+def _usual_view(session: Session) -> str:
+    kept = session.host.settings().get("opening")
+    return kept if kept in VIEWS else VIEWS[0]
+
+
+def _load(session: Session, source: Source, wanted: str, *, given: bool) -> tuple[str, str]:
+    """Load one molecule; the name that it got, and an account of it."""
+    source = session.computing.aside(source.noted)
     if session.host.has_window():
         session.computing.aside(lambda: session.computing.read(source))
-    wanted = session.name_for(name or name_of(files[0]), source.files, given=bool(name))
-    first, trajectory = place(session, wanted, source)
+    name = session.name_for(wanted, source.files, given=given)
+    first, trajectory = place(session, name, source)
     if trajectory is None:
-        return Answer(wanted, f'"{wanted}", {first.kind} orbitals; "orb_mo {wanted}, homo" shows one')
-    text = f'"{wanted}", {len(first.geometries)} frames, {first.kind} orbitals; "orb_mo {wanted}, homo" shows one'
+        return name, f'"{name}", {first.kind} orbitals; "orb_mo {name}, homo" shows one'
+    text = f'"{name}", {len(first.geometries)} frames, {first.kind} orbitals; "orb_mo {name}, homo" shows one'
     problems = [f"frame {index + 1}: {problem}" for index, problem in sorted(trajectory.raw.problems.items())]
-    return Answer(wanted, "; ".join([text, *problems[:3]]))
+    return name, "; ".join([text, *problems[:3]])
 
 
 def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, ShownTrajectory | None]:
