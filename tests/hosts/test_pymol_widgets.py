@@ -16,8 +16,9 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 QtTest = pytest.importorskip("PyQt5.QtTest", reason="PyQt5 (extra pymol) is not installed").QTest
 
-from pymol.Qt import QtCore, QtWidgets  # noqa: E402  only where it is installed
+from pymol.Qt import QtCore, QtGui, QtWidgets  # noqa: E402  only where it is installed
 
+from orbitile.hosts.pymol.colour_pairs import PairButton, PairMenu  # noqa: E402
 from orbitile.hosts.pymol.colour_scale import ColourScale  # noqa: E402
 from orbitile.hosts.pymol.field_menu import FieldDialog, FieldMenu  # noqa: E402
 from orbitile.hosts.pymol.level_diagram import LevelDiagram  # noqa: E402
@@ -332,3 +333,28 @@ def test_the_range_of_colours_is_typed(seen):
     scale.range_edit.clear()
     QtTest.keyClick(scale.range_edit, Qt.Key_Return)
     assert ranges == [0.03, None]
+
+
+BLUE, RED, GREEN = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+
+
+def test_pairs_of_colours_are_chosen_by_name():
+    button = PairButton({"blue and red": (BLUE, RED), "green and red": (GREEN, RED)})
+    told = told_by(button.chosen)
+    actions = {action.text(): action for action in button.menu().actions()}
+    actions["green and red"].trigger()
+    actions["Exchange the two"].trigger()
+    assert told == [(GREEN, RED), (RED, GREEN)]
+    assert not any(action.isChecked() for action in actions.values())
+    button.show_pair((BLUE, RED))
+    assert actions["blue and red"].isChecked()
+
+
+def test_one_of_two_colours_is_chosen_freely():
+    menu = PairMenu({"blue and red": (BLUE, RED)})
+    told = told_by(menu.chosen)
+    menu.actions()[-1].trigger()
+    (dialog,) = (w for w in QtWidgets.QApplication.topLevelWidgets() if isinstance(w, QtWidgets.QColorDialog))
+    dialog.setCurrentColor(QtGui.QColor("#00ff00"))
+    dialog.accept()
+    assert told == [(BLUE, GREEN)]

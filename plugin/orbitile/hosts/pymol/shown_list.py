@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from pymol.Qt import QtCore, QtGui, QtWidgets
 from ...session.listed import Listed
 from ...surfaces.colour_maps import tick_labels
 from . import icons
+from .colour_pairs import SWATCH, fill_with_pair, swatch_of
 from .colour_scale import fill_with_ramp
 from .tints import faded
 from .widgets import ChosenByUser, write_on
@@ -17,7 +19,6 @@ from .widgets import ChosenByUser, write_on
 Qt = QtCore.Qt
 
 _EYE, _PIN, _TEXT, _ISOVALUE, _COLOURS, _TRANSPARENCY, _DELETE = range(7)
-_SWATCH = QtCore.QSize(34, 12)
 _FEWEST, _MOST = 3, 5
 """Rows that there is room for, at least and at most; more are scrolled to."""
 
@@ -232,7 +233,7 @@ class ShownList(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  # Qt
         for column in range(_DELETE + 1):
             header.setSectionResizeMode(column, header.Stretch if column == _TEXT else header.Fixed)
             self.setColumnWidth(column, icons.SIZE + 8)
-        self.setColumnWidth(_COLOURS, _SWATCH.width() + 10)
+        self.setColumnWidth(_COLOURS, SWATCH.width() + 10)
         self.setColumnWidth(_TRANSPARENCY, self.fontMetrics().horizontalAdvance("100 %") + 8)
         self._fit_isovalues()
 
@@ -248,24 +249,14 @@ class _Swatches(QtWidgets.QStyledItemDelegate):  # type: ignore[misc]  # Qt has 
 
     def initStyleOption(self, option: Any, index: Any) -> None:
         super().initStyleOption(option, index)
-        option.decorationSize = _SWATCH
+        option.decorationSize = SWATCH
 
 
 def _swatch(listed: Listed) -> Any:
     """The two colours of a surface, or the ramp of those of a second field."""
-    picture = QtGui.QPixmap(_SWATCH)
-    whole = QtCore.QRect(QtCore.QPoint(0, 0), _SWATCH)
-    painter = QtGui.QPainter(picture)
     if listed.scale is not None:
-        fill_with_ramp(painter, whole, listed.scale.colour_map)
-    else:
-        half = _SWATCH.width() // 2
-        for left, colour in zip((0, half), listed.look.colours, strict=True):
-            painter.fillRect(QtCore.QRect(left, 0, half, _SWATCH.height()), QtGui.QColor.fromRgbF(*colour))
-    painter.end()
-    icon = QtGui.QIcon(picture)
-    icon.addPixmap(picture, QtGui.QIcon.Selected)  # which Qt would tint
-    return icon
+        return swatch_of(partial(fill_with_ramp, colour_map=listed.scale.colour_map))
+    return swatch_of(partial(fill_with_pair, pair=listed.look.colours))
 
 
 def _tip(listed: Listed, column: int) -> str:
