@@ -56,7 +56,7 @@ class PairMenu(QtWidgets.QMenu):  # type: ignore[misc]  # Qt has no types here
         self._pair = next(iter(pairs.values()))
         self._named: dict[Any, Pair] = {}
         for name, pair in pairs.items():
-            action = self.addAction(swatch_of(partial(fill_with_pair, pair=pair)), name)
+            action = self.addAction(swatch_of(partial(fill_with_pair, pair=pair), QtCore.QSize(16, 16)), name)
             action.setCheckable(True)
             action.triggered.connect(partial(self._choose, pair))
             self._named[action] = pair
