@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
+from ..model.geometry import Molecule
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
-from ..model.wavefunction import Wavefunction
 
 Colour = tuple[float, float, float]
 """Red, green and blue from 0 to 1."""
@@ -44,8 +44,8 @@ class Viewer(ABC):
     # ---- what every viewer does
 
     @abstractmethod
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
-        """Show the atoms at one of the geometries, and `adopt` the source of the wavefunction.
+    def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
+        """Show the atoms at one of the geometries, and `adopt` their source.
 
         Where the program has states or frames, there is one for each geometry. The given one is shown, and surfaces
         that name no frame belong to it.

@@ -11,7 +11,7 @@ from pymol import commanding, editing
 
 from ...exporters.xyz import xyz_of
 from ...model.elements import GHOST
-from ...model.wavefunction import Wavefunction
+from ...model.geometry import Molecule
 from ...session.shown import numbered
 from ...session.source import files_of, is_trajectory
 
@@ -44,30 +44,30 @@ class Molecules:
         self._seen: dict[str, str] = {}
         self._aside: set[str] = set()
 
-    def add(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
-        """Show the atoms of a wavefunction, a state for each geometry."""
+    def add(self, name: str, atoms: Molecule, geometry: int) -> None:
+        """Show atoms, a state for each geometry."""
         cmd = self.cmd
         delete(cmd, name)  # PyMOL would merge the atoms, and keep the states
         self._aside.discard(name)
         if cmd.get_state() > max(cmd.count_frames(), 1):  # it stands at a state that the former object had
             cmd.frame(1)
             cmd.set("state", 1)
-        cmd.load_raw(xyz_of(wavefunction), "xyz", name, 1, zoom=0)
-        if len(wavefunction.geometries) > 1:
-            if is_trajectory(wavefunction.source):  # its surfaces have states too, so the slider moves all of them
+        cmd.load_raw(xyz_of(atoms), "xyz", name, 1, zoom=0)
+        if len(atoms.geometries) > 1:
+            if is_trajectory(atoms.source):  # its surfaces have states too, so the slider moves all of them
                 cmd.frame(geometry + 1)
             else:
                 cmd.set("state", geometry + 1)
                 cmd.set("state", geometry + 1, name)
             cmd.rebond(name, geometry + 1)
-        title = self._marked(wavefunction.source)
+        title = self._marked(atoms.source)
         for state in {1, geometry + 1}:
             cmd.set_title(name, state, title)
         self._seen = self._marks()
         cmd.show_as("sticks spheres", name)
         for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
             cmd.set(setting, value, name)
-        if wavefunction.is_ghost.any():
+        if atoms.is_ghost.any():
             ghosts = f"%{name} and elem {GHOST}"
             cmd.unbond(ghosts, f"%{name}")
             cmd.color("grey80", ghosts)

@@ -12,10 +12,10 @@ from pymol import editing
 
 from ...errors import OrbitileError
 from ...model.elements import SYMBOLS
+from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
-from ...model.wavefunction import Wavefunction
 from ...session.host import Colour, TrajectoryViewer
 from ...surfaces.colour_maps import MAPS
 from .drawing import drawing_of
@@ -56,8 +56,8 @@ class PyMOLViewer(TrajectoryViewer):
     def parts(self, name: str) -> set[str]:
         return {name, f"{name}_map", f"{name}_scale"}
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
-        self.loaded.add(name, wavefunction, geometry)
+    def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
+        self.loaded.add(name, atoms, geometry)
 
     def molecules(self) -> dict[str, str]:
         return self.loaded.known()
