@@ -74,6 +74,7 @@ def test_several_kinds_of_files_at_once(cmd, cubes):
 
 def test_a_cube_is_refused_what_it_cannot_give(cmd, cubes, tmp_path):
     command(cmd, "orb_load", str(cubes / "density.cube"))
+    assert command(cmd, "orb_field", "density", "values", 0.05) == "density_values"
     for name, *arguments in (("orb_mo", "density"), ("orb_field", "density", "esp"), ("orb_info", "density")):
         with pytest.raises(pymol.CmdException, match="holds"):
             command(cmd, name, *arguments)
@@ -97,4 +98,4 @@ def test_skewed_lattices_and_saved_sessions(cmd, tmp_path, capsys):
     assert shown(cmd, "periodic_values").isovalue == pytest.approx(isovalue * 0.8)
     file.write_text(file.read_text() + " ")
     with pytest.raises(pymol.CmdException, match="has changed"):
-        command(cmd, "orb_iso", isovalue * 0.5)
+        command(cmd, "orb_field", "periodic", "values", isovalue * 0.5)

@@ -13,13 +13,15 @@ from ._field import References
 from ._sums import SumField
 from .density import density_of, occupied
 
+PRIORITY = 20
+GROUP = "Derivatives of the density"
 NAMES = (
-    ("gradient", "magnitude of the gradient of the density"),
-    ("gradient:x", "one component of it (or :y, :z)"),
-    ("hessian:xy", "one second derivative of the density"),
-    ("laplacian", "Laplacian of the density"),
-    ("kinetic", "kinetic energy density G, positive definite"),
-    ("kinetic:k", "kinetic energy density K = G less a quarter of the Laplacian"),
+    ("laplacian", "Where density is concentrated (negative) or depleted (positive): the Laplacian of the density"),
+    ("gradient", "How steep the density is: the magnitude of its gradient"),
+    ("gradient:x", "One component of the gradient (or :y, :z)"),
+    ("hessian:xy", "One second derivative of the density"),
+    ("kinetic", "The kinetic energy density G, positive everywhere"),
+    ("kinetic:k", "The kinetic energy density K, which is G less a quarter of the Laplacian"),
 )
 
 

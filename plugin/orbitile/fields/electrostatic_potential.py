@@ -24,9 +24,11 @@ from ..watch import checkpoint, watcher
 from ._field import Field, PointEvaluator, References
 from .density import density_of
 
+PRIORITY = 80
+GROUP = "Electrostatic potential"
 NAMES = (
-    ("esp", "electrostatic potential of nuclei and electrons"),
-    ("esp:FILE", "the same with the point charges of a file (.pqr, or lines of x y z q)"),
+    ("esp", "Where a positive charge is attracted (negative) or repelled (positive)"),
+    ("esp:FILE", "The same with the point charges of a file (.pqr, or lines of x y z q)"),
 )
 
 _SCREENED = 0.3

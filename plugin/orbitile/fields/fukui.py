@@ -18,11 +18,13 @@ from ._field import References
 from ._sums import SumField
 from .density import density_of
 
+PRIORITY = 40
+GROUP = "Reactivity"
 NAMES = (
-    ("fukui+:FILE", "Fukui function for electrons that come: with the file of N+1 electrons"),
-    ("fukui-:FILE", "Fukui function for electrons that leave: with the file of N-1 electrons"),
-    ("fukui0:FILE,FILE", "mean of both: with the files of N+1 and N-1 electrons"),
-    ("dual:FILE,FILE", "dual descriptor f+ - f-: with the files of N+1 and N-1 electrons"),
+    ("fukui+:FILE", "Where a nucleophile attacks, f+: with the file of N+1 electrons"),
+    ("fukui-:FILE", "Where an electrophile attacks, f-: with the file of N-1 electrons"),
+    ("fukui0:FILE,FILE", "Where a radical attacks, f0: with the files of N+1 and N-1 electrons"),
+    ("dual:FILE,FILE", "Where either attacks, f+ less f- (dual descriptor): with the files of N+1 and N-1 electrons"),
 )
 
 _WEIGHTS = {

@@ -7,7 +7,7 @@ frames as well, so that trajectories can be shown, is a `TrajectoryViewer`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..errors import OrbitileError
 from ..model.geometry import Molecule
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
+from .look import Look
 
 Colour = tuple[float, float, float]
 """Red, green and blue from 0 to 1."""
@@ -56,17 +57,15 @@ class Viewer(ABC):
         """Names of all that is there: molecules and fields alike, less what the user has deleted."""
 
     @abstractmethod
-    def put_surface(
-        self, name: str, molecule: str, drawing: Any, transparency: float, colouring: Colouring | None
-    ) -> None:
-        """Add or replace the surface of a field of a molecule, from what `drawing` gave.
+    def put_surface(self, name: str, molecule: str, drawing: Any, look: Look, colouring: Colouring | None) -> None:
+        """Add or replace the surface of a field of a molecule, from what `drawing` gave for the same look.
 
-        Transparency goes from 0, opaque, to 1. Where there is a colouring, the program explains its colours.
+        Where there is a colouring, the program explains its colours.
         """
 
     @abstractmethod
     def set_transparency(self, name: str, transparency: float) -> None:
-        """Change the transparency of a surface, without the rest of it."""
+        """Change the transparency of a surface, 0 opaque to 1, without the rest of it."""
 
     @abstractmethod
     def remove(self, name: str) -> None:
@@ -81,14 +80,12 @@ class Viewer(ABC):
     def put_volume(self, name: str, molecule: str, volume: Volume) -> None:
         """Add or replace the volume of a field, for the program's own tools; by default it has none."""
 
-    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> Any:
+    def drawing(self, surface: Surface, look: Look) -> Any:
         """What the program draws a surface from, for `put_surface`; the program is not touched.
 
-        The colours are those of the positive and of the negative phase, and do not count where the surface has a
-        colouring. It takes longest of all, and may be called from another thread. By default surface and colours as
-        they are.
+        It takes longest of all, and may be called from another thread. By default the surface itself.
         """
-        return surface, colours
+        return surface
 
     def legal_name(self, name: str) -> str:
         """The name that the program would give an object that is to be called `name`."""
@@ -113,10 +110,30 @@ class Viewer(ABC):
         By default the program does that by itself, or nothing happens.
         """
 
-    def set_aside(self, molecules: Set[str]) -> None:
-        """Hide molecules with all that is shown of them, so that they do not cover another.
+    def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
+        """Hide a molecule with its surfaces, so that they do not cover another.
 
-        They come back when the user asks for one, or something of it is shown. By default nothing happens.
+        They come back when the user shows the molecule, or another surface of it is put. By default nothing happens.
+        """
+
+    def hidden(self) -> set[str]:
+        """Surfaces that are there and cannot be seen, since the user has hidden them or their molecule."""
+        return set()
+
+    def set_visible(self, name: str, visible: bool) -> None:
+        """Have a surface seen, or not for a while.
+
+        Raises
+        ------
+        OrbitileError
+            When the program cannot do that.
+        """
+        raise OrbitileError("this viewer cannot hide surfaces: orb_delete takes one away")
+
+    def set_grid(self, places: Mapping[str, int]) -> None:
+        """Show surfaces side by side, each with its molecule, at places counted from 1; of none, end that.
+
+        By default they stay where they are, in one another.
         """
 
     def renamed(self) -> dict[str, str]:
@@ -198,7 +215,7 @@ class TrajectoryViewer(Viewer):
         name: str,
         molecule: str,
         drawing: Any,
-        transparency: float,
+        look: Look,
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:

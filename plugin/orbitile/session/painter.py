@@ -76,9 +76,9 @@ class Painter:
         host = self._session.host
         if shown.isovalue == found.isovalue and len(found.surface.faces) <= _AT_ONCE:
             drawing: Future[Any] = Future()
-            drawing.set_result(host.drawing(found.surface, shown.colours))
+            drawing.set_result(host.drawing(found.surface, shown.look))
             return Painting(shown, found, replaces, redraws, drawing)
-        drawing = self._threads.submit(lambda: host.drawing(surface_of(shown, found), shown.colours))
+        drawing = self._threads.submit(lambda: host.drawing(surface_of(shown, found), shown.look))
         self._painting = Painting(shown, found, replaces, redraws, drawing)
         return None
 
@@ -132,7 +132,7 @@ class Painter:
         """
         step = math.ceil(found.step * math.sqrt(len(found.surface.faces) / _DRAFT_FACES))
         surface = isosurface(found.volume.every(max(step, 1)), shown.isovalue)
-        drawing = self._session.host.drawing(surface, shown.colours)
+        drawing = self._session.host.drawing(surface, shown.look)
         self._session.shelf.put(base, shown, drawing, found.surface.colouring)
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import TypeVar
@@ -92,6 +92,16 @@ class WavefunctionCache:
     def volumes(self, source: str) -> tuple[Volume, ...]:
         """The volumes in a file of such; errors as for `get`."""
         return self._read(source, load_volumes, self._volumes, _VOLUMES_KEPT)
+
+    def require(self, source: str, names: Iterable[str]) -> None:
+        """Refuse fields that a source does not have; errors as for `get` and `field`."""
+        if is_volume_file(source):
+            for name in names:
+                chosen(self.volumes(source), name, source)
+        else:
+            wavefunction = self.get(source)
+            for name in names:
+                self.field(wavefunction, name)
 
     def _read(self, source: str, read: Callable[[str], V], known: OrderedDict[OneFile, V], most: int) -> V:
         """What a file holds, read unless it is known."""

@@ -14,6 +14,7 @@ from .calculation import RunningCalculation
 from .computing import Computing
 from .declaration import Argument
 from .host import Viewer, trajectory_viewer
+from .look import Look
 from .player import MEMORY, TICK, Player
 from .request import Corners, Request, Sample, surface_within
 from .shelf import Shelf
@@ -301,11 +302,11 @@ class Session:
             When the molecule is gone, or is another one by now.
         """
         if drawing is None:
-            drawing = self.computing.aside(lambda: self.host.drawing(surface_of(shown, found), shown.colours))
+            drawing = self.computing.aside(lambda: self.host.drawing(surface_of(shown, found), shown.look))
         molecule = self.shelf.molecule_now(shown.molecule)  # a window takes commands meanwhile
         if self.host.molecules().get(molecule) != shown.request.path:
             raise OrbitileError(f"{molecule} was deleted or loaded anew meanwhile: nothing is shown")
-        shown = replace(shown, molecule=molecule)
+        shown = replace(shown, molecule=molecule, quantity=found.volume.quantity, unit=found.volume.unit)
         base = base or self.shelf.name_of(molecule, shown.request.field)
         if shown.request.frame is not None:
             if shown.isovalue != found.isovalue:  # the other frames are to have this one too
@@ -317,11 +318,22 @@ class Session:
         self.host.every(_FOLLOW, self.shelf.follow)
         return base
 
+    def redraw(self, base: str, look: Look) -> None:
+        """Draw a surface in another way.
+
+        Raises
+        ------
+        OrbitileError
+            As `show` does, or when it cannot be computed again.
+        """
+        shown = replace(self.now(base), look=look)
+        self.show(shown, self.computing.sampled(shown.request), base)
+
     def show_instead(self, base: str, shown: Shown, found: Sample, **keywords: Any) -> str:
         """Show something in place of the surface `base`; returns the name of the new one. Keywords as for `show`."""
         new = self.show(shown, found, **keywords)
         if base and new != base:
-            self.shelf.remove(base)
+            self.shelf.replace(base, new)
         return new
 
     def step(self, base: str, step: int) -> tuple[str, Sample]:

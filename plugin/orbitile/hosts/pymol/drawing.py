@@ -6,7 +6,7 @@ import numpy as np
 
 from ...model.surface import Surface
 from ...model.units import angstrom
-from ...session.host import Colour
+from ...session.look import Look
 from ...surfaces.colour_maps import colours_of
 from ...surfaces.isosurface import lobe
 
@@ -16,14 +16,14 @@ _PIECE = 5000
 _BEGIN, _END, _VERTEX, _NORMAL, _COLOR, _TRIANGLES = 2.0, 3.0, 4.0, 5.0, 6.0, 4.0  # of pymol.cgo
 
 
-def drawing_of(surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:
+def drawing_of(surface: Surface, look: Look) -> list[float]:
     """Drawing instructions of a surface: colours, and normal and position of each corner of each triangle.
 
     PyMOL wants a list of Python's numbers. About six triangles share a vertex, so its numbers are made once and then
     referred to, which is three times as fast. The list grows in pieces, so that in a thread it does not hold up others.
     """
     instructions: list[float] = []
-    for phase, colour in zip((1, -1), colours, strict=True):
+    for phase, colour in zip((1, -1), look.colours, strict=True):
         part = lobe(surface, phase)
         if len(part.faces) == 0:
             continue

@@ -10,6 +10,7 @@ from ...exporters import suffixes
 from ...fields import field_names
 from ...model.lattice import QUALITIES
 from ...session.choices import TWO_COLOURS, Choices
+from ...session.look import STYLES
 from ...session.words import device_names, plain_fields, quality_spacings
 from .frame_bar import FrameBar
 from .widgets import ColourButton, LevelDiagram, OrbitalFilter, OrbitalModel, row
@@ -129,21 +130,19 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         self.device_box = QtWidgets.QComboBox()
         self.device_box.addItems(device_names())
         self.device_box.setToolTip("What computes")
-        self.keep_box = QtWidgets.QCheckBox("Keep shown")
-        self.keep_box.setToolTip("Leave the orbital that is shown, and show the next one beside it")
         form.addWidget(QtWidgets.QLabel("Quality"), 2, 0)
-        form.addLayout(row(self.quality_box, QtWidgets.QLabel("Device"), self.device_box, None, self.keep_box), 2, 1)
+        form.addLayout(row(self.quality_box, QtWidgets.QLabel("Device"), self.device_box, None), 2, 1)
 
     def _add_look(self, form: Any, choices: Choices) -> None:
-        self.positive_button = ColourButton(choices.colours[0], "Colour where the field is positive")
-        self.negative_button = ColourButton(choices.colours[1], "Colour where the field is negative")
+        self.positive_button = ColourButton(choices.look.colours[0], "Colour where the field is positive")
+        self.negative_button = ColourButton(choices.look.colours[1], "Colour where the field is negative")
         self.second_box = QtWidgets.QComboBox()
         self.second_box.addItem(TWO_COLOURS)
         self.second_box.addItems(plain_fields())
         self.second_box.setToolTip("Colour the surface by a second field: esp on density at 0.001, above all")
         self.transparency_slider = QtWidgets.QSlider(Qt.Horizontal)
         self.transparency_slider.setRange(0, 100)
-        self.transparency_slider.setValue(round(100 * choices.transparency))
+        self.transparency_slider.setValue(round(100 * choices.look.transparency))
         self.transparency_slider.setToolTip("Transparency of the surface")
         self.export_button = QtWidgets.QPushButton("Export…")
         self.export_button.setToolTip(f"Write the volume ({suffixes('volume')}) or the surface ({suffixes('mesh')})")
@@ -152,7 +151,11 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
             row(self.positive_button, self.negative_button, QtWidgets.QLabel("or by"), self.second_box, None), 3, 1
         )
         form.addWidget(QtWidgets.QLabel("Transparency"), 4, 0)
-        form.addLayout(row(self.transparency_slider, self.export_button), 4, 1)
+        self.style_box = QtWidgets.QComboBox()
+        self.style_box.addItems(STYLES)
+        self.style_box.setCurrentText(choices.look.style)
+        self.style_box.setToolTip("Triangles, their edges, or their corners")
+        form.addLayout(row(self.transparency_slider, self.style_box, self.export_button), 4, 1)
 
     def _add_status(self, outer: Any) -> None:
         self.status = QtWidgets.QLabel()

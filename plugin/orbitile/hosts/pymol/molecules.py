@@ -42,13 +42,13 @@ class Molecules:
         self.cmd = cmd
         self.sources: dict[str, str] = {}
         self._seen: dict[str, str] = {}
-        self._aside: set[str] = set()
+        self._aside: dict[str, set[str]] = {}
 
     def add(self, name: str, atoms: Molecule, geometry: int) -> None:
         """Show atoms, a state for each geometry."""
         cmd = self.cmd
         delete(cmd, name)  # PyMOL would merge the atoms, and keep the states
-        self._aside.discard(name)
+        self._aside.pop(name, None)
         if cmd.get_state() > max(cmd.count_frames(), 1):  # it stands at a state that the former object had
             cmd.frame(1)
             cmd.set("state", 1)
@@ -92,7 +92,10 @@ class Molecules:
         for name, mark in gone.items():
             self._move_group(name, new.get(mark))
         names = {name: new[mark] for name, mark in gone.items() if mark in new}
-        self._aside = {names.get(name, name) for name in self._aside if name in names or name not in gone}
+        for name in gone.keys() & self._aside.keys():
+            others = self._aside.pop(name) - {name}
+            if name in names:
+                self._aside[names[name]] = {names[name], *others}
         return names
 
     def state_of_orbitals(self, molecule: str) -> int:
@@ -112,22 +115,23 @@ class Molecules:
                 self.cmd.orient(atoms)
             self.cmd.zoom(atoms, _MARGIN)
 
-    def set_aside(self, names: Set[str]) -> None:
-        """Hide molecules and what is shown of them, until `bring_back` or the user shows one."""
-        for name in names & self._enabled():
-            for seen in self._with_group(name):
-                self.cmd.disable(seen)
-            self._aside.add(name)
+    def set_aside(self, molecule: str, others: Set[str]) -> None:
+        """Hide a molecule and other objects, as far as they are seen, until it is brought back or the user shows it."""
+        seen = {molecule, *others} & self._enabled()
+        if seen:
+            self._aside[molecule] = seen
+        for name in seen:
+            self.cmd.disable(name)
 
-    def bring_back(self, names: Set[str]) -> None:
-        """Show molecules that were set aside."""
-        for name in names & self._aside:
-            self._aside.discard(name)
-            for hidden in self._with_group(name):
-                self.cmd.enable(hidden)
+    def bring_back(self, molecules: Set[str]) -> None:
+        """Show what was set aside with molecules."""
+        there = self.cmd.get_names("objects") if molecules & self._aside.keys() else ()
+        for molecule in molecules & self._aside.keys():
+            for name in self._aside.pop(molecule).intersection(there):
+                self.cmd.enable(name)
 
     def follow_user(self) -> None:
-        """Show again what was set aside with a molecule that the user shows again."""
+        """Show what was set aside with a molecule that the user shows again."""
         if self._aside:
             self.bring_back(self._enabled())
 
@@ -144,11 +148,6 @@ class Molecules:
                 self.cmd.group(candidate, names)
                 break
         self.bring_back({molecule})
-
-    def _with_group(self, molecule: str) -> list[str]:
-        """The molecule and its group, as far as they are there."""
-        there = self.cmd.get_names("objects")
-        return [name for name in (molecule, self.cmd.get_legal_name(f"{molecule}_orb")) if name in there]
 
     def _move_group(self, molecule: str, other: str | None) -> None:
         """The group of a molecule goes with it: renamed, or dissolved."""

@@ -11,6 +11,7 @@ from pymol.Qt import QtCore, QtWidgets
 
 from ...session.browser import Browser
 from ...session.choices import TWO_COLOURS, choices_of
+from ...session.listed import Listed
 from ...session.orbitals import Level, summary
 from ...session.playback import Playback
 from ...session.session import Session
@@ -78,13 +79,13 @@ class Panel(PanelLayout):
         self.quality_box.currentTextChanged.connect(browser.set_quality)
         self.quality_box.activated.connect(lambda: browser.compute_anew())
         self.device_box.activated.connect(lambda: browser.choose_device(self.device_box.currentText()))
-        self.keep_box.toggled.connect(browser.choose_keep)
         for button in (self.positive_button, self.negative_button):
             button.changed.connect(
-                lambda: browser.choose_colours(self.positive_button.colour, self.negative_button.colour)
+                lambda: browser.change_look(colours=(self.positive_button.colour, self.negative_button.colour))
             )
         self.second_box.activated.connect(lambda at: browser.choose_second(self.second_box.itemText(at)))
-        self.transparency_slider.valueChanged.connect(lambda at: browser.choose_transparency(at / 100))
+        self.transparency_slider.valueChanged.connect(lambda at: browser.change_look(transparency=at / 100))
+        self.style_box.activated.connect(lambda: browser.change_look(style=self.style_box.currentText()))
         self.export_button.clicked.connect(self._ask_export)
         self.cancel_button.clicked.connect(lambda: self.cancel())
 
@@ -123,20 +124,32 @@ class Panel(PanelLayout):
 
     def show_choices(self) -> None:
         """Set isovalue, second field, device and rate to what they are."""
-        choices = self.browser.choices
-        at = math.log(max(choices.isovalue, 1e-12) / _LOW) / math.log(_HIGH / _LOW)
+        choices, shown, isovalue = self.browser.choices, self.browser.shown(), self.browser.isovalue
+        look = choices.look if shown is None else shown.look
+        at = math.log(max(isovalue, 1e-12) / _LOW) / math.log(_HIGH / _LOW)
         self.iso_slider.blockSignals(True)
         self.iso_slider.setValue(round(STEPS * min(max(at, 0.0), 1.0)))
         self.iso_slider.blockSignals(False)
-        self.iso_edit.setText(f"{choices.isovalue:.4g}")
-        self.auto_box.setChecked(choices.automatic)
-        second = choices.color_by or TWO_COLOURS
+        self.iso_edit.setText(f"{isovalue:.4g}" if shown is not None else "")
+        self.auto_box.setEnabled(self.browser.acts_on_orbital())
+        self.auto_box.setChecked(choices.automatic and self.browser.acts_on_orbital())
+        self.positive_button.set_colour(look.colours[0])
+        self.negative_button.set_colour(look.colours[1])
+        self.style_box.setCurrentText(look.style)
+        if not self.transparency_slider.isSliderDown():
+            self.transparency_slider.blockSignals(True)
+            self.transparency_slider.setValue(round(100 * look.transparency))
+            self.transparency_slider.blockSignals(False)
+        second = (choices.color_by if shown is None else shown.request.color_by) or TWO_COLOURS
         if self.second_box.findText(second) < 0:
             self.second_box.addItem(second)
         self.second_box.setCurrentText(second)
         self.device_box.setCurrentText(self.session.computing.device)
         self.frame_bar.show_rate(choices.rate)
         self._enable()
+
+    def show_surfaces(self, rows: list[Listed], current: str) -> None:
+        """List what is shown."""
 
     def show_playback(self, playback: Playback | None) -> None:
         """Show where a trajectory is; hide the bar of frames where there is none."""
@@ -149,9 +162,11 @@ class Panel(PanelLayout):
         if not self.field_edit.isModified():
             self.field_edit.setText(field)
 
-    def opened(self) -> None:
-        """Let the arrow keys walk through the table."""
+    def opened(self, first: Level | None) -> None:
+        """Show an orbital of a file that was opened, and let the arrow keys walk through the table."""
         self.refresh()
+        if first is not None:
+            self.select(first.spin, first.index)
         self.table.setFocus()
 
     def neighbours(self) -> list[Level]:
@@ -248,8 +263,8 @@ class Panel(PanelLayout):
     def _slid(self, at: int) -> None:
         isovalue = float(f"{_LOW * (_HIGH / _LOW) ** (at / STEPS):.3g}")
         self.iso_edit.setText(f"{isovalue:.4g}")
-        self.auto_box.setChecked(False)
         self.browser.slide_to(isovalue)
+        self.auto_box.setChecked(self.browser.choices.automatic and self.browser.acts_on_orbital())
 
     def _ask_file(self) -> None:
         recent = self.browser.settings["recent"]

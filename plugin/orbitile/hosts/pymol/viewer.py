@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pymol import editing
 
-from ...errors import OrbitileError
+from ...errors import FileError, OrbitileError
 from ...model.elements import SYMBOLS
 from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
 from ...session.host import Colour, TrajectoryViewer
+from ...session.look import Look
 from ...surfaces.colour_maps import MAPS
 from .drawing import drawing_of
 from .maps import nothing_at, put_map
@@ -73,8 +74,8 @@ class PyMOLViewer(TrajectoryViewer):
     def look_at(self, molecules: Sequence[str], how: str) -> None:
         self.loaded.look_at(molecules, how)
 
-    def set_aside(self, molecules: Set[str]) -> None:
-        self.loaded.set_aside(molecules)
+    def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
+        self.loaded.set_aside(molecule, set[str]().union(*map(self.parts, surfaces)))
 
     def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if name not in self.cmd.get_names_of_type("object:molecule"):
@@ -131,8 +132,8 @@ class PyMOLViewer(TrajectoryViewer):
     def objects(self) -> set[str]:
         return set(self.cmd.get_names("objects"))
 
-    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:
-        return drawing_of(surface, colours)
+    def drawing(self, surface: Surface, look: Look) -> list[float]:
+        return drawing_of(surface, look)
 
     def size(self, surface: Surface, volume: Volume) -> int:
         return volume.values.nbytes + _BYTES_A_FACE * len(surface.faces)
@@ -142,23 +143,38 @@ class PyMOLViewer(TrajectoryViewer):
         name: str,
         molecule: str,
         drawing: list[float],
-        transparency: float,
+        look: Look,
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
         if frame is not None and name in self.objects():  # one more state of it; the rest is as it is
             self.cmd.load_cgo(drawing, name, frame + 1, zoom=0)
-            if abs(float(self.cmd.get("cgo_transparency", name)) - transparency) > 1e-4:  # it draws all states anew
-                self.set_transparency(name, transparency)
+            if (
+                abs(float(self.cmd.get("cgo_transparency", name)) - look.transparency) > 1e-4
+            ):  # it draws all states anew
+                self.set_transparency(name, look.transparency)
             return
         delete(self.cmd, name)
         if frame is not None:  # room for all: PyMOL copies the states that are there when it makes more
             self.cmd.load_cgo([], name, self._n_states(molecule, frame), zoom=0)
         state = self.loaded.state_of_orbitals(molecule) if frame is None else frame + 1
         self.cmd.load_cgo(drawing, name, state, zoom=0)
-        self.set_transparency(name, transparency)
+        self.set_transparency(name, look.transparency)
         self.loaded.group(molecule, name)
         self._put_scale(f"{name}_scale", molecule, colouring)
+
+    def hidden(self) -> set[str]:
+        return self.objects() - set(self.cmd.get_names("objects", enabled_only=1))
+
+    def set_visible(self, name: str, visible: bool) -> None:
+        scale = f"{name}_scale"
+        for part in (name, scale) if scale in self.objects() else (name,):
+            (self.cmd.enable if visible else self.cmd.disable)(part)
+
+    def set_grid(self, places: Mapping[str, int]) -> None:
+        self.cmd.set("grid_mode", 1 if places else 0)
+        for name in self.objects() if places else ():
+            self.cmd.set("grid_slot", places.get(name, -2), name)  # -2: in all of them
 
     def set_transparency(self, name: str, transparency: float) -> None:
         self.cmd.set("cgo_transparency", transparency, name)
@@ -167,7 +183,11 @@ class PyMOLViewer(TrajectoryViewer):
         there = frame is not None and f"{name}_map" in self.objects()
         if frame is not None and not there:  # room for all, as for the surface
             put_map(self.cmd, f"{name}_map", nothing_at(volume.lattice.origin), self._n_states(molecule, frame))
-        put_map(self.cmd, f"{name}_map", volume, None if frame is None else frame + 1)
+        try:
+            put_map(self.cmd, f"{name}_map", volume, None if frame is None else frame + 1)
+        except FileError:  # PyMOL's maps, as crystallographers', have their first axis along x
+            self.say(f"{name}: PyMOL has no map for a lattice of such axes; the surface is shown alone")
+            return
         if not there:
             self.loaded.group(molecule, f"{name} {name}_map")
 

@@ -16,6 +16,7 @@ from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
 from ...model.volume import Volume
 from ...session.declaration import brief
+from ...session.look import Look
 from ...session.shown import object_name
 from ...session.volume_viewer import VolumeDrawing, VolumeViewer
 
@@ -110,13 +111,13 @@ class ServedViewer(VolumeViewer):
         name: str,
         molecule: str,
         drawing: VolumeDrawing,
-        transparency: float,
+        look: Look,
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
         message: dict[str, Any] = {"event": "surface", "name": name, "molecule": molecule}
-        message |= {"isovalue": drawing.isovalue, "phases": drawing.phases, "colours": drawing.colours}
-        message["transparency"] = transparency
+        message |= {"isovalue": drawing.isovalue, "phases": drawing.phases, "colours": look.colours}
+        message |= {"transparency": look.transparency, "style": look.style}
         message["new"] = name not in self.there
         if colouring is not None:
             message["scale"] = {"low": colouring.low, "high": colouring.high}

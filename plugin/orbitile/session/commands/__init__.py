@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..declaration import Command
 from .computing import orb_cancel, orb_device, orb_scf
 from .loading import orb_info, orb_load
+from .presets import orb_preset
+from .shown import orb_delete, orb_hide, orb_keep, orb_style, orb_surfaces, orb_unhide
 from .surfaces import orb_color, orb_export, orb_field, orb_iso, orb_mo, orb_next, orb_prev
 from .trajectories import orb_frames, orb_memory, orb_play
 
@@ -13,10 +15,17 @@ COMMANDS: tuple[Command, ...] = (
     orb_info,
     orb_mo,
     orb_field,
+    orb_preset,
     orb_iso,
     orb_next,
     orb_prev,
     orb_color,
+    orb_style,
+    orb_surfaces,
+    orb_hide,
+    orb_unhide,
+    orb_keep,
+    orb_delete,
     orb_export,
     orb_device,
     orb_cancel,
@@ -33,10 +42,17 @@ __all__ = [
     "orb_info",
     "orb_mo",
     "orb_field",
+    "orb_preset",
     "orb_iso",
     "orb_next",
     "orb_prev",
     "orb_color",
+    "orb_style",
+    "orb_surfaces",
+    "orb_hide",
+    "orb_unhide",
+    "orb_keep",
+    "orb_delete",
     "orb_export",
     "orb_device",
     "orb_cancel",

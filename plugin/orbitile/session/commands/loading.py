@@ -57,6 +57,7 @@ def orb_load(
     hide: bool,
 ) -> Answer:
     files = [path if glob(str(path)) and not path.exists() else path.resolve() for path in filename]
+    shelf = session.shelf
     before, loaded, problems = session.host.molecules(), {}, []
     for some in [files] if name else [[file] for file in files]:
         source = Source(tuple(str(path.absolute()) for path in some), track, align, interpolate)
@@ -75,7 +76,8 @@ def orb_load(
     sources = session.host.molecules()
     new = [name for name in loaded if name not in before or files_of(before[name])[0] != files_of(sources[name])[0]]
     if new:
-        session.host.set_aside(set(before) - set(loaded) if hide else set())
+        for other in set(before) - set(loaded) if hide else ():
+            session.host.set_aside(other, [name for name in shelf.present() if shelf[name].molecule == other])
         session.host.look_at(new, view or _usual_view(session))
     return Answer(" ".join(loaded), "; ".join(loaded.values()))
 

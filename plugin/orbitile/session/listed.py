@@ -1,0 +1,62 @@
+"""What is shown, as a window lists it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .look import Look, Scale
+from .session import Session
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A surface that is shown.
+
+    Attributes
+    ----------
+    name, molecule : str
+        Objects of the viewer.
+    text : str
+        What it is, for people, such as "HOMO (orbital 21)".
+    isovalue : float
+    unit : str
+        Of the isovalue.
+    look : Look
+    scale : Scale or None
+        What its colours mean, where a second field colours it.
+    visible : bool
+    kept : bool
+        Whether it stays when the next field of the molecule is shown.
+    """
+
+    name: str
+    molecule: str
+    text: str
+    isovalue: float
+    unit: str
+    look: Look
+    scale: Scale | None
+    visible: bool
+    kept: bool
+
+
+def listed(session: Session) -> list[Listed]:
+    """All surfaces that are there, in the order in which they were first shown."""
+    shelf, hidden = session.shelf, session.host.hidden()
+    rows = []
+    for name in sorted(shelf.present(), key=shelf.place):
+        shown = shelf[name]
+        rows.append(
+            Listed(
+                name,
+                shown.molecule,
+                shown.quantity or shown.request.field,
+                shown.isovalue,
+                shown.unit,
+                shown.look,
+                shown.scale,
+                name not in hidden,
+                shown.kept,
+            )
+        )
+    return rows
