@@ -182,7 +182,7 @@ class Viewer(ABC):
         )
 
     def colour(self, name: str) -> Colour:
-        """A colour by its name.
+        """A colour by its name, or #rrggbb, or 0xrrggbb as PyMOL writes it.
 
         Raises
         ------
@@ -192,7 +192,7 @@ class Viewer(ABC):
         from PIL import ImageColor
 
         try:
-            red, green, blue = ImageColor.getrgb(name)[:3]
+            red, green, blue = ImageColor.getrgb(name.replace("0x", "#", 1))[:3]
         except ValueError:
             raise OrbitileError(f"colour: expected a name such as blue, or #rrggbb, got {name[:80]!r}") from None
         return red / 255, green / 255, blue / 255
