@@ -15,7 +15,7 @@ from ...session.presets import PRESETS, Preset, why_not
 from .file_filters import files_to_open
 from .widgets import row
 
-_SENTENCE = 58
+_SENTENCE = 66
 """Letters of a sentence that stand in the menu."""
 
 
@@ -158,6 +158,7 @@ class _Number(QtWidgets.QSpinBox):  # type: ignore[misc]  # Qt has no types here
     def __init__(self, most: int, changed: Any) -> None:
         super().__init__()
         self.setRange(1, max(most, 1))
+        self.selectAll()  # what is typed replaces it
         self.valueChanged.connect(lambda value: changed())
 
     def answer(self) -> str:
