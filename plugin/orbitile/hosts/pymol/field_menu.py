@@ -158,8 +158,11 @@ class _Number(QtWidgets.QSpinBox):  # type: ignore[misc]  # Qt has no types here
     def __init__(self, most: int, changed: Any) -> None:
         super().__init__()
         self.setRange(1, max(most, 1))
-        self.selectAll()  # what is typed replaces it
         self.valueChanged.connect(lambda value: changed())
+
+    def showEvent(self, event: Any) -> None:
+        super().showEvent(event)
+        self.selectAll()  # what is typed replaces it
 
     def answer(self) -> str:
         return str(self.value())
