@@ -77,7 +77,7 @@ class Browser(Browsing):
 
     def set_visible(self, name: str, visible: bool) -> None:
         """Hide a surface, or show it again."""
-        self._do(lambda: self.session.host.set_visible(name, visible))
+        self._do(lambda: self.session.shelf.set_visible(name, visible))
 
     def keep(self, name: str, kept: bool) -> None:
         """Have a surface stay when the next field is shown, or no longer."""

@@ -104,12 +104,15 @@ class Viewer(ABC):
         there = self.objects()
         return {name: source for name, source in self._sources.items() if name in there}
 
-    def hidden(self) -> set[str]:
-        """Surfaces that are there and cannot be seen, since the user has hidden them or their molecule."""
+    def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
+        """Those of surfaces that are there and not seen, since the user has hidden them or the group they are in.
+
+        They are given with their molecules.
+        """
         return set()
 
-    def set_visible(self, name: str, visible: bool) -> None:
-        """Have a surface seen, or not for a while.
+    def set_visible(self, name: str, molecule: str, visible: bool) -> None:
+        """Have a surface of a molecule seen, or not for a while.
 
         Raises
         ------
