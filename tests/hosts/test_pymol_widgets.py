@@ -303,12 +303,16 @@ def test_what_a_molecule_lacks_is_grey_and_says_why(benzene):
     assert "paired" in spin.toolTip()
 
 
-def test_a_dialog_asks_for_what_is_open(seen):
-    dialog = seen(FieldDialog("mo:N:alpha", "An orbital", 30))
+def test_a_dialog_asks_for_what_is_open():
+    dialog = FieldDialog("mo:N:alpha", "An orbital", 30)
+    dialog.open()
+    QtTest.qWait(10)
     number, spin = dialog.inputs
     assert number.maximum() == 30
     QtTest.keyClicks(number, "17")  # in place of what stood there
     QtTest.keyClick(spin, Qt.Key_Down)
+    QtTest.keyClick(spin, Qt.Key_Return)
+    assert dialog.result() == dialog.Accepted
     assert dialog.field() == "mo:17:beta"
 
 
