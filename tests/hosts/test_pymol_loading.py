@@ -154,7 +154,7 @@ def test_opening_looks_at_the_molecule_and_hides_the_one_before(cmd):
     view = cmd.get_view()
     cmd.load(str(SAMPLES / "ethanol.mkl"))
     assert cmd.get_view() != view
-    assert seen(cmd) & {"benzene", "benzene_orb", "ethanol"} == {"ethanol"}
+    assert seen(cmd) & {"benzene", "benzene_homo", "ethanol"} == {"ethanol"}
     view = cmd.get_view()
     cmd.load(str(SAMPLES / "ethanol.mkl"))  # again: nothing moves
     assert cmd.get_view() == view
@@ -163,12 +163,15 @@ def test_opening_looks_at_the_molecule_and_hides_the_one_before(cmd):
     commands.orb_load(str(SAMPLES / "h2_sto3g.mkl"), hide=0, view="orient", _self=cmd)
     assert {"h2o", "h2_sto3g"} <= seen(cmd)
     commands.orb_mo("benzene", "lumo", quality="coarse", _self=cmd)  # who asks for it wants to see it
-    assert {"benzene", "benzene_orb", "benzene_homo", "benzene_lumo"} <= seen(cmd)
+    assert {"benzene", "benzene_homo", "benzene_lumo"} <= seen(cmd)
+    cmd.disable("benzene_homo")
     cmd.load(str(SAMPLES / "ethanol.mkl"), "one_more")
-    assert "benzene_orb" not in seen(cmd)
-    cmd.enable("benzene")
-    commands.orb_info("benzene", _self=cmd)
-    assert {"benzene", "benzene_orb"} <= seen(cmd)
+    assert seen(cmd).isdisjoint({"benzene", "benzene_lumo"})
+    cmd.set_name("benzene", "ring")
+    cmd.enable("ring")
+    commands.orb_info("ring", _self=cmd)
+    assert {"ring", "benzene_lumo"} <= seen(cmd)
+    assert "benzene_homo" not in seen(cmd)  # that the user has hidden
 
 
 def test_the_view_stays_where_pymol_is_told_so(cmd):

@@ -7,7 +7,7 @@ frames as well, so that trajectories can be shown, is a `TrajectoryViewer`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
+from ..model.geometry import Molecule
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
-from ..model.wavefunction import Wavefunction
 from .look import Look
 
 Colour = tuple[float, float, float]
@@ -45,8 +45,8 @@ class Viewer(ABC):
     # ---- what every viewer does
 
     @abstractmethod
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
-        """Show the atoms at one of the geometries, and `adopt` the source of the wavefunction.
+    def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
+        """Show the atoms at one of the geometries, and `adopt` their source.
 
         Where the program has states or frames, there is one for each geometry. The given one is shown, and surfaces
         that name no frame belong to it.
@@ -104,6 +104,18 @@ class Viewer(ABC):
         there = self.objects()
         return {name: source for name, source in self._sources.items() if name in there}
 
+    def look_at(self, molecules: Sequence[str], how: str) -> None:
+        """Bring molecules into view: zoom keeps the direction, orient looks along the axes of what is seen.
+
+        By default the program does that by itself, or nothing happens.
+        """
+
+    def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
+        """Hide a molecule with its surfaces, so that they do not cover another.
+
+        They come back when the user shows the molecule, or another surface of it is put. By default nothing happens.
+        """
+
     def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
         """Those of surfaces that are there and not seen, since the user has hidden them or the group they are in.
 
@@ -125,18 +137,6 @@ class Viewer(ABC):
         """Show surfaces side by side, each with its molecule, at places counted from 1; of none, end that.
 
         By default they stay where they are, in one another.
-        """
-
-    def look_at(self, molecules: Sequence[str], how: str) -> None:
-        """Bring molecules into view: zoom keeps the direction, orient looks along the axes of what is seen.
-
-        By default the program does that by itself, or nothing happens.
-        """
-
-    def set_aside(self, molecules: Set[str]) -> None:
-        """Hide molecules with all that is shown of them, so that they do not cover another.
-
-        They come back when the user asks for one, or something of it is shown. By default nothing happens.
         """
 
     def renamed(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pymol.Qt import QtCore, QtWidgets
 _Event = QtCore.QEvent
 
 
-class Dropping(QtCore.QObject):
+class Dropping(QtCore.QObject):  # type: ignore[misc]  # Qt has no types here
     """Has a window, with all that is in it, take files that are dropped onto it.
 
     Parameters

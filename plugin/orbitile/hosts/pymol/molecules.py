@@ -11,7 +11,7 @@ from pymol import commanding, editing
 
 from ...exporters.xyz import xyz_of
 from ...model.elements import GHOST
-from ...model.wavefunction import Wavefunction
+from ...model.geometry import Molecule
 from ...session.shown import numbered
 from ...session.source import files_of, is_trajectory
 
@@ -42,32 +42,32 @@ class Molecules:
         self.cmd = cmd
         self.sources: dict[str, str] = {}
         self._seen: dict[str, str] = {}
-        self._aside: set[str] = set()
+        self._aside: dict[str, set[str]] = {}
 
-    def add(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
-        """Show the atoms of a wavefunction, a state for each geometry."""
+    def add(self, name: str, atoms: Molecule, geometry: int) -> None:
+        """Show atoms, a state for each geometry."""
         cmd = self.cmd
         delete(cmd, name)  # PyMOL would merge the atoms, and keep the states
-        self._aside.discard(name)
+        self._aside.pop(name, None)
         if cmd.get_state() > max(cmd.count_frames(), 1):  # it stands at a state that the former object had
             cmd.frame(1)
             cmd.set("state", 1)
-        cmd.load_raw(xyz_of(wavefunction), "xyz", name, 1, zoom=0)
-        if len(wavefunction.geometries) > 1:
-            if is_trajectory(wavefunction.source):  # its surfaces have states too, so the slider moves all of them
+        cmd.load_raw(xyz_of(atoms), "xyz", name, 1, zoom=0)
+        if len(atoms.geometries) > 1:
+            if is_trajectory(atoms.source):  # its surfaces have states too, so the slider moves all of them
                 cmd.frame(geometry + 1)
             else:
                 cmd.set("state", geometry + 1)
                 cmd.set("state", geometry + 1, name)
             cmd.rebond(name, geometry + 1)
-        title = self._marked(wavefunction.source)
+        title = self._marked(atoms.source)
         for state in {1, geometry + 1}:
             cmd.set_title(name, state, title)
         self._seen = self._marks()
         cmd.show_as("sticks spheres", name)
         for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
             cmd.set(setting, value, name)
-        if wavefunction.is_ghost.any():
+        if atoms.is_ghost.any():
             ghosts = f"%{name} and elem {GHOST}"
             cmd.unbond(ghosts, f"%{name}")
             cmd.color("grey80", ghosts)
@@ -92,7 +92,10 @@ class Molecules:
         for name, mark in gone.items():
             self._move_group(name, new.get(mark))
         names = {name: new[mark] for name, mark in gone.items() if mark in new}
-        self._aside = {names.get(name, name) for name in self._aside if name in names or name not in gone}
+        for name in gone.keys() & self._aside.keys():
+            others = self._aside.pop(name) - {name}
+            if name in names:
+                self._aside[names[name]] = {names[name], *others}
         return names
 
     def state_of_orbitals(self, molecule: str) -> int:
@@ -112,22 +115,23 @@ class Molecules:
                 self.cmd.orient(atoms)
             self.cmd.zoom(atoms, _MARGIN)
 
-    def set_aside(self, names: Set[str]) -> None:
-        """Hide molecules and what is shown of them, until `bring_back` or the user shows one."""
-        for name in names & self._enabled():
-            for seen in self._with_group(name):
-                self.cmd.disable(seen)
-            self._aside.add(name)
+    def set_aside(self, molecule: str, others: Set[str]) -> None:
+        """Hide a molecule and other objects, as far as they are seen, until it is brought back or the user shows it."""
+        seen = {molecule, *others} & self._enabled()
+        if seen:
+            self._aside[molecule] = seen
+        for name in seen:
+            self.cmd.disable(name)
 
-    def bring_back(self, names: Set[str]) -> None:
-        """Show molecules that were set aside."""
-        for name in names & self._aside:
-            self._aside.discard(name)
-            for hidden in self._with_group(name):
-                self.cmd.enable(hidden)
+    def bring_back(self, molecules: Set[str]) -> None:
+        """Show what was set aside with molecules."""
+        there = self.cmd.get_names("objects") if molecules & self._aside.keys() else ()
+        for molecule in molecules & self._aside.keys():
+            for name in self._aside.pop(molecule).intersection(there):
+                self.cmd.enable(name)
 
     def follow_user(self) -> None:
-        """Show again what was set aside with a molecule that the user shows again."""
+        """Show what was set aside with a molecule that the user shows again."""
         if self._aside:
             self.bring_back(self._enabled())
 
@@ -149,11 +153,6 @@ class Molecules:
         """What the group of a molecule is called, unless that name was taken."""
         name: str = self.cmd.get_legal_name(f"{molecule}_orb")
         return name
-
-    def _with_group(self, molecule: str) -> list[str]:
-        """The molecule and its group, as far as they are there."""
-        there = self.cmd.get_names("objects")
-        return [name for name in (molecule, self.group_name(molecule)) if name in there]
 
     def _move_group(self, molecule: str, other: str | None) -> None:
         """The group of a molecule goes with it: renamed, or dissolved."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pymol import editing
 
-from ...errors import OrbitileError
+from ...errors import FileError, OrbitileError
 from ...model.elements import SYMBOLS
+from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
-from ...model.wavefunction import Wavefunction
 from ...session.host import Colour, TrajectoryViewer
 from ...session.look import Look
 from ...surfaces.colour_maps import MAPS
@@ -61,8 +61,8 @@ class PyMOLViewer(TrajectoryViewer):
     def parts(self, name: str) -> set[str]:
         return {name, f"{name}_map", f"{name}_scale"}
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
-        self.loaded.add(name, wavefunction, geometry)
+    def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
+        self.loaded.add(name, atoms, geometry)
 
     def molecules(self) -> dict[str, str]:
         return self.loaded.known()
@@ -78,8 +78,8 @@ class PyMOLViewer(TrajectoryViewer):
     def look_at(self, molecules: Sequence[str], how: str) -> None:
         self.loaded.look_at(molecules, how)
 
-    def set_aside(self, molecules: Set[str]) -> None:
-        self.loaded.set_aside(molecules)
+    def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
+        self.loaded.set_aside(molecule, set[str]().union(*map(self.parts, surfaces)))
 
     def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if name not in self.cmd.get_names_of_type("object:molecule"):
@@ -202,7 +202,11 @@ class PyMOLViewer(TrajectoryViewer):
         there = frame is not None and f"{name}_map" in self.objects()
         if frame is not None and not there:  # room for all, as for the surface
             put_map(self.cmd, f"{name}_map", nothing_at(volume.lattice.origin), self._n_states(molecule, frame))
-        put_map(self.cmd, f"{name}_map", volume, None if frame is None else frame + 1)
+        try:
+            put_map(self.cmd, f"{name}_map", volume, None if frame is None else frame + 1)
+        except FileError:  # PyMOL's maps, as crystallographers', have their first axis along x
+            self.say(f"{name}: PyMOL has no map for a lattice of such axes; the surface is shown alone")
+            return
         if not there:
             self.loaded.group(molecule, f"{name} {name}_map")
 

@@ -14,9 +14,12 @@ from ...model.wavefunction import Wavefunction
 from ...readers import descriptions
 from ..declaration import COUNT, FLAG, PATHS, TEXT, Answer, Argument, command, one_of
 from ..host import trajectory_viewer
+from ..request import Request
 from ..session import Session
+from ..shown import Shown
 from ..shown_trajectory import ShownTrajectory
 from ..source import OneFile, Source, files_of
+from ..volume_file import VALUES, atoms_of, is_volume_file
 from ._arguments import OBJECT
 
 VIEWS = ("zoom", "orient", "nothing")
@@ -24,14 +27,14 @@ VIEWS = ("zoom", "orient", "nothing")
 
 
 @command(
-    "Load the output of a quantum-chemistry program, or a trajectory: the molecule appears as an object that knows its "
-    "orbitals, with one state a frame.",
+    "Load the output of a quantum-chemistry program, a trajectory or a volume: the molecule appears as an object that "
+    "knows its orbitals, with one state a frame; of a volume there is a surface at once.",
     Argument(
         "filename",
         PATHS,
-        f"{'; '.join(descriptions('wavefunction'))}; of a trajectory {', '.join(descriptions('trajectory'))}, or a "
-        "pattern as scan/*.molden. Several files are loaded one by one; under one name, they are the frames of a "
-        "trajectory",
+        f"{'; '.join(descriptions('wavefunction', 'volume'))}; of a trajectory "
+        f"{', '.join(descriptions('trajectory'))}, or a pattern as scan/*.molden. Several files are loaded one by one; "
+        "under one name, they are the frames of a trajectory",
         required=True,
     ),
     Argument("name", TEXT, "name of the object", otherwise="name of the file"),
@@ -54,6 +57,7 @@ def orb_load(
     hide: bool,
 ) -> Answer:
     files = [path if glob(str(path)) and not path.exists() else path.resolve() for path in filename]
+    shelf = session.shelf
     before, loaded, problems = session.host.molecules(), {}, []
     for some in [files] if name else [[file] for file in files]:
         source = Source(tuple(str(path.absolute()) for path in some), track, align, interpolate)
@@ -72,7 +76,8 @@ def orb_load(
     sources = session.host.molecules()
     new = [name for name in loaded if name not in before or files_of(before[name])[0] != files_of(sources[name])[0]]
     if new:
-        session.host.set_aside(set(before) - set(loaded) if hide else set())
+        for other in set(before) - set(loaded) if hide else ():
+            session.host.set_aside(other, [name for name in shelf.present() if shelf[name].molecule == other])
         session.host.look_at(new, view or _usual_view(session))
     return Answer(" ".join(loaded), "; ".join(loaded.values()))
 
@@ -88,12 +93,27 @@ def _load(session: Session, source: Source, wanted: str, *, given: bool) -> tupl
     if session.host.has_window():
         session.computing.aside(lambda: session.computing.read(source))
     name = session.name_for(wanted, source.files, given=given)
+    if len(source.files) == 1 and is_volume_file(source.files[0]):
+        return name, _show_volume(session, name, str(OneFile(source.files[0], source.contents[0])))
     first, trajectory = place(session, name, source)
     if trajectory is None:
         return name, f'"{name}", {first.kind} orbitals; "orb_mo {name}, homo" shows one'
     text = f'"{name}", {len(first.geometries)} frames, {first.kind} orbitals; "orb_mo {name}, homo" shows one'
     problems = [f"frame {index + 1}: {problem}" for index, problem in sorted(trajectory.raw.problems.items())]
     return name, "; ".join([text, *problems[:3]])
+
+
+def _show_volume(session: Session, name: str, source: str) -> str:
+    """Show the first volume of a file, and its atoms as a molecule; an account of it."""
+    request = Request(source, VALUES, device=session.computing.device)
+    found = session.computing.sampled(request)
+    molecule = session.computing.aside(lambda: atoms_of(source, found.volume))
+    _clear(session, name, source)
+    session.host.add_molecule(name, molecule, 0)
+    surface = session.show(Shown(name, request, found.isovalue), found)
+    size = " x ".join(map(str, found.volume.lattice.shape))
+    text = f'"{name}", {found.volume.quantity or "values"} at {size} points, isovalue {found.isovalue:.4g}'
+    return f'{text}; "orb_iso {2 * found.isovalue:.4g}, {surface}" changes that'
 
 
 def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, ShownTrajectory | None]:
@@ -115,13 +135,18 @@ def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, Sh
         wavefunctions.keep(trajectory)
         wavefunction = trajectory.first
         shown, geometry = replace(wavefunction, geometries=trajectory.geometries, source=text), trajectory.at_first
-    for base in session.shelf.present():  # of another molecule that had this name
-        if session.shelf[base].molecule == name and session.shelf[base].request.path != text:
-            session.shelf.remove(base)
+    _clear(session, name, text)
     session.host.add_molecule(name, shown, geometry)
     for note in notes(shown):
         session.host.say(f"{name}: note: {note}")
     return wavefunction, None if trajectory.is_one_file else trajectory
+
+
+def _clear(session: Session, name: str, source: str) -> None:
+    """Remove surfaces of another molecule that had this name."""
+    for base in session.shelf.present():
+        if session.shelf[base].molecule == name and session.shelf[base].request.path != source:
+            session.shelf.remove(base)
 
 
 _ENDINGS = (".molden.input", ".gz", ".xz", ".bz2")
