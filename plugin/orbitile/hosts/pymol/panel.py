@@ -170,8 +170,10 @@ class Panel(PanelLayout):
         self.shown_list.fill(rows, current)
         scale = next((row.scale for row in rows if row.name == current), None)
         self.colour_scale.setVisible(scale is not None)
-        if scale is not None:
-            self.colour_scale.show_scale(scale.colour_map, scale.low, scale.high, scale.unit)
+        shown = self.browser.shown()
+        if scale is not None and shown is not None:
+            limit = shown.request.color_range
+            self.colour_scale.show_scale(scale.colour_map, scale.low, scale.high, scale.unit, limit)
         level = self.browser.level_shown()
         if level is not None and self.browser.asking.wanted is None:
             self.table.choose(level.spin, level.index)
