@@ -108,6 +108,7 @@ class Screen:
     def write_over(self, at: Point, text: str) -> None:
         """Type into a field in place of what stands there."""
         self.click(at)
+        time.sleep(0.15)  # the window manager gives the keyboard to the window
         self.key("ctrl+a")
         self.type(text) if text else self.key("Delete")
 
