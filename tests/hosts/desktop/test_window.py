@@ -71,7 +71,7 @@ def test_files_are_dropped_onto_the_window(window, samples, onto):
     command = [sys.executable, Path(__file__).with_name("files_window.py"), samples.root]
     with subprocess.Popen(command, env=window.environment) as source:
         time.sleep(2)
-        window.screen.drag((100, 670), window.at(onto, (0.3, 0.5)), 1.0)
+        window.screen.drag((60, 614), window.at(onto, (0.3, 0.5)), 1.0, pause=0.5)
         source.terminate()
     window.wait("session().host.molecules()", 20)
     assert window.quit() == []
