@@ -271,6 +271,16 @@ def test_a_press_that_ends_elsewhere_does_nothing(shown):
     assert deleted == []
 
 
+def test_a_menu_is_asked_for_by_mouse_and_by_keys(shown):
+    asked = told_by(shown.menu_asked)
+    cell = shown.visualRect(shown.surfaces.index(1, NAME)).center()
+    for reason in (QtGui.QContextMenuEvent.Mouse, QtGui.QContextMenuEvent.Keyboard):
+        event = QtGui.QContextMenuEvent(reason, cell, shown.viewport().mapToGlobal(cell))
+        QtWidgets.QApplication.sendEvent(shown.viewport(), event)
+    assert [name for name, _ in asked] == ["b_lumo", "b_homo"]
+    assert asked[0][1] == shown.viewport().mapToGlobal(cell)
+
+
 def test_every_cell_of_the_list_has_a_tooltip(shown):
     for row in range(len(ROWS)):
         for column in range(7):
@@ -303,13 +313,17 @@ def test_what_a_molecule_lacks_is_grey_and_says_why(benzene):
     assert "paired" in spin.toolTip()
 
 
-def test_a_dialog_asks_for_what_is_open(seen):
-    dialog = seen(FieldDialog("mo:N:alpha", "An orbital", 30))
+def test_a_dialog_asks_for_what_is_open():
+    dialog = FieldDialog("mo:N:alpha", "An orbital", 30)
+    dialog.open()
+    QtTest.qWait(10)
     number, spin = dialog.inputs
     assert number.maximum() == 30
-    QtTest.keyClick(number, Qt.Key_Up)
+    QtTest.keyClicks(number, "17")  # in place of what stood there
     QtTest.keyClick(spin, Qt.Key_Down)
-    assert dialog.field() == "mo:2:beta"
+    QtTest.keyClick(spin, Qt.Key_Return)
+    assert dialog.result() == dialog.Accepted
+    assert dialog.field() == "mo:17:beta"
 
 
 def test_a_dialog_waits_for_its_files(seen):
@@ -333,6 +347,10 @@ def test_the_range_of_colours_is_typed(seen):
     scale.range_edit.clear()
     QtTest.keyClick(scale.range_edit, Qt.Key_Return)
     assert ranges == [0.03, None]
+    scale.range_edit.clearFocus()
+    scale.show_scale("signed", -0.02, 0.02, "hartree/e", limit=0.02)  # by a command
+    assert scale.range_edit.text() == "0.02"
+    assert len(ranges) == 2
 
 
 BLUE, RED, GREEN = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)

@@ -15,7 +15,7 @@ from ...session.presets import PRESETS, Preset, why_not
 from .file_filters import files_to_open
 from .widgets import row
 
-_SENTENCE = 58
+_SENTENCE = 66
 """Letters of a sentence that stand in the menu."""
 
 
@@ -159,6 +159,10 @@ class _Number(QtWidgets.QSpinBox):  # type: ignore[misc]  # Qt has no types here
         super().__init__()
         self.setRange(1, max(most, 1))
         self.valueChanged.connect(lambda value: changed())
+
+    def showEvent(self, event: Any) -> None:
+        super().showEvent(event)
+        self.selectAll()  # what is typed replaces it
 
     def answer(self) -> str:
         return str(self.value())
