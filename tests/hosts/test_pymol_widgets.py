@@ -7,6 +7,7 @@ import pytest
 
 from orbitile.fields import field_groups
 from orbitile.model.units import electronvolt
+from orbitile.session.field_patterns import asked_for, largest
 from orbitile.session.listed import Listed
 from orbitile.session.look import Look, Scale
 from orbitile.session.orbitals import Level, levels_of
@@ -324,6 +325,14 @@ def test_a_dialog_asks_for_what_is_open():
     QtTest.keyClick(spin, Qt.Key_Return)
     assert dialog.result() == dialog.Accepted
     assert dialog.field() == "mo:17:beta"
+
+
+def test_every_entry_that_is_open_has_a_dialog(benzene):
+    for pattern, sentence in (pair for _, fields in field_groups() for pair in fields):
+        if asked_for(pattern):
+            dialog = FieldDialog(pattern, sentence, largest(pattern, benzene))
+            titles = [label.text() for label in dialog.findChildren(QtWidgets.QLabel)]
+            assert len(titles) == len(set(titles)) == len(dialog.inputs) + 3  # sentence, field and its preview
 
 
 def test_a_dialog_waits_for_its_files(seen):
