@@ -234,6 +234,10 @@ class Panel(PanelLayout):
         for path in paths:
             self.open(path)
 
+    def take_up(self, molecule: str) -> None:
+        """Show a molecule that was loaded by PyMOL's own ways."""
+        self.browser.take_up(molecule)
+
     def export(self, path: str | Path) -> None:
         """Write what is shown; the suffix of the file decides how."""
         self.browser.export(path)
