@@ -20,6 +20,7 @@ from ..surfaces.isovalue import CUT, reaches_faces
 from .request import Sample
 from .session import Session, surface_of
 from .shown import Shown
+from .words import unit_in_print
 
 _DRAFT_FACES = 15_000
 """Triangles, about, of the surface that is drawn while the slider moves."""
@@ -172,7 +173,7 @@ def account_of(what: str, painting: Painting) -> str:
         f", encloses {100 * shown.request.share:g} %" if encloses and shown.isovalue == painting.found.isovalue else ""
     )
     cut = f"; {CUT}" if not painting.redraws and reaches_faces(volume, shown.isovalue) else ""
-    return f"{what}, isovalue {shown.isovalue:.4g} {volume.unit}".rstrip() + share + cut
+    return f"{what}, isovalue {shown.isovalue:.4g} {unit_in_print(volume.unit)}".rstrip() + share + cut
 
 
 def origin_of(painting: Painting) -> str:

@@ -184,11 +184,11 @@ class Showing:
         self.view.show_choices()
 
     def _titled(self, row: Listed) -> Listed:
-        """A row with what an orbital is counted from the frontier, which its number does not tell."""
-        level = self._level_of(self.session.shelf[row.name])
-        if level is None or level.frontier_name in row.text or abs(level.place) > _NEAR:
-            return row
-        return replace(row, text=f"{level.frontier_name} ({row.text})")
+        """A row with what an orbital is counted from the frontier, which its number does not tell, and its colours."""
+        level, text = self._level_of(self.session.shelf[row.name]), row.text
+        if level is not None and level.frontier_name not in text and abs(level.place) <= _NEAR:
+            text = f"{level.frontier_name} ({text})"
+        return replace(row, text=text if row.scale is None else f"{text}, coloured by {row.scale.quantity}")
 
     def level_shown(self) -> Level | None:
         """The orbital that the controls act on, where it is one of those listed."""

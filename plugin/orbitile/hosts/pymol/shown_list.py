@@ -69,7 +69,7 @@ class ShownModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has no
             several = len({row.molecule for row in self.rows}) > 1
             return f"{listed.text}, {listed.molecule}" if several else listed.text
         if column == _ISOVALUE:
-            return f"{listed.isovalue:.3g}" + (" a.u." if listed.unit else "")
+            return f"{listed.isovalue:.3g}"
         return f"{100 * listed.look.transparency:.0f} %" if column == _TRANSPARENCY else None
 
     def _picture(self, listed: Listed, column: int) -> Any:

@@ -184,6 +184,8 @@ class PyMOLViewer(TrajectoryViewer):
         self.cmd.set("grid_mode", 1 if places else 0)
         if places:
             self._put_into_grid(self.objects() - set(self.cmd.get_names_of_type("object:group")))
+            if self.cmd.get_setting_boolean("auto_zoom"):
+                self.cmd.zoom(" ".join(places))
 
     def _put_into_grid(self, names: Iterable[str]) -> None:
         """Have objects stand where they are to; those without a place in all cells, in place of a cell of their own."""
