@@ -361,6 +361,7 @@ class Panel(PanelLayout):
             return
         room = window.screen().availableGeometry().right() - window.frameGeometry().right()
         window.resize(window.width() + max(0, min(room, self.width())), window.height())
+        QtCore.QTimer.singleShot(0, lambda: window.resizeDocks([self], [self.minimumSizeHint().width()], Qt.Horizontal))
 
     def _remember(self) -> None:
         geometry = [self.x(), self.y(), self.width(), self.height()]
