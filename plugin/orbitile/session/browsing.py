@@ -31,6 +31,8 @@ class Browsing(Showing):
     ----------
     playback : Playback or None
         Where the molecule is, if it is a trajectory.
+    notes : tuple of str
+        What is odd about the file of the molecule.
     """
 
     def __init__(self, session: Session, view: View) -> None:
@@ -39,6 +41,7 @@ class Browsing(Showing):
         recent = recent if isinstance(recent, list) else []
         self.settings["recent"] = [path for path in recent if isinstance(path, str)]
         self.playback: Playback | None = None
+        self.notes: tuple[str, ...] = ()
         self._reading: list[tuple[Path, Future[None]]] = []
         self._n_frames = 0
         self._listed = "", ""
@@ -111,9 +114,9 @@ class Browsing(Showing):
         self.settings["recent"] = recent[:_RECENT]
         self.remember()
         self.wavefunction, self.molecule = None, name
+        self.choices = replace(self.choices, automatic=True)
         self.follow()
-        odd = notes(self.session.wavefunction(name)) if name else ()
-        self.view.say("\n".join([f"{name} is open; the arrow keys walk through its orbitals.", *odd]))
+        self.view.say(f"{name} is open; the arrow keys walk through its orbitals.")
         homo = next((level for those in self.levels for level in those if level.mark == "HOMO"), None)
         self.view.opened(homo)
 
@@ -138,11 +141,12 @@ class Browsing(Showing):
             return
         was_refused = name == self.molecule and name == self._listed[0]
         self.molecule, self.wavefunction, self.levels, self._n_frames = name, None, [[]], 0
+        self.notes = ()
         self._listed = name, self.session.host.molecules().get(name, "")
         if name:
             try:
                 self.wavefunction = self.session.wavefunction(name)
-                self.levels = levels_of(self.wavefunction)
+                self.levels, self.notes = levels_of(self.wavefunction), notes(self.wavefunction)
                 self._n_frames = self.session.n_frames(name)
             except OrbitileError as error:
                 self.view.say(str(error), error=True)

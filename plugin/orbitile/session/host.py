@@ -104,24 +104,15 @@ class Viewer(ABC):
         there = self.objects()
         return {name: source for name, source in self._sources.items() if name in there}
 
-    def look_at(self, molecules: Sequence[str], how: str) -> None:
-        """Bring molecules into view: zoom keeps the direction, orient looks along the axes of what is seen.
+    def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
+        """Those of surfaces that are there and not seen, since the user has hidden them or the group they are in.
 
-        By default the program does that by itself, or nothing happens.
+        They are given with their molecules.
         """
-
-    def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
-        """Hide a molecule with its surfaces, so that they do not cover another.
-
-        They come back when the user shows the molecule, or another surface of it is put. By default nothing happens.
-        """
-
-    def hidden(self) -> set[str]:
-        """Surfaces that are there and cannot be seen, since the user has hidden them or their molecule."""
         return set()
 
-    def set_visible(self, name: str, visible: bool) -> None:
-        """Have a surface seen, or not for a while.
+    def set_visible(self, name: str, molecule: str, visible: bool) -> None:
+        """Have a surface of a molecule seen, or not for a while.
 
         Raises
         ------
@@ -134,6 +125,18 @@ class Viewer(ABC):
         """Show surfaces side by side, each with its molecule, at places counted from 1; of none, end that.
 
         By default they stay where they are, in one another.
+        """
+
+    def look_at(self, molecules: Sequence[str], how: str) -> None:
+        """Bring molecules into view: zoom keeps the direction, orient looks along the axes of what is seen.
+
+        By default the program does that by itself, or nothing happens.
+        """
+
+    def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
+        """Hide a molecule with its surfaces, so that they do not cover another.
+
+        They come back when the user shows the molecule, or another surface of it is put. By default nothing happens.
         """
 
     def renamed(self) -> dict[str, str]:

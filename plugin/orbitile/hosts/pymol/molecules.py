@@ -149,15 +149,20 @@ class Molecules:
                 break
         self.bring_back({molecule})
 
+    def group_name(self, molecule: str) -> str:
+        """What the group of a molecule is called, unless that name was taken."""
+        name: str = self.cmd.get_legal_name(f"{molecule}_orb")
+        return name
+
     def _move_group(self, molecule: str, other: str | None) -> None:
         """The group of a molecule goes with it: renamed, or dissolved."""
-        group, there = self.cmd.get_legal_name(f"{molecule}_orb"), self.cmd.get_names("objects")
+        group, there = self.group_name(molecule), self.cmd.get_names("objects")
         if group not in self.cmd.get_names_of_type("object:group") or molecule in there:
             return
         if other is None:
             self.cmd.group(group, action="empty")
             delete(self.cmd, group)
-        elif (wanted := self.cmd.get_legal_name(f"{other}_orb")) not in there:
+        elif (wanted := self.group_name(other)) not in there:
             editing.set_name(group, wanted, _self=self.cmd)
 
     # ---- titles

@@ -163,13 +163,17 @@ class PyMOLViewer(TrajectoryViewer):
         self.loaded.group(molecule, name)
         self._put_scale(f"{name}_scale", molecule, colouring)
 
-    def hidden(self) -> set[str]:
-        return self.objects() - set(self.cmd.get_names("objects", enabled_only=1))
+    def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
+        off = self.objects() - set(self.cmd.get_names("objects", enabled_only=1))
+        return {name for name, molecule in surfaces.items() if {name, self.loaded.group_name(molecule)} & off}
 
-    def set_visible(self, name: str, visible: bool) -> None:
-        scale = f"{name}_scale"
-        for part in (name, scale) if scale in self.objects() else (name,):
-            (self.cmd.enable if visible else self.cmd.disable)(part)
+    def set_visible(self, name: str, molecule: str, visible: bool) -> None:
+        if not visible:
+            for part in {name, f"{name}_scale"} & self.objects():
+                self.cmd.disable(part)
+            return
+        for part in {name, f"{name}_scale", self.loaded.group_name(molecule)} & self.objects():
+            self.cmd.enable(part)
 
     def set_grid(self, places: Mapping[str, int]) -> None:
         self.cmd.set("grid_mode", 1 if places else 0)
