@@ -164,13 +164,15 @@ class _NearColours:
         return replace(surface.colouring, values=surface.colouring.values[nearest])
 
 
-def account_of(painting: Painting) -> str:
+def account_of(what: str, painting: Painting) -> str:
     """What there is to say of a painting that was put, and whether it is whole."""
     shown, volume = painting.shown, painting.found.volume
     encloses = names_orbital(shown.request.field) and shown.request.isovalue is None
-    share = f", encloses {shown.request.share:.0%}" if encloses and shown.isovalue == painting.found.isovalue else ""
+    share = (
+        f", encloses {100 * shown.request.share:g} %" if encloses and shown.isovalue == painting.found.isovalue else ""
+    )
     cut = f"; {CUT}" if not painting.redraws and reaches_faces(volume, shown.isovalue) else ""
-    return f"{volume.quantity}, isovalue {shown.isovalue:.4g} {volume.unit}".rstrip() + share + cut
+    return f"{what}, isovalue {shown.isovalue:.4g} {volume.unit}".rstrip() + share + cut
 
 
 def origin_of(painting: Painting) -> str:

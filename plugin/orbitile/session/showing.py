@@ -36,6 +36,8 @@ _MOST_FACES = 90_000
 """Triangles that a viewer can be given without its window standing still; volume and export keep all of them."""
 _VOLUME_LATER = 0.1
 """Seconds after the surface in which a larger volume follows, so that the window is drawn in between."""
+_NEAR = 20
+"""Orbitals that are counted from the frontier."""
 _RANGE = 30.0
 """Isovalues to slide through: so many times less and more than the one that is shown."""
 _LISTED_EVERY = 0.1
@@ -167,7 +169,7 @@ class Showing:
         return self.session.shelf[current] if current else None
 
     def _listing(self) -> None:
-        rows, current = listed(self.session), self.current()
+        rows, current = [self._titled(row) for row in listed(self.session)], self.current()
         if (rows, current) == self._rows:
             return
         self._rows = rows, current
@@ -181,10 +183,20 @@ class Showing:
         self.view.show_surfaces(rows, current)
         self.view.show_choices()
 
+    def _titled(self, row: Listed) -> Listed:
+        """A row with what an orbital is counted from the frontier, which its number does not tell."""
+        level = self._level_of(self.session.shelf[row.name])
+        if level is None or level.frontier_name in row.text or abs(level.place) > _NEAR:
+            return row
+        return replace(row, text=f"{level.frontier_name} ({row.text})")
+
     def level_shown(self) -> Level | None:
         """The orbital that the controls act on, where it is one of those listed."""
         shown = self.shown()
-        if shown is None or self.wavefunction is None:
+        return None if shown is None else self._level_of(shown)
+
+    def _level_of(self, shown: Shown) -> Level | None:
+        if self.wavefunction is None or shown.molecule != self.molecule:
             return None
         try:
             orbital = orbital_of(self.wavefunction, shown.request.field)
@@ -362,7 +374,9 @@ class Showing:
         self._agenda.later(self._painter.put_volume, _VOLUME_LATER)
         self.isovalue = painting.shown.isovalue
         self._listing()
-        self.view.say(account_of(painting), detail=origin_of(painting))
+        row = next((row for row in self._rows[0] if row.name == self.current()), None) if self._rows else None
+        what = painting.found.volume.quantity if row is None else row.text
+        self.view.say(account_of(what, painting), detail=origin_of(painting))
         if self._queue:
             self._ask(self._queue.pop(0), "")
             return

@@ -199,9 +199,6 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         self.progress.setFixedWidth(90)
         self.cancel_button = QtWidgets.QPushButton("Cancel")
         for widget in (self.progress, self.cancel_button):
-            policy = widget.sizePolicy()
-            policy.setRetainSizeWhenHidden(True)
-            widget.setSizePolicy(policy)
             widget.hide()
         bottom = row(self.status, self.progress, self.cancel_button)
         bottom.setStretch(0, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -26,6 +26,9 @@ from .molecules import Molecules, delete
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
 
+_ALL_CELLS = -2
+"""PyMOL's number for an object that is seen in all cells of its grid."""
+
 _BYTES_A_FACE = 250
 """Three corners with normals, and their copy for the GPU."""
 
@@ -48,6 +51,7 @@ class PyMOLViewer(TrajectoryViewer):
         super().__init__()
         self.cmd = cmd
         self.loaded = Molecules(cmd)
+        self._places: dict[str, int] = {}
         self._timers: dict[Callable[[], None], Any] = {}
 
     def legal_name(self, name: str) -> str:
@@ -160,7 +164,7 @@ class PyMOLViewer(TrajectoryViewer):
         state = self.loaded.state_of_orbitals(molecule) if frame is None else frame + 1
         self.cmd.load_cgo(drawing, name, state, zoom=0)
         self.set_transparency(name, look.transparency)
-        self.loaded.group(molecule, name)
+        self._group(molecule, name)
         self._put_scale(f"{name}_scale", molecule, colouring)
 
     def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
@@ -176,9 +180,20 @@ class PyMOLViewer(TrajectoryViewer):
             self.cmd.enable(part)
 
     def set_grid(self, places: Mapping[str, int]) -> None:
+        self._places = dict(places)
         self.cmd.set("grid_mode", 1 if places else 0)
-        for name in self.objects() if places else ():
-            self.cmd.set("grid_slot", places.get(name, -2), name)  # -2: in all of them
+        if places:
+            self._put_into_grid(self.objects() - set(self.cmd.get_names_of_type("object:group")))
+
+    def _put_into_grid(self, names: Iterable[str]) -> None:
+        """Have objects stand where they are to; those without a place in all cells, in place of a cell of their own."""
+        for name in names:
+            self.cmd.set("grid_slot", self._places.get(name, _ALL_CELLS), name)
+
+    def _group(self, molecule: str, names: str) -> None:
+        self.loaded.group(molecule, names)
+        if self._places:
+            self._put_into_grid(names.split())
 
     def set_transparency(self, name: str, transparency: float) -> None:
         self.cmd.set("cgo_transparency", transparency, name)
@@ -221,7 +236,7 @@ class PyMOLViewer(TrajectoryViewer):
             colours = [list(colour) for colour in MAPS[colouring.colour_map]]
             values = np.linspace(colouring.low, colouring.high, len(colours)).tolist()
             self.cmd.ramp_new(name, "none", values, colours)
-            self.loaded.group(molecule, name)
+            self._group(molecule, name)
 
     def colour(self, name: str) -> Colour:
         index = self.cmd.get_color_index(name)
