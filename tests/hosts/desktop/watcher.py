@@ -193,6 +193,16 @@ def at_rest():
     return window is None or window.at_rest()
 
 
+def bar():
+    """Whether the bar of progress is seen, how far it is, and what is said."""
+    window = panel()
+    return (
+        [False, 0, ""]
+        if window is None
+        else [window.progress.isVisible(), window.progress.value(), window.status.text()]
+    )
+
+
 def strays():
     """What does not belong: objects of nobody's, things listed that are gone, a window that shows another state."""
     names, found = set(cmd.get_names("objects")), []

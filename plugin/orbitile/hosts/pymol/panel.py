@@ -339,6 +339,7 @@ class Panel(PanelLayout):
     def _place(self, window: Any) -> None:
         settings = self.browser.settings
         window.addDockWidget(Qt.RightDockWidgetArea, self)
+        self.topLevelChanged.connect(self._docked)
         self.setFloating(bool(settings.get("floating", True)))
         if not self.isFloating():
             return
@@ -352,6 +353,15 @@ class Panel(PanelLayout):
                 window.move(moved.x, moved.y)
                 window.resize(moved.width - frame, window.height())
         self.setGeometry(*place)
+
+    def _docked(self, floating: bool) -> None:
+        """Make PyMOL's window wider by what this one takes of it, as far as the screen goes."""
+        window = self.parent()
+        if floating or window.isMaximized() or window.isFullScreen():
+            return
+        room = window.screen().availableGeometry().right() - window.frameGeometry().right()
+        window.resize(window.width() + max(0, min(room, self.width())), window.height())
+        QtCore.QTimer.singleShot(0, lambda: window.resizeDocks([self], [self.minimumSizeHint().width()], Qt.Horizontal))
 
     def _remember(self) -> None:
         geometry = [self.x(), self.y(), self.width(), self.height()]
