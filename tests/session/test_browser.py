@@ -289,7 +289,7 @@ def test_what_was_said_of_a_file_that_is_back_is_taken_back(browser, tmp_path):
     browser.open(job)
     wait(browser, lambda: browser.molecule == "job")
     job.rename(tmp_path / "other.molden")
-    browser.wavefunction = None  # as after a saved session was restored
+    browser.wavefunction, browser._listed = None, ("", "")  # as after a saved session was restored
     browser.follow()
     assert "is not there any more" in browser.window.errors[-1]
     (tmp_path / "other.molden").rename(job)

@@ -104,6 +104,18 @@ class Viewer(ABC):
         there = self.objects()
         return {name: source for name, source in self._sources.items() if name in there}
 
+    def look_at(self, molecules: Sequence[str], how: str) -> None:
+        """Bring molecules into view: zoom keeps the direction, orient looks along the axes of what is seen.
+
+        By default the program does that by itself, or nothing happens.
+        """
+
+    def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
+        """Hide a molecule with its surfaces, so that they do not cover another.
+
+        They come back when the user shows the molecule, or another surface of it is put. By default nothing happens.
+        """
+
     def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
         """Those of surfaces that are there and not seen, since the user has hidden them or the group they are in.
 
@@ -125,18 +137,6 @@ class Viewer(ABC):
         """Show surfaces side by side, each with its molecule, at places counted from 1; of none, end that.
 
         By default they stay where they are, in one another.
-        """
-
-    def look_at(self, molecules: Sequence[str], how: str) -> None:
-        """Bring molecules into view: zoom keeps the direction, orient looks along the axes of what is seen.
-
-        By default the program does that by itself, or nothing happens.
-        """
-
-    def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
-        """Hide a molecule with its surfaces, so that they do not cover another.
-
-        They come back when the user shows the molecule, or another surface of it is put. By default nothing happens.
         """
 
     def renamed(self) -> dict[str, str]:

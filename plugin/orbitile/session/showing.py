@@ -184,11 +184,11 @@ class Showing:
         self.view.show_choices()
 
     def _titled(self, row: Listed) -> Listed:
-        """A row with what an orbital is counted from the frontier, which its number does not tell."""
-        level = self._level_of(self.session.shelf[row.name])
-        if level is None or level.frontier_name in row.text or abs(level.place) > _NEAR:
-            return row
-        return replace(row, text=f"{level.frontier_name} ({row.text})")
+        """A row with what an orbital is counted from the frontier, which its number does not tell, and its colours."""
+        level, text = self._level_of(self.session.shelf[row.name]), row.text
+        if level is not None and level.frontier_name not in text and abs(level.place) <= _NEAR:
+            text = f"{level.frontier_name} ({text})"
+        return replace(row, text=text if row.scale is None else f"{text}, coloured by {row.scale.quantity}")
 
     def level_shown(self) -> Level | None:
         """The orbital that the controls act on, where it is one of those listed."""
@@ -359,7 +359,7 @@ class Showing:
 
     def _put(self, painting: Painting) -> None:
         try:
-            self._painter.put(painting)
+            base = self._painter.put(painting)
         except Exception as error:
             self._queue, self._together = [], None
             self.view.say(of_error(error), error=True)
@@ -370,11 +370,11 @@ class Showing:
                 shelf.remove(name)
         self._gives_way = ()
         if self._together is not None:
-            self._together.append(self.current())
+            self._together.append(base)
         self._agenda.later(self._painter.put_volume, _VOLUME_LATER)
         self.isovalue = painting.shown.isovalue
         self._listing()
-        row = next((row for row in self._rows[0] if row.name == self.current()), None) if self._rows else None
+        row = next((row for row in self._rows[0] if row.name == base), None) if self._rows else None
         what = painting.found.volume.quantity if row is None else row.text
         self.view.say(account_of(what, painting), detail=origin_of(painting))
         if self._queue:

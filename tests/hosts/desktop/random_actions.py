@@ -389,7 +389,7 @@ class Round:
                 detail = f"not possible: {error}"
             except (TimeoutError, RuntimeError) as error:
                 done.append(f"{number} {each.__name__}")
-                return done, [f"{each.__name__}: {error}", *_trouble(window.log()[before:])]
+                return done, [f"{each.__name__}: {error}", *trouble_in(window.log()[before:])]
             done.append(f"{number} {each.__name__} {detail}")
             time.sleep(rng.choice([0.0, 0.05, 0.3, 1.0]))
         try:
@@ -400,11 +400,11 @@ class Round:
             wrong += window.ask("strays()")
         except (TimeoutError, RuntimeError, LookupError) as error:
             wrong.append(str(error))
-        return done, wrong + _trouble(window.log()[before:])
+        return done, wrong + trouble_in(window.log()[before:])
 
 
-def _trouble(text: str) -> list[str]:
-    """Passages of a log that tell of something wrong."""
+def trouble_in(text: str) -> list[str]:
+    """Passages of PyMOL's log that tell of something wrong."""
     lines, found, at = text.splitlines(), [], 0
     while at < len(lines):
         line = lines[at]
@@ -430,6 +430,8 @@ def run_rounds(rounds: list[Round], folder: Path, say: Callable[[str], None] = p
                 window.open_panel()
             begin = time.monotonic()
             done, wrong = each.run(window, samples)
+            with open(folder / "actions.log", "a") as log:
+                log.write("\n  ".join([f"round {number}, seed {each.seed}:", *done]) + "\n")
             alive = window.process.poll() is None
             if not alive:
                 wrong.append(f"PyMOL has ended with {window.process.returncode}")

@@ -125,13 +125,16 @@ def open_entries():
     ]
 
 
+_CLICKABLE = QtWidgets.QAbstractButton, QtWidgets.QComboBox, QtWidgets.QSlider, QtWidgets.QLabel, QtWidgets.QHeaderView
+
+
 def clickable():
     """What can be clicked on in the window of Orbitile, and where: buttons, boxes, and what is in lists."""
     window, found = panel(), []
-    for kind in (QtWidgets.QAbstractButton, QtWidgets.QComboBox, QtWidgets.QSlider, QtWidgets.QLabel):
+    for kind in _CLICKABLE:
         found += [[next(_words(w), ""), box(w)] for w in window.findChildren(kind) if box(w)]
     for view in window.findChildren(QtWidgets.QAbstractItemView):
-        if box(view) and view is not window.table:
+        if box(view) and not isinstance(view, QtWidgets.QHeaderView) and view is not window.table:
             model, inside = view.model(), view.viewport()
             cells = [
                 model.index(row, column) for row in range(model.rowCount()) for column in range(model.columnCount())
@@ -188,6 +191,16 @@ def at_rest():
     """Whether nothing is under way."""
     window = panel()
     return window is None or window.at_rest()
+
+
+def bar():
+    """Whether the bar of progress is seen, how far it is, and what is said."""
+    window = panel()
+    return (
+        [False, 0, ""]
+        if window is None
+        else [window.progress.isVisible(), window.progress.value(), window.status.text()]
+    )
 
 
 def strays():

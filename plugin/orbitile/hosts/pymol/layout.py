@@ -48,6 +48,8 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         outer.setContentsMargins(8, 8, 8, 6)
         self._add_molecules(outer)
         self._add_orbitals(outer)
+        for energies in (self.table, self.diagram):
+            energies.set_unit(choices.unit)
         self.frame_bar = FrameBar(choices.rate)
         self.frame_bar.hide()
         outer.addWidget(self.frame_bar)

@@ -14,6 +14,7 @@ from ...session.listed import Listed
 from ...session.orbitals import Level, summary
 from ...session.playback import Playback
 from ...session.session import Session
+from ...session.words import unit_in_print
 from .dropping import Dropping
 from .file_filters import files_to_export, files_to_open
 from .layout import STEPS, PanelLayout
@@ -146,7 +147,7 @@ class Panel(PanelLayout):
         self.iso_slider.setValue(round(STEPS * min(max(at, 0.0), 1.0)))
         self.iso_slider.blockSignals(False)
         self.iso_edit.setText(f"{isovalue:.4g}" if shown is not None else "")
-        self.iso_unit.setText("" if shown is None else shown.unit)
+        self.iso_unit.setText("" if shown is None else unit_in_print(shown.unit))
         self.auto_box.setVisible(self.browser.acts_on_orbital())
         self.auto_box.setChecked(choices.automatic)
         self.positive_button.set_colour(look.colours[0])
@@ -169,12 +170,18 @@ class Panel(PanelLayout):
         self.shown_list.fill(rows, current)
         scale = next((row.scale for row in rows if row.name == current), None)
         self.colour_scale.setVisible(scale is not None)
-        if scale is not None:
-            self.colour_scale.show_scale(scale.colour_map, scale.low, scale.high, scale.unit)
+        shown = self.browser.shown()
+        if scale is not None and shown is not None:
+            limit = shown.request.color_range
+            self.colour_scale.show_scale(scale.colour_map, scale.low, scale.high, unit_in_print(scale.unit), limit)
         level = self.browser.level_shown()
-        if level is not None and self.browser.asking.wanted is None:
+        if self.browser.asking.wanted is not None:
+            return
+        if level is not None:
             self.table.choose(level.spin, level.index)
             self.diagram.choose(level.spin, level.index)
+        elif current:  # something else than an orbital
+            self.table.clearSelection()
 
     def show_playback(self, playback: Playback | None) -> None:
         """Show where a trajectory is; hide the bar of frames where there is none."""
@@ -225,6 +232,10 @@ class Panel(PanelLayout):
     def open(self, *paths: str | Path) -> None:
         """Read files, in threads, and show their molecules when that is done."""
         self.browser.open(*paths)
+
+    def take_up(self, molecule: str) -> None:
+        """Show a molecule that was loaded by PyMOL's own ways."""
+        self.browser.take_up(molecule)
 
     def export(self, path: str | Path) -> None:
         """Write what is shown; the suffix of the file decides how."""
