@@ -43,10 +43,9 @@ def drive():
     wait(lambda: loaded()[2:] == ["one", "density"] and panel.at_rest())
     wait(lambda: panel.browser.molecule == "density")
     report["together"] = sorted(set(loaded()) & set(cmd.get_names("objects", enabled_only=1)))
-    rest = panel.status.text()
     panel.browser.slide_to(0.04)
     wait(lambda: panel.at_rest() and abs(session().shelf["density_values"].isovalue - 0.04) < 1e-6)
-    report["said"] = [rest, panel.status.text()]
+    report["said"] = panel.status.text()
     cmd.load(str(FOLDER / "density.cube"), "mapped")
     report["by PyMOL"] = cmd.get_type("mapped")
 
@@ -68,7 +67,7 @@ def drive():
     wait(lambda: {"five", "six"} <= set(loaded()) and panel.at_rest())
     report["beside each other"] = sorted(set(loaded()) & set(cmd.get_names("objects", enabled_only=1)))
     report["panel"] = panel.browser.molecule
-    report["typed"] = panel.field_edit.text()
+    report["field"] = panel.field_edit.text()
 
 
 run(drive)

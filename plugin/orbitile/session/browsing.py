@@ -20,6 +20,7 @@ from .session import Session
 from .showing import Showing
 from .source import Source
 from .view import View
+from .volume_file import is_volume_file
 from .words import of_error
 
 _RECENT = 10
@@ -47,6 +48,7 @@ class Browsing(Showing):
         self._known: set[str] = set()
         self._n_frames = 0
         self._listed = "", ""
+        self._refused = False
 
     # ---- what is under way
 
@@ -120,6 +122,8 @@ class Browsing(Showing):
         recent = [str(path), *(other for other in self.settings["recent"] if other != str(path))]
         self.settings["recent"] = recent[:_RECENT]
         self.remember()
+        if not beside:
+            self.asking.withdraw()  # it would show what was just hidden
         self.take_up(name)
 
     def take_up(self, name: str) -> None:
@@ -140,8 +144,7 @@ class Browsing(Showing):
         self.molecule, known, self._known = now(self.molecule), {now(name) for name in self._known}, set(sources)
         here = self.molecule if self.molecule in sources else next(reversed(sources), "")
         chosen = next((name for name in reversed(sources) if name not in known), here)
-        missing = chosen and self.wavefunction is None and self.session.has_orbitals(chosen)
-        if (chosen, sources.get(chosen, "")) != self._listed or missing:
+        if (chosen, sources.get(chosen, "")) != self._listed or (chosen and self._refused):
             self.wavefunction = None
             self.choose_molecule(chosen)
             return
@@ -154,16 +157,17 @@ class Browsing(Showing):
         """List the orbitals of another molecule."""
         if name == self.molecule and self.wavefunction is not None:
             return
-        was_refused = name == self.molecule and name == self._listed[0]
+        was_refused, self._refused = self._refused and name == self._listed[0], False
         self.molecule, self.wavefunction, self.levels, self._n_frames = name, None, [[]], 0
         self.notes = ()
         self._listed = name, self.session.host.molecules().get(name, "")
-        if name and self.session.has_orbitals(name):
+        if name and not is_volume_file(self._listed[1]):
             try:
                 self.wavefunction = self.session.wavefunction(name)
                 self.levels, self.notes = levels_of(self.wavefunction), notes(self.wavefunction)
                 self._n_frames = self.session.n_frames(name)
             except OrbitileError as error:
+                self._refused = True
                 self.view.say(str(error), error=True)
             else:
                 if was_refused:  # its file is back

@@ -21,7 +21,6 @@ from .shelf import Shelf
 from .shown import Shown, numbered
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, files_of, is_trajectory
-from .volume_file import is_volume_file
 from .words import plain_fields
 
 _FOLLOW = 500
@@ -162,10 +161,6 @@ class Session:
             When its file has changed since it was loaded.
         """
         return self.computing.wavefunctions.get(self.source(molecule))
-
-    def has_orbitals(self, molecule: str) -> bool:
-        """Whether a molecule came from a wavefunction, and not from a file of volumes."""
-        return not is_volume_file(self.source(molecule))
 
     def n_frames(self, molecule: str) -> int:
         """Number of frames of the trajectory that a molecule is; 0 where it is none."""
