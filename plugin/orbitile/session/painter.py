@@ -8,12 +8,19 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
 from ..errors import OrbitileError
+from ..fields.orbital import names_orbital
+from ..model.surface import Colouring, Surface
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import CUT, reaches_faces
 from .request import Sample
 from .session import Session, surface_of
 from .shown import Shown
+from .words import unit_in_print
 
 _DRAFT_FACES = 15_000
 """Triangles, about, of the surface that is drawn while the slider moves."""
@@ -60,6 +67,7 @@ class Painter:
         self._threads.submit(import_module, "skimage.measure")  # which would hold the first surface up
         self._painting: Painting | None = None
         self._volume_due: tuple[str, Sample] | None = None
+        self._colours = _NearColours()
 
     @property
     def is_painting(self) -> bool:
@@ -132,22 +140,46 @@ class Painter:
         """
         step = math.ceil(found.step * math.sqrt(len(found.surface.faces) / _DRAFT_FACES))
         surface = isosurface(found.volume.every(max(step, 1)), shown.isovalue)
+        if found.surface.colouring is not None:
+            surface = replace(surface, colouring=self._colours.at(found.surface, surface.vertices))
         drawing = self._session.host.drawing(surface, shown.look)
-        self._session.shelf.put(base, shown, drawing, found.surface.colouring)
+        self._session.shelf.put(base, shown, drawing, surface.colouring)
 
     def close(self) -> None:
         """End the thread."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def account_of(painting: Painting) -> str:
-    """What there is to say of a painting that was put: how it came about, and whether it is whole."""
-    found, isovalue = painting.found, painting.shown.isovalue
-    volume = found.volume
-    if painting.redraws:
-        return f"{volume.quantity}: isovalue {isovalue:.4g} {volume.unit}"
+class _NearColours:
+    """Colours of drafts: those of the nearest points of the surface that was coloured last."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Surface, cKDTree] | None = None
+
+    def at(self, surface: Surface, points: NDArray[np.float32]) -> Colouring:
+        """The colouring of a surface, at points near it, shape (n, 3) in bohr."""
+        assert surface.colouring is not None  # the caller has looked
+        if self._known is None or self._known[0] is not surface:
+            self._known = surface, cKDTree(surface.vertices, leafsize=32, balanced_tree=False)
+        _, nearest = self._known[1].query(points)
+        return replace(surface.colouring, values=surface.colouring.values[nearest])
+
+
+def account_of(what: str, painting: Painting) -> str:
+    """What there is to say of a painting that was put, and whether it is whole."""
+    shown, volume = painting.shown, painting.found.volume
+    encloses = names_orbital(shown.request.field) and shown.request.isovalue is None
+    share = (
+        f", encloses {100 * shown.request.share:g} %" if encloses and shown.isovalue == painting.found.isovalue else ""
+    )
+    cut = f"; {CUT}" if not painting.redraws and reaches_faces(volume, shown.isovalue) else ""
+    return f"{what}, isovalue {shown.isovalue:.4g} {unit_in_print(volume.unit)}".rstrip() + share + cut
+
+
+def origin_of(painting: Painting) -> str:
+    """How the values of a painting came about."""
+    found, volume = painting.found, painting.found.volume
     took = f"{found.seconds * 1000:.0f} ms" if found.seconds < 1 else f"{found.seconds:.1f} s"
     points = " × ".join(str(n) for n in volume.values.shape)
     thin = "; drawn from fewer points" if found.step > 1 else ""
-    cut = f"; {CUT}" if reaches_faces(volume, isovalue) else ""
-    return f"{volume.quantity}: {points} points in {took} on {found.device}{thin}{cut}"
+    return f"{points} points in {took} on {found.device}{thin}"

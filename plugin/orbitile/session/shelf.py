@@ -181,6 +181,10 @@ class Shelf:
         """Have a surface stay when a window shows the next field, or no longer."""
         self._shown[name] = replace(self._shown[name], kept=kept)
 
+    def set_visible(self, name: str, visible: bool) -> None:
+        """Have a surface seen, or not for a while; errors as of `Viewer.set_visible`."""
+        self._viewer.set_visible(name, self._shown[name].molecule, visible)
+
     def drop_frame(self, name: str, frame: int) -> None:
         """Take one frame of a surface away."""
         trajectory_viewer(self._viewer).drop(name, frame)
@@ -219,9 +223,7 @@ class Shelf:
             return
         there = self._viewer.objects()
         for name, shown in list(self._shown.items()):
-            if not self._viewer.parts(name) & there:
-                self._forget(name)
-            elif shown.molecule not in there:
+            if name not in there or shown.molecule not in there:
                 self.remove(name)
 
     def look(self) -> None:

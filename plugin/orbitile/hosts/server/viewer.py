@@ -12,9 +12,9 @@ from typing import Any
 from ...exporters import plt
 from ...exporters.xyz import xyz_of
 from ...files.writing import written_atomically
+from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
 from ...model.volume import Volume
-from ...model.wavefunction import Wavefunction
 from ...session.declaration import brief
 from ...session.look import Look
 from ...session.shown import object_name
@@ -76,14 +76,14 @@ class ServedViewer(VolumeViewer):
                 self._again.remove(function)
                 self.say(f"defect of Orbitile: {type(error).__name__}: {brief(str(error))}")
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
+    def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
         file = self._file(name, "xyz")
-        file.write_text(xyz_of(wavefunction), encoding="utf-8")
-        self.adopt(name, wavefunction.source)
+        file.write_text(xyz_of(atoms), encoding="utf-8")
+        self.adopt(name, atoms.source)
         self.set_frame(name, geometry)
         self.there.add(name)
         message = {"event": "molecule", "name": name, "file": str(file), "frame": geometry}
-        ghosts = int(wavefunction.is_ghost.sum())
+        ghosts = int(atoms.is_ghost.sum())
         self._tell({**message, "ghosts": ghosts} if ghosts else message)
 
     def frame(self, molecule: str) -> int | None:
