@@ -8,7 +8,6 @@ from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from .tints import faded
 
-
 _GONE = 100
 """Milliseconds after which a window manager has taken a dialog away, and given the keys to PyMOL's main window."""
 
