@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +45,7 @@ class Panel(PanelLayout):
         self.session = session
         self.browser = Browser(session, self)
         self._connect()
-        Dropping(self, self.open_files)
+        Dropping(self, lambda paths: self.open(*paths))
         self._place(window)
         self._timer = QtCore.QTimer(self)
         self._timer.timeout.connect(self._look)
@@ -226,14 +225,9 @@ class Panel(PanelLayout):
 
     # ---- what others ask of it
 
-    def open(self, path: str | Path) -> None:
-        """Read a file, in a thread, and show its molecule when that is done."""
-        self.browser.open(path)
-
-    def open_files(self, paths: Sequence[str]) -> None:
-        """The same with several files, one after the other."""
-        for path in paths:
-            self.open(path)
+    def open(self, *paths: str | Path) -> None:
+        """Read files, in threads, and show their molecules when that is done."""
+        self.browser.open(*paths)
 
     def take_up(self, molecule: str) -> None:
         """Show a molecule that was loaded by PyMOL's own ways."""
@@ -301,7 +295,7 @@ class Panel(PanelLayout):
             str(Path(recent[0]).parent) if recent else "",
             files_to_open(),
         )
-        self.open_files(paths)
+        self.open(*paths)
 
     def _fill_recent(self) -> None:
         self.recent_menu.clear()
