@@ -160,6 +160,11 @@ def dialogs():
     return [w.windowTitle() or type(w).__name__ for w in _shown(QtWidgets.QDialog)]
 
 
+def menus():
+    """Number of menus that are open."""
+    return len(_shown(QtWidgets.QMenu))
+
+
 def windows():
     """Titles of the windows that are open."""
     return [
