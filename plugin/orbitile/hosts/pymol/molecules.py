@@ -172,9 +172,20 @@ class Molecules:
     # ---- titles
 
     def _marks(self) -> dict[str, str]:
-        """What the titles of molecules say behind `_MARK`."""
+        """What the titles of molecules say behind `_MARK`; copies lose it, being no object of ours."""
         titles = {name: self._title(name, 1) for name in self.cmd.get_names_of_type("object:molecule")}
-        return {name: title.partition(_MARK)[2] for name, title in titles.items() if _MARK in title}
+        marks = {name: title.partition(_MARK)[2] for name, title in titles.items() if _MARK in title}
+        if len(set(marks.values())) == len(marks):
+            return marks
+        own = {mark: name for name, mark in reversed(marks.items())} | {
+            mark: name for name, mark in self._seen.items() if marks.get(name) == mark
+        }
+        for name in marks.keys() - own.values():
+            for state in range(1, self.cmd.count_states(name) + 1):
+                title = self._title(name, state)
+                if _MARK in title:
+                    self.cmd.set_title(name, state, title.partition(_MARK)[0])
+        return {name: mark for name, mark in marks.items() if own[mark] == name}
 
     def _marked(self, source: str) -> str:
         """Title of an object from a source, which is noted; sources of objects that are gone are forgotten."""
