@@ -19,7 +19,7 @@ from .agenda import Agenda
 from .asking import Asked, Asking, Wanted
 from .choices import choices_of
 from .isovalue_range import range_about
-from .listed import Listed, listed
+from .listed import Listed, listed, titled
 from .look import Look
 from .orbitals import Level, Levels
 from .painter import Painter, Painting, account_of, origin_of
@@ -37,8 +37,6 @@ _MOST_FACES = 90_000
 """Triangles that a viewer can be given without its window standing still; volume and export keep all of them."""
 _VOLUME_LATER = 0.1
 """Seconds after the surface in which a larger volume follows, so that the window is drawn in between."""
-_NEAR = 20
-"""Orbitals that are counted from the frontier."""
 _LISTED_EVERY = 0.1
 """Seconds between two looks at what is shown."""
 
@@ -150,7 +148,8 @@ class Showing:
         return self.session.shelf[current] if current else None
 
     def _listing(self) -> None:
-        rows, current = [self._titled(row) for row in listed(self.session)], self.current()
+        shelf, current = self.session.shelf, self.current()
+        rows = [titled(row, self._level_of(shelf[row.name])) for row in listed(self.session)]
         if (rows, current) == self._rows:
             return
         self._rows = rows, current
@@ -163,13 +162,6 @@ class Showing:
         self._fit_range(current, shown)
         self.view.show_surfaces(rows, current)
         self.view.show_choices()
-
-    def _titled(self, row: Listed) -> Listed:
-        """A row with what an orbital is counted from the frontier, which its number does not tell, and its colours."""
-        level, text = self._level_of(self.session.shelf[row.name]), row.text
-        if level is not None and level.frontier_name not in text and abs(level.place) <= _NEAR:
-            text = f"{level.frontier_name} ({text})"
-        return replace(row, text=text if row.scale is None else f"{text}, coloured by {row.scale.quantity}")
 
     def level_shown(self) -> Level | None:
         """The orbital that the controls act on, where it is one of those listed."""
