@@ -7,6 +7,8 @@ import pytest
 
 from orbitile.fields import field_groups
 from orbitile.model.units import electronvolt
+from orbitile.session.choices import Choices
+from orbitile.session.field_patterns import asked_for, largest
 from orbitile.session.listed import Listed
 from orbitile.session.look import Look, Scale
 from orbitile.session.orbitals import Level, levels_of
@@ -21,6 +23,7 @@ from pymol.Qt import QtCore, QtGui, QtWidgets  # noqa: E402  only where it is in
 from orbitile.hosts.pymol.colour_pairs import PairButton, PairMenu  # noqa: E402
 from orbitile.hosts.pymol.colour_scale import ColourScale  # noqa: E402
 from orbitile.hosts.pymol.field_menu import FieldDialog, FieldMenu  # noqa: E402
+from orbitile.hosts.pymol.layout import PanelLayout  # noqa: E402
 from orbitile.hosts.pymol.level_diagram import LevelDiagram  # noqa: E402
 from orbitile.hosts.pymol.orbital_table import OrbitalTable  # noqa: E402
 from orbitile.hosts.pymol.shown_list import ShownList  # noqa: E402
@@ -148,6 +151,11 @@ def test_the_header_of_energies_changes_their_unit(table):
         at = header.sectionViewportPosition(1) + header.sectionSize(1) // 2
         QtTest.mouseClick(header.viewport(), Qt.LeftButton, Qt.NoModifier, QtCore.QPoint(at, 8))
     assert units == ["hartree", "eV"]
+
+
+def test_the_window_begins_with_the_unit_of_the_last_time():
+    layout = PanelLayout(None, Choices(unit="hartree"))
+    assert layout.table.orbitals.unit.name == "hartree"
 
 
 def test_every_text_fits_its_column(seen):
@@ -324,6 +332,14 @@ def test_a_dialog_asks_for_what_is_open():
     QtTest.keyClick(spin, Qt.Key_Return)
     assert dialog.result() == dialog.Accepted
     assert dialog.field() == "mo:17:beta"
+
+
+def test_every_entry_that_is_open_has_a_dialog(benzene):
+    for pattern, sentence in (pair for _, fields in field_groups() for pair in fields):
+        if asked_for(pattern):
+            dialog = FieldDialog(pattern, sentence, largest(pattern, benzene))
+            titles = [label.text() for label in dialog.findChildren(QtWidgets.QLabel)]
+            assert len(titles) == len(set(titles)) == len(dialog.inputs) + 3  # sentence, field and its preview
 
 
 def test_a_dialog_waits_for_its_files(seen):

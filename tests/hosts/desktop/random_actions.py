@@ -178,18 +178,22 @@ def click_anything(window: Window, folder: Folder, rng: random.Random) -> str:
 def _leave_dialogs(window: Window, rng: random.Random) -> None:
     """Leave what asks something, with or without an answer."""
     for _ in range(4):
-        if not window.ask("dialogs() or open_entries()"):
+        if not window.ask("dialogs() or menus()"):
             return
         window.screen.key(rng.choice(["Escape", "Escape", "Return"]))
         time.sleep(0.2)
-    while window.ask("dialogs() or open_entries()"):
+    while window.ask("dialogs() or menus()"):
         window.screen.key("Escape")
         time.sleep(0.2)
 
 
 @action(2)
 def choose_colour(window: Window, folder: Folder, rng: random.Random) -> str:
-    window.screen.click(window.at(f"box(panel().{rng.choice(['positive_button', 'negative_button'])})"))
+    window.screen.click(window.at("box(panel().pair_button)"))
+    window.wait("open_entries()", 5)
+    free = [place for text, place in window.ask("open_entries()") if text.startswith("Other colour")]
+    left, top, width, height = rng.choice(free)
+    window.screen.click((left + width // 2, top + height // 2))
     window.wait("dialogs()", 5)
     text = rng.choice(["#00aa55", "#ffffff", "#000000"])
     window.screen.write_over(window.at("box(find('#', 'QLineEdit'))"), text)

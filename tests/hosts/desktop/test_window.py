@@ -1,6 +1,7 @@
 """PyMOL's window as a user has it: under a window manager, with mouse and keys, from an empty home folder."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -66,14 +67,18 @@ def test_after_opening_the_arrow_keys_walk(window, samples):
 
 @pytest.mark.parametrize("onto", ["box(main_window().pymolwidget)", "box(panel())"])
 def test_files_are_dropped_onto_the_window(window, samples, onto):
-    for path in samples.files[1:]:
-        path.unlink()
-    command = [sys.executable, Path(__file__).with_name("files_window.py"), samples.root]
+    (samples.root / "listed").mkdir()
+    shutil.copy(samples.root / "benzene.molden", samples.root / "listed")
+    command = [sys.executable, Path(__file__).with_name("files_window.py"), samples.root / "listed"]
     with subprocess.Popen(command, env=window.environment) as source:
-        time.sleep(2)
-        window.screen.drag((60, 614), window.at(onto, (0.3, 0.5)), 1.0, pause=0.5)
-        source.terminate()
-    window.wait("session().host.molecules()", 20)
+        left, top = window.screen.corner_of("Files")
+        time.sleep(1)  # it reads the folder
+        window.screen.drag((left + 60, top + 15), window.at(onto, (0.3, 0.5)), 1.0, pause=0.5)
+        try:
+            window.wait("session().host.molecules()", 20)
+        finally:
+            source.terminate()  # until then it has what is dropped
+    window.wait("at_rest()")
     assert window.quit() == []
     assert trouble_in(window.log()) == []
 

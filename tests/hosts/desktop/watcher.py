@@ -116,10 +116,10 @@ def entries():
 
 def open_entries():
     """What can be chosen of the menu opened last, and where."""
-    menus = _shown(QtWidgets.QMenu)
-    actions = menus[-1].actions() if menus else []
+    menu = QtWidgets.QApplication.activePopupWidget()
+    actions = menu.actions() if isinstance(menu, QtWidgets.QMenu) else []
     return [
-        [action.text(), box(menus[-1], menus[-1].actionGeometry(action))]
+        [action.text(), box(menu, menu.actionGeometry(action))]
         for action in actions
         if action.isEnabled() and action.isVisible() and not action.isSeparator()
     ]
@@ -160,6 +160,11 @@ def dialogs():
     return [w.windowTitle() or type(w).__name__ for w in _shown(QtWidgets.QDialog)]
 
 
+def menus():
+    """Number of menus that are open."""
+    return len(_shown(QtWidgets.QMenu))
+
+
 def windows():
     """Titles of the windows that are open."""
     return [
@@ -191,6 +196,16 @@ def at_rest():
     """Whether nothing is under way."""
     window = panel()
     return window is None or window.at_rest()
+
+
+def bar():
+    """Whether the bar of progress is seen, how far it is, and what is said."""
+    window = panel()
+    return (
+        [False, 0, ""]
+        if window is None
+        else [window.progress.isVisible(), window.progress.value(), window.status.text()]
+    )
 
 
 def strays():

@@ -213,7 +213,8 @@ class ShownList(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  # Qt
         height = rows * self.verticalHeader().defaultSectionSize() + 2 * self.frameWidth()
         return QtCore.QSize(300, height)
 
-    minimumSizeHint = sizeHint
+    def minimumSizeHint(self) -> Any:
+        return QtCore.QSize(160, self.sizeHint().height())
 
     def changeEvent(self, event: Any) -> None:
         super().changeEvent(event)

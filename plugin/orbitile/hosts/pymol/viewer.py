@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from concurrent.futures import Future, wait
 from typing import Any
@@ -56,6 +57,7 @@ class PyMOLViewer(TrajectoryViewer):
         self.cmd = cmd
         self.loaded = Molecules(cmd)
         self._places: dict[str, int] = {}
+        self._view_before: tuple[float, ...] | None = None
         self._timers: dict[Callable[[], None], Any] = {}
 
     def legal_name(self, name: str) -> str:
@@ -185,12 +187,28 @@ class PyMOLViewer(TrajectoryViewer):
             self.cmd.enable(part)
 
     def set_grid(self, places: Mapping[str, int]) -> None:
+        if places and not self._places:
+            self._view_before = self.cmd.get_view()
         self._places = dict(places)
         self.cmd.set("grid_mode", 1 if places else 0)
         if places:
             self._put_into_grid(self.objects() - set(self.cmd.get_names_of_type("object:group")))
-            if self.cmd.get_setting_boolean("auto_zoom"):
-                self.cmd.zoom(" ".join(places))
+            self._fit_into_cells(" ".join(places), len(places))
+        elif self._view_before is not None:
+            self.cmd.set_view(self._view_before)
+
+    def _fit_into_cells(self, names: str, n_cells: int) -> None:
+        """Have objects seen whole in each cell of the grid; PyMOL itself fits them into the whole picture."""
+        if not self.cmd.get_setting_boolean("auto_zoom"):
+            return
+        self.cmd.zoom(names)
+        width, height = self.cmd.get_viewport()
+        rows = math.isqrt(n_cells - 1) + 1 if n_cells > 2 else 1
+        columns = math.ceil(n_cells / rows)
+        narrow = (width / columns) / (height / rows)
+        distance = -self.cmd.get_view()[11]
+        if narrow < 1:
+            self.cmd.move("z", -distance * (1 / narrow - 1))
 
     def _put_into_grid(self, names: Iterable[str]) -> None:
         """Have objects stand where they are to; those without a place in all cells, in place of a cell of their own."""
