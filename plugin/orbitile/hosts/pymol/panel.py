@@ -166,6 +166,7 @@ class Panel(PanelLayout):
         self.shown_list.fill(rows, current)
         scale = next((row.scale for row in rows if row.name == current), None)
         self.colour_scale.setVisible(scale is not None)
+        self.pair_button.setEnabled(scale is None)
         shown = self.browser.shown()
         if scale is not None and shown is not None:
             limit = shown.request.color_range
