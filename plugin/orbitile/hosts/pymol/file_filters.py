@@ -10,6 +10,11 @@ def files_to_open() -> str:
     return f"{_choice('Wavefunctions', readers.patterns('wavefunction', 'trajectory'))};;All files (*)"
 
 
+def files_of_field(pattern: str) -> str:
+    """Filter of a dialog that asks for a file that the name of a field refers to; see `fields.field_names`."""
+    return "Point charges (*.pqr *.txt *.xyzq);;All files (*)" if pattern.startswith("esp:") else files_to_open()
+
+
 def files_to_export() -> str:
     """Filter of a dialog that saves what is shown, as a volume or as its surface."""
     return ";;".join(
