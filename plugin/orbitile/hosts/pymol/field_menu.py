@@ -12,7 +12,7 @@ from ...fields import field_groups, unavailable
 from ...model.wavefunction import Wavefunction
 from ...session.field_patterns import Part, asked_for, completed, largest, number_titles, takes_several_files
 from ...session.presets import PRESETS, Preset, why_not
-from .file_filters import files_to_open
+from .file_filters import wavefunctions_to_open
 from .widgets import row
 
 _SENTENCE = 66
@@ -214,8 +214,8 @@ def _titles(pattern: str, asked: list[Part]) -> list[str]:
 def _ask_files(parent: Any, title: str, several: bool) -> str:
     """Files that the user chooses, with commas between; empty where he chose none."""
     if several:
-        files, _ = QtWidgets.QFileDialog.getOpenFileNames(parent, title, "", files_to_open())
+        files, _ = QtWidgets.QFileDialog.getOpenFileNames(parent, title, "", wavefunctions_to_open())
     else:
-        file, _ = QtWidgets.QFileDialog.getOpenFileName(parent, title, "", files_to_open())
+        file, _ = QtWidgets.QFileDialog.getOpenFileName(parent, title, "", wavefunctions_to_open())
         files = [file]
     return ",".join(files)

@@ -6,8 +6,15 @@ from ... import exporters, readers
 
 
 def files_to_open() -> str:
-    """Filter of a dialog that opens a wavefunction or a trajectory."""
-    return f"{_choice('Wavefunctions', readers.patterns('wavefunction', 'trajectory'))};;All files (*)"
+    """Filter of a dialog that opens wavefunctions, trajectories and volumes."""
+    wavefunctions, volumes = readers.patterns("wavefunction", "trajectory"), readers.patterns("volume")
+    choices = (("All that Orbitile opens", [*wavefunctions, *volumes]), ("Wavefunctions", wavefunctions))
+    return ";;".join([*(_choice(*choice) for choice in (*choices, ("Volumes", volumes))), "All files (*)"])
+
+
+def wavefunctions_to_open() -> str:
+    """Filter of a dialog that opens a wavefunction that a field refers to."""
+    return f"{_choice('Wavefunctions', readers.patterns('wavefunction'))};;All files (*)"
 
 
 def files_to_export() -> str:
