@@ -112,6 +112,13 @@ class Screen:
         self.key("ctrl+a")
         self.type(text) if text else self.key("Delete")
 
+    def corner_of(self, title: str) -> Point:
+        """Upper left corner of the inside of a window, once it is there."""
+        window = self.do("search", "--sync", "--onlyvisible", "--name", f"^{title}$").split()[0]
+        lines = self.do("getwindowgeometry", "--shell", window).splitlines()
+        places = dict(line.split("=") for line in lines)
+        return int(places["X"]), int(places["Y"])
+
     def picture(self, path: Path, box: tuple[int, int, int, int] | None = None) -> Path:
         """Save what the screen shows, or a part of it: left, top, width, height."""
         from PIL import ImageGrab

@@ -71,11 +71,14 @@ def test_files_are_dropped_onto_the_window(window, samples, onto):
     shutil.copy(samples.root / "benzene.molden", samples.root / "listed")
     command = [sys.executable, Path(__file__).with_name("files_window.py"), samples.root / "listed"]
     with subprocess.Popen(command, env=window.environment) as source:
-        time.sleep(2)
-        first_file = 60, 614  # where the window manager leaves it
-        window.screen.drag(first_file, window.at(onto, (0.3, 0.5)), 1.0, pause=0.5)
-        source.terminate()
-    window.wait("session().host.molecules()", 20)
+        left, top = window.screen.corner_of("Files")
+        time.sleep(1)  # it reads the folder
+        window.screen.drag((left + 60, top + 15), window.at(onto, (0.3, 0.5)), 1.0, pause=0.5)
+        try:
+            window.wait("session().host.molecules()", 20)
+        finally:
+            source.terminate()  # until then it has what is dropped
+    window.wait("at_rest()")
     assert window.quit() == []
     assert trouble_in(window.log()) == []
 

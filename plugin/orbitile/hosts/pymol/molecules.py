@@ -20,6 +20,9 @@ _MARK = " orbitile:"
 shows beside that of the object, behind it the key of its source, a dot, and a mark of this object alone. A title stays
 with an object when it is renamed, and in a saved session; it has room for 255 characters."""
 
+_CARBON = "grey60"
+"""In place of another colour for each molecule, which those of orbitals would mix with."""
+
 _MARGIN = 2.5
 """Angstrom around the atoms when a molecule is looked at, which most of its surfaces need."""
 
@@ -67,6 +70,7 @@ class Molecules:
         cmd.show_as("sticks spheres", name)
         for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
             cmd.set(setting, value, name)
+        cmd.color(_CARBON, f"%{name} and elem C")
         if atoms.is_ghost.any():
             ghosts = f"%{name} and elem {GHOST}"
             cmd.unbond(ghosts, f"%{name}")

@@ -78,11 +78,12 @@ def orb_load(
     if new:
         for other in set(before) - set(loaded) if hide else ():
             session.host.set_aside(other, [name for name in shelf.present() if shelf[name].molecule == other])
-        session.host.look_at(new, view or _usual_view(session))
+        session.host.look_at(new, view or usual_view(session))
     return Answer(" ".join(loaded), "; ".join(loaded.values()))
 
 
-def _usual_view(session: Session) -> str:
+def usual_view(session: Session) -> str:
+    """What the user wants to become of the view when a file is opened."""
     kept = session.host.settings().get("opening")
     return kept if kept in VIEWS else VIEWS[0]
 
