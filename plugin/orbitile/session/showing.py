@@ -23,7 +23,7 @@ from .listed import Listed, listed, titled
 from .look import Look
 from .orbitals import Level, Levels, level_of
 from .painter import Painter, Painting, account_of, origin_of
-from .request import Request, Sample
+from .request import MOST_FACES, Request, Sample
 from .session import Session
 from .shown import Shown
 from .view import View
@@ -33,8 +33,6 @@ QUIET = 0.25
 """Seconds after which neighbours are computed ahead, or a surface dragged by the slider is made exact."""
 _AHEAD_POINTS = 8_000_000
 """Samples larger than this are not computed ahead: they would push the others out of the cache."""
-_MOST_FACES = 90_000
-"""Triangles that a viewer can be given without its window standing still; volume and export keep all of them."""
 _VOLUME_LATER = 0.1
 """Seconds after the surface in which a larger volume follows, so that the window is drawn in between."""
 _LISTED_EVERY = 0.1
@@ -279,7 +277,7 @@ class Showing:
             isovalue=asked.isovalue,
             color_by=color_by,
             color_range=asked.color_range,
-            most_faces=_MOST_FACES,
+            most_faces=MOST_FACES,
             box=self.session.computing.samples.last_box(self.session.source(self.molecule), self.choices.quality),
         )
 

@@ -12,7 +12,7 @@ from ...fields import field_groups, unavailable
 from ...model.wavefunction import Wavefunction
 from ...session.field_patterns import Part, asked_for, completed, largest, number_titles, takes_several_files
 from ...session.presets import PRESETS, Preset, why_not
-from .file_filters import files_of_field, files_to_open
+from .file_filters import files_of_field, wavefunctions_to_open
 from .widgets import ask_by, row
 
 _SENTENCE = 66
@@ -87,7 +87,7 @@ class FieldMenu(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types
         if not preset.needs_file:
             self.preset_chosen.emit(preset.name, "")
             return
-        files = _ask_files(self, preset.sentence, files_to_open(), several=True)
+        files = _ask_files(self, preset.sentence, wavefunctions_to_open(), several=True)
         if files:
             self.preset_chosen.emit(preset.name, files)
 
@@ -195,7 +195,7 @@ class _File(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         return str(self.edit.text().strip())
 
     def _ask(self) -> None:
-        file = _ask_files(self, "File to compare with", files_to_open(), several=False)
+        file = _ask_files(self, "File to compare with", wavefunctions_to_open(), several=False)
         if file:
             self.edit.setText(file)
 
