@@ -176,7 +176,7 @@ def evaluate_rows(
     kept: Any = out
     if target.on_host:  # an index along one axis becomes a store of vectors
         kept = out.reshape(-1) if isinstance(out, np.ndarray) else view(out)
-    kernel = rows_kernel(target, out.dtype, sizes.sums > 1, shear != 0)
+    kernel = rows_kernel(target, out.dtype, shear != 0)
     call = _Call(
         kernel,
         space,
