@@ -14,6 +14,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,12 @@ def leave_alone() -> None:
 
 def identity() -> str:
     """The compiler, its version and the folder of its cache: together they say whose compiled kernels are found."""
-    return f"{COMPILER} {ti.__version__} {_impl.current_cfg().offline_cache_file_path}"
+    return f"{COMPILER} {ti.__version__} {kept_in()}"
+
+
+def kept_in() -> Path:
+    """The folder of its cache: in it, a file for each kernel that it has compiled."""
+    return Path(_impl.current_cfg().offline_cache_file_path)
 
 
 @contextmanager

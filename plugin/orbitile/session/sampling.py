@@ -11,13 +11,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
-import numpy as np
-
 from ..errors import OrbitileError
 from ..evaluation.boxes import enclosing_lattice, fits, resolving_spacing
 from ..evaluation.colouring import coloured
 from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.lattices import compute
+from ..evaluation.preparation import SURFACES, is_ready, take_step
 from ..evaluation.requests import field_of
 from ..evaluation.surfaces import extract_surface
 from ..fields import Field
@@ -129,11 +128,12 @@ def answer(request: Request) -> Sample:
     OrbitileError
         When it cannot be met, or is withdrawn.
     """
+    by_kernel = is_ready(SURFACES)
     try:
-        found = sample(request, _cache, extract=_extract)
+        found = sample(request, _cache, extract=_by_kernel if by_kernel else isosurface)
     except MemoryError as error:
         raise OrbitileError("the worker has no memory left for this; choose a coarser quality") from error
-    if _extract is isosurface:
+    if not by_kernel:
         afterwards(_load_kernel)  # the first answer does not have to wait for it
     return found
 
@@ -243,14 +243,10 @@ def _by_kernel(volume: Volume, isovalue: float) -> Surface:
 
 
 def _load_kernel() -> None:
-    """Load the kernel by a cell of its own, and extract surfaces with it from now on."""
-    global _extract
-    corner = np.zeros((2, 2, 2), np.float32)
-    corner[0, 0, 0] = 1
+    from taichi_kernels.session import running
+
     with suppress(OrbitileError):  # the device has no room, or has gone
-        _by_kernel(Volume(corner, Lattice(np.zeros(3), np.eye(3), corner.shape)), 0.5)
-        _extract = _by_kernel
+        take_step(SURFACES, running())
 
 
 _cache = WavefunctionCache()
-_extract: Callable[[Volume, float], Surface] = isosurface
