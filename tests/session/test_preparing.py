@@ -88,7 +88,7 @@ def test_the_share_grows_while_nothing_is_heard_of_a_step(worker, monkeypatch):
     for _ in range(50):
         shares.append(preparing.share)
         now[0] += 0.2
-    assert all(before < after for before, after in zip(shares, shares[1:], strict=False))
+    assert shares == sorted(set(shares))
     number = len(worker.calls) - 2
     assert number / len(STEPS) <= shares[0] < shares[-1] <= (number + 1) / len(STEPS)
 

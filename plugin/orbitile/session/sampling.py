@@ -27,12 +27,17 @@ from ..model.wavefunction import Wavefunction
 from ..readers import load
 from ..readers._references import FileReferences
 from ..surfaces.isosurface import isosurface
-from ..watch import Cancel, Progress, checkpoint, stage, watched
+from ..watch import Cancel, Progress, stage, watched
 from ..workers import afterwards
 from .fingerprint import require_unchanged
 from .request import Request, Sample, lattice_of, shared_lattice, surface_within
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, is_trajectory
+
+_READ, _FOLLOWED = 0.05, 0.4
+"""Share of a request in which the wavefunction is read; of a frame of a trajectory, whose orbitals are followed."""
+_ENDS = {False: (0.25, 0.85, 1.0), True: (0.15, 0.45, 0.55)}
+"""Shares of the rest after which the lattice is known, the values, and the surface; without colours, and with them."""
 
 _KEPT = 8
 """Wavefunctions kept in memory; of each trajectory four frames as read, as many followed."""
@@ -164,13 +169,14 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
     isovalue, field, color_by = request.isovalue, request.field, request.color_by
     confidence = None
     trajectory = cache.trajectory(request.path) if is_trajectory(request.path) else None
-    prepared = 0.0 if trajectory is None else 0.5
-    if trajectory is not None:
-        with stage(0.0, prepared):
+    read = _READ if trajectory is None else _FOLLOWED
+    prepared, computed, extracted = (read + (1 - read) * end for end in _ENDS[bool(color_by)])
+    with stage(0.0, read):
+        if trajectory is not None:
             wavefunction = trajectory.frame(request.frame or 0)
-    else:
-        wavefunction = cache.get(request.path)
-    with stage(prepared, prepared):
+        else:
+            wavefunction = cache.get(request.path)
+    with stage(read, prepared):
         if trajectory is not None:
             if isovalue is None:
                 isovalue = trajectory.isovalue(
@@ -192,19 +198,20 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
                 resolve=cache.field,
             )
         lattice = _lattice(request, wavefunction, resolved, isovalue, of_all)
-    with stage(prepared, 1.0):
+    with stage(prepared, computed):
         volume = compute(wavefunction, resolved, lattice, device=request.device, precision=request.precision)
-    checkpoint()
-    surface, step = surface_within(volume, isovalue, request.most_faces, extract)
+    with stage(computed, extracted):
+        surface, step = surface_within(volume, isovalue, request.most_faces, extract)
     if color_by:
-        surface = coloured(
-            surface,
-            wavefunction,
-            cache.field(wavefunction, color_by),
-            request.color_range,
-            device=request.device,
-            precision=request.precision,
-        )
+        with stage(extracted, 1.0):
+            surface = coloured(
+                surface,
+                wavefunction,
+                cache.field(wavefunction, color_by),
+                request.color_range,
+                device=request.device,
+                precision=request.precision,
+            )
     _require_references(request)
     seconds = time.perf_counter() - begin
     return Sample(request, volume, surface, isovalue, running() or "", step, seconds, confidence)
