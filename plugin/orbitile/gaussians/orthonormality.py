@@ -9,7 +9,6 @@ import numpy as np
 from ..errors import ConventionError, FileError
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ..model.wavefunction import Orbitals, Wavefunction
-from ..watch import checkpoint
 from .overlap import own_overlap
 
 TOLERANCE = 1e-4
@@ -46,7 +45,6 @@ def checked(wavefunction: Wavefunction) -> Wavefunction:
     for spin, orbitals in (("alpha", wavefunction.alpha), ("beta", wavefunction.beta)):
         if orbitals is None or not len(orbitals):
             continue
-        checkpoint()
         label = f"{spin} orbital" if wavefunction.beta is not None else "orbital"
         coefficients = orbitals.coefficients
         with np.errstate(over="ignore", invalid="ignore"):  # absurd coefficients, whose norm is then no number
@@ -58,7 +56,6 @@ def checked(wavefunction: Wavefunction) -> Wavefunction:
                 f"{_name(wavefunction)}: {label} {worst + 1} has norm {deviation[worst] + 1:.5f}, expected 1 within "
                 f"{TOLERANCE:g}: {_blame(wavefunction, orbitals, image, deviation)}"
             )
-        checkpoint()
         step = -(-len(orbitals) // _MOST_ORBITALS)
         sample = slice(None, None, step)
         products = coefficients[:, sample].T @ image[:, sample]

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
 from ..model.wavefunction import Shell, Wavefunction
-from ..watch import checkpoint
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -137,7 +136,6 @@ def _entries(
             primitives = class_a.exponents.shape[1] * class_b.exponents.shape[1]
             step = max(1, _CHUNK // (primitives + class_a.n_monomials * class_b.n_monomials))
             for start in range(0, len(a), step):
-                checkpoint()
                 some_a, some_b = a[start : start + step], b[start : start + step]
                 block = _blocks(class_a, some_a, class_b, some_b)
                 i = class_a.first_function[some_a][:, None, None] + np.arange(block.shape[1])[:, None]

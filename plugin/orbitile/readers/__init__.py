@@ -20,7 +20,6 @@ from ..model.trajectory import Trajectory
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..registry import modules_of
-from ..watch import checkpoint
 
 KINDS = ("wavefunction", "trajectory", "volume", "geometries")
 """What a format may hold."""
@@ -88,9 +87,7 @@ def load(path: str | PathLike[str]) -> Wavefunction:
     file = _checked_path(path)
     with PlainFile(file) as plain, np.errstate(all="ignore"):  # absurd numbers, which are refused
         try:
-            found = _wavefunction_reader(plain.path).read(plain.path)
-            checkpoint()
-            wavefunction = checked(found)
+            wavefunction = checked(_wavefunction_reader(plain.path).read(plain.path))
         except FileError:
             raise
         except OrbitileError as error:  # the model refuses what the reader took for a wavefunction

@@ -27,7 +27,7 @@ from ..model.wavefunction import Wavefunction
 from ..readers import load
 from ..readers._references import FileReferences
 from ..surfaces.isosurface import isosurface
-from ..watch import Cancel, Progress, stage, watched
+from ..watch import Cancel, Progress, patiently, stage, watched
 from ..workers import afterwards
 from .fingerprint import require_unchanged
 from .request import Request, Sample, lattice_of, shared_lattice, surface_within
@@ -93,7 +93,7 @@ class WavefunctionCache:
         now = wanted.noted()
         found = _latest(self._held, now, self._lock) if now.content else None
         if found is None:
-            found = load(now.path)
+            found = patiently(partial(load, now.path))
             require_unchanged(now.path, now.content)  # it may have been replaced while it was read
             if now.content:
                 _keep(self._held, now, found, self._lock)
