@@ -104,11 +104,11 @@ class Browser(Browsing):
     def change_look(self, **changes: Any) -> None:
         """Draw the surface, and those to come, in another way; changes are parts of a `Look`."""
         shown = self.shown()
-        look = replace(self.choices.look if shown is None else shown.look, **changes)
-        self.choices = replace(self.choices, look=look)
+        self.choices = replace(self.choices, look=replace(self.choices.look, **changes))
         self.remember()
         if shown is None:
             return
+        look = replace(shown.look, **changes)
         if set(changes) == {"transparency"}:
             self.session.shelf.set_transparency(self.current(), look.transparency)
             return

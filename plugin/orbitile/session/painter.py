@@ -101,8 +101,8 @@ class Painter:
         """Drop what is being drawn."""
         self._painting = None
 
-    def put(self, painting: Painting) -> None:
-        """Show what was drawn; a large volume is put by `put_volume`.
+    def put(self, painting: Painting) -> str:
+        """Show what was drawn, and give the name of the surface; a large volume is put by `put_volume`.
 
         Raises
         ------
@@ -116,11 +116,11 @@ class Painter:
         drawing = painting.drawing.result()
         if painting.redraws:  # a film is begun anew, with its volumes
             with_volume = shown.request.frame is not None
-            session.show(shown, found, painting.redraws, drawing, with_volume=with_volume)
-            return
+            return session.show(shown, found, painting.redraws, drawing, with_volume=with_volume)
         later = found.volume.values.size > _VOLUME_AT_ONCE
         base = session.show_instead(painting.replaces, shown, found, drawing=drawing, with_volume=not later)
         self._volume_due = (base, found) if later else None
+        return base
 
     def put_volume(self) -> None:
         """Put the volume that is to follow, if its surface is still shown."""

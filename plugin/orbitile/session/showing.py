@@ -359,7 +359,7 @@ class Showing:
 
     def _put(self, painting: Painting) -> None:
         try:
-            self._painter.put(painting)
+            base = self._painter.put(painting)
         except Exception as error:
             self._queue, self._together = [], None
             self.view.say(of_error(error), error=True)
@@ -370,13 +370,14 @@ class Showing:
                 shelf.remove(name)
         self._gives_way = ()
         if self._together is not None:
-            self._together.append(self.current())
+            self._together.append(base)
         self._agenda.later(self._painter.put_volume, _VOLUME_LATER)
-        self.isovalue = painting.shown.isovalue
-        self._listing()
-        row = next((row for row in self._rows[0] if row.name == self.current()), None) if self._rows else None
-        what = painting.found.volume.quantity if row is None else row.text
-        self.view.say(account_of(what, painting), detail=origin_of(painting))
+        if base == self.current():  # no other molecule was chosen meanwhile
+            self.isovalue = painting.shown.isovalue
+            self._listing()
+            row = next((row for row in self._rows[0] if row.name == base), None) if self._rows else None
+            what = painting.found.volume.quantity if row is None else row.text
+            self.view.say(account_of(what, painting), detail=origin_of(painting))
         if self._queue:
             self._ask(self._queue.pop(0), "")
             return

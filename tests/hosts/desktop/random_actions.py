@@ -189,7 +189,11 @@ def _leave_dialogs(window: Window, rng: random.Random) -> None:
 
 @action(2)
 def choose_colour(window: Window, folder: Folder, rng: random.Random) -> str:
-    window.screen.click(window.at(f"box(panel().{rng.choice(['positive_button', 'negative_button'])})"))
+    window.screen.click(window.at("box(panel().pair_button)"))
+    window.wait("open_entries()", 5)
+    free = [place for text, place in window.ask("open_entries()") if text.startswith("Other colour")]
+    left, top, width, height = rng.choice(free)
+    window.screen.click((left + width // 2, top + height // 2))
     window.wait("dialogs()", 5)
     text = rng.choice(["#00aa55", "#ffffff", "#000000"])
     window.screen.write_over(window.at("box(find('#', 'QLineEdit'))"), text)
