@@ -10,11 +10,12 @@ from typing import Any
 from ..errors import OrbitileError
 from ..fields import with_absolute_files
 from . import commands
+from .asking import Asked
 from .browsing import Browsing
 from .choices import TWO_COLOURS
 from .host import trajectory_viewer
 from .presets import PresetSurface, preset_named, surfaces_of
-from .showing import QUIET, Asked
+from .showing import QUIET
 from .words import of_error
 
 

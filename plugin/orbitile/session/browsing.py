@@ -143,7 +143,9 @@ class Browsing(Showing):
         now = self.session.shelf.molecule_now
         self.molecule, known, self._known = now(self.molecule), {now(name) for name in self._known}, set(sources)
         here = self.molecule if self.molecule in sources else next(reversed(sources), "")
-        chosen = next((name for name in reversed(sources) if name not in known), here)
+        new = [name for name in sources if name not in known]
+        shown = [self.session.shelf[name].molecule for name in self.session.shelf.present()]
+        chosen = next((name for name in reversed([here, *new, *shown]) if name in new), here)
         if (chosen, sources.get(chosen, "")) != self._listed or (chosen and self._refused):
             self.wavefunction = None
             self.choose_molecule(chosen)

@@ -18,8 +18,8 @@ from ..model.surface import Colouring, Surface
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import CUT, reaches_faces
 from .request import Sample
-from .session import Session, surface_of
-from .shown import Shown
+from .session import Session
+from .shown import Shown, surface_of
 from .words import unit_in_print
 
 _DRAFT_FACES = 15_000

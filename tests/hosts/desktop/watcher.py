@@ -116,10 +116,10 @@ def entries():
 
 def open_entries():
     """What can be chosen of the menu opened last, and where."""
-    menus = _shown(QtWidgets.QMenu)
-    actions = menus[-1].actions() if menus else []
+    menu = QtWidgets.QApplication.activePopupWidget()
+    actions = menu.actions() if isinstance(menu, QtWidgets.QMenu) else []
     return [
-        [action.text(), box(menus[-1], menus[-1].actionGeometry(action))]
+        [action.text(), box(menu, menu.actionGeometry(action))]
         for action in actions
         if action.isEnabled() and action.isVisible() and not action.isSeparator()
     ]

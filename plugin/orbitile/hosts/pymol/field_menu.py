@@ -13,7 +13,7 @@ from ...model.wavefunction import Wavefunction
 from ...session.field_patterns import Part, asked_for, completed, largest, number_titles, takes_several_files
 from ...session.presets import PRESETS, Preset, why_not
 from .file_filters import files_to_open
-from .widgets import row
+from .widgets import ask_by, row
 
 _SENTENCE = 66
 """Letters of a sentence that stand in the menu."""
@@ -102,8 +102,7 @@ class FieldMenu(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types
         elif self._wavefunction is not None:
             dialog = FieldDialog(name, sentence, largest(name, self._wavefunction), self)
             dialog.accepted.connect(lambda: self.field_chosen.emit(dialog.field()))
-            dialog.finished.connect(dialog.deleteLater)
-            dialog.open()
+            ask_by(dialog)
 
 
 class FieldDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types here

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pymol import editing
 
 from ...errors import FileError, OrbitileError
+from ...films.writing import Pixels
 from ...model.elements import SYMBOLS
 from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
@@ -19,10 +20,13 @@ from ...model.units import angstrom
 from ...model.volume import Volume
 from ...session.host import Colour, TrajectoryViewer
 from ...session.look import Look
+from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
 from .drawing import drawing_of
 from .maps import nothing_at, put_map
 from .molecules import Molecules, delete
+from .ray_tracing import scene_of, traced
+from .viewpoint import viewpoint_of
 
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
@@ -166,6 +170,7 @@ class PyMOLViewer(TrajectoryViewer):
         state = self.loaded.state_of_orbitals(molecule) if frame is None else frame + 1
         self.cmd.load_cgo(drawing, name, state, zoom=0)
         self.set_transparency(name, look.transparency)
+        self.cmd.set("two_sided_lighting", 1, name)  # the inside of a surface that is cut is grey without
         self._group(molecule, name)
         self._put_scale(f"{name}_scale", molecule, colouring)
 
@@ -214,6 +219,12 @@ class PyMOLViewer(TrajectoryViewer):
         self.loaded.group(molecule, names)
         if self._places:
             self._put_into_grid(names.split())
+
+    def viewpoint(self, n_frames: int = 0) -> Viewpoint:
+        return viewpoint_of(self.cmd, n_frames)
+
+    def ray_tracing(self, surfaces: Set[str]) -> tuple[Callable[..., Pixels], Any]:
+        return traced, scene_of(self.cmd, surfaces)
 
     def set_transparency(self, name: str, transparency: float) -> None:
         self.cmd.set("cgo_transparency", transparency, name)
