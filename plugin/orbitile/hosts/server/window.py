@@ -180,6 +180,7 @@ class ServedWindow:
         browser = self.browser
         wavefunction, unit = browser.wavefunction, ENERGY_UNITS[browser.choices.unit]
         message: dict[str, Any] = {"event": "table", "molecule": browser.molecule, "unit": unit.name}
+        message["filter"] = self._words
         if wavefunction is None:
             self._host.tell({**message, "summary": "", "columns": [], "rows": [], "unavailable": {}})
             return

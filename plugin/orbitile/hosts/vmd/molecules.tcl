@@ -31,6 +31,20 @@ proc orbitile::forget {name} {
     }
 }
 
+# Fields that the user has hidden, here or in VMD's main window; not those that have no volume of the frame that is seen.
+proc orbitile::unseen_by_choice {} {
+    variable molecules
+    variable looks
+    variable hidden
+    set found {}
+    foreach name [present] {
+        if {[info exists looks($name)] && ![info exists hidden($name)] && ![molinfo $molecules($name) get drawn]} {
+            lappend found $name
+        }
+    }
+    return $found
+}
+
 # VMD writes 0 into vmd_initialize_structure when a molecule is deleted: its fields go with it.
 proc orbitile::structure_changed {args} {
     after cancel orbitile::follow_molecules
@@ -122,21 +136,16 @@ proc orbitile::frame_changed {name args} {
     }
 }
 
-# Which objects there are can be told while no request is under way, whose messages may be about to change it.
 proc orbitile::tell_frames {} {
     variable channel
     variable molecules
     variable moved
-    variable replies
     set there [present]
     foreach name $moved {
         if {$channel eq "" || [lsearch -exact $there $name] < 0} continue
         set frame [molinfo $molecules($name) get frame]
         set request "\"command\": \"frame\", \"arguments\": [list_json [list $name $frame]]"
-        if {![array size replies]} {
-            append request ", \"objects\": [list_json $there]"
-        }
-        catch {puts $channel "{\"id\": 0, $request}"}
+        catch {puts $channel "{\"id\": 0, $request, [standing]}"}
     }
     set moved {}
 }

@@ -64,7 +64,7 @@ proc orbitile::renew {name} {
     unset molecules($name)
     hold $name $at($name)
     set molid $molecules($name)
-    represent $molid $looks($name)
+    represent $name
     set rep 0
     foreach representation $reps {
         if {$rep == [molinfo $molid get numreps]} {
@@ -107,6 +107,7 @@ proc orbitile::place {name files} {
 
 proc orbitile::restored {} {
     variable restoring
+    variable unseen
     variable molecules
     variable sources
     variable frames
@@ -136,4 +137,10 @@ proc orbitile::restored {} {
             frame_changed $name
         }
     }
+    foreach name $unseen {
+        if {[info exists molecules($name)]} {
+            mol off $molecules($name)
+        }
+    }
+    set unseen {}
 }
