@@ -7,7 +7,7 @@ proc ::orbitile::panel::build_list {f} {
         -yscrollcommand [list $f.bar set]
     $f.surfaces column #0 -width 52 -minwidth 52 -stretch 0
     foreach {column title width} {seen "\u25c9" 30 kept "\u2605" 30 name "Shown" 170 isovalue Isovalue 130 delete "" 26} {
-        $f.surfaces heading $column -text $title
+        $f.surfaces heading $column -text $title -anchor [expr {$column in {name isovalue} ? "w" : "center"}]
         $f.surfaces column $column -width $width -minwidth $width -stretch [expr {$column eq "name"}] \
             -anchor [expr {$column in {name isovalue} ? "w" : "center"}]
     }
@@ -124,10 +124,11 @@ proc ::orbitile::panel::list_clicked {x y} {
     set list $top.inside.list.surfaces
     set name [$list identify row $x $y]
     if {$name eq "" || [$list identify region $x $y] eq "heading"} return
-    switch -- [$list identify column $x $y] {
-        "#1" { act visible $name }
-        "#2" { act keep $name }
-        "#5" { act delete $name }
+    set verbs {#1 visible #2 keep #5 delete}
+    set column [$list identify column $x $y]
+    if {[dict exists $verbs $column]} {
+        act [dict get $verbs $column] $name
+        focus $top.inside.table.orbitals ;# the arrow keys go on walking
     }
 }
 

@@ -59,6 +59,7 @@ proc ::orbitile::panel::build {} {
     pack $inside.table -fill both -expand 1 -pady {6 4}
     pack $inside.field $inside.list $inside.look $inside.saving -fill x -pady 2
     pack $inside.bottom -fill x -pady {4 0}
+    wm geometry $top 470x[expr {min(760, [winfo screenheight $top] - 80)}]
     bind $top <F1> [list ${here}::help ""]
     trace add variable ::orbitile::channel write ${here}::server_changed
     trace add variable ::orbitile::share write ${here}::share_changed
