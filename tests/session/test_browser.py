@@ -27,7 +27,7 @@ class Window:
         self.said, self.errors, self.busy, self.selected, self.playback = [], [], [], None, None
         self.browser, self.rows, self.current, self.first = None, [], "", None
 
-    def say(self, text, error=False):
+    def say(self, text, error=False, detail=""):
         (self.errors if error else self.said).append(text)
 
     def set_busy(self, busy):
@@ -85,7 +85,7 @@ def test_what_is_odd_about_a_file_is_said_when_it_is_opened(browser, tmp_path):
     cut.write_text(" Sym=".join(orbitals[:11]))
     browser.open(cut)
     wait(browser, lambda: browser.molecule == "cut")
-    assert "charge of +22" in browser.window.said[-1]
+    assert "charge of +22" in browser.notes[0]
     assert any("charge of +22" in event["text"] for event in browser.events if event["event"] == "message")
 
 
@@ -289,7 +289,7 @@ def test_what_was_said_of_a_file_that_is_back_is_taken_back(browser, tmp_path):
     browser.open(job)
     wait(browser, lambda: browser.molecule == "job")
     job.rename(tmp_path / "other.molden")
-    browser.wavefunction = None  # as after a saved session was restored
+    browser.wavefunction, browser._listed = None, ("", "")  # as after a saved session was restored
     browser.follow()
     assert "is not there any more" in browser.window.errors[-1]
     (tmp_path / "other.molden").rename(job)

@@ -53,8 +53,6 @@ class Browser(Browsing):
     def choose_second(self, name: str) -> None:
         """Colour by a second field."""
         color_by = "" if name == TWO_COLOURS else name
-        if self.acts_on_orbital():
-            self.choices = replace(self.choices, color_by=color_by)
         self.ask_again(color_by=color_by, color_range=None)
 
     def choose_range(self, color_range: float | None) -> None:
@@ -79,7 +77,7 @@ class Browser(Browsing):
 
     def set_visible(self, name: str, visible: bool) -> None:
         """Hide a surface, or show it again."""
-        self._do(lambda: self.session.host.set_visible(name, visible))
+        self._do(lambda: self.session.shelf.set_visible(name, visible))
 
     def keep(self, name: str, kept: bool) -> None:
         """Have a surface stay when the next field is shown, or no longer."""

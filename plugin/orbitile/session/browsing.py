@@ -19,6 +19,7 @@ from .session import Session
 from .showing import Showing
 from .source import Source
 from .view import View
+from .volume_file import is_volume_file
 from .words import of_error
 
 _RECENT = 10
@@ -31,6 +32,8 @@ class Browsing(Showing):
     ----------
     playback : Playback or None
         Where the molecule is, if it is a trajectory.
+    notes : tuple of str
+        What is odd about the file of the molecule.
     """
 
     def __init__(self, session: Session, view: View) -> None:
@@ -39,9 +42,11 @@ class Browsing(Showing):
         recent = recent if isinstance(recent, list) else []
         self.settings["recent"] = [path for path in recent if isinstance(path, str)]
         self.playback: Playback | None = None
+        self.notes: tuple[str, ...] = ()
         self._reading: list[tuple[Path, Future[None]]] = []
         self._n_frames = 0
         self._listed = "", ""
+        self._refused = False
 
     # ---- what is under way
 
@@ -110,12 +115,16 @@ class Browsing(Showing):
         recent = [str(path), *(other for other in self.settings["recent"] if other != str(path))]
         self.settings["recent"] = recent[:_RECENT]
         self.remember()
+        self.take_up(name)
+
+    def take_up(self, name: str) -> None:
+        """Show a molecule that was just loaded: its HOMO, unless something of it is shown already."""
         self.wavefunction, self.molecule = None, name
+        self.choices = replace(self.choices, automatic=True)
         self.follow()
-        odd = notes(self.session.wavefunction(name)) if name else ()
-        self.view.say("\n".join([f"{name} is open; the arrow keys walk through its orbitals.", *odd]))
+        self.view.say(f"{name} is open; the arrow keys walk through its orbitals.")
         homo = next((level for those in self.levels for level in those if level.mark == "HOMO"), None)
-        self.view.opened(homo)
+        self.view.opened(None if self.current() else homo)
 
     def follow(self) -> None:
         """Take up what has changed at the viewer's prompt: molecules come and go, surfaces change."""
@@ -123,7 +132,7 @@ class Browsing(Showing):
         sources = self.session.host.molecules()
         self.molecule = self.session.shelf.molecule_now(self.molecule)
         chosen = self.molecule if self.molecule in sources else next(reversed(sources), "")
-        if (chosen, sources.get(chosen, "")) != self._listed or (chosen and self.wavefunction is None):
+        if (chosen, sources.get(chosen, "")) != self._listed or (chosen and self._refused):
             self.wavefunction = None
             self.choose_molecule(chosen)
             return
@@ -136,15 +145,17 @@ class Browsing(Showing):
         """List the orbitals of another molecule."""
         if name == self.molecule and self.wavefunction is not None:
             return
-        was_refused = name == self.molecule and name == self._listed[0]
+        was_refused, self._refused = self._refused and name == self._listed[0], False
         self.molecule, self.wavefunction, self.levels, self._n_frames = name, None, [[]], 0
+        self.notes = ()
         self._listed = name, self.session.host.molecules().get(name, "")
-        if name:
+        if name and not is_volume_file(self._listed[1]):
             try:
                 self.wavefunction = self.session.wavefunction(name)
-                self.levels = levels_of(self.wavefunction)
+                self.levels, self.notes = levels_of(self.wavefunction), notes(self.wavefunction)
                 self._n_frames = self.session.n_frames(name)
             except OrbitileError as error:
+                self._refused = True
                 self.view.say(str(error), error=True)
             else:
                 if was_refused:  # its file is back

@@ -27,8 +27,6 @@ class Choices:
         Each orbital gets the isovalue whose surface encloses 90 % of its density, in place of `isovalue`.
     isovalue : float
         Of orbitals. All other fields begin with their own.
-    color_by : str
-        Second field that colours orbitals; empty for two colours.
     look : Look
     rate : int
         Frames of a trajectory a second, at most, when it is played.
@@ -39,7 +37,6 @@ class Choices:
     quality: str = "medium"
     automatic: bool = True
     isovalue: float = 0.03
-    color_by: str = ""
     look: Look = field(default_factory=Look)
     rate: int = 10
     unit: str = "eV"

@@ -10,6 +10,7 @@ from concurrent.futures import CancelledError, Future
 from typing import Any, TypeVar
 
 from ..errors import Cancelled
+from ..readers import holds_volumes
 from ..watch import watched
 from .host import Viewer
 from .request import Request, Sample
@@ -90,6 +91,8 @@ class Computing:
 
     def read(self, source: Source) -> None:
         """Read what is going to be asked for, so that nobody need wait for it then."""
+        if len(source.files) == 1 and holds_volumes(source.files[0]):
+            return  # it is read where it is drawn from
         source = source if source.contents else source.noted()
         trajectory = self.wavefunctions.kept(source) or ShownTrajectory(source, self.wavefunctions.get)
         if trajectory.is_one_file:

@@ -7,7 +7,7 @@ frames as well, so that trajectories can be shown, is a `TrajectoryViewer`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
+from ..model.geometry import Molecule
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
-from ..model.wavefunction import Wavefunction
 from .look import Look
 
 Colour = tuple[float, float, float]
@@ -45,8 +45,8 @@ class Viewer(ABC):
     # ---- what every viewer does
 
     @abstractmethod
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
-        """Show the atoms at one of the geometries, and `adopt` the source of the wavefunction.
+    def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
+        """Show the atoms at one of the geometries, and `adopt` their source.
 
         Where the program has states or frames, there is one for each geometry. The given one is shown, and surfaces
         that name no frame belong to it.
@@ -104,12 +104,27 @@ class Viewer(ABC):
         there = self.objects()
         return {name: source for name, source in self._sources.items() if name in there}
 
-    def hidden(self) -> set[str]:
-        """Surfaces that are there and cannot be seen, since the user has hidden them or their molecule."""
+    def look_at(self, molecules: Sequence[str], how: str) -> None:
+        """Bring molecules into view: zoom keeps the direction, orient looks along the axes of what is seen.
+
+        By default the program does that by itself, or nothing happens.
+        """
+
+    def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
+        """Hide a molecule with its surfaces, so that they do not cover another.
+
+        They come back when the user shows the molecule, or another surface of it is put. By default nothing happens.
+        """
+
+    def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
+        """Those of surfaces that are there and not seen, since the user has hidden them or the group they are in.
+
+        They are given with their molecules.
+        """
         return set()
 
-    def set_visible(self, name: str, visible: bool) -> None:
-        """Have a surface seen, or not for a while.
+    def set_visible(self, name: str, molecule: str, visible: bool) -> None:
+        """Have a surface of a molecule seen, or not for a while.
 
         Raises
         ------

@@ -42,9 +42,11 @@ class Listed:
 
 def listed(session: Session) -> list[Listed]:
     """All surfaces that are there, in the order in which they were first shown."""
-    shelf, hidden = session.shelf, session.host.hidden()
+    shelf = session.shelf
+    there = sorted(shelf.present(), key=shelf.place)
+    hidden = session.host.hidden({name: shelf[name].molecule for name in there})
     rows = []
-    for name in sorted(shelf.present(), key=shelf.place):
+    for name in there:
         shown = shelf[name]
         rows.append(
             Listed(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from ..errors import OrbitileError
+from ..fields.orbital import names_orbital
 from ..model.surface import Colouring, Surface
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import CUT, reaches_faces
@@ -163,14 +164,21 @@ class _NearColours:
         return replace(surface.colouring, values=surface.colouring.values[nearest])
 
 
-def account_of(painting: Painting) -> str:
-    """What there is to say of a painting that was put: how it came about, and whether it is whole."""
-    found, isovalue = painting.found, painting.shown.isovalue
-    volume = found.volume
-    if painting.redraws:
-        return f"{volume.quantity}: isovalue {isovalue:.4g} {volume.unit}"
+def account_of(what: str, painting: Painting) -> str:
+    """What there is to say of a painting that was put, and whether it is whole."""
+    shown, volume = painting.shown, painting.found.volume
+    encloses = names_orbital(shown.request.field) and shown.request.isovalue is None
+    share = (
+        f", encloses {100 * shown.request.share:g} %" if encloses and shown.isovalue == painting.found.isovalue else ""
+    )
+    cut = f"; {CUT}" if not painting.redraws and reaches_faces(volume, shown.isovalue) else ""
+    return f"{what}, isovalue {shown.isovalue:.4g} {volume.unit}".rstrip() + share + cut
+
+
+def origin_of(painting: Painting) -> str:
+    """How the values of a painting came about."""
+    found, volume = painting.found, painting.found.volume
     took = f"{found.seconds * 1000:.0f} ms" if found.seconds < 1 else f"{found.seconds:.1f} s"
     points = " × ".join(str(n) for n in volume.values.shape)
     thin = "; drawn from fewer points" if found.step > 1 else ""
-    cut = f"; {CUT}" if reaches_faces(volume, isovalue) else ""
-    return f"{volume.quantity}: {points} points in {took} on {found.device}{thin}{cut}"
+    return f"{points} points in {took} on {found.device}{thin}"

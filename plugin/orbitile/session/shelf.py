@@ -181,6 +181,10 @@ class Shelf:
         """Have a surface stay when a window shows the next field, or no longer."""
         self._shown[name] = replace(self._shown[name], kept=kept)
 
+    def set_visible(self, name: str, visible: bool) -> None:
+        """Have a surface seen, or not for a while; errors as of `Viewer.set_visible`."""
+        self._viewer.set_visible(name, self._shown[name].molecule, visible)
+
     def drop_frame(self, name: str, frame: int) -> None:
         """Take one frame of a surface away."""
         trajectory_viewer(self._viewer).drop(name, frame)

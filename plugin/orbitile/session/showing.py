@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import Cancelled, OrbitileError
 from ..fields import as_drawn
-from ..fields.orbital import names_orbital, orbital_name
+from ..fields.orbital import names_orbital, orbital_name, orbital_of
 from ..model.wavefunction import Wavefunction
 from .agenda import Agenda
 from .asking import Asking, Wanted
@@ -21,7 +21,7 @@ from .choices import choices_of
 from .listed import Listed, listed
 from .look import Look
 from .orbitals import Level, Levels
-from .painter import Painter, Painting, account_of
+from .painter import Painter, Painting, account_of, origin_of
 from .request import Request, Sample
 from .session import Session
 from .shown import Shown
@@ -36,6 +36,10 @@ _MOST_FACES = 90_000
 """Triangles that a viewer can be given without its window standing still; volume and export keep all of them."""
 _VOLUME_LATER = 0.1
 """Seconds after the surface in which a larger volume follows, so that the window is drawn in between."""
+_NEAR = 20
+"""Orbitals that are counted from the frontier."""
+_RANGE = 30.0
+"""Isovalues to slide through: so many times less and more than the one that is shown."""
 _LISTED_EVERY = 0.1
 """Seconds between two looks at what is shown."""
 
@@ -72,6 +76,8 @@ class Showing:
         Its orbitals.
     isovalue : float
         What the controls stand at: that of the surface that they act on, or on its way to it.
+    isovalue_range : pair of float
+        Isovalues to slide through.
     asking : Asking
         What was asked of the worker process.
     settings : dict
@@ -84,6 +90,8 @@ class Showing:
         self.wavefunction: Wavefunction | None = None
         self.levels: Levels = [[]]
         self.isovalue = 0.0
+        self.isovalue_range = 1e-3, 1.0
+        self._ranged = "", ""
         self.settings: dict[str, Any] = {"recent": [], **session.host.settings()}
         self.choices = choices_of(self.settings)
         self.asking, self._painter, self._agenda = Asking(session.computing), Painter(session), Agenda()
@@ -132,6 +140,25 @@ class Showing:
 
     # ---- what there is
 
+    def _fit_range(self, current: str, shown: Shown | None) -> None:
+        """Have the isovalues to slide through be those about the one that is shown, unless it is among them already.
+
+        No surface can be had beyond the largest value of the field.
+        """
+        if shown is None:
+            return
+        low, high = self.isovalue_range
+        about = current, shown.request.field
+        if about == self._ranged and low <= self.isovalue <= high:
+            return
+        self._ranged = about
+        low, high = self.isovalue / _RANGE, self.isovalue * _RANGE
+        held = self._held()
+        if held is not None:
+            values = held[2].volume.values
+            high = min(high, max(float(values.max()), -float(values.min())) * (1 - 1e-3))
+        self.isovalue_range = low, max(high, self.isovalue)
+
     def current(self) -> str:
         """Surface that the window acts on: of those of the chosen molecule the one chosen last; empty for none."""
         return self.session.shelf.last_of(self.molecule)
@@ -142,7 +169,7 @@ class Showing:
         return self.session.shelf[current] if current else None
 
     def _listing(self) -> None:
-        rows, current = listed(self.session), self.current()
+        rows, current = [self._titled(row) for row in listed(self.session)], self.current()
         if (rows, current) == self._rows:
             return
         self._rows = rows, current
@@ -151,9 +178,34 @@ class Showing:
         if shown is not None and not (drawing or self.view.is_sliding() or self.view.is_typing()):
             self.isovalue = shown.isovalue
             if names_orbital(shown.request.field):
-                self.choices = replace(self.choices, isovalue=shown.isovalue, color_by=shown.request.color_by)
+                self.choices = replace(self.choices, isovalue=shown.isovalue)
+        self._fit_range(current, shown)
         self.view.show_surfaces(rows, current)
         self.view.show_choices()
+
+    def _titled(self, row: Listed) -> Listed:
+        """A row with what an orbital is counted from the frontier, which its number does not tell."""
+        level = self._level_of(self.session.shelf[row.name])
+        if level is None or level.frontier_name in row.text or abs(level.place) > _NEAR:
+            return row
+        return replace(row, text=f"{level.frontier_name} ({row.text})")
+
+    def level_shown(self) -> Level | None:
+        """The orbital that the controls act on, where it is one of those listed."""
+        shown = self.shown()
+        return None if shown is None else self._level_of(shown)
+
+    def _level_of(self, shown: Shown) -> Level | None:
+        if self.wavefunction is None or shown.molecule != self.molecule:
+            return None
+        try:
+            orbital = orbital_of(self.wavefunction, shown.request.field)
+        except OrbitileError:  # a saved session may hold what the file does not
+            return None
+        if orbital is None:
+            return None
+        those = self.levels[1 if orbital.spin == "beta" and len(self.levels) > 1 else 0]
+        return those[orbital.index] if orbital.index < len(those) else None
 
     def acts_on_orbital(self) -> bool:
         """Whether the controls act on an orbital, or on nothing yet."""
@@ -209,10 +261,10 @@ class Showing:
             self._ask(replace(asked, **changes), self.current())
 
     def _asked(self, field: str) -> Asked:
-        """A field as it is asked for at first: orbitals as the ones before."""
+        """A field as it is asked for at first: orbitals at the isovalue of those before."""
         if not names_orbital(field):
             return Asked(field)
-        return Asked(field, None if self.choices.automatic else self.choices.isovalue, self.choices.color_by)
+        return Asked(field, None if self.choices.automatic else self.choices.isovalue)
 
     def _has_default(self, shown: Shown) -> bool:
         """Whether nobody has changed the isovalue of a surface."""
@@ -322,7 +374,9 @@ class Showing:
         self._agenda.later(self._painter.put_volume, _VOLUME_LATER)
         self.isovalue = painting.shown.isovalue
         self._listing()
-        self.view.say(account_of(painting))
+        row = next((row for row in self._rows[0] if row.name == self.current()), None) if self._rows else None
+        what = painting.found.volume.quantity if row is None else row.text
+        self.view.say(account_of(what, painting), detail=origin_of(painting))
         if self._queue:
             self._ask(self._queue.pop(0), "")
             return

@@ -12,8 +12,8 @@ from .playback import Playback
 class View(Protocol):
     """The window, as the browser sees it."""
 
-    def say(self, text: str, error: bool = False) -> None:
-        """Put a message where it is seen."""
+    def say(self, text: str, error: bool = False, detail: str = "") -> None:
+        """Put a message where it is seen, and what else there is to know where it can be looked up."""
         ...
 
     def set_busy(self, busy: bool) -> None:

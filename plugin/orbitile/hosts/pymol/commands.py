@@ -18,6 +18,7 @@ from ...errors import OrbitileError
 from ...session.commands import COMMANDS
 from ...session.declaration import Answer, Command
 from ...session.session import Session
+from .loading import add_formats
 from .viewer import PyMOLViewer, main_window
 
 
@@ -120,6 +121,21 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
 
 
+def _load(filename: str, name: str = "", *, view: str = "", quiet: int = 1, _self: Any = global_cmd) -> Any:
+    """What PyMOL's own ways of opening do: `orb_load`, and where there is a window, a first look at what was loaded."""
+    names = PYMOL_COMMANDS["orb_load"](filename, name, view=view, quiet=quiet, _self=_self)
+    if names and state_of(_self).host.has_window() and threading.current_thread() is threading.main_thread():
+        from pymol.Qt import QtCore
+
+        QtCore.QTimer.singleShot(0, lambda: _take_up(_self, names.split()[-1]))
+    return names
+
+
+def _take_up(cmd: Any, name: str) -> None:
+    with suppress(OrbitileError):  # there is no Qt, or it has been deleted meanwhile
+        open_panel(cmd).take_up(name)
+
+
 def register(cmd: Any = global_cmd) -> None:
     """Add the commands, their help and the completion of their arguments to a PyMOL."""
     import pymol
@@ -136,6 +152,7 @@ def register(cmd: Any = global_cmd) -> None:
                     argument.name,
                     ", " if position < 1 else "",
                 ]
+    add_formats(_load)
     _follow_objects(cmd)
     tasks = ((_save_session, "_session_save_tasks"), (_restore_session, "_session_restore_tasks"))
     for task, where in tasks:
@@ -204,7 +221,7 @@ def _look(cmd: Any, look: Callable[[Session], None]) -> None:
 
 def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session = state_of(_self)
-    saved["orbitile"], saved["orbitile_sources"] = session.shelf.saved(), dict(_host_of(session).sources)
+    saved["orbitile"], saved["orbitile_sources"] = session.shelf.saved(), dict(_host_of(session).loaded.sources)
     return 1
 
 
@@ -212,7 +229,7 @@ def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session, sources = state_of(_self), saved.get("orbitile_sources", {})
     if isinstance(sources, dict):
         texts = {key: text for key, text in sources.items() if isinstance(key, str) and isinstance(text, str)}
-        _host_of(session).sources.update(texts)
+        _host_of(session).loaded.sources.update(texts)
     session.shelf.restore(saved.get("orbitile", {}))
     return 1
 

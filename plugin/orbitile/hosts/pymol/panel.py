@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,18 @@ from ...session.listed import Listed
 from ...session.orbitals import Level, summary
 from ...session.playback import Playback
 from ...session.session import Session
+from .dropping import Dropping
 from .file_filters import files_to_export, files_to_open
 from .layout import STEPS, PanelLayout
+from .placing import Place, kept_place, places_of
 
 Qt = QtCore.Qt
 
+_WELCOME = "Open the output of a quantum-chemistry program, or drop it here."
 _LOOK = 10
 """Milliseconds between two looks at what is under way."""
 _FOLLOW = 500
 """Milliseconds between two looks at what was changed at PyMOL's prompt."""
-_LOW, _HIGH = 1e-4, 0.5
 
 
 class Panel(PanelLayout):
@@ -42,6 +45,7 @@ class Panel(PanelLayout):
         self.session = session
         self.browser = Browser(session, self)
         self._connect()
+        Dropping(self, self.open_files)
         self._place(window)
         self._timer = QtCore.QTimer(self)
         self._timer.timeout.connect(self._look)
@@ -51,8 +55,8 @@ class Panel(PanelLayout):
         self._follow_timer.start(_FOLLOW)
         QtWidgets.QApplication.instance().aboutToQuit.connect(self._leave)
         self.refresh()
-        found = self.browser.molecule
-        self.say("" if found else "Open the output of a quantum-chemistry program to see its orbitals.")
+        if not self.browser.molecule:
+            self.say(_WELCOME)
 
     def _connect(self) -> None:
         """What the user does to the widgets is done."""
@@ -64,6 +68,16 @@ class Panel(PanelLayout):
         self.table.chosen.connect(self._selected)
         self.table.unit_changed.connect(self.diagram.set_unit)
         self.diagram.picked.connect(lambda level: self.select(level.spin, level.index))
+        self.table.unit_changed.connect(browser.choose_unit)
+        self.field_menu.field_chosen.connect(browser.ask_for_named)
+        self.field_menu.preset_chosen.connect(browser.show_preset)
+        shown = self.shown_list
+        shown.chosen.connect(browser.choose_surface)
+        shown.visibility_changed.connect(browser.set_visible)
+        shown.kept_changed.connect(browser.keep)
+        shown.deleted.connect(browser.delete)
+        shown.colours_asked.connect(self._ask_colours)
+        self.colour_scale.range_changed.connect(browser.choose_range)
         self.frame_bar.played.connect(browser.play)
         self.frame_bar.stepped.connect(browser.step)
         self.frame_bar.moved.connect(browser.go_to)
@@ -88,10 +102,11 @@ class Panel(PanelLayout):
 
     # ---- what the browser asks of its window
 
-    def say(self, text: str, error: bool = False) -> None:
-        """Put a message into the status line."""
+    def say(self, text: str, error: bool = False, detail: str = "") -> None:
+        """Put a message into the status line, and more behind it."""
         self.status.setStyleSheet("color: #b2182b" if error else "")
         self.status.setText(text)
+        self.status.setToolTip(detail or text)
 
     def set_busy(self, busy: bool) -> None:
         """Show or hide the bar and the button that cancels."""
@@ -107,20 +122,34 @@ class Panel(PanelLayout):
         self.table.fill(levels)
         self.diagram.fill(levels)
         self.splitter.setSizes([self.table.sizeHint().width(), self.diagram.sizeHint().width()])
-        self.summary.setText("" if wavefunction is None else summary(wavefunction))
+        self.field_menu.show_molecule(wavefunction)
+        for label, text in (
+            (self.summary, "" if wavefunction is None else summary(wavefunction)),
+            (self.notes, "; ".join(self.browser.notes)),
+        ):
+            label.setText(text)
+            label.setToolTip(text)
+        self.notes.setVisible(bool(self.browser.notes))
+        if not self.browser.molecule:
+            self.field_edit.clear()
+            self.say(_WELCOME)
+        elif self.browser.shown() is None and wavefunction is not None:
+            self.say(f"{self.browser.molecule}: choose an orbital in the table, or a field.")
         self._enable()
 
     def show_choices(self) -> None:
         """Set isovalue, second field, device and rate to what they are."""
         choices, shown, isovalue = self.browser.choices, self.browser.shown(), self.browser.isovalue
         look = choices.look if shown is None else shown.look
-        at = math.log(max(isovalue, 1e-12) / _LOW) / math.log(_HIGH / _LOW)
+        low, high = self.browser.isovalue_range
+        at = math.log(max(isovalue, low) / low) / math.log(high / low) if high > low else 0.0
         self.iso_slider.blockSignals(True)
         self.iso_slider.setValue(round(STEPS * min(max(at, 0.0), 1.0)))
         self.iso_slider.blockSignals(False)
         self.iso_edit.setText(f"{isovalue:.4g}" if shown is not None else "")
-        self.auto_box.setEnabled(self.browser.acts_on_orbital())
-        self.auto_box.setChecked(choices.automatic and self.browser.acts_on_orbital())
+        self.iso_unit.setText("" if shown is None else shown.unit)
+        self.auto_box.setVisible(self.browser.acts_on_orbital())
+        self.auto_box.setChecked(choices.automatic)
         self.positive_button.set_colour(look.colours[0])
         self.negative_button.set_colour(look.colours[1])
         self.style_box.setCurrentText(look.style)
@@ -128,7 +157,7 @@ class Panel(PanelLayout):
             self.transparency_slider.blockSignals(True)
             self.transparency_slider.setValue(round(100 * look.transparency))
             self.transparency_slider.blockSignals(False)
-        second = (choices.color_by if shown is None else shown.request.color_by) or TWO_COLOURS
+        second = ("" if shown is None else shown.request.color_by) or TWO_COLOURS
         if self.second_box.findText(second) < 0:
             self.second_box.addItem(second)
         self.second_box.setCurrentText(second)
@@ -137,7 +166,16 @@ class Panel(PanelLayout):
         self._enable()
 
     def show_surfaces(self, rows: list[Listed], current: str) -> None:
-        """List what is shown."""
+        """List what is shown, and mark the orbital that the controls act on."""
+        self.shown_list.fill(rows, current)
+        scale = next((row.scale for row in rows if row.name == current), None)
+        self.colour_scale.setVisible(scale is not None)
+        if scale is not None:
+            self.colour_scale.show_scale(scale.colour_map, scale.low, scale.high, scale.unit)
+        level = self.browser.level_shown()
+        if level is not None and self.browser.asking.wanted is None:
+            self.table.choose(level.spin, level.index)
+            self.diagram.choose(level.spin, level.index)
 
     def show_playback(self, playback: Playback | None) -> None:
         """Show where a trajectory is; hide the bar of frames where there is none."""
@@ -155,6 +193,8 @@ class Panel(PanelLayout):
         self.refresh()
         if first is not None:
             self.select(first.spin, first.index)
+        self.raise_()
+        self.activateWindow()  # a dialog gives the keys back to PyMOL's own window
         self.table.setFocus()
 
     def neighbours(self) -> list[Level]:
@@ -186,6 +226,15 @@ class Panel(PanelLayout):
     def open(self, path: str | Path) -> None:
         """Read a file, in a thread, and show its molecule when that is done."""
         self.browser.open(path)
+
+    def open_files(self, paths: Sequence[str]) -> None:
+        """The same with several files, one after the other."""
+        for path in paths:
+            self.open(path)
+
+    def take_up(self, molecule: str) -> None:
+        """Show a molecule that was loaded by PyMOL's own ways."""
+        self.browser.take_up(molecule)
 
     def export(self, path: str | Path) -> None:
         """Write what is shown; the suffix of the file decides how."""
@@ -220,7 +269,10 @@ class Panel(PanelLayout):
 
     def _look(self) -> None:
         self.progress.setValue(int(100 * self.browser.share))
-        self.browser.tick()
+        try:
+            self.browser.tick()
+        except Exception as error:  # it is called a hundred times a second: told once, where it is seen
+            self.say(f"defect of Orbitile: {type(error).__name__}: {error}", error=True)
 
     def _selected(self, level: Level) -> None:
         self.diagram.choose(level.spin, level.index)
@@ -232,21 +284,21 @@ class Panel(PanelLayout):
         self.browser.ask_for_named(self.field_edit.text().strip())  # as typed: it may name a file
 
     def _slid(self, at: int) -> None:
-        isovalue = float(f"{_LOW * (_HIGH / _LOW) ** (at / STEPS):.3g}")
+        low, high = self.browser.isovalue_range
+        isovalue = min(max(float(f"{low * (high / low) ** (at / STEPS):.3g}"), low), high)
         self.iso_edit.setText(f"{isovalue:.4g}")
         self.browser.slide_to(isovalue)
-        self.auto_box.setChecked(self.browser.choices.automatic and self.browser.acts_on_orbital())
+        self.auto_box.setChecked(self.browser.choices.automatic)
 
     def _ask_file(self) -> None:
         recent = self.browser.settings["recent"]
-        path, _ = QtWidgets.QFileDialog.getOpenFileName(
+        paths, _ = QtWidgets.QFileDialog.getOpenFileNames(
             self,
-            "Open the output of a quantum-chemistry program",
+            "Open the output of quantum-chemistry programs",
             str(Path(recent[0]).parent) if recent else "",
             files_to_open(),
         )
-        if path:
-            self.open(path)
+        self.open_files(paths)
 
     def _fill_recent(self) -> None:
         self.recent_menu.clear()
@@ -265,29 +317,42 @@ class Panel(PanelLayout):
         if path:
             self.export(path)
 
+    def _ask_colours(self, name: str) -> None:
+        self.browser.choose_surface(name)
+        self.positive_button.click()
+
     def _enable(self) -> None:
-        for widget in (self.table, self.field_edit, self.show_button, self.filter_edit, self.diagram):
+        for widget in (self.table, self.show_button, self.diagram):
             widget.setEnabled(self.browser.wavefunction is not None)
-        for widget in (self.iso_slider, self.iso_edit, self.export_button):
+        for widget in (self.iso_slider, self.iso_edit, self.second_box, self.export_button):
             widget.setEnabled(bool(self.browser.current()))
 
     # ---- where it is
 
     def _place(self, window: Any) -> None:
-        kept = self.browser.settings
-        floating, geometry = bool(kept.get("floating", True)), kept.get("geometry")
-        if not (isinstance(geometry, list) and len(geometry) == 4 and all(type(number) is int for number in geometry)):
-            geometry = None  # never kept, or damaged
+        settings = self.browser.settings
         window.addDockWidget(Qt.RightDockWidgetArea, self)
-        self.setFloating(floating)
-        if floating:
-            screen, host = window.screen().availableGeometry(), window.frameGeometry()
-            beside = [min(host.right() + 8, screen.right() - 540), host.top() + 30, 540, min(720, screen.height() - 60)]
-            self.setGeometry(*(geometry or beside))
+        self.setFloating(bool(settings.get("floating", True)))
+        if not self.isFloating():
+            return
+        screen = Place(*window.screen().availableGeometry().getRect())
+        place = kept_place(settings, screen)
+        if place is None:
+            host = Place(*window.frameGeometry().getRect())
+            moved, place = places_of(host, screen)
+            if moved != host:
+                frame = host.width - window.width()  # what the window manager draws around it
+                window.move(moved.x, moved.y)
+                window.resize(moved.width - frame, window.height())
+        self.setGeometry(*place)
 
     def _remember(self) -> None:
         geometry = [self.x(), self.y(), self.width(), self.height()]
         self.browser.remember(floating=self.isFloating(), geometry=geometry)
+
+    def keyPressEvent(self, event: Any) -> None:
+        """Keys that nothing here uses go nowhere: PyMOL would take them as typed at its prompt."""
+        event.accept()
 
     def closeEvent(self, event: Any) -> None:
         self.cancel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from ... import __version__
@@ -14,6 +14,7 @@ from ...fields import field_groups
 from ...session.commands import COMMANDS
 from ...session.commands.loading import place
 from ...session.declaration import Command, brief
+from ...session.field_patterns import parts_of, takes_several_files
 from ...session.orbital_filter import EXPLANATION
 from ...session.orbitals import ENERGY_UNITS, levels_of
 from ...session.presets import PRESETS
@@ -117,11 +118,17 @@ def greeting(folder: str) -> dict[str, Any]:
             for preset in PRESETS
         ],
         "fields": [
-            {"title": title, "fields": [{"name": name, "help": sentence} for name, sentence in names]}
+            {"title": title, "fields": [_offered(name, sentence) for name, sentence in names]}
             for title, names in field_groups()
         ],
         "filter": EXPLANATION,
     }
+
+
+def _offered(pattern: str, sentence: str) -> dict[str, Any]:
+    several = takes_several_files(pattern, sentence)
+    parts = [{**asdict(part), "several": several and part.kind == "file"} for part in parts_of(pattern)]
+    return {"name": pattern, "help": sentence, "parts": parts}
 
 
 def _orbitals(session: Session, name: str = "", unit: str = "", words: str = "") -> dict[str, Any]:
@@ -143,7 +150,7 @@ def _window(session: Session, verb: str = "", *words: str) -> None:
 def state(session: Session) -> str:
     """What is shown, for `restore`."""
     shown = session.shelf.saved()
-    hidden = sorted(session.host.hidden() & set(shown))
+    hidden = sorted(session.host.hidden({name: session.shelf[name].molecule for name in shown}))
     return json.dumps({"molecules": session.host.molecules(), "shown": shown, "hidden": hidden})
 
 
@@ -186,7 +193,7 @@ def restore(session: Session, text: str = "") -> None:
         if saved.request.frame is not None:
             host.go_to(saved.molecule, saved.request.frame)
         if name in hidden:
-            host.set_visible(name, False)
+            host.set_visible(name, saved.molecule, False)
 
 
 def _text_of_source(source: Any) -> str:

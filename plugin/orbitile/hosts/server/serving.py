@@ -79,7 +79,7 @@ def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> N
                 if request["objects"] is not None:
                     host.set_there(set(request["objects"]), request["seen"])
                 if request["hidden"] is not None:
-                    host.set_hidden(set(request["hidden"]))
+                    host.set_hidden(set(request["hidden"]), request["seen"])
                 tell(answer(session, request))
             host.tick()
 

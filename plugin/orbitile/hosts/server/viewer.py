@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...exporters import plt
 from ...exporters.xyz import xyz_of
 from ...files.writing import written_atomically
+from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
 from ...model.volume import Volume
-from ...model.wavefunction import Wavefunction
 from ...session.declaration import brief
 from ...session.look import Look
 from ...session.shown import object_name
@@ -47,6 +47,8 @@ class ServedViewer(VolumeViewer):
         super().__init__()
         self.there: set[str] = set()
         self._hidden: set[str] = set()
+        self._aside: dict[str, list[str]] = {}
+        self._last_visible = 0
         self._volumes: dict[tuple[str, int | None], weakref.ref[Volume]] = {}
         self._send, self._folder = tell, folder
         self._sending = threading.Lock()
@@ -87,9 +89,13 @@ class ServedViewer(VolumeViewer):
         (self.there.add if is_there else self.there.discard)(name)
         self._changes[name] = number, is_there
 
-    def set_hidden(self, names: set[str]) -> None:
-        """Take note of the objects that the user of the viewer has hidden."""
+    def set_hidden(self, names: set[str], seen: int | None = None) -> None:
+        """Take note of the objects that cannot be seen; `seen` is as for `set_there`."""
+        if seen is not None and seen < self._last_visible:  # it was told to hide or show one since
+            return
         self._hidden = names & self.there
+        for molecule in set(self._aside) - names:  # the user shows it again
+            self._bring_back(molecule)
 
     @property
     def period(self) -> float | None:
@@ -116,13 +122,13 @@ class ServedViewer(VolumeViewer):
                 del self._again[function]
                 self.say(f"defect of Orbitile: {type(error).__name__}: {brief(str(error))}")
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
+    def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
         file = self._file(name, "xyz")
-        file.write_text(xyz_of(wavefunction), encoding="utf-8")
-        self.adopt(name, wavefunction.source)
+        file.write_text(xyz_of(atoms), encoding="utf-8")
+        self.adopt(name, atoms.source)
         self.set_frame(name, geometry)
         message = {"event": "molecule", "name": name, "file": str(file), "frame": geometry}
-        ghosts = int(wavefunction.is_ghost.sum())
+        ghosts = int(atoms.is_ghost.sum())
         number = self.tell({**message, "ghosts": ghosts} if ghosts else message)
         self._has_changed(name, number, is_there=True)
 
@@ -143,12 +149,28 @@ class ServedViewer(VolumeViewer):
     def objects(self) -> set[str]:
         return self.there
 
-    def hidden(self) -> set[str]:
-        return self._hidden & self.there
+    def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
+        return self._hidden & set(surfaces)
 
-    def set_visible(self, name: str, visible: bool) -> None:
+    def set_visible(self, name: str, molecule: str, visible: bool) -> None:
+        if visible and self._aside.pop(molecule, None) is not None:
+            self._tell_visible(molecule, True)
+        self._tell_visible(name, visible)
+
+    def _tell_visible(self, name: str, visible: bool) -> None:
         (self._hidden.discard if visible else self._hidden.add)(name)
-        self.tell({"event": "visible", "name": name, "visible": visible})
+        self._last_visible = self.tell({"event": "visible", "name": name, "visible": visible})
+
+    def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
+        if molecule not in self._aside:
+            self._aside[molecule] = [name for name in surfaces if name not in self._hidden]
+            for name in (molecule, *self._aside[molecule]):
+                self._tell_visible(name, False)
+
+    def _bring_back(self, molecule: str) -> None:
+        for name in (molecule, *self._aside.pop(molecule, ())):
+            if name in self.there:
+                self._tell_visible(name, True)
 
     def size(self, surface: Surface, volume: Volume) -> int:
         return volume.values.nbytes * (1 if surface.colouring is None else 2)  # files; shades have fewer points
@@ -162,6 +184,8 @@ class ServedViewer(VolumeViewer):
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
+        if molecule in self._aside and name not in self._aside[molecule]:
+            self._bring_back(molecule)
         message: dict[str, Any] = {"event": "surface", "name": name, "molecule": molecule}
         message |= {"isovalue": drawing.isovalue, "phases": drawing.phases, "colours": look.colours}
         message |= {"transparency": look.transparency, "style": look.style}

@@ -9,7 +9,6 @@ from typing import Any
 
 from ...errors import OrbitileError
 from ...fields import unavailable
-from ...fields.orbital import orbital_of
 from ...model.lattice import QUALITIES
 from ...session.browser import Browser
 from ...session.choices import TWO_COLOURS
@@ -163,9 +162,9 @@ class ServedWindow:
 
     # ---- what the browser asks of its window
 
-    def say(self, text: str, error: bool = False) -> None:
-        """Put a message where it is seen."""
-        self._host.tell({"event": "said", "text": text, "error": error})
+    def say(self, text: str, error: bool = False, detail: str = "") -> None:
+        """Put a message where it is seen, and what else there is to know."""
+        self._host.tell({"event": "said", "text": text, "error": error, "detail": detail})
 
     def set_busy(self, busy: bool) -> None:
         """Show, or no longer, that something is computed and can be cancelled."""
@@ -182,11 +181,12 @@ class ServedWindow:
         message: dict[str, Any] = {"event": "table", "molecule": browser.molecule, "unit": unit.name}
         message["filter"] = self._words
         if wavefunction is None:
-            self._host.tell({**message, "summary": "", "columns": [], "rows": [], "unavailable": {}})
+            nothing = {"summary": "", "notes": [], "columns": [], "rows": [], "unavailable": {}}
+            self._host.tell({**message, **nothing})
             return
         missing = {preset.name: why for preset in PRESETS if (why := why_not(preset, wavefunction))}
         table = table_of(wavefunction, browser.levels, unit)
-        message |= {"summary": summary(wavefunction), **table}
+        message |= {"summary": summary(wavefunction), "notes": list(browser.notes), **table}
         self._host.tell({**message, "unavailable": {**unavailable(wavefunction), **missing}})
         if self._words:
             self._filter(self._words)
@@ -199,12 +199,13 @@ class ServedWindow:
             "choices",
             {
                 "isovalue": self.browser.isovalue if shown is not None else None,
+                "isovalue_range": self.browser.isovalue_range,
                 "unit": "" if shown is None else shown.unit,
                 "is_orbital": is_orbital,
                 "automatic": choices.automatic and is_orbital,
                 "quality": choices.quality,
                 "device": self.browser.session.computing.device,
-                "second": (choices.color_by if shown is None else shown.request.color_by) or TWO_COLOURS,
+                "second": ("" if shown is None else shown.request.color_by) or TWO_COLOURS,
                 "scale": None if shown is None or shown.scale is None else asdict(shown.scale),
                 "look": asdict(choices.look if shown is None else shown.look),
                 "rate": choices.rate,
@@ -213,9 +214,8 @@ class ServedWindow:
 
     def show_surfaces(self, rows: list[Listed], current: str) -> None:
         """Tell what is shown, and which row of the table it is that the window acts on."""
-        shown, wavefunction = self.browser.shown(), self.browser.wavefunction
-        orbital = None if shown is None or wavefunction is None else orbital_of(wavefunction, shown.request.field)
-        row = "" if orbital is None else orbital.name
+        level, wavefunction = self.browser.level_shown(), self.browser.wavefunction
+        row = "" if level is None or wavefunction is None else field_of(wavefunction, level)
         surfaces = [asdict(listed) for listed in rows]
         self._tell_changes("shown", {"surfaces": surfaces, "current": current, "row": row})
 

@@ -20,10 +20,10 @@ from ...errors import OrbitileError
 from ...exporters.xyz import xyz_of
 from ...files.characters import plain
 from ...model.elements import GHOST
+from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
-from ...model.wavefunction import Wavefunction
 from ...session.host import Colour
 from ...session.look import Look
 from ...session.volume_viewer import VolumeDrawing, VolumeViewer
@@ -53,17 +53,17 @@ class VMDViewer(VolumeViewer):
         self._looks: dict[str, tuple[VolumeDrawing, Look, Colouring | None]] = {}
         self._volumes: dict[str, weakref.ref[Volume]] = {}
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
+    def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
         molecule, molrep = self._vmd.molecule, self._vmd.molrep
         self.remove(name)
         with TemporaryDirectory(prefix="orbitile-") as folder:
             file = Path(folder) / "molecule.xyz"
-            file.write_text(xyz_of(wavefunction), encoding="utf-8")
+            file.write_text(xyz_of(atoms), encoding="utf-8")
             number = molecule.load("xyz", str(file))
         molecule.rename(number, name)
         molecule.set_frame(number, geometry)
         molrep.modrep(number, 0, style="CPK 1.0 0.3 20.0 20.0")
-        if wavefunction.is_ghost.any():  # small clear balls without bonds
+        if atoms.is_ghost.any():  # small clear balls without bonds
             molrep.modrep(number, 0, selection=f"not name {GHOST}")
             molrep.addrep(number)
             molrep.modrep(
@@ -75,7 +75,7 @@ class VMDViewer(VolumeViewer):
                 material="Transparent",
             )
         self._numbers[name] = number
-        self.adopt(name, wavefunction.source)
+        self.adopt(name, atoms.source)
 
     def frame(self, molecule: str) -> int | None:
         return int(self._vmd.molecule.get_frame(self._numbers[molecule])) if molecule in self.objects() else None

@@ -45,14 +45,14 @@ def orb_style(session: Session, style: str, name: str) -> Answer:
 @command("Hide a surface; it stays in the list.", SURFACE, related=("orb_unhide", "orb_delete"))
 def orb_hide(session: Session, name: str) -> Answer:
     base = session.surface(name)
-    session.host.set_visible(base, False)
+    session.shelf.set_visible(base, False)
     return Answer(base, f'"{base}", hidden')
 
 
 @command("Show a surface that was hidden.", SURFACE, related=("orb_hide",))
 def orb_unhide(session: Session, name: str) -> Answer:
     base = session.surface(name)
-    session.host.set_visible(base, True)
+    session.shelf.set_visible(base, True)
     return Answer(base, f'"{base}", visible')
 
 

@@ -14,6 +14,7 @@ from ..declaration import PATH, POSITIVE_NUMBER, SHARE, TEXT, Answer, Argument, 
 from ..look import NEGATIVE, POSITIVE
 from ..session import Session
 from ..shown import Shown
+from ..volume_file import is_volume_file
 from ._arguments import OBJECT, QUALITY, SURFACE
 
 
@@ -35,13 +36,8 @@ def show_field(
     """
     source = session.source(molecule)
     drawn, coloured_by = as_drawn(field, color_by)
-
-    def check() -> None:
-        wavefunction = session.computing.wavefunctions.get(source)
-        for name in filter(None, (field, drawn, coloured_by)):
-            session.computing.wavefunctions.field(wavefunction, name)
-
-    session.computing.aside(check)
+    names = [name for name in (field, drawn, coloured_by) if name]
+    session.computing.aside(lambda: session.computing.wavefunctions.require(source, names))
     request = session.request(
         molecule, drawn, quality=quality, isovalue=isovalue, color_by=coloured_by, color_range=color_range
     )
@@ -183,7 +179,8 @@ def orb_export(session: Session, filename: Path, name: str) -> Answer:
     kind = "mesh" if kind_of(filename) == "mesh" else "volume"
     exporter_for(filename, kind)
     found = session.computing.sampled(shown.request)
-    wavefunction = session.computing.wavefunctions.get(shown.request.path, shown.request.frame)
+    source, frame = shown.request.path, shown.request.frame
+    wavefunction = None if is_volume_file(source) else session.computing.wavefunctions.get(source, frame)
 
     def write() -> None:
         written = isosurface(found.volume, shown.isovalue) if kind == "mesh" else found.volume
