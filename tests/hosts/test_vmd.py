@@ -399,7 +399,7 @@ IN_WINDOW = """
             while {$n < $quiet} {
                 after 60 {set ::woken 1}
                 vwait ::woken
-                set n [expr {[orbitile::panel::is_ahead] ? 0 : $n + 1}]
+                set n [expr {$orbitile::panel::busy || [llength $orbitile::panel::asked] ? 0 : $n + 1}]
             }
         }
         proc click {widget x y} {
@@ -590,9 +590,14 @@ def test_the_slider_moves_the_surface_and_keeps_its_volume(tmp_path):
 @pytest.mark.slow
 @screen
 def test_every_field_is_in_the_menu_and_what_it_needs_is_asked_for(tmp_path):
+    cation = tmp_path / "cation.molden"
+    cation.write_text("Occup=    0.00000".join(Path(BENZENE).read_text().rsplit("Occup=    2.00000", 1)))
     out = in_vmd(
         tmp_path,
         IN_WINDOW
+        + f"""
+        set cation {{{cation}}}
+        """
         + """
         set menu $f.field.choose.menu
         orbitile::panel::fill_menu $menu
@@ -608,8 +613,8 @@ def test_every_field_is_in_the_menu_and_what_it_needs_is_asked_for(tmp_path):
         settle
         puts [report]
         after 300 {
-            set orbitile::panel::number 3
-            $orbitile::panel::top.number.inside.ok invoke
+            set orbitile::panel::answer 3
+            $orbitile::panel::top.question.inside.ok invoke
         }
         $menu.group1 invoke 2
         settle
@@ -622,7 +627,7 @@ def test_every_field_is_in_the_menu_and_what_it_needs_is_asked_for(tmp_path):
     assert out[2].startswith("The highest occupied")
     assert out[3].startswith("disabled {")
     assert "excit" in out[3]
-    assert out[4].startswith("benzene 1 0 1 benzene_difference_benzene_molden 0 1") or "no surface" in out[4]
+    assert out[4] == "benzene 1 0 1 benzene_difference_cation_molden 0 1 1"
     assert out[5] == "benzene 1 0 1 benzene_homo_m3 0 1 2"
 
 

@@ -70,6 +70,7 @@ class ServedWindow:
         if len(words) != len(kinds):
             raise OrbitileError(f"window {verb}: expected {len(kinds)} words, got {len(words)}")
         function(*(kind.read(verb, word) for kind, word in zip(kinds, words, strict=True)))
+        self.set_busy(self.browser.is_busy())  # what is computed ahead may have been asked for
 
     def _done_by_verbs(self) -> dict[str, tuple[Any, ...]]:
         """By the verb of a request what it does, and kinds of the words that it takes."""
@@ -157,6 +158,7 @@ class ServedWindow:
             self._cancelled.clear()
             self.browser.cancel()
         self.browser.tick()
+        self.set_busy(self.browser.is_busy())
         if self.browser.is_busy():
             self._host.progress(self.browser.share)
 
@@ -168,7 +170,7 @@ class ServedWindow:
 
     def set_busy(self, busy: bool) -> None:
         """Show, or no longer, that something is computed and can be cancelled."""
-        self._host.tell({"event": "busy", "busy": busy})
+        self._tell_changes("busy", {"busy": busy})
 
     def show_molecule(self) -> None:
         """Tell the table of orbitals, without what was filtered of another one."""

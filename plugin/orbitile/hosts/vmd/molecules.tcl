@@ -31,14 +31,13 @@ proc orbitile::forget {name} {
     }
 }
 
-# Fields that the user has hidden, here or in VMD's main window; not those that have no volume of the frame that is seen.
+# Objects that the user has hidden, here or in VMD's main window; not those that have no volume of the frame that is seen.
 proc orbitile::unseen_by_choice {} {
     variable molecules
-    variable looks
     variable hidden
     set found {}
     foreach name [present] {
-        if {[info exists looks($name)] && ![info exists hidden($name)] && ![molinfo $molecules($name) get drawn]} {
+        if {![info exists hidden($name)] && ![molinfo $molecules($name) get drawn]} {
             lappend found $name
         }
     }

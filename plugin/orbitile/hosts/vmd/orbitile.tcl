@@ -160,7 +160,7 @@ proc orbitile::call {name words} {
     }
     set told [dict get $reply text]
     if {$told ne "" && $told ne [dict get $reply value]} { ;# VMD prints the value
-        puts "Orbitile) $told"
+        puts "Orbitile) [string map {\n "\nOrbitile) "} $told]"
     }
     return [dict get $reply value]
 }

@@ -55,7 +55,9 @@ proc ::orbitile::panel::fill_menu {menu} {
         $menu add cascade -label [dict get $group title] -menu $inner
         foreach field [dict get $group fields] {
             set name [dict get $field name]
-            add_entry $inner $name [dict get $field help] $name [list ${here}::show_pattern $name]
+            set label [expr {[llength [dict get $field parts]] > 1 ? "$name ..." : $name}]
+            add_entry $inner $label [dict get $field help] $name \
+                [list ${here}::show_pattern $name [dict get $field parts]]
         }
     }
 }
@@ -79,26 +81,21 @@ proc ::orbitile::panel::show_preset {name needs_file} {
     tell preset $name $file
 }
 
-# A name of a field with FILE and N in it: files and a number are asked for.
-proc ::orbitile::panel::show_pattern {name} {
-    set parts [split $name :]
-    set rest [lindex $parts end]
-    if {$rest eq "FILE,FILE"} {
-        set files [list [ask_files "$name: the first file" 0]]
-        lappend files [ask_files "$name: the second file" 0]
-    } elseif {$rest eq "FILE"} {
-        set files [list [ask_files "$name: the file" [string match difference* $name]]]
+# What is open in the name of a field is asked for, one after the other.
+proc ::orbitile::panel::show_pattern {name parts} {
+    set answers ""
+    foreach part $parts {
+        switch -- [dict get $part kind] {
+            text { set answer [dict get $part text] }
+            file { set answer [ask_files "$name: a file" [dict get $part several]] }
+            number { set answer [ask_one_of "$name: which N?" ""] }
+            choice { set answer [ask_one_of "$name: which one?" [dict get $part options]] }
+        }
+        if {$answer eq ""} return
+        append answers $answer
     }
-    if {[info exists files]} {
-        if {[lsearch -exact $files ""] >= 0} return
-        set parts [lreplace $parts end end [join $files ,]]
-    } elseif {[regexp {\mN\M} $name]} {
-        set number [ask_number "$name: which N?" 1]
-        if {$number eq ""} return
-        set parts [split [regsub {\mN\M} $name $number] :]
-    }
-    variable field [join $parts :]
-    tell field $field
+    variable field $answers
+    tell field $answers
 }
 
 # Files by a dialog, with commas between; nothing when the user does not want to say.
@@ -106,4 +103,36 @@ proc ::orbitile::panel::ask_files {title several} {
     variable top
     set files [tk_getOpenFile -parent $top -multiple $several -title $title]
     return [expr {$several ? [join $files ,] : $files}]
+}
+
+# Ask for one of some words, or for a number from 1; nothing when the user does not want to say.
+proc ::orbitile::panel::ask_one_of {title options} {
+    variable top
+    variable answer [expr {[llength $options] ? [lindex $options 0] : 1}]
+    variable answered ""
+    set dialog $top.question
+    destroy $dialog
+    toplevel $dialog
+    wm title $dialog $title
+    wm transient $dialog $top
+    set inside [ttk::frame $dialog.inside -padding 10]
+    pack $inside
+    ttk::label $inside.text -text $title
+    if {[llength $options]} {
+        ttk::combobox $inside.answer -values $options -state readonly -width 8 -textvariable ::orbitile::panel::answer
+    } else {
+        spinbox $inside.answer -from 1 -to 99999 -width 8 -textvariable ::orbitile::panel::answer
+    }
+    ttk::button $inside.ok -text OK -command {set ::orbitile::panel::answered 1}
+    ttk::button $inside.cancel -text Cancel -command {set ::orbitile::panel::answered 0}
+    grid $inside.text $inside.answer -padx 4 -pady 4
+    grid $inside.ok $inside.cancel -padx 4 -pady 4
+    bind $dialog <Return> [list $inside.ok invoke]
+    bind $dialog <Escape> [list $inside.cancel invoke]
+    wm protocol $dialog WM_DELETE_WINDOW [list $inside.cancel invoke]
+    $inside.answer selection range 0 end
+    focus $inside.answer
+    vwait ::orbitile::panel::answered
+    destroy $dialog
+    return [expr {$answered && ($answer in $options || [string is integer -strict $answer]) ? $answer : ""}]
 }

@@ -109,6 +109,8 @@ proc ::orbitile::panel::on_choices {message} {
         set isovalue [expr {$value eq "" ? "" : [format %.4g $value]}]
     }
     if {!$sliding && $value ne ""} {
+        lassign [dict get $message isovalue_range] low high
+        $f.isovalue.slider configure -from [expr {log10($low)}] -to [expr {log10($high)}]
         set exponent [expr {log10($value)}]
     }
     foreach name {positive negative} colour $chosen_colours {

@@ -40,11 +40,14 @@ proc ::orbitile::panel::build_table {f} {
     bind $f.orbitals <Home> [list ${here}::row_at 0]
     bind $f.orbitals <End> [list ${here}::row_at end]
     bind $f.orbitals <Button-3> [list ${here}::surface_menu "" %X %Y]
+    ttk::label $f.notes -foreground "#8a5a00"
     grid $f.summary - -sticky we
+    grid $f.notes - -sticky we
+    grid remove $f.notes
     grid $f.filter - -sticky we -pady 2
     grid $f.orbitals $f.bar -sticky nsew
     grid columnconfigure $f 0 -weight 1
-    grid rowconfigure $f 2 -weight 1
+    grid rowconfigure $f 3 -weight 1
 }
 
 # ---- files and molecules
@@ -82,6 +85,9 @@ proc ::orbitile::panel::on_table {message} {
     variable every
     set table $top.inside.table.orbitals
     $top.inside.table.summary configure -text [dict get $message summary]
+    $top.inside.table.notes configure -text [join [dict get $message notes] "; "]
+    tip $top.inside.table.notes [join [dict get $message notes] \n]
+    grid [expr {[llength [dict get $message notes]] ? "configure" : "remove"}] $top.inside.table.notes
     $table delete $every
     set every {}
     set names {}

@@ -6,7 +6,7 @@
 namespace eval ::orbitile::panel {
     variable top .orbitile
     variable status "Open the output of a quantum-chemistry program to see its orbitals."
-    variable asked 0          ;# requests that are not answered yet
+    variable asked {}         ;# verbs of the requests that are not answered yet
     variable busy 0           ;# whether something is computed
     variable share 0.0        ;# of that, what is done
     variable molecule ""      ;# whose orbitals are listed
@@ -78,7 +78,7 @@ proc ::orbitile::panel::tell {verb args} {
         say $problem 1
         return
     }
-    incr asked
+    lappend asked $verb
 }
 
 # The same in a moment, so that of many moves of a slider the last is told.
@@ -92,23 +92,23 @@ proc ::orbitile::panel::tell_soon {verb args} {
 
 proc ::orbitile::panel::answered {reply} {
     variable asked
-    incr asked -1
+    set asked [lrange $asked 1 end]
     if {[dict exists $reply error]} {
         say [dict get $reply error] 1
     }
 }
 
-# Orbitals are chosen by the server as long as the user is not ahead of it.
+# Whether the user has gone on to another orbital than the one that the server tells of.
 proc ::orbitile::panel::is_ahead {} {
     variable asked
     variable busy
-    return [expr {$asked > 0 || $busy}]
+    return [expr {$busy || "orbital" in $asked}]
 }
 
 # Another server knows nothing of what there was.
 proc ::orbitile::panel::server_changed {args} {
     variable top
-    variable asked 0
+    variable asked {}
     if {$::orbitile::channel eq "" && [winfo exists $top]} {
         show_busy 0
         say "Orbitile has ended; it starts again when it is needed."
@@ -132,7 +132,9 @@ proc ::orbitile::panel::follow {} {
 # ---- what is under way
 
 proc ::orbitile::panel::on_said {message} {
+    variable top
     say [dict get $message text] [dict get $message error]
+    tip $top.inside.bottom.status [dict get $message [expr {[dict get $message detail] eq "" ? "text" : "detail"}]]
 }
 
 proc ::orbitile::panel::say {text {is_error 0}} {
@@ -208,32 +210,4 @@ proc ::orbitile::panel::tip_away {} {
         after cancel $tip_due
     }
     destroy .orbitile_tip
-}
-
-# Ask for a number from 1; nothing when the user does not want to say.
-proc ::orbitile::panel::ask_number {title first} {
-    variable top
-    variable number $first
-    variable said_number ""
-    set dialog $top.number
-    destroy $dialog
-    toplevel $dialog
-    wm title $dialog $title
-    wm transient $dialog $top
-    set inside [ttk::frame $dialog.inside -padding 10]
-    pack $inside
-    ttk::label $inside.text -text $title
-    spinbox $inside.number -from 1 -to 99999 -width 8 -textvariable ::orbitile::panel::number
-    ttk::button $inside.ok -text OK -command {set ::orbitile::panel::said_number $::orbitile::panel::number}
-    ttk::button $inside.cancel -text Cancel -command {set ::orbitile::panel::said_number ""}
-    grid $inside.text $inside.number -padx 4 -pady 4
-    grid $inside.ok $inside.cancel -padx 4 -pady 4
-    bind $dialog <Return> [list $inside.ok invoke]
-    bind $dialog <Escape> [list $inside.cancel invoke]
-    wm protocol $dialog WM_DELETE_WINDOW [list $inside.cancel invoke]
-    $inside.number selection range 0 end
-    focus $inside.number
-    vwait ::orbitile::panel::said_number
-    destroy $dialog
-    return [expr {[string is integer -strict $said_number] && $said_number > 0 ? $said_number : ""}]
 }
