@@ -74,8 +74,14 @@ def test_an_orbital_is_two_isosurfaces_of_a_volume(tmp_path):
     assert out[:2] == ["benzene", "benzene_lumo"]
     assert out[2] == "benzene 1 0 1 benzene_lumo 0 1 2"
     positive, negative = out[3:5]
-    assert positive == "style {Isosurface 0.03 0 0 0 1 1} color {ColorID 23} material Orbitile035 scale {0.0 0.0}"
-    assert negative == "style {Isosurface -0.03 0 0 0 1 1} color {ColorID 30} material Orbitile035 scale {0.0 0.0}"
+    assert (
+        positive
+        == "style {Isosurface 0.03 0 0 0 1 1} color {ColorID 23} selection all material Orbitile035 scale {0.0 0.0}"
+    )
+    assert (
+        negative
+        == "style {Isosurface -0.03 0 0 0 1 1} color {ColorID 30} selection all material Orbitile035 scale {0.0 0.0}"
+    )
     assert int(out[5]) > 1000
     assert out[6] == "turned turned 0"  # the view stays, and so does the molecule that is on top
     assert float(out[7]) == pytest.approx(0.65)
@@ -177,6 +183,71 @@ def test_many_orbitals_leave_nothing_behind(tmp_path):
         """,
     )
     assert out == ["benzene 1 0 1 benzene_mo21 0 1 2", "2", "2", "1", "0", "3"]
+
+
+def test_what_stands_side_by_side_is_moved_aside_with_its_atoms_and_back(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        """
+        proc place {molid} {
+            list [lindex $::vmd($molid,global_matrix) 0 3] [lindex $::vmd($molid,scale_matrix) 0 0]
+        }
+        orb_load $benzene
+        puts [orb_preset benzene -quality coarse]
+        puts [report]
+        foreach molid [molinfo list] { puts [place $molid] }
+        puts $vmd(top)
+        orb_iso 0.001 benzene_lumo
+        puts [place $orbitile::molecules(benzene_lumo)]
+        orb_delete benzene_homo
+        puts [report]
+        foreach molid [molinfo list] { puts [place $molid] }
+        """,
+    )
+    assert out[:2] == ["benzene_lumo", "benzene 1 0 1 benzene_homo 0 1 2 benzene_lumo 0 1 2 benzene 1 0 1"]
+    assert [tuple(map(float, line.split())) for line in out[2:6]] == [(-0.95, 0.75)] * 2 + [(0.95, 0.75)] * 2
+    assert out[6] == "0"
+    assert tuple(map(float, out[7].split())) == (0.95, 0.75)
+    assert out[8] == "benzene 1 0 1 benzene_lumo 0 1 2"
+    assert [tuple(map(float, line.split())) for line in out[9:]] == [(0.0, 1.0)] * 2
+
+
+def test_surfaces_are_hidden_drawn_as_meshes_and_kept(tmp_path):
+    state = tmp_path / "state.vmd"
+    shown = """
+        foreach molid [molinfo list] {
+            puts [list [molinfo $molid get drawn] [dict get [lindex $vmd($molid,reps) 0] style]]
+        }
+        orb_surfaces
+        puts $orbitile::told
+        """
+    out = in_vmd(
+        tmp_path,
+        f"""
+        orb_load $benzene
+        orb_mo benzene homo 0.04 coarse
+        orb_style mesh
+        orb_keep
+        orb_mo benzene lumo 0.03 coarse
+        orb_style dots
+        orb_hide
+        orb_iso 0.02
+        save_state {{{state}}}
+        {shown}
+        orb_unhide
+        puts $vmd(2,drawn)
+        mol off 1
+        orb_surfaces
+        puts $orbitile::told
+        """,
+    )
+    assert out[1:3] == ["1 {Isosurface 0.04 0 0 1 1 1}", "0 {Isosurface 0.02 0 0 2 1 1}"]
+    assert out[3].endswith("mesh, kept")
+    assert out[4].endswith("dots, hidden")
+    assert out[5] == "1"
+    assert out[6].endswith("mesh, hidden, kept")  # the user's own click is seen
+    assert out[7].endswith("dots")
+    assert in_vmd(tmp_path, f"source {{{state}}}\n{shown}") == out[:5]
 
 
 def test_a_second_field_colours_a_surface(tmp_path):

@@ -172,6 +172,9 @@ class ServedViewer(VolumeViewer):
             if name in self.there:
                 self._tell_visible(name, True)
 
+    def set_grid(self, places: Mapping[str, int]) -> None:
+        self.tell({"event": "grid", "places": dict(places)})
+
     def size(self, surface: Surface, volume: Volume) -> int:
         return volume.values.nbytes * (1 if surface.colouring is None else 2)  # files; shades have fewer points
 

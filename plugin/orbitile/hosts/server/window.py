@@ -68,7 +68,7 @@ class ServedWindow:
             raise OrbitileError(f"window: expected one of {', '.join(self._verbs)}, got {brief(verb)}")
         function, *kinds = self._verbs[verb]
         if len(words) != len(kinds):
-            raise OrbitileError(f"window {verb}: expected {len(kinds)} words, got {len(words)}")
+            raise OrbitileError(f"window {verb}: takes {len(kinds)} words, got {len(words)}")
         function(*(kind.read(verb, word) for kind, word in zip(kinds, words, strict=True)))
         self.set_busy(self.browser.is_busy())  # what is computed ahead may have been asked for
 

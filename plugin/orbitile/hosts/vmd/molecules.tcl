@@ -25,6 +25,7 @@ proc orbitile::forget {name} {
     if {[info exists kept($name)]} {
         file delete {*}[concat {*}[dict values $kept($name)]]
     }
+    delete_copies $name
     foreach known {molecules sources looks drawn kept at hidden frames} {
         variable $known
         unset -nocomplain ${known}($name)
@@ -125,6 +126,13 @@ proc orbitile::frame_changed {name args} {
             if {[catch {show_frame $field} problem]} {
                 puts "Orbitile) VMD: $problem"
             }
+        }
+    }
+    variable copies
+    variable molecules
+    if {[info exists copies($name)]} {
+        foreach molid $copies($name) {
+            molinfo $molid set frame [molinfo $molecules($name) get frame]
         }
     }
     if {![llength $moved]} {

@@ -30,6 +30,10 @@ namespace eval orbitile {
     array set at {}
     variable hidden                   ;# fields that have no volume of the frame that is seen
     array set hidden {}
+    variable copies                   ;# of the atoms of each molecule, for fields side by side
+    array set copies {}
+    variable moved_by                 ;# how far molecules of VMD were moved and shrunk for that
+    array set moved_by {}
     variable frames                   ;# to which the orbitals of each molecule belong
     array set frames {}
     variable saving {}                ;# while a state is saved: what the server shows, and sources
@@ -47,7 +51,7 @@ apply {parts {
     foreach part $parts {
         uplevel #0 [list source [file join $::orbitile::home $part.tcl]]
     }
-}} {json molecules surfaces saved_states}
+}} {json molecules surfaces views grid saved_states}
 
 # ---- the pipe
 

@@ -39,6 +39,7 @@ proc orbitile::on_volume {message} {
     }
     if {[llength $files]} {
         if {!$moving && !$later} {
+            set place [place_of $name]
             discard $name
         }
         if {[info exists kept($name)] && [dict exists $kept($name) $frame]} {
@@ -56,6 +57,9 @@ proc orbitile::on_volume {message} {
     } elseif {!$later} {
         if {[lsearch -exact [present] $name] < 0} {
             hold $name $frame
+            if {[info exists place]} {
+                take_place $name $place
+            }
         }
         show_frame $name
         if {$unseen} {
@@ -129,11 +133,7 @@ proc orbitile::hold {name frame} {
 # then, and makes a new molecule the top one; neither is wanted here. It is seen from where the atoms are seen.
 proc orbitile::load_volumes {name files parent} {
     variable molecules
-    set matrices {center_matrix rotate_matrix scale_matrix global_matrix}
-    set views {}
-    foreach other [molinfo list] {
-        lappend views $other [molinfo $other get $matrices]
-    }
+    set views [views]
     set top [molinfo top]
     set level ""
     catch {set level [vmdcon -loglevel]} ;# VMD has something to say of each volume
@@ -160,12 +160,10 @@ proc orbitile::load_volumes {name files parent} {
     if {$failed} {
         error $problem
     }
-    foreach {other view} $views {
-        molinfo $other set $matrices $view
-    }
     if {![dict exists $views $molid] && [lsearch -exact [present] $parent] >= 0} {
-        molinfo $molid set $matrices [dict get $views $molecules($parent)]
+        dict set views $molid [dict get $views $molecules($parent)]
     }
+    give_views $views
     if {$top >= 0 && [molinfo top] != $top} {
         mol top $top
     }
