@@ -116,8 +116,8 @@ def test_what_is_under_way_is_cancelled(window):
     window.do("field", "esp")
     window.until(lambda: window.told["busy"]["busy"])
     window.write(b'{"id": 1, "command": "orb_cancel"}\n')
-    window.until(lambda: not window.told["busy"]["busy"])
-    assert window.told["said"]["text"] == "Cancelled."
+    window.until(lambda: window.told["said"]["text"] == "Cancelled.")
+    assert not window.told["busy"]["busy"]
     window.done("quality", "coarse")
 
 
