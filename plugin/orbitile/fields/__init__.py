@@ -64,7 +64,8 @@ def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
 def as_drawn(field: str, color_by: str = "") -> tuple[str, str]:
     """The field whose surface is drawn when a field is asked for, and the one that colours it.
 
-    That is the field itself, unless it has no isosurface of its own: `nci` colours that of `rdg`.
+    That is the field itself, unless it is no field for isosurfaces: `nci` colours that of `rdg`, `ionisation` that of
+    the density.
 
     Parameters
     ----------

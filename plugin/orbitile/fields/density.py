@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from ..gaussians.products import TOLERANCE, density_products
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 from ._field import References
-from ._sums import SumField
+from ._sums import SMALL, SumField
 from .orbital import orbital_range
 
 PRIORITY = 90
@@ -30,6 +31,10 @@ Weighted = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Coefficients of orbitals, shape (n_basis, n_orbitals), and the weights of their squares."""
 
 _DENSITY = "e bohr^-3"
+
+_MOLECULE = 0.001
+"""Density of the surface of a molecule, on which others are shown: R. F. W. Bader et al., J. Am. Chem. Soc. 1987, 109,
+7968."""
 
 _DENSITIES = Derived[GaussianExpansion](most=8)
 
@@ -159,7 +164,18 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
     else:
         expansion, quantity, isovalue = _of_some(wavefunction, rest), f"density of {rest}", 0.005
     spin, atoms = family == "spin", wavefunction.positions
-    return SumField((expansion,), quantity, _DENSITY, isovalue, expansion, atoms, is_difference=spin)
+    surface = _MOLECULE if family == "density" and not rest else None
+    return SumField(
+        (expansion,),
+        quantity,
+        _DENSITY,
+        isovalue,
+        expansion,
+        atoms,
+        is_difference=spin,
+        fewest_points=SMALL,
+        coloured_isovalue=surface,
+    )
 
 
 def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:
@@ -190,5 +206,14 @@ def _difference(wavefunction: Wavefunction, text: str, references: References) -
         raise FieldError("field 'difference': expected the other file behind a colon: difference:cation.molden")
     others = [references.wavefunction(file) for file in files]
     expansion = merged([density_of(wavefunction), *(density_of(other).scaled(-1.0) for other in others)])
-    quantity = f"density less that of {', '.join(str(other.source) for other in others)}"
-    return SumField((expansion,), quantity, _DENSITY, 0.003, expansion, wavefunction.positions, is_difference=True)
+    quantity = f"density less that of {', '.join(Path(other.source).name for other in others)}"
+    return SumField(
+        (expansion,),
+        quantity,
+        _DENSITY,
+        0.003,
+        expansion,
+        wavefunction.positions,
+        is_difference=True,
+        fewest_points=SMALL,
+    )

@@ -15,7 +15,7 @@ from ..errors import FieldError
 from ..gaussians.expansion import merged
 from ..model.wavefunction import Wavefunction
 from ._field import References
-from ._sums import SumField
+from ._sums import SMALL, SumField
 from .density import density_of
 
 PRIORITY = 40
@@ -77,5 +77,12 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         calculations[round(step)] = other
     total = merged([density_of(calculations[step]).scaled(weight) for step, weight in weights.items()])
     return SumField(
-        (total,), _QUANTITIES[family], "e bohr^-3", 0.003, total, wavefunction.positions, is_difference=True
+        (total,),
+        _QUANTITIES[family],
+        "e bohr^-3",
+        0.003,
+        total,
+        wavefunction.positions,
+        is_difference=True,
+        fewest_points=SMALL,
     )

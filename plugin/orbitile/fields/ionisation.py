@@ -26,6 +26,9 @@ PRIORITY = 50
 GROUP = "Reactivity"
 NAMES = (("ionisation", "How easily electrons are taken away at each place (average local ionisation energy)"),)
 
+DRAWN_ON = {"ionisation": "density"}
+"""Its own isosurfaces end where the density does, and show little: it colours the surface of the molecule."""
+
 Reals = NDArray[np.floating]
 
 _IONISED = 1e-4

@@ -52,8 +52,8 @@ _PAIRED = 2 ** (-2 / 3)
 _LOCALISED = 1e-3
 """Density in e bohr^-3 above which they are shown as they are: that of the surface of a molecule."""
 
-_SMALL = 1 << 14
-"""Points of a lattice below which what there is about a single atom is passed over."""
+_THIN = 1 << 18
+"""Points of a lattice below which the shells of lone pairs have ragged edges."""
 
 
 def electron_localisation(*values: Reals, paired: bool) -> Reals:
@@ -128,7 +128,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
     densities = [density_of(wavefunction, spin) for spin in spins] or [density]
     parts: tuple[GaussianExpansion, ...] = ()
     if wanted == "lol":
-        parts, quantity, isovalue = tuple(densities), "localised orbital locator", 0.55
+        parts, quantity, isovalue = tuple(densities), "localised orbital locator", 0.5
         combine: Combine = partial(localised_orbital_locator, paired=not spins)
     else:
         for spin, of_spin in zip(spins or ("total",), densities, strict=True):
@@ -145,5 +145,5 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         wavefunction.positions,
         visible,
         combine,
-        fewest_points=_SMALL,
+        fewest_points=_THIN,
     )

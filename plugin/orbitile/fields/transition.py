@@ -20,7 +20,7 @@ from ..gaussians.expansion import integrals
 from ..gaussians.products import transition_products
 from ..model.wavefunction import Excitation, Orbitals, Spin, Wavefunction
 from ._field import References
-from ._sums import SumField
+from ._sums import SMALL, SumField
 from .orbital import Orbital
 
 PRIORITY = 30
@@ -78,7 +78,7 @@ def _transition_density(wavefunction: Wavefunction, excitation: Excitation, numb
     expansion = transition_products(wavefunction, np.stack(left, axis=1) * weights, np.stack(right, axis=1))
     quantity = f"transition density of state {number} ({excitation.label})".replace(" ()", "")
     quantity += _remark(excitation, integrals(expansion)[1])
-    return SumField((expansion,), quantity, "e bohr^-3", 0.002, expansion, wavefunction.positions)
+    return SumField((expansion,), quantity, "e bohr^-3", 0.002, expansion, wavefunction.positions, fewest_points=SMALL)
 
 
 def _remark(excitation: Excitation, dipole: NDArray[np.float64]) -> str:

@@ -42,6 +42,11 @@ _SURFACE = 0.5
 _MOST = 2.0
 """Reduced gradients are cut off here: they grow without limit away from the molecule."""
 
+_NONE = (
+    f"there are no weak interactions here: where the density is from {_WEAKER[1]:g} to {_WEAK[1]:g} e bohr^-3, the "
+    f"reduced density gradient is nowhere below {_SURFACE:g}"
+)
+
 _THIN = 1 << 20
 """Points of a lattice below which sheets of a tenth of an Angstrom have holes."""
 
@@ -99,6 +104,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
             _density_of_vacuum,
             reduced_gradient,
             fewest_points=_THIN,
+            absence=_NONE,
         )
     if wanted == "nci":
         density = density_of(wavefunction)

@@ -19,7 +19,7 @@ from ..evaluation.colouring import coloured
 from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.lattices import compute
 from ..evaluation.requests import field_of
-from ..evaluation.surfaces import extract_surface
+from ..evaluation.surfaces import absence_explained, extract_surface
 from ..fields import Field
 from ..model.lattice import Lattice
 from ..model.surface import Surface
@@ -197,13 +197,15 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
         if trajectory is not None:
             if isovalue is None:
                 isovalue = trajectory.isovalue(
-                    field, request.share, request.device, request.references, resolve=cache.field
+                    field, request.share, request.device, request.references, bool(color_by), resolve=cache.field
                 )
             field, color_by = trajectory.field(field), color_by and trajectory.field(color_by)
             confidence = trajectory.confidence(field, request.frame or 0)
         resolved = cache.field(wavefunction, field)
         if isovalue is None:
-            isovalue = default_isovalue(wavefunction, resolved, request.share, device=request.device)
+            isovalue = default_isovalue(
+                wavefunction, resolved, request.share, coloured=bool(color_by), device=request.device
+            )
         of_all = None
         if trajectory is not None and request.room is not None:
             of_all = partial(
@@ -218,7 +220,8 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
     with stage(prepared, 1.0):
         volume = compute(wavefunction, resolved, lattice, device=request.device, precision=request.precision)
     checkpoint()
-    surface, step = surface_within(volume, isovalue, request.most_faces, extract)
+    with absence_explained(resolved, isovalue):
+        surface, step = surface_within(volume, isovalue, request.most_faces, extract)
     if color_by:
         surface = coloured(
             surface,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import IsovalueError, LatticeError
+from ..errors import IsovalueError, LatticeError, NoSurface
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.units import angstrom
@@ -169,14 +169,12 @@ def check_shape(lattice: Lattice, name: str) -> None:
         )
 
 
-def no_surface(
-    isovalue: float, name: str, unit: str, smallest: float, largest: float, lattice: Lattice
-) -> IsovalueError:
+def no_surface(isovalue: float, name: str, unit: str, smallest: float, largest: float, lattice: Lattice) -> NoSurface:
     """The error for an isovalue that a volume, with values from smallest to largest, does not reach."""
     finer = ""
     if isovalue > largest:
         finer = f", or for a small surface a spacing below {lattice.spacings.max() / angstrom:.3g} Angstrom"
-    return IsovalueError(
+    return NoSurface(
         f"isovalue {isovalue:g} of {name}: nothing has this value on the lattice, where |value| goes from "
         f"{smallest:.3g} to {largest:.3g}{_unit(unit)}; choose an isovalue between the two{finer}"
     )

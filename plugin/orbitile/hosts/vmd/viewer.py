@@ -153,6 +153,8 @@ class VMDViewer(VolumeViewer):
 
     def colour(self, name: str) -> Colour:
         known = self._vmd.color.get_colors()
+        if name.startswith(("#", "0x")):
+            return super().colour(name)
         if name not in known:
             raise OrbitileError(f"colour: VMD knows {', '.join(known)}, got {name!r}")
         red, green, blue = known[name]
