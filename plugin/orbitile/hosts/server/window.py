@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from ...errors import OrbitileError
@@ -18,7 +19,10 @@ from ...session.look import STYLES
 from ...session.orbitals import ENERGY_UNITS, Level, summary
 from ...session.playback import Playback
 from ...session.presets import PRESETS, why_not
+from ...session.recipe import calls
+from ...session.seen import visible
 from ...session.session import Session
+from .picture import with_legend
 from .table import energy_unit, field_of, passing, table_of
 from .viewer import ServedViewer
 
@@ -104,6 +108,8 @@ class ServedWindow:
             "frame": (browser.go_to, COUNT),
             "step": (lambda forward: browser.step(1 if forward else -1), FLAG),
             "export": (browser.export, PATH),
+            "picture": (self._picture, PATH, PATH),
+            "recipe": (self._recipe,),
         }
 
     def _set_open(self, is_open: bool) -> None:
@@ -139,6 +145,14 @@ class ServedWindow:
 
     def _choose_colours(self, positive: str, negative: str) -> None:
         self.browser.change_look(colours=(self._host.colour(positive), self._host.colour(negative)))
+
+    def _picture(self, taken: Path, target: Path) -> None:
+        with_legend(self.browser.session, taken, target)
+        self.say(f"Wrote {target}")
+
+    def _recipe(self) -> None:
+        commands = [asdict(call) for call in calls(self.browser.session, visible(self.browser.session))]
+        self._host.tell({"event": "recipe", "commands": commands})
 
     def cancel(self) -> bool:
         """Withdraw what was asked for, from any thread; says whether there was anything."""

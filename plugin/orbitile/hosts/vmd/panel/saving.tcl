@@ -51,12 +51,20 @@ proc ::orbitile::panel::copy_commands {} {
     tell recipe
 }
 
-# Text for the clipboard, as the server was asked for it.
-proc ::orbitile::panel::on_copied {message} {
+# Lists of Tcl are commands that its consoles read.
+proc ::orbitile::panel::on_recipe {message} {
     variable top
+    set lines {}
+    foreach call [dict get $message commands] {
+        set words [concat [list [dict get $call command]] [dict get $call arguments]]
+        dict for {name value} [dict get $call named] {
+            lappend words -$name $value
+        }
+        lappend lines $words
+    }
     clipboard clear -displayof $top
-    clipboard append -displayof $top [dict get $message text]
-    say "Copied: [lindex [split [dict get $message text] \n] end]"
+    clipboard append -displayof $top [join $lines \n]
+    say "Copied [llength $lines] commands, which show the same again: paste them into VMD's console."
 }
 
 proc ::orbitile::panel::help {place} {

@@ -67,7 +67,7 @@ proc ::orbitile::panel::build {} {
 
 # ---- telling and being told
 
-foreach event {said busy molecules opened table filtered field choices shown playback} {
+foreach event {said busy molecules opened table filtered field choices shown playback recipe} {
     interp alias {} ::orbitile::on_$event {} ::orbitile::panel::on_$event
 }
 
