@@ -219,6 +219,8 @@ def test_files_are_opened_as_pymol_opens_files(tmp_path):
     assert report["read"] == "large"
     assert report["dropped three.mkl"]
     assert report["dropped four.mkl"]
+    assert report["menu"] == [["four.mkl", "three.mkl"], ["Zoom to it"]]
+    assert report["view stays"]
     assert report["panel"] == "six"
     assert report["field"] == "mo:1"
     assert report["beside each other"] == ["five", "six"]

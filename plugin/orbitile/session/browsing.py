@@ -169,6 +169,7 @@ class Browsing(Showing):
         self.molecule, self.wavefunction, self.levels, self._n_frames = name, None, [[]], 0
         self.notes = ()
         self._listed = name, self.session.host.molecules().get(name, "")
+        self.session.host.bring_back(name)
         if name and not is_volume_file(self._listed[1]):
             try:
                 self.wavefunction = self.session.wavefunction(name)

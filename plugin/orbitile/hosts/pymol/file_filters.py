@@ -8,8 +8,22 @@ from ... import exporters, readers
 
 
 def files_to_open() -> str:
-    """Filter of a dialog that opens a wavefunction or a trajectory."""
-    return f"{_choice('Wavefunctions', readers.patterns('wavefunction', 'trajectory'))};;All files (*)"
+    """Filter of a dialog that opens wavefunctions, trajectories and volumes."""
+    wavefunctions, volumes = readers.patterns("wavefunction", "trajectory"), readers.patterns("volume")
+    choices = (("All that Orbitile opens", [*wavefunctions, *volumes]), ("Wavefunctions", wavefunctions))
+    return ";;".join([*(_choice(*choice) for choice in (*choices, ("Volumes", volumes))), "All files (*)"])
+
+
+def wavefunctions_to_open() -> str:
+    """Filter of a dialog that opens a wavefunction that a field refers to."""
+    return f"{_choice('Wavefunctions', readers.patterns('wavefunction'))};;All files (*)"
+
+
+def files_of_field(pattern: str) -> str:
+    """Filter of a dialog that asks for a file that the name of a field refers to; see `fields.field_names`."""
+    if pattern.startswith("esp:"):
+        return "Point charges (*.pqr *.txt *.xyzq);;All files (*)"
+    return wavefunctions_to_open()
 
 
 def suffix_of(pattern: str) -> str:
