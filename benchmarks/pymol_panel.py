@@ -71,7 +71,7 @@ def drive(say):
 
     def click(row):
         """Milliseconds from the click to the picture; longest standstill until it was computed, and after."""
-        cell = panel.proxy.index(row, 1)
+        cell = panel.table.proxy.index(row, 1)
         panel.table.scrollTo(cell)
         QTest.qWait(30)
         base = f"{panel.browser.molecule}_mo{row + 1}"
@@ -110,7 +110,7 @@ def drive(say):
         return 1000 * (time.perf_counter() - begin)
 
     panel.open(folder / "thrb.molden")
-    wait(lambda: panel.model.rowCount() > 30)
+    wait(lambda: panel.table.orbitals.rowCount() > 30)
     settle()
     panel.quality_box.setCurrentText("medium")
     QTest.qWait(6000)  # the worker has started
@@ -128,7 +128,7 @@ def drive(say):
     settle()
 
     panel.open(folder / "c60b.molden")
-    wait(lambda: panel.model.rowCount() > 150)
+    wait(lambda: panel.table.orbitals.rowCount() > 150)
     settle()
     panel.quality_box.setCurrentText("fine")
     panel.quality_box.activated.emit(2)
@@ -159,7 +159,7 @@ def drive(say):
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         return pages * resource.getpagesize() / 1e6
 
-    rows = panel.model.rowCount()
+    rows = panel.table.orbitals.rowCount()
     for at in range(60):
         click_fast(panel, at % rows, wait, shown, Qt, QTest)
     before, objects = memory(), len(cmd.get_names("all"))
@@ -173,7 +173,7 @@ def drive(say):
 
 
 def click_fast(panel, row, wait, shown, Qt, QTest):
-    cell = panel.proxy.index(row, 1)
+    cell = panel.table.proxy.index(row, 1)
     panel.table.scrollTo(cell)
     QTest.mouseClick(panel.table.viewport(), Qt.LeftButton, Qt.NoModifier, panel.table.visualRect(cell).center())
     wait(lambda: shown(f"thrb_mo{row + 1}"))

@@ -90,7 +90,7 @@ def test_a_field(capsys, tmp_path):
     atom = ob.load("h.toyatom")
     assert ("toy-field", "one over the distance from the nearest atom and one bohr") in ob.field_names()
     assert main(["fields"]) == 0
-    assert "toy-field" in capsys.readouterr().out
+    assert "Toys\n  toy-field              one over" in capsys.readouterr().out
     lattice = ob.Lattice.around(atom, 0.5, 2.0)
     volume = ob.compute(atom, "toy-field", lattice)
     distance = np.linalg.norm(lattice.points(), axis=1).reshape(lattice.shape)
@@ -110,7 +110,7 @@ def test_a_field(capsys, tmp_path):
 def test_a_kernel(capsys):
     atom = ob.load("h.toyatom")
     assert main(["fields"]) == 0
-    assert "toy-kernel               plain sum over all Gaussians" in capsys.readouterr().out
+    assert "toy-kernel             plain sum over all Gaussians" in capsys.readouterr().out
     lattice = ob.Lattice.around(atom, 0.5, 2.0)
     expected = ob.compute(atom, "mo:1", lattice, precision="double").values
     for precision, tolerance in (("single", 1e-6), ("double", 1e-12)):

@@ -52,3 +52,7 @@ class Cancelled(OrbitileError):
 
 class IsovalueError(OrbitileError):
     """An isovalue at which a volume has no surface, or a share of its norm that cannot be enclosed."""
+
+
+class NoSurface(IsovalueError):
+    """An isovalue that a field reaches nowhere on its lattice."""

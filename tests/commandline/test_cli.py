@@ -174,8 +174,8 @@ def test_usage_errors(capsys, arguments):
 def test_fields_and_kernels_are_listed(capsys):
     assert main(["fields"]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line]
-    assert {"homo", "density"} < set(names[: names.index("kernels")])
-    assert set(names[names.index("kernels") + 1 :]) == {name for name, _ in kernel_names()}
+    assert {"homo", "density"} < set(names[: names.index("Kernels")])
+    assert set(names[names.index("Kernels") + 1 :]) == {name for name, _ in kernel_names()}
 
 
 def test_help_tells_what_volume_takes(capsys):

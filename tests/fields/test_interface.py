@@ -9,7 +9,7 @@ import pytest
 import orbitile as ob
 from orbitile.errors import FieldError
 from orbitile.evaluation.requests import field_of
-from orbitile.fields import Field, field_names
+from orbitile.fields import Field, field_groups, field_names
 
 NAMES = [
     re.sub(r"\bN\b", "1", name)
@@ -82,3 +82,19 @@ def test_the_same_orbital_is_one_object_while_others_are_asked_for(benzene):
     assert field_of(benzene, "HOMO") is homo
     assert homo.with_kernel("direct") is homo.with_kernel("direct")
     assert homo.with_kernel("direct").with_kernel("auto").kernel == "direct"
+
+
+def test_groups_hold_every_field_once_those_first_that_are_wanted_most():
+    groups = field_groups()
+    titles = [title for title, _ in groups]
+    assert titles[:4] == ["Orbitals", "Electron density", "Electrostatic potential", "Bonds and lone pairs"]
+    assert len(set(titles)) == len(titles)
+    assert [pair for _, names in groups for pair in names] == field_names()
+    assert len(dict(field_names())) == len(field_names())
+
+
+def test_sentences_fit_a_line_of_a_menu():
+    for name, sentence in field_names():
+        assert len(sentence) < 100, name
+        assert sentence[0].isupper(), name
+        assert not sentence.endswith("."), name

@@ -250,6 +250,7 @@ def test_interactions_are_coloured_as_is_usual(calculated):
     assert (found.colour_range, found.colour_map, found.quantity) == (0.04, "interaction", "sign(λ₂)ρ")
     assert as_drawn("NCI ") == ("rdg", "nci")
     assert as_drawn("nci", "esp") == ("rdg", "esp")
+    assert as_drawn("ionisation") == ("density", "ionisation")
     assert as_drawn("density", "esp") == ("density", "esp")
     assert as_drawn("homo") == ("homo", "")
 
@@ -261,6 +262,38 @@ def test_nci_is_drawn_on_the_reduced_gradient(benzene, tmp_path):
     assert main(["mesh", str(benzene.source), "nci", *options, str(tmp_path / "a.ply")]) == 0
     assert main(["mesh", str(benzene.source), "rdg", "--color-by", "nci", *options, str(tmp_path / "b.ply")]) == 0
     assert (tmp_path / "a.ply").read_bytes() == (tmp_path / "b.ply").read_bytes()
+
+
+def test_where_nothing_interacts_weakly_that_is_said(calculated, tmp_path, capsys):
+    """Not at an isovalue that is smaller than the usual one, where there may be a surface at that."""
+    from orbitile.commandline import main
+
+    _, wavefunction = calculated("hydrogen atom")
+    with pytest.raises(ob.errors.NoSurface, match=r"no weak interactions here: .* from 0.0005 to 0.07 .* below 0.5"):
+        ob.compute_surface(wavefunction, "rdg", 0.5, device="cpu")
+    with pytest.raises(ob.errors.NoSurface, match="nothing has this value"):
+        ob.compute_surface(wavefunction, "rdg", 0.4, device="cpu")
+    assert main(["mesh", str(wavefunction.source), "nci", "--device", "cpu", "-o", str(tmp_path / "a.ply")]) == 2
+    assert "there are no weak interactions here" in capsys.readouterr().err
+
+
+def test_the_ionisation_energy_is_drawn_on_the_surface_of_the_molecule(benzene, tmp_path):
+    from orbitile.commandline import main
+
+    options = ["--device", "cpu", "--quality", "coarse", "-o"]
+    assert main(["mesh", str(benzene.source), "ionisation", *options, str(tmp_path / "a.ply")]) == 0
+    named = ["density", "--isovalue", "0.001", "--color-by", "ionisation"]
+    assert main(["mesh", str(benzene.source), *named, *options, str(tmp_path / "b.ply")]) == 0
+    assert (tmp_path / "a.ply").read_bytes() == (tmp_path / "b.ply").read_bytes()
+
+
+def test_the_potential_of_an_ion_is_shown_close_to_it(calculated):
+    for name, isovalue in (("formaldehyde", 0.05), ("fluoride", 0.2), ("cation", 0.2)):
+        _, wavefunction = calculated(name)
+        assert ob.default_isovalue(wavefunction, "esp") == isovalue
+    _, wavefunction = calculated("fluoride")
+    surface = ob.compute_surface(wavefunction, "esp", 0.2, device="cpu")
+    assert np.linalg.norm(surface.vertices, axis=1).max() == pytest.approx(5.0, abs=0.2)
 
 
 def test_films_say_that_they_have_no_second_field(benzene):
@@ -280,10 +313,11 @@ def test_thin_surfaces_get_a_finer_lattice_while_it_is_small(benzene):
     def spacing(field, isovalue, **choices):
         return ob.enclosing_lattice(benzene, field, isovalue, **choices).spacings[0]
 
-    assert spacing("rdg", 0.5, quality="coarse") == pytest.approx(spacing("elf", 0.8, quality="coarse") / 3)
-    assert spacing("elf", 0.8, quality="coarse") == pytest.approx(spacing("density", 0.02, quality="coarse"))
+    assert spacing("density", 0.02) == pytest.approx(spacing("homo", 0.02))
+    assert spacing("rdg", 0.5, quality="coarse") == pytest.approx(0.25 * angstrom / 3)
+    assert 0.25 * angstrom / 3 < spacing("elf", 0.8, quality="coarse") < 0.25 * angstrom / 1.5
     assert spacing("rdg", 0.5, spacing=0.3) == pytest.approx(0.3)
-    assert spacing("rdg", 0.5, quality="fine") > 1.2 * spacing("elf", 0.8, quality="fine") / 3
+    assert spacing("rdg", 0.5, quality="fine") > 1.2 * 0.075 * angstrom / 3
     assert ob.enclosing_lattice(benzene, "rdg", 0.5, quality="fine").n_points < 1.2 * 2**20
 
 

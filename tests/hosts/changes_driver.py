@@ -28,7 +28,7 @@ def drive():
     shutil.copy(os.environ["ONE"], job)
     panel.open(job)
     wait(lambda: panel.browser.molecule == "job")
-    rows = panel.model.rowCount()
+    rows = panel.table.orbitals.rowCount()
     panel.browser.ask_for_named("homo")
     wait(lambda: "job_homo" in names() and panel.at_rest())
 
@@ -38,7 +38,7 @@ def drive():
     report["refused"] = panel.status.text()
     report["stays"] = [name for name in names() if name.startswith("job")]
     panel.open(job)
-    wait(lambda: panel.model.rowCount() != rows)
+    wait(lambda: panel.table.orbitals.rowCount() != rows)
     report["opened again"] = [name for name in names() if name.startswith("job_") and name != "job_orb"]
     report["atoms"] = cmd.count_atoms("job")
     panel.browser.ask_for_named("homo")
@@ -52,7 +52,7 @@ def drive():
     wait(lambda: "other_homo_m1" in names())
     wait(panel.at_rest)
     cmd.do("delete other")
-    wait(lambda: panel.model.rowCount() == 0)
+    wait(lambda: panel.table.orbitals.rowCount() == 0)
     QTest.qWait(600)
     report["left"] = names()
 

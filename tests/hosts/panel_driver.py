@@ -26,7 +26,7 @@ def names():
 
 
 def click(panel, row, column=1):
-    cell = panel.proxy.index(row, column)
+    cell = panel.table.proxy.index(row, column)
     panel.table.scrollTo(cell)
     QTest.mouseClick(panel.table.viewport(), Qt.LeftButton, Qt.NoModifier, panel.table.visualRect(cell).center())
 
@@ -44,7 +44,7 @@ def drive():
     report["missing file"] = panel.status.text()
 
     panel.open(os.environ["FILE"])
-    wait(lambda: panel.model.rowCount() > 3)
+    wait(lambda: panel.table.orbitals.rowCount() > 3)
     click(panel, 20)
     wait(lambda: "benzene_mo21" in names())
     wait(lambda: panel.cancel_button.isHidden())
@@ -71,7 +71,7 @@ def drive():
     wait(lambda: state.shelf["benzene_mo24"].isovalue > before)
     panel.filter_edit.setFocus()
     QTest.keyClicks(panel.filter_edit, "homo")
-    report["filtered rows"] = panel.proxy.rowCount()
+    report["filtered rows"] = panel.table.proxy.rowCount()
     panel.filter_edit.clear()
 
     panel.field_edit.clear()
@@ -137,7 +137,7 @@ def drive():
         wait(lambda row=row: f"benzene_mo{row + 1}" in names())
     report["objects leaked"] = len(names()) - count
     cmd.delete("benzene")
-    wait(lambda: panel.model.rowCount() == 0)
+    wait(lambda: panel.table.orbitals.rowCount() == 0)
     panel.close()
     from pymol.plugins import pref_get
 

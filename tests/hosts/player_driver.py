@@ -98,7 +98,7 @@ def drive():
     from orbitile.hosts.pymol import open_panel
 
     panel = open_panel(cmd)
-    wait(lambda: panel.model.rowCount() > 3)
+    wait(lambda: panel.table.orbitals.rowCount() > 3)
     cmd.frame(2)
     panel.select("alpha", 3)
     wait(lambda: "film_mo4" in cmd.get_names("objects"))

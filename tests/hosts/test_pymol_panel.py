@@ -18,6 +18,7 @@ pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 
 ROOT = Path(__file__).parents[2]
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
+XVFB = ("xvfb-run", "-a", "-s", "-screen 0 1200x900x24")
 needs_window = pytest.mark.skipif(
     shutil.which("xvfb-run") is None or find_spec("PyQt5") is None, reason="xvfb-run or PyQt5 is not installed"
 )
@@ -27,11 +28,11 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return {**os.environ, "HOME": str(home), "ORBITILE_DEVICE": "cpu", "QT_QPA_PLATFORM": "xcb", **more}
 
 
-def in_window(script: Path, home: Path, seconds: float = 80, **more: str) -> str:
-    """Output of PyMOL with its window, which runs a script."""
+def in_window(script: Path, home: Path, seconds: float = 80, opened: tuple[Path, ...] = (), **more: str) -> str:
+    """Output of PyMOL with its window, which opens files and runs a script."""
     folders = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        ["xvfb-run", "-a", "-s", "-screen 0 1200x900x24", sys.executable, "-m", "pymol", "-q", str(script)],
+        [*XVFB, sys.executable, "-m", "pymol", "-q", *map(str, opened), str(script)],
         env=environment(home, PYTHONPATH=folders, **more),
         capture_output=True,
         text=True,

@@ -112,7 +112,7 @@ def test_commands_show_and_change_a_surface(session, tmp_path):
     assert last(session, "surface")[3] == session.shelf[name].isovalue == 0.05
     orb_color.run(session, ["green", "#ff0000", 0.5])
     assert last(session, "surface")[4] == ((0, 128 / 255, 0), (1, 0, 0))
-    assert session.shelf[name].transparency == 0.5
+    assert session.shelf[name].look.transparency == 0.5
     following = orb_next.run(session).value
     assert last(session, "remove") == ("remove", name)
     assert session.shelf.present() == [following]
@@ -181,11 +181,11 @@ def test_observers_of_the_shelf_are_told(toy):
     shelf = Shelf(viewer)
     shelf.observe(Observer())
     viewer.there |= {"job", "job_homo"}
-    shelf.put("job_homo", Shown("job", Request("job.molden", "homo"), 0.05), (SimpleNamespace(isovalue=0.05), ()), None)
+    shelf.put("job_homo", Shown("job", Request("job.molden", "homo"), 0.05), SimpleNamespace(isovalue=0.05), None)
     viewer.there |= {"cloud"}
     viewer.there -= {"job_homo"}
     assert shelf.rename("job_homo", "cloud")
-    assert shelf.is_named("cloud")
+    assert shelf["cloud"].kept
     viewer.there ^= {"job", "other"}
     viewer.names = {"job": "other"}
     shelf.look()

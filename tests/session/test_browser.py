@@ -25,9 +25,9 @@ class Window:
 
     def __init__(self):
         self.said, self.errors, self.busy, self.selected, self.playback = [], [], [], None, None
-        self.browser = None
+        self.browser, self.rows, self.current, self.first = None, [], "", None
 
-    def say(self, text, error=False):
+    def say(self, text, error=False, detail=""):
         (self.errors if error else self.said).append(text)
 
     def set_busy(self, busy):
@@ -48,7 +48,13 @@ class Window:
     def ignore(self, *arguments):
         pass
 
-    show_molecule = show_choices = show_field = opened = ignore
+    show_molecule = show_choices = show_field = ignore
+
+    def show_surfaces(self, rows, current):
+        self.rows, self.current = rows, current
+
+    def opened(self, first):
+        self.first = first
 
     def show_playback(self, playback):
         self.playback = playback
@@ -79,7 +85,7 @@ def test_what_is_odd_about_a_file_is_said_when_it_is_opened(browser, tmp_path):
     cut.write_text(" Sym=".join(orbitals[:11]))
     browser.open(cut)
     wait(browser, lambda: browser.molecule == "cut")
-    assert "charge of +22" in browser.window.said[-1]
+    assert "charge of +22" in browser.notes[0]
     assert any("charge of +22" in event["text"] for event in browser.events if event["event"] == "message")
 
 
@@ -109,7 +115,7 @@ def test_browsing(browser):
     browser.ask_for(browser.levels[0][20])
     first = shown(browser)
     assert first["name"] == "benzene_mo21"
-    assert browser.choices.isovalue == first["isovalue"]
+    assert browser.isovalue == first["isovalue"]
     wait(browser, lambda: len(browser.session.computing.samples) >= 3)  # neighbours are computed ahead
 
     for at in (18, 17, 16, 15):  # faster than anything is computed: only the last one is shown
@@ -125,10 +131,24 @@ def test_browsing(browser):
     browser.choose_isovalue("0.04")
     assert shown(browser)["isovalue"] == pytest.approx(0.04)
 
-    browser.choose_keep(True)
+    browser.keep("benzene_mo16", True)
     browser.ask_for_named("density")
-    assert shown(browser)["name"] == "benzene_density"
+    density = shown(browser)
+    assert density["name"] == "benzene_density"
+    assert density["isovalue"] == 0.02, "an isovalue that was slid to belongs to orbitals"
     assert browser.session.shelf.present() == ["benzene_mo16", "benzene_density"]
+    browser.slide_to(0.1)
+    assert shown(browser)["isovalue"] == 0.1
+    browser.ask_for(browser.levels[0][17])
+    assert shown(browser)["isovalue"] == pytest.approx(0.04), "and orbitals have it still"
+    assert [(row.name, row.kept) for row in browser.window.rows] == [("benzene_mo16", True), ("benzene_mo18", False)]
+    assert browser.window.current == "benzene_mo18"
+    browser.choose_surface("benzene_mo16")
+    browser.change_look(style="mesh", transparency=0.5)
+    assert shown(browser)["style"] == "mesh"
+    assert [row.look.style for row in browser.window.rows] == ["mesh", "surface"], "and the list keeps its order"
+    browser.delete("benzene_mo16")
+    assert [row.name for row in browser.window.rows] == ["benzene_mo18"]
     browser.ask_for_named("hommo")
     assert "Nearest match" in browser.window.errors[-1]
 
@@ -236,6 +256,18 @@ def test_a_file_that_never_comes_to_an_end_can_be_cancelled_and_holds_nothing_up
         stream.write("[Molden Format]\n")
 
 
+def test_the_look_of_a_preset_is_not_that_of_orbitals(browser):
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene")
+    browser.show_preset("potential")
+    wait(browser, lambda: browser.at_rest() and browser.session.shelf.present())
+    assert [row.look.transparency for row in browser.window.rows] == [0.0]
+    browser.change_look(style="mesh")
+    wait(browser, browser.at_rest)
+    assert [row.look.transparency for row in browser.window.rows] == [0.0]
+    assert (browser.choices.look.style, browser.choices.look.transparency) == ("mesh", 0.35)
+
+
 def test_a_surface_that_the_user_has_named_is_not_replaced(browser):
     browser.open(BENZENE)
     wait(browser, lambda: browser.molecule == "benzene")
@@ -269,7 +301,7 @@ def test_what_was_said_of_a_file_that_is_back_is_taken_back(browser, tmp_path):
     browser.open(job)
     wait(browser, lambda: browser.molecule == "job")
     job.rename(tmp_path / "other.molden")
-    browser.wavefunction = None  # as after a saved session was restored
+    browser.wavefunction, browser._listed = None, ("", "")  # as after a saved session was restored
     browser.follow()
     assert "is not there any more" in browser.window.errors[-1]
     (tmp_path / "other.molden").rename(job)

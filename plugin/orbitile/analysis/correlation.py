@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FieldError, OrbitileError
-from ..fields.orbital import frontier_order
+from ..fields._frontier import frontier_order
 from ..model.units import electronvolt
 from ..model.wavefunction import Spin
 from ..trajectories.tracking import DOUBTFUL, Tracking

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.orbital import frontier_order
+from ..fields._frontier import frontier_order
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ..model.elements import SYMBOLS
 from ..model.units import angstrom, electronvolt

@@ -24,7 +24,8 @@ def sampling_of(
     field = field_of(wavefunction, options.field, references).with_kernel(options.kernel)
     isovalue = options.isovalue
     if isovalue is None:
-        isovalue = default_isovalue(wavefunction, field, device=options.device)
+        coloured = getattr(options, "color_by", None) is not None
+        isovalue = default_isovalue(wavefunction, field, coloured=coloured, device=options.device)
         share = ", which encloses 90 % of it" if field.isovalue is None else ""
         note(options, f"{field.quantity}: isovalue {isovalue:.4g} {field.unit}{share}")
     lattice = lattice_of(options, wavefunction, isovalue, field)

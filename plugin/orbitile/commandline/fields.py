@@ -15,12 +15,12 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print names, each with what it is."""
-    from ..fields import field_names
+    """Print names in groups, each with what it is."""
+    from ..fields import field_groups
     from ..kernels import kernel_names
 
-    for name, what in field_names():
-        print(f"{name:24s} {what}")
-    print("\nkernels for orbitals (--kernel):")
-    for name, what in kernel_names():
-        print(f"{name:24s} {what}")
+    for title, names in [*field_groups(), ("Kernels for orbitals (--kernel)", kernel_names())]:
+        print(title)
+        for name, what in names:
+            print(f"  {name:22s} {what}")
+        print()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..errors import LatticeError
@@ -50,7 +52,7 @@ def enclosing_lattice(
         end where the density falls (the ionisation energy) take down to a third of that, see `Field.fewest_points`.
     """
     resolved = field_of(wavefunction, field)
-    if not (np.isfinite(isovalue) and isovalue >= _FAINTEST):
+    if not (math.isfinite(isovalue) and isovalue >= _FAINTEST):
         raise LatticeError(f"isovalue: expected a positive number of {_FAINTEST:g} or more, got {isovalue}")
     low, high = resolved.enclosing_box(isovalue)
     first, last = wavefunction.positions.min(axis=0), wavefunction.positions.max(axis=0)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import OrbitileError
 from ..fields import Field
@@ -18,6 +19,37 @@ from .requests import field_of
 
 _PREPARED = 0.3
 """Share of the colouring in which the field is prepared, if it was not before."""
+
+_MOST, _OUTLYING = 95, 5.0
+"""Percentile of the magnitudes, and how many times as large the largest one is if it is not to count."""
+
+_TYPICAL = 2.0
+"""What the colours span then, in units of the median, or up to that percentile: half of the surface has more than half
+of its colours."""
+
+_EVEN = 0.3
+"""Differences of a share of the largest magnitude that the colours span at least: less is where the vertices lie, by
+the spacing of the lattice, and about an atom there is nothing else."""
+
+
+def _range_of(values: NDArray[np.float32], peaks: bool) -> tuple[float, float]:
+    """Range of values that colours are to span: round numbers, symmetric about 0 where values have both signs.
+
+    Peaks say that some may be outlying, see `Field.peaks_at_nuclei`.
+    """
+    if len(values) == 0:
+        return -1.0, 1.0
+    magnitudes = np.abs(values)
+    largest = float(magnitudes.max())
+    if peaks:
+        median, most = np.percentile(magnitudes, (50, _MOST)).tolist()
+        largest = min(_TYPICAL * median, most) if largest > _OUTLYING * most else largest
+    low, high = (float(end) for end in np.clip((values.min(), values.max()), -largest, largest))
+    if low < 0 < high:
+        limit = rounded_up(max(-low, high))
+        return -limit, limit
+    lacking = max(0.0, _EVEN * largest - (high - low)) / 2
+    return round_ends(low - lacking, high + lacking)
 
 
 def coloured(
@@ -40,7 +72,8 @@ def coloured(
         As for `orbitile.evaluate`.
     limit
         The colours span -limit to +limit; by default what is customary for the field, else the largest magnitude on
-        the surface, rounded up to a round number. Where the field has one sign, they span the values by default.
+        the surface, rounded up to a round number. Where the field has one sign, they span the values by default. A few
+        values that are larger by far, as those of a potential where an orbital passes a nucleus, do not count.
     cancelled
         Asked now and then; when it says True the computation stops.
 
@@ -60,16 +93,10 @@ def coloured(
             values = evaluate(wavefunction, resolved, surface.vertices, device=device, precision=precision)
     values = values.astype(np.float32)
     colour_map = resolved.colour_map
-    low, high = float(values.min(initial=0)), float(values.max(initial=0))
     if limit is None:
         limit = resolved.colour_range
-    if limit is not None:
-        low, high = -limit, limit
-    elif low < 0 < high:
-        high = rounded_up(max(-low, high))
-        low = -high
-    elif len(values):
-        low, high = round_ends(float(values.min()), float(values.max()))
+    low, high = _range_of(values, resolved.peaks_at_nuclei) if limit is None else (-limit, limit)
+    if low * high >= 0:
         colour_map = colour_map or ("negative" if high <= 0 else "sequential")
     return replace(
         surface, colouring=Colouring(values, low, high, resolved.quantity, resolved.unit, colour_map or "signed")

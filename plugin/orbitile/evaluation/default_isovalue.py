@@ -48,7 +48,12 @@ _LOGARITHMS = Derived[NDArray[np.float64]](most=1024)
 
 
 def default_isovalue(
-    wavefunction: Wavefunction, field: str | Field, share: float = 0.9, *, device: str | None = None
+    wavefunction: Wavefunction,
+    field: str | Field,
+    share: float = 0.9,
+    *,
+    coloured: bool = False,
+    device: str | None = None,
 ) -> float:
     """An isovalue that shows a field well.
 
@@ -61,6 +66,8 @@ def default_isovalue(
         As for `compute`.
     share
         0.9 stands for 90 % of the electron that the orbital describes.
+    coloured
+        Whether a second field is to colour the surface: of the density that of the whole molecule is taken then, 0.001.
 
     Returns
     -------
@@ -70,6 +77,8 @@ def default_isovalue(
         atoms. Within this, those of degenerate orbitals agree to 1 %, unless their shapes differ too much for that.
     """
     resolved = field_of(wavefunction, field)
+    if coloured and resolved.coloured_isovalue is not None:
+        return resolved.coloured_isovalue
     if resolved.isovalue is not None:
         return resolved.isovalue
     check_share(share)

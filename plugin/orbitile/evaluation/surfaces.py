@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from ..errors import IsovalueError
+from ..errors import IsovalueError, NoSurface
 from ..fields import Field
 from ..kernels._tolerances import tolerances
 from ..model.lattice import Lattice
@@ -77,7 +79,7 @@ def compute_surface(
             )
         if lattice is None:
             lattice = enclosing_lattice(wavefunction, resolved, isovalue)
-        with device_session(device, precision) as target:
+        with device_session(device, precision) as target, absence_explained(resolved, isovalue):
             on_device = None
             if not target.on_host and _fits_kernel(lattice):
                 on_device = resolved.on_slabs(lattice, target)
@@ -90,7 +92,25 @@ def compute_surface(
             require_memory(lattice, dtype.itemsize + working_bytes(dtype), "and its isosurface ")
             volume = compute(wavefunction, resolved, lattice, device=device, precision=precision)
         checkpoint(1.0)
-        return isosurface(volume, isovalue)
+        with absence_explained(resolved, isovalue):
+            return isosurface(volume, isovalue)
+
+
+@contextmanager
+def absence_explained(field: Field, isovalue: float) -> Iterator[None]:
+    """Where there is no surface within: what that means for the field, if it has something to say.
+
+    Raises
+    ------
+    NoSurface
+        With the sentence of the field, for its own isovalue or a larger one.
+    """
+    try:
+        yield
+    except NoSurface as error:
+        if field.absence and field.isovalue is not None and isovalue >= field.isovalue:
+            raise NoSurface(field.absence) from error
+        raise
 
 
 def extract_surface(volume: Volume, isovalue: float, *, device: str | None = None) -> Surface:

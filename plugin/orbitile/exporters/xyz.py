@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.elements import SYMBOLS
+from ..model.geometry import Molecule
 from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
 
@@ -16,12 +17,12 @@ PATTERNS = ("*.xyz",)
 KIND = "geometry"
 
 
-def write(molecule: Wavefunction, path: Path, wavefunction: Wavefunction | None = None) -> None:
+def write(molecule: Molecule, path: Path, wavefunction: Wavefunction | None = None) -> None:
     """Write all geometries of a molecule."""
     path.write_text(xyz_of(molecule), encoding="utf-8")
 
 
-def xyz_of(molecule: Wavefunction) -> str:
+def xyz_of(molecule: Molecule) -> str:
     """Text of an XYZ file with all geometries of a molecule."""
     return xyz_text(molecule.atomic_numbers, molecule.geometries, molecule.title)
 

@@ -1,14 +1,16 @@
 """Fields: what can be shown of a wavefunction, one module a family, found by name.
 
-A module offers `NAMES` (pairs of a name as a user writes it, and what it is) and `resolve(wavefunction, name,
-references)`, which returns a `Field`, or None for a name that is not of its family. It may offer `DRAWN_ON`, see
-`as_drawn`. References read the files that a name refers to.
+A module offers `NAMES` (pairs of a name as a user writes it, and a sentence that says what it shows) and
+`resolve(wavefunction, name, references)`, which returns a `Field`, or None for a name that is not of its family.
+References read the files that a name refers to. It may offer `GROUP`, the title under which menus list its names,
+`PRIORITY`, by which groups and families are ordered, the highest first, `DRAWN_ON`, see `as_drawn`, and `unavailable`,
+see the function of this name.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from ..errors import FieldError
@@ -19,11 +21,18 @@ from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvalua
 __all__ = ["DegenerateSet", "Field", "PointEvaluator", "References", "SlabEvaluator"]
 
 
+def _all_available(wavefunction: Wavefunction) -> Mapping[str, str]:
+    """Of a family that every wavefunction has."""
+    return {}
+
+
 class Family(Protocol):
     """What a module of a family of fields offers."""
 
     NAMES: tuple[tuple[str, str], ...]
+    GROUP: str = "Other fields"
     DRAWN_ON: Mapping[str, str] = {}
+    unavailable: Callable[[Wavefunction], Mapping[str, str]] = _all_available
 
     def resolve(self, wavefunction: Wavefunction, name: str, references: References) -> Field | None:
         """The field that a name stands for, or None for a name that is not of this family."""
@@ -35,14 +44,28 @@ def field_modules() -> Mapping[str, Family]:
 
 
 def field_names() -> list[tuple[str, str]]:
-    """Names of all fields as a user writes them, each with what it is."""
+    """Names of all fields as a user writes them, each with what it shows."""
     return [pair for module in field_modules().values() for pair in module.NAMES]
+
+
+def field_groups() -> list[tuple[str, list[tuple[str, str]]]]:
+    """The same in groups, each with its title: those first that are wanted most."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for module in field_modules().values():
+        groups.setdefault(module.GROUP, []).extend(module.NAMES)
+    return list(groups.items())
+
+
+def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
+    """Names, as in `field_names`, that a wavefunction does not have, each with the reason: found quickly, for menus."""
+    return {name: why for module in field_modules().values() for name, why in module.unavailable(wavefunction).items()}
 
 
 def as_drawn(field: str, color_by: str = "") -> tuple[str, str]:
     """The field whose surface is drawn when a field is asked for, and the one that colours it.
 
-    That is the field itself, unless it has no isosurface of its own: `nci` colours that of `rdg`.
+    That is the field itself, unless it is no field for isosurfaces: `nci` colours that of `rdg`, `ionisation` that of
+    the density.
 
     Parameters
     ----------

@@ -38,12 +38,19 @@ class Field(ABC):
         For people.
     isovalue : float or None
         One that shows the field well; None for a field that has a `spread`, from which it follows.
+    coloured_isovalue : float or None
+        One that suits it where a second field colours its surface; None for the same.
+    absence : str
+        What it means that nothing reaches its isovalue, as a sentence; empty where that says nothing.
     fewest_points : int
         Points of a lattice below which isosurfaces look rough: a finer one is taken. 0 where any lattice will do.
     is_bounded : bool
         Whether `enclosing_box` is a proof; an estimate otherwise, beyond which there may be more.
     is_smooth : bool
         Whether isosurfaces look round on a lattice of any quality: a finer one is not worth its time.
+    peaks_at_nuclei : bool
+        Whether it is larger by far near nuclei: where it colours a surface, such values do not tell what its colours
+        span.
     colour_range : float or None
         Where the field colours a surface, the colours span minus this to plus this by convention; None: its values.
     colour_map : str or None
@@ -55,9 +62,12 @@ class Field(ABC):
     quantity: str
     unit: str
     isovalue: float | None
+    coloured_isovalue: float | None = None
+    absence: str = ""
     fewest_points: int = 0
     is_bounded: bool = True
     is_smooth: bool = False
+    peaks_at_nuclei: bool = False
     colour_range: float | None = None
     colour_map: str | None = None
     kernel: str = AUTO

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,10 @@ from ..watch import checkpoint, stage
 from ._field import Field, PointEvaluator, SlabEvaluator
 
 Reals = NDArray[np.floating]
+
+SMALL = 1 << 14
+"""Points of a lattice below which a density about a single atom shows facets, and what is about a nucleus is passed
+over."""
 
 _RATIOS = 1 / 256
 """Part of what screening may cost, for sums that are divided by each other, or differences: small ones are to be known
@@ -64,12 +68,18 @@ class SumField(Field):
     is_difference : bool
         Whether it is what large sums leave of each other: then small values are of interest, and a sum is formed in
         double precision where its terms still cancel.
+    peaks_at_nuclei : bool
+        Whether values there do not tell what its colours span: not of differences, whose peaks are of interest.
+    coloured_isovalue : float or None
+        One that suits it where a second field colours it; None for the same.
     fewest_points : int
         Points of a lattice below which its isosurfaces look rough, as thin ones and those where it bends do.
     colour_range : float or None
         Where the field colours a surface, the colours span minus this to plus this by convention; None: its values.
     colour_map : str or None
         Name of the colours that are the convention for it, see `orbitile.surfaces.colour_maps`.
+    absence : str
+        What it means that nothing reaches its isovalue, as a sentence; empty where that says nothing.
     """
 
     parts: tuple[GaussianExpansion, ...]
@@ -84,6 +94,12 @@ class SumField(Field):
     fewest_points: int = 0
     colour_range: float | None = None
     colour_map: str | None = None
+    coloured_isovalue: float | None = None
+    absence: str = ""
+    peaks_at_nuclei: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "peaks_at_nuclei", not self.is_difference)
 
     def _cancels(self) -> bool:
         suffices = _SINGLE_SUFFICES * (_RATIOS if self.is_difference else 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +14,27 @@ from ..gaussians.products import TOLERANCE, density_products
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 from ._field import References
-from ._sums import SumField
+from ._sums import SMALL, SumField
 from .orbital import orbital_range
 
+PRIORITY = 90
+GROUP = "Electron density"
 NAMES = (
-    ("density", "electron density"),
-    ("density:alpha", "density of the alpha electrons (or :beta)"),
-    ("spin", "spin density, alpha less beta"),
-    ("density:homo-2..homo", "density of some orbitals, as they are occupied"),
-    ("difference:FILE", "density less that of another file, or of several, as of fragments: FILE,FILE"),
+    ("density", "How many electrons there are at each place: the shape of the molecule"),
+    ("spin", "Where unpaired electrons are: alpha density less beta density"),
+    ("difference:FILE", "The density less that of another file, or of several, as of fragments: FILE,FILE"),
+    ("density:alpha", "The density of the alpha electrons alone (or :beta)"),
+    ("density:homo-2..homo", "The density of some orbitals, as they are occupied"),
 )
 
 Weighted = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Coefficients of orbitals, shape (n_basis, n_orbitals), and the weights of their squares."""
 
 _DENSITY = "e bohr^-3"
+
+_MOLECULE = 0.001
+"""Density of the surface of a molecule, on which others are shown: R. F. W. Bader et al., J. Am. Chem. Soc. 1987, 109,
+7968."""
 
 _DENSITIES = Derived[GaussianExpansion](most=8)
 
@@ -52,10 +59,8 @@ def occupied(wavefunction: Wavefunction, which: str) -> Weighted:
         weights = np.concatenate([sign * orbitals.occupations for orbitals, sign in chosen])
     else:
         n = wavefunction.alpha.occupations
-        if which != "total" and np.any(np.abs(n - np.round(n)) > 1e-4):
-            raise FieldError(
-                f"density of {which}: these natural orbitals are of both spins, which the file does not tell apart"
-            )
+        if which != "total" and _is_of_both_spins(n):
+            raise FieldError(f"density of {which}: {_OF_BOTH_SPINS}")
         beta = np.floor(n / 2 + 1e-6)  # singly occupied orbitals of a restricted open shell hold alpha electrons
         coefficients = wavefunction.alpha.coefficients
         weights = {"total": n, "alpha": n - beta, "beta": beta, "spin": n - 2 * beta}[which]
@@ -69,12 +74,51 @@ def _of_matrix(wavefunction: Wavefunction, which: str) -> Weighted:
     """Eigenvectors and eigenvalues of a density matrix: no natural orbitals, but the same sum of squares."""
     total, spin = wavefunction.density_matrix, wavefunction.spin_density_matrix
     if not spin.size and which != "total" and wavefunction.kind != "restricted":
-        raise FieldError(f"density of {which}: the file gives no spin density matrix of the correlated method")
+        raise FieldError(f"density of {which}: {_NO_SPIN_MATRIX}")
     spin = spin if spin.size else np.zeros_like(total)
     matrix = {"total": total, "alpha": (total + spin) / 2, "beta": (total - spin) / 2, "spin": spin}[which]
     values, vectors = np.linalg.eigh(matrix)
     counts = np.abs(values) > 1e-12 * max(np.abs(values).max(), 1e-300)
     return vectors[:, counts], values[counts]
+
+
+_PAIRED = "all electrons are paired, so there is no spin density"
+_OF_BOTH_SPINS = "these natural orbitals are of both spins, which the file does not tell apart"
+_NO_SPIN_MATRIX = "the file gives no spin density matrix of the correlated method"
+
+_SAME = 1e-5
+"""Coefficients of alpha and beta orbitals that differ by no more are the same: files print some seven digits."""
+
+
+def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
+    """The spin density, with the reason, where there is none."""
+    reason = _without_spin(wavefunction)
+    return {"spin": reason} if reason else {}
+
+
+def _without_spin(wavefunction: Wavefunction) -> str:
+    alpha, beta = wavefunction.alpha, wavefunction.beta
+    if wavefunction.density_matrix.size:
+        matrix = wavefunction.spin_density_matrix
+        if not matrix.size and wavefunction.kind != "restricted":
+            return _NO_SPIN_MATRIX
+        return "" if np.any(np.abs(matrix) > _SAME) else _PAIRED
+    if beta is None:
+        if _is_of_both_spins(alpha.occupations):
+            return _OF_BOTH_SPINS
+        return "" if np.any(np.round(alpha.occupations) == 1) else _PAIRED
+    n = min(len(alpha), len(beta))
+    same = np.allclose(alpha.occupations[:n], beta.occupations[:n], atol=_SAME) and not (
+        np.any(alpha.occupations[n:]) or np.any(beta.occupations[n:])
+    )
+    there = alpha.occupations[:n] > 0
+    if same and np.allclose(alpha.coefficients[:, :n][:, there], beta.coefficients[:, :n][:, there], atol=_SAME):
+        return _PAIRED
+    return ""
+
+
+def _is_of_both_spins(occupations: NDArray[np.float64]) -> bool:
+    return bool(np.any(np.abs(occupations - np.round(occupations)) > 1e-4))
 
 
 def density_of(wavefunction: Wavefunction, which: str = "total", tolerance: float = TOLERANCE) -> GaussianExpansion:
@@ -86,7 +130,7 @@ def density_of(wavefunction: Wavefunction, which: str = "total", tolerance: floa
     def make() -> GaussianExpansion:
         coefficients, weights = occupied(wavefunction, which)
         if len(weights) == 0:
-            raise FieldError("spin: all electrons are paired, so there is no spin density")
+            raise FieldError(f"spin: {_PAIRED}")
         return density_products(wavefunction, coefficients, weights, tolerance)
 
     return _DENSITIES.of(wavefunction, (which, tolerance), make)
@@ -106,6 +150,8 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         return _difference(wavefunction, rest.strip(), references)
     rest = rest.strip().lower()
     if family == "spin" and not rest:
+        if reason := _without_spin(wavefunction):
+            raise FieldError(f"field 'spin': {reason}")
         expansion, quantity, isovalue = density_of(wavefunction, "spin"), "spin density", 0.005
     elif family != "density":
         return None
@@ -118,7 +164,18 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
     else:
         expansion, quantity, isovalue = _of_some(wavefunction, rest), f"density of {rest}", 0.005
     spin, atoms = family == "spin", wavefunction.positions
-    return SumField((expansion,), quantity, _DENSITY, isovalue, expansion, atoms, is_difference=spin)
+    surface = _MOLECULE if family == "density" and not rest else None
+    return SumField(
+        (expansion,),
+        quantity,
+        _DENSITY,
+        isovalue,
+        expansion,
+        atoms,
+        is_difference=spin,
+        fewest_points=SMALL,
+        coloured_isovalue=surface,
+    )
 
 
 def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:
@@ -149,5 +206,14 @@ def _difference(wavefunction: Wavefunction, text: str, references: References) -
         raise FieldError("field 'difference': expected the other file behind a colon: difference:cation.molden")
     others = [references.wavefunction(file) for file in files]
     expansion = merged([density_of(wavefunction), *(density_of(other).scaled(-1.0) for other in others)])
-    quantity = f"density less that of {', '.join(str(other.source) for other in others)}"
-    return SumField((expansion,), quantity, _DENSITY, 0.003, expansion, wavefunction.positions, is_difference=True)
+    quantity = f"density less that of {', '.join(Path(other.source).name for other in others)}"
+    return SumField(
+        (expansion,),
+        quantity,
+        _DENSITY,
+        0.003,
+        expansion,
+        wavefunction.positions,
+        is_difference=True,
+        fewest_points=SMALL,
+    )

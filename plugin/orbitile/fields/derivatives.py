@@ -13,15 +13,20 @@ from ._field import References
 from ._sums import SumField
 from .density import density_of, occupied
 
+PRIORITY = 20
+GROUP = "Derivatives of the density"
 NAMES = (
-    ("gradient", "magnitude of the gradient of the density"),
-    ("gradient:x", "one component of it (or :y, :z)"),
-    ("hessian:xy", "one second derivative of the density"),
-    ("laplacian", "Laplacian of the density"),
-    ("kinetic", "kinetic energy density G, positive definite"),
-    ("kinetic:k", "kinetic energy density K = G less a quarter of the Laplacian"),
+    ("laplacian", "Where density is concentrated (negative) or depleted (positive): the Laplacian of the density"),
+    ("gradient", "How steep the density is: the magnitude of its gradient"),
+    ("gradient:x", "One component of the gradient (or :y, :z)"),
+    ("hessian:xy", "One second derivative of the density"),
+    ("kinetic", "The kinetic energy density G, positive everywhere"),
+    ("kinetic:k", "The kinetic energy density K, which is G less a quarter of the Laplacian"),
 )
 
+
+_STEEP = 1 << 18
+"""Points of a lattice below which the surfaces are rough: they bend about nuclei within a tenth of an Angstrom."""
 
 _PAIRS = ("xx", "yy", "zz", "xy", "xz", "yz")
 
@@ -73,24 +78,29 @@ def norm(x: NDArray[np.floating], y: NDArray[np.floating], z: NDArray[np.floatin
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | None:
     """The derivative that a name stands for, or None."""
     wanted, atoms = name.lower(), wavefunction.positions
+    family, _, axes = wanted.partition(":")
+    pair = "".join(sorted(axes))
     if wanted == "gradient":
         parts = gradient_of(wavefunction)
         steepest = concatenated(list(parts))
-        return SumField(parts, "gradient of the density", "e bohr^-4", 0.1, steepest, atoms, combine=norm)
-    family, _, axes = wanted.partition(":")
+        return SumField(
+            parts, "gradient of the density", "e bohr^-4", 0.1, steepest, atoms, combine=norm, fewest_points=_STEEP
+        )
     if family == "gradient" and axes in ("x", "y", "z"):
         expansion = gradient_of(wavefunction)["xyz".index(axes)]
-        return SumField((expansion,), f"gradient of the density along {axes}", "e bohr^-4", 0.1, expansion, atoms)
-    if family == "hessian" and (pair := "".join(sorted(axes))) in _PAIRS:
+        quantity, unit, isovalue = f"gradient of the density along {axes}", "e bohr^-4", 0.1
+    elif family == "hessian" and pair in _PAIRS:
         expansion = hessian_of(wavefunction)[_PAIRS.index(pair)]
-        return SumField((expansion,), f"second derivative {pair} of the density", "e bohr^-5", 0.3, expansion, atoms)
-    if wanted == "laplacian":
+        quantity, unit, isovalue = f"second derivative {pair} of the density", "e bohr^-5", 0.3
+    elif wanted == "laplacian":
         expansion = laplacian_of(wavefunction)
-        return SumField((expansion,), "Laplacian of the density", "e bohr^-5", 0.3, expansion, atoms)
-    if wanted in ("kinetic", "kinetic:g"):
+        quantity, unit, isovalue = "Laplacian of the density", "e bohr^-5", 0.5
+    elif wanted in ("kinetic", "kinetic:g"):
         expansion = kinetic_of(wavefunction)
-        return SumField((expansion,), "kinetic energy density G", "hartree bohr^-3", 0.1, expansion, atoms)
-    if wanted == "kinetic:k":
+        quantity, unit, isovalue = "kinetic energy density G", "hartree bohr^-3", 0.1
+    elif wanted == "kinetic:k":
         expansion = concatenated([kinetic_of(wavefunction), laplacian_of(wavefunction).scaled(-0.25)])
-        return SumField((expansion,), "kinetic energy density K", "hartree bohr^-3", 0.1, expansion, atoms)
-    return None
+        quantity, unit, isovalue = "kinetic energy density K", "hartree bohr^-3", 0.1
+    else:
+        return None
+    return SumField((expansion,), quantity, unit, isovalue, expansion, atoms, fewest_points=_STEEP)

@@ -24,9 +24,11 @@ from ..watch import checkpoint, watcher
 from ._field import Field, PointEvaluator, References
 from .density import density_of
 
+PRIORITY = 80
+GROUP = "Electrostatic potential"
 NAMES = (
-    ("esp", "electrostatic potential of nuclei and electrons"),
-    ("esp:FILE", "the same with the point charges of a file (.pqr, or lines of x y z q)"),
+    ("esp", "Where a positive charge is attracted (negative) or repelled (positive)"),
+    ("esp:FILE", "The same with the point charges of a file (.pqr, or lines of x y z q)"),
 )
 
 _SCREENED = 0.3
@@ -45,6 +47,10 @@ _SINGLE_SUFFICES = 200.0
 _DIRECTIONS = np.array([[1.0, 1, 1], [-1, -1, 1], [-1, 1, -1], [1, -1, -1]]) / np.sqrt(3)
 _DISTANCE = 1.2
 """Distance from the atoms, in bohr, at which that is looked for."""
+
+_ISOVALUE, _BEYOND = 0.05, 4.0
+"""Usual isovalue, in hartree/e, and the distance in bohr from the atoms at which the surface of the potential of an ion
+is shown: that of the surface of a molecule."""
 
 _NUCLEUS = 1e10
 """Exponent of the Gaussian, in bohr^-2, that stands for a nucleus: a point charge from 1e-4 bohr on, and finite."""
@@ -67,7 +73,7 @@ class ElectrostaticPotential(Field):
     quantity, unit : str
         For people.
     isovalue : float
-        One that shows the field well.
+        One that shows the field well; about an ion it follows from the charge.
     charges : PointCharges or None
         Given charges whose potential is added, as those around the quantum part of a QM/MM calculation.
     tolerance : float or None
@@ -80,12 +86,13 @@ class ElectrostaticPotential(Field):
     wavefunction: Wavefunction
     quantity: str = "electrostatic potential"
     unit: str = "hartree/e"
-    isovalue: float = 0.05
+    isovalue: float = _ISOVALUE
     charges: PointCharges | None = None
     tolerance: float | None = None
     far_field: bool = True
     is_bounded: bool = field(default=False, init=False)
     is_smooth: bool = field(default=True, init=False)
+    peaks_at_nuclei: bool = field(default=True, init=False)
 
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box about the atoms and what charge, dipole and quadrupole tell of the isosurface beyond.
@@ -239,4 +246,12 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> El
     cores = wavefunction.atomic_numbers - wavefunction.core_charges
     if np.any((cores > 0.5) & (wavefunction.core_charges > 0)):
         quantity += " (valence charges of effective cores)"
-    return ElectrostaticPotential(wavefunction, quantity, charges=charges)
+    return ElectrostaticPotential(wavefunction, quantity, isovalue=_suitable(wavefunction), charges=charges)
+
+
+def _suitable(wavefunction: Wavefunction) -> float:
+    """Isovalue whose surface is close to the atoms: of an ion that of its charge, a few bohr beyond the outermost."""
+    nuclei = wavefunction.positions[~wavefunction.is_ghost]
+    centre = nuclei.mean(axis=0) if len(nuclei) else np.zeros(3)
+    radius = float(np.linalg.norm(nuclei - centre, axis=1).max(initial=0.0)) + _BEYOND
+    return max(_ISOVALUE, float(f"{abs(wavefunction.charge) / radius:.1g}"))

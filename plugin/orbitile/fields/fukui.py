@@ -15,14 +15,16 @@ from ..errors import FieldError
 from ..gaussians.expansion import merged
 from ..model.wavefunction import Wavefunction
 from ._field import References
-from ._sums import SumField
+from ._sums import SMALL, SumField
 from .density import density_of
 
+PRIORITY = 40
+GROUP = "Reactivity"
 NAMES = (
-    ("fukui+:FILE", "Fukui function for electrons that come: with the file of N+1 electrons"),
-    ("fukui-:FILE", "Fukui function for electrons that leave: with the file of N-1 electrons"),
-    ("fukui0:FILE,FILE", "mean of both: with the files of N+1 and N-1 electrons"),
-    ("dual:FILE,FILE", "dual descriptor f+ - f-: with the files of N+1 and N-1 electrons"),
+    ("fukui+:FILE", "Where a nucleophile attacks, f+: with the file of N+1 electrons"),
+    ("fukui-:FILE", "Where an electrophile attacks, f-: with the file of N-1 electrons"),
+    ("fukui0:FILE,FILE", "Where a radical attacks, f0: with the files of N+1 and N-1 electrons"),
+    ("dual:FILE,FILE", "Where either attacks, f+ less f- (dual descriptor): with the files of N+1 and N-1 electrons"),
 )
 
 _WEIGHTS = {
@@ -75,5 +77,12 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         calculations[round(step)] = other
     total = merged([density_of(calculations[step]).scaled(weight) for step, weight in weights.items()])
     return SumField(
-        (total,), _QUANTITIES[family], "e bohr^-3", 0.003, total, wavefunction.positions, is_difference=True
+        (total,),
+        _QUANTITIES[family],
+        "e bohr^-3",
+        0.003,
+        total,
+        wavefunction.positions,
+        is_difference=True,
+        fewest_points=SMALL,
     )

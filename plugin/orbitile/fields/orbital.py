@@ -22,16 +22,19 @@ from ..kernels._sums import MANY, in_double, on_slabs
 from ..kernels._tolerances import tolerances
 from ..model.derived import Derived
 from ..model.lattice import Lattice
-from ..model.wavefunction import Orbitals, Spin, Wavefunction
+from ..model.wavefunction import Spin, Wavefunction
 from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator
+from ._frontier import frontier_order
 
+PRIORITY = 100
+GROUP = "Orbitals"
 NAMES = (
-    ("homo", "highest occupied orbital"),
-    ("homo-N", "Nth orbital below it"),
-    ("lumo", "lowest unoccupied orbital"),
-    ("lumo+N", "Nth orbital above it"),
-    ("mo:N", "orbital N, counted from 1 in the order of the file"),
-    ("mo:N:alpha", "the same, of one spin (:alpha or :beta, also behind homo and lumo)"),
+    ("homo", "The highest occupied orbital"),
+    ("lumo", "The lowest unoccupied orbital"),
+    ("homo-N", "The Nth orbital below the highest occupied one"),
+    ("lumo+N", "The Nth orbital above the lowest unoccupied one"),
+    ("mo:N", "Orbital N, counted from 1 in the order of the file"),
+    ("mo:N:alpha", "The same, of one spin (:alpha or :beta, also behind homo and lumo)"),
 )
 
 _NAME = re.compile(r"(?:(homo|lumo)([+-]\d+)?|mo:?\s*(\d+))(?::(a|alpha|b|beta))?")
@@ -315,6 +318,12 @@ def orbital_range(wavefunction: Wavefunction, text: str) -> list[Orbital] | None
     return [named.get(index) or _numbered(wavefunction, first.spin, index) for index in order[start : stop + 1]]
 
 
+def names_orbital(name: str) -> bool:
+    """Whether a name is that of an orbital, also a natural transition orbital: fields shown by what they enclose."""
+    plain = name.strip().lower()
+    return _NAME.fullmatch(plain) is not None or plain.startswith("nto:")
+
+
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> Orbital | None:
     """The orbital that a name stands for, see `orbital_of`."""
     return orbital_of(wavefunction, name)
@@ -375,26 +384,13 @@ def orbital_name(wavefunction: Wavefunction, index: int, spin: Spin = "alpha") -
     return f"mo:{index + 1}" + (f":{spin}" if wavefunction.beta is not None else "")
 
 
-def frontier_order(wavefunction: Wavefunction, spin: Spin, named: Spin | None = None) -> tuple[list[int], list[int]]:
-    """Occupied and unoccupied orbitals of one spin, each from low to high.
-
-    By energy where the file gives energies; natural orbitals by falling occupation. An orbital counts as occupied from
-    half its capacity on; the singly occupied ones of a restricted open shell are occupied, except when the beta
-    electrons are asked for by name.
-    """
-    orbitals = wavefunction.orbitals(spin)
-    capacity = 2.0 if wavefunction.beta is None else 1.0
-    threshold = capacity / 2 - 1e-6
-    if wavefunction.kind == "restricted open-shell" and named == "beta":
-        threshold = 1.5
-    occupied = orbitals.occupations >= threshold
-    order = np.argsort(_height(wavefunction, orbitals), kind="stable")
-    return [int(i) for i in order if occupied[i]], [int(i) for i in order if not occupied[i]]
-
-
-def _height(wavefunction: Wavefunction, orbitals: Orbitals) -> NDArray[np.float64]:
-    if wavefunction.natural:
-        return -orbitals.occupations
-    if np.all(np.isfinite(orbitals.energies)) and np.any(orbitals.energies != 0):
-        return orbitals.energies
-    return np.arange(len(orbitals), dtype=np.float64)
+def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
+    """Names of orbitals that a file lacks, each with the reason."""
+    occupied, unoccupied = frontier_order(wavefunction, "alpha")
+    of_spin = " alpha" if wavefunction.beta is not None else ""
+    reasons: dict[str, str] = {}
+    if not occupied:
+        reasons |= dict.fromkeys(("homo", "homo-N"), f"the file holds no occupied{of_spin} orbitals")
+    if not unoccupied:
+        reasons |= dict.fromkeys(("lumo", "lumo+N"), f"the file holds no unoccupied{of_spin} orbitals")
+    return reasons

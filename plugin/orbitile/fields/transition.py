@@ -20,19 +20,29 @@ from ..gaussians.expansion import integrals
 from ..gaussians.products import transition_products
 from ..model.wavefunction import Excitation, Orbitals, Spin, Wavefunction
 from ._field import References
-from ._sums import SumField
+from ._sums import SMALL, SumField
 from .orbital import Orbital
 
+PRIORITY = 30
+GROUP = "Excited states"
 NAMES = (
-    ("transition:N", "transition density of the Nth excited state"),
-    ("nto:N:hole", "natural transition orbital that the electron leaves (nto:N:hole:2 for the second pair)"),
-    ("nto:N:electron", "natural transition orbital that it enters"),
+    ("nto:N:hole", "The orbital that the electron leaves in the Nth excited state (nto:N:hole:2 for the second pair)"),
+    ("nto:N:electron", "The orbital that it enters (natural transition orbital)"),
+    ("transition:N", "How the density oscillates on excitation to the Nth excited state (transition density)"),
 )
 
 _WEAK, _FAINT = 1.1, 0.01
 """Oscillator strengths agree that differ by no more than this factor and this number together."""
 
 _NAME = re.compile(r"(?:transition:(\d+)|nto:(\d+):(hole|electron)(?::(\d+))?)")
+
+
+_NO_STATES = "no excited states with amplitudes"
+
+
+def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
+    """All names, with the reason, where a file has no excited states."""
+    return {} if wavefunction.excitations else dict.fromkeys(dict(NAMES), f"the file holds {_NO_STATES}")
 
 
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | Orbital | None:
@@ -50,7 +60,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
     number = int(density or pair_of)
     count = len(wavefunction.excitations)
     if not 1 <= number <= count:
-        have = f"{count} excited state(s)" if count else "no excited states with amplitudes"
+        have = f"{count} excited state(s)" if count else _NO_STATES
         raise FieldError(f"field {name!r}: the file holds {have}")
     excitation = wavefunction.excitations[number - 1]
     if density:
@@ -68,7 +78,7 @@ def _transition_density(wavefunction: Wavefunction, excitation: Excitation, numb
     expansion = transition_products(wavefunction, np.stack(left, axis=1) * weights, np.stack(right, axis=1))
     quantity = f"transition density of state {number} ({excitation.label})".replace(" ()", "")
     quantity += _remark(excitation, integrals(expansion)[1])
-    return SumField((expansion,), quantity, "e bohr^-3", 0.002, expansion, wavefunction.positions)
+    return SumField((expansion,), quantity, "e bohr^-3", 0.002, expansion, wavefunction.positions, fewest_points=SMALL)
 
 
 def _remark(excitation: Excitation, dipole: NDArray[np.float64]) -> str:

@@ -59,6 +59,30 @@ def check_atoms(numbers: NDArray[np.int64], positions: NDArray[np.float64]) -> N
         raise OrbitileError(f"atom positions: expected coordinates up to {FARTHEST:g} bohr, got {bad_length:g}")
 
 
+class Molecule(Protocol):
+    """Atoms at one or more geometries, as a wavefunction has them; what is needed to show them."""
+
+    @property
+    def atomic_numbers(self) -> NDArray[np.int64]:
+        """Element of each atom, shape (n_atoms,); 0 for a ghost."""
+
+    @property
+    def geometries(self) -> NDArray[np.float64]:
+        """Positions in bohr, shape (n_geometries, n_atoms, 3)."""
+
+    @property
+    def is_ghost(self) -> NDArray[np.bool_]:
+        """Which atoms are basis functions without a nucleus, or stand for no atom at all."""
+
+    @property
+    def source(self) -> str:
+        """File that it came from."""
+
+    @property
+    def title(self) -> str:
+        """For people."""
+
+
 class Geometries(Protocol):
     """Where the frames of a geometry-only trajectory come from; one class a kind of file, in `orbitile.readers`."""
 

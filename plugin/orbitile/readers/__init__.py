@@ -15,7 +15,7 @@ from ..errors import FileError, OrbitileError
 from ..files.plain import PlainFile, beginning, name_within
 from ..files.reading import user_path
 from ..gaussians.orthonormality import checked
-from ..model.geometry import Geometries
+from ..model.geometry import Geometries, Geometry
 from ..model.trajectory import Trajectory
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
@@ -46,6 +46,8 @@ class Reader(Protocol):
     """Optional: whether its files hold bytes that are no text."""
     FOLDERS: tuple[str, ...] = ()
     """Optional: those of the names that may be folders."""
+    read_atoms: Callable[[Path], tuple[Any, Any, Any]] | None = None
+    """Optional, of a format of volumes: atomic numbers, core charges and positions in bohr that a file names too."""
 
 
 def reader_modules() -> Mapping[str, Reader]:
@@ -110,6 +112,30 @@ def load_volumes(path: str | PathLike[str]) -> tuple[Volume, ...]:
     with PlainFile(file) as plain:
         volumes: tuple[Volume, ...] = reader.read(plain.path)
     return volumes
+
+
+def holds_volumes(path: str | PathLike[str]) -> bool:
+    """Whether a file is one of volumes, by its name."""
+    return _by_name(Path(path), "volume") is not None
+
+
+def load_atoms(path: str | PathLike[str]) -> Geometry | None:
+    """Read the atoms that a file of volumes names; None where it names none.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be read or is damaged.
+    OrbitileError
+        When these are no atoms.
+    """
+    file = _checked_path(path)
+    reader = _by_name(file, "volume")
+    if reader is None or reader.read_atoms is None:
+        return None
+    with PlainFile(file) as plain:
+        numbers, _, positions = reader.read_atoms(plain.path)
+    return Geometry(numbers, positions) if len(numbers) else None
 
 
 class FileFrames:
@@ -297,7 +323,9 @@ __all__ = [
     "Reader",
     "descriptions",
     "folder_patterns",
+    "holds_volumes",
     "load",
+    "load_atoms",
     "load_geometries",
     "load_trajectory",
     "load_volumes",

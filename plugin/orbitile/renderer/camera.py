@@ -31,6 +31,8 @@ class Camera:
         Without perspective: equal lengths are equal in the picture, whatever their depth.
     height : float or None
         Of an orthographic camera with an eye: from the lower to the upper edge of the picture, in bohr.
+    depths : (float, float) or None
+        Distances before the eye between which things are seen, in bohr; None to see everything.
     """
 
     rotation: Floats = field(default_factory=lambda: np.eye(3))
@@ -38,6 +40,7 @@ class Camera:
     field_of_view: float = 18.0
     orthographic: bool = False
     height: float | None = None
+    depths: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -60,6 +63,8 @@ class Camera:
             raise RenderError(
                 f"camera: orthographic with an eye, it needs the height of the picture in bohr, got {self.height!r}"
             )
+        if self.depths is not None and not 0 <= self.depths[0] < self.depths[1]:
+            raise RenderError(f"depths of a camera: expected two distances, the nearer first, got {self.depths!r}")
         set_(self, "rotation", rotation)
         set_(self, "eye", eye)
 

@@ -152,7 +152,7 @@ class _Painter:
     def _draw_molecule(self) -> None:
         gl, molecule = self._context.gl, self._scene.molecule
         if len(molecule.bonds):
-            self._programs.use("stick", radius=molecule.stick_radius)
+            self._programs.use("stick")
             gl.glBindVertexArray(self._sticks)
             gl.glEnable(gl.GL_CULL_FACE)  # the back of the box, so that each pixel is visited once
             gl.glCullFace(gl.GL_FRONT)

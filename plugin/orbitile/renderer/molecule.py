@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RenderError
+from ..model.geometry import Geometry
 from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
 from ..surfaces.colour_maps import RGB
@@ -82,15 +83,15 @@ class Molecule:
     colours : ndarray, shape (n, 3)
     bonds : ndarray of int, shape (m, 2)
         Balls that a stick joins; each half has the colour of its ball.
-    stick_radius : float
-        In bohr.
+    stick_radius : float or ndarray, shape (m,)
+        In bohr, of all bonds or of each.
     """
 
     centres: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     radii: Floats = field(default_factory=lambda: np.zeros(0))
     colours: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     bonds: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
-    stick_radius: float = STICK_RADIUS
+    stick_radius: float | Floats = STICK_RADIUS
 
     def __post_init__(self) -> None:
         n = len(self.centres)
@@ -98,11 +99,13 @@ class Molecule:
         check_array(self.radii, (n,), "radii of balls")
         check_array(self.colours, (n, 3), "colours of balls")
         check_array(self.bonds, (None, 2), "bonds")
+        if np.ndim(self.stick_radius):
+            check_array(np.asarray(self.stick_radius), (len(self.bonds),), "radii of bonds")
 
     @classmethod
-    def of(cls, wavefunction: Wavefunction) -> Molecule:
+    def of(cls, atoms: Wavefunction | Geometry) -> Molecule:
         """Balls and sticks for the atoms of a wavefunction; ghosts are small pale balls without sticks."""
-        numbers, positions = wavefunction.atomic_numbers, wavefunction.positions
+        numbers, positions = atoms.atomic_numbers, atoms.positions
         real = np.flatnonzero(numbers > 0)
         return cls(
             centres=positions,
@@ -136,7 +139,7 @@ class Molecule:
                 within = np.full(len(radii), np.inf)
                 np.minimum.at(within, nearest, _INSIDE * distances)
                 radii = np.minimum(radii, within)
-                stick_radius = min(stick_radius, float(within.min()))
+                stick_radius = np.minimum(stick_radius, within.min())
         return replace(self, radii=radii, stick_radius=stick_radius)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import RenderError
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
+from ..surfaces.colour_maps import RGB
 from .annotation import annotate, margins
 from .camera import Camera, default_camera
 from .draw import draw
@@ -100,8 +101,7 @@ def render(
         raise RenderError(f"wavefunction of a picture: expected a Wavefunction, got {type(wavefunction).__name__}")
     width, height = checked_size(size)
     pairs = colours_of_fields(drawn, colours)
-    transparent = background == "transparent"
-    paper = (1.0, 1.0, 1.0) if transparent else parse_colour(background, "background")
+    paper = paper_of(background)
     if opacity is not None and (
         isinstance(opacity, bool) or not isinstance(opacity, (int, float, np.number)) or not 0 <= opacity <= 1
     ):
@@ -115,17 +115,62 @@ def render(
         raise RenderError("nothing to draw: give a surface that has triangles, or a wavefunction for its molecule")
     parts = legend_of(drawn, pairs, (width, height)) if legend else []
     camera = place_camera(camera, scene, (width, height), parts, scale, orthographic)
-    pixels = draw(scene, camera, (width, height), background=(*paper, 0.0 if transparent else 1.0))
-    assert camera.height is not None or not scale  # a picture with a scale bar is orthographic
-    pixels = annotate(
-        pixels,
-        parts,
-        scale=height / camera.height if scale and camera.height else None,
-        paper=None if transparent else paper,
-    )
+    pixels = render_scene(scene, camera, (width, height), paper, parts, scale=scale)
     if target is not None:
         write_png(target, pixels)
     return pixels
+
+
+def render_scene(
+    scene: Scene,
+    camera: Camera,
+    size: tuple[int, int],
+    paper: RGB | None,
+    parts: Sequence[LegendPart] = (),
+    *,
+    scale: bool = False,
+) -> NDArray[np.uint8]:
+    """Draw a scene that has been put together, and write on the picture.
+
+    Parameters
+    ----------
+    scene : Scene
+    camera : Camera
+        With an eye; orthographic where there is a scale bar.
+    size : (int, int)
+        Width and height in pixels.
+    paper : (red, green, blue) or None
+        The background; None for a transparent one.
+    parts
+        Of the legend.
+    scale : bool
+        Whether there is a scale bar.
+
+    Returns
+    -------
+    ndarray of uint8, shape (height, width, 4)
+        As from `render`.
+
+    Raises
+    ------
+    DeviceError
+        When there is no OpenGL.
+    """
+    background = (1.0, 1.0, 1.0, 0.0) if paper is None else (*paper, 1.0)
+    pixels = draw(scene, camera, size, background=background)
+    assert camera.height is not None or not scale  # a picture with a scale bar is orthographic
+    return annotate(pixels, parts, scale=size[1] / camera.height if scale and camera.height else None, paper=paper)
+
+
+def paper_of(background: Colour) -> RGB | None:
+    """Colour of the background; None for "transparent".
+
+    Raises
+    ------
+    RenderError
+        When it is neither that nor a colour.
+    """
+    return None if background == "transparent" else parse_colour(background, "background")
 
 
 def checked_size(size: tuple[int, int]) -> tuple[int, int]:

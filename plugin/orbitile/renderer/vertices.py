@@ -109,7 +109,8 @@ def upload_molecule(arrays: VertexArrays, molecule: Molecule, view: View, *, lit
     colours = _inks(molecule.colours, lit)
     balls = arrays.array([centres, molecule.radii[:, None], colours], divisor=1)
     first, second = molecule.bonds.T
-    sticks = arrays.array([centres[first], centres[second], colours[first], colours[second]], divisor=1)
+    radii = np.broadcast_to(molecule.stick_radius, len(first))[:, None]
+    sticks = arrays.array([centres[first], centres[second], colours[first], colours[second], radii], divisor=1)
     return balls, sticks
 
 

@@ -61,6 +61,9 @@ class View:
         depths = -((centres - camera.eye) @ camera.rotation[2])
         far = float((depths + radii).max(initial=1.0)) * 1.01 + 0.01
         near = max(float((depths - radii).min(initial=far)) * 0.99 - 0.01, 1e-3 * far)
+        if camera.depths is not None:
+            near = max(near, camera.depths[0])
+            far = max(min(far, camera.depths[1]), 1.001 * near)  # nothing is seen where these do not overlap
         return cls(camera, size, middle, matrix, near, far)
 
     def seen(self, relative: Floats) -> Floats:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..errors import OrbitileError
+from ..fields import with_absolute_files
 from . import commands
-from .browsing import QUIET, Browsing
+from .asking import Asked
+from .browsing import Browsing
 from .choices import TWO_COLOURS
-from .host import Colour, trajectory_viewer
+from .host import trajectory_viewer
+from .presets import PresetSurface, preset_named, surfaces_of
+from .showing import QUIET
 from .words import of_error
 
 
@@ -42,39 +48,82 @@ class Browser(Browsing):
 
     def choose_automatic(self, automatic: bool) -> None:
         """Let each orbital have the isovalue that encloses 90 % of it, or all of them the same."""
-        self.choices = replace(self.choices, automatic=automatic)
-        self.ask_again()
+        self.choices = replace(self.choices, automatic=automatic, isovalue=self.isovalue)
+        self.ask_again(isovalue=None if automatic else self.isovalue)
 
     def choose_second(self, name: str) -> None:
         """Colour by a second field."""
-        self.choices = replace(self.choices, color_by="" if name == TWO_COLOURS else name)
-        self.ask_again()
+        color_by = "" if name == TWO_COLOURS else name
+        self.ask_again(color_by=color_by, color_range=None)
 
-    def choose_keep(self, keep: bool) -> None:
-        """Leave what is shown when the next is."""
-        self.choices = replace(self.choices, keep=keep)
+    def choose_range(self, color_range: float | None) -> None:
+        """Have the colours span minus this to plus this; None for a range from the data."""
+        self.ask_again(color_range=color_range)
 
-    def choose_colours(self, positive: Colour, negative: Colour) -> None:
-        """Draw in other colours."""
-        self.choices = replace(self.choices, colours=(positive, negative))
+    def choose_unit(self, unit: str) -> None:
+        """List energies in another unit."""
+        self.choices = replace(self.choices, unit=unit)
         self.remember()
+
+    # ---- what is shown
+
+    def choose_surface(self, name: str) -> None:
+        """Act on another surface, and list the orbitals of its molecule."""
+        shelf = self.session.shelf
+        if name in shelf:
+            self._queue.clear()
+            shelf.choose(name)
+            self.choose_molecule(shelf[name].molecule)
+            self._listing()
+
+    def set_visible(self, name: str, visible: bool) -> None:
+        """Hide a surface, or show it again."""
+        self._do(lambda: self.session.shelf.set_visible(name, visible))
+
+    def keep(self, name: str, kept: bool) -> None:
+        """Have a surface stay when the next field is shown, or no longer."""
+        if name in self.session.shelf:
+            self.session.shelf.keep(name, kept)
+        self._listing()
+
+    def delete(self, name: str) -> None:
+        """Delete a surface and its volume."""
+        if name in self.session.shelf:
+            if name == self.current():
+                self.asking.withdraw()
+                self._painter.stop()
+                self.view.set_busy(self.is_busy())
+            self._do(lambda: self.session.shelf.remove(name))
+
+    def _do(self, function: Callable[[], None]) -> None:
+        try:
+            function()
+        except Exception as error:
+            self.view.say(of_error(error), error=True)
+        self._listing()
+
+    def change_look(self, **changes: Any) -> None:
+        """Draw the surface, and those to come, in another way; changes are parts of a `Look`."""
+        shown = self.shown()
+        self.choices = replace(self.choices, look=replace(self.choices.look, **changes))
+        self.remember()
+        if shown is None:
+            return
+        look = replace(shown.look, **changes)
+        if set(changes) == {"transparency"}:
+            self.session.shelf.set_transparency(self.current(), look.transparency)
+            return
         held = self._held()
         if held is None:
-            self.ask_again()
+            self.ask_again(look=look)
         else:
-            base, shown, found = held
-            self._draw(replace(shown, colours=self.choices.colours), found, redraws=base)
-
-    def choose_transparency(self, transparency: float) -> None:
-        """Draw more or less transparent."""
-        self.choices = replace(self.choices, transparency=transparency)
-        current = self.current()
-        if current:
-            self.session.shelf.set_transparency(current, transparency)
+            self._draw(replace(shown, look=look), held[2], redraws=held[0])
 
     def slide_to(self, isovalue: float) -> None:
         """Draw a draft at another isovalue, and a surface from all points when the slider rests."""
-        self.choices = replace(self.choices, isovalue=isovalue, automatic=False)
+        self.isovalue = isovalue
+        if self.acts_on_orbital():
+            self.choices = replace(self.choices, isovalue=isovalue, automatic=False)
         if self.current():
             self._stop_ahead()
             self._agenda.soon(self._draw_draft)  # several moves of the mouse make one surface
@@ -82,7 +131,7 @@ class Browser(Browsing):
 
     def choose_isovalue(self, text: str) -> None:
         """Draw at an isovalue that was typed."""
-        shown = f"{self.choices.isovalue:.4g}"
+        shown = f"{self.isovalue:.4g}"
         if text == shown:
             return
         try:
@@ -92,9 +141,26 @@ class Browser(Browsing):
             self.view.show_choices()
             return
         if isovalue != float(shown):
-            self.choices = replace(self.choices, automatic=False)
-            self._set_isovalue(isovalue)
+            self.isovalue = isovalue
+            if self.acts_on_orbital():
+                self.choices = replace(self.choices, isovalue=isovalue, automatic=False)
             self._draw_exact()
+
+    def show_preset(self, name: str, file: str = "") -> None:
+        """Show a preset, one with a file to compare with where it needs that."""
+        if self.wavefunction is None:
+            return
+        try:
+            surfaces = surfaces_of(preset_named(name), self.wavefunction, file)
+        except OrbitileError as error:
+            self.view.say(str(error), error=True)
+            return
+        self.ask_for_several([self._of_preset(surface) for surface in surfaces], side_by_side=len(surfaces) > 1)
+
+    def _of_preset(self, surface: PresetSurface) -> Asked:
+        look, transparency = self.choices.look, surface.transparency
+        look = look if transparency is None else replace(look, transparency=transparency)
+        return Asked(with_absolute_files(surface.field), surface.isovalue, surface.color_by, look=look)
 
     # ---- trajectories
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..model.lattice import QUALITIES
-from .host import Colour
-from .shown import NEGATIVE, POSITIVE, are_rows, is_number
+from .look import STYLES, Look
+from .orbitals import ENERGY_UNITS
+from .shown import are_rows, is_number
 
 TWO_COLOURS = "two colours"
 """What a window offers in place of a second field."""
@@ -15,59 +16,60 @@ TWO_COLOURS = "two colours"
 
 @dataclass(frozen=True)
 class Choices:
-    """What is set in the window.
+    """What is set in the window, for what is shown next.
 
     Attributes
     ----------
     quality : str
-    isovalue : float
     automatic : bool
         Each orbital gets the isovalue whose surface encloses 90 % of its density, in place of `isovalue`.
-    color_by : str
-        Second field, empty for two colours.
-    colours : pair of (red, green, blue)
-        Of the positive and of the negative phase.
-    transparency : float
-    keep : bool
-        What is shown stays, and the next is shown beside it.
+    isovalue : float
+        Of orbitals. All other fields begin with their own.
+    look : Look
     rate : int
         Frames of a trajectory a second, at most, when it is played.
+    unit : str
+        Of the energies of orbitals, one of `ENERGY_UNITS`.
     """
 
     quality: str = "medium"
-    isovalue: float = 0.03
     automatic: bool = True
-    color_by: str = ""
-    colours: tuple[Colour, Colour] = (POSITIVE, NEGATIVE)
-    transparency: float = 0.35
-    keep: bool = False
+    isovalue: float = 0.03
+    look: Look = field(default_factory=Look)
     rate: int = 10
+    unit: str = "eV"
 
 
 def choices_of(settings: dict[str, Any]) -> Choices:
     """What was set the last time, as kept by `settings_of`; what is damaged is as at first."""
-    colours = tuple(settings.get(name) for name in ("positive", "negative"))
-    colours = tuple(tuple(colour) if isinstance(colour, list | tuple) else colour for colour in colours)
-    quality, rate = settings.get("quality"), settings.get("rate")
+    pair = [settings.get(name) for name in ("positive", "negative")]
+    colours: Any = tuple(tuple(colour) if isinstance(colour, list | tuple) else colour for colour in pair)
+    quality, rate, unit, style = (settings.get(name) for name in ("quality", "rate", "unit", "style"))
     transparency: Any = settings.get("transparency")
-    sound: dict[str, Any] = {}
+    choices, look = Choices(), Look()
     if isinstance(quality, str) and quality in QUALITIES:
-        sound["quality"] = quality
-    if are_rows(colours, 0.0, 1.0):
-        sound["colours"] = colours
-    if is_number(transparency, 0, 100):
-        sound["transparency"] = transparency / 100
+        choices = replace(choices, quality=quality)
     if isinstance(rate, int) and is_number(rate, 1, 1000):
-        sound["rate"] = rate
-    return replace(Choices(), **sound)
+        choices = replace(choices, rate=rate)
+    if isinstance(unit, str) and unit in ENERGY_UNITS:
+        choices = replace(choices, unit=unit)
+    if are_rows(colours, 0.0, 1.0):
+        look = replace(look, colours=colours)
+    if is_number(transparency, 0, 100):
+        look = replace(look, transparency=transparency / 100)
+    if style in STYLES:
+        look = replace(look, style=style)
+    return replace(choices, look=look)
 
 
 def settings_of(choices: Choices) -> dict[str, Any]:
     """Those of the choices that are kept, in plain types."""
     return {
         "quality": choices.quality,
-        "positive": list(choices.colours[0]),
-        "negative": list(choices.colours[1]),
-        "transparency": round(100 * choices.transparency),
+        "positive": list(choices.look.colours[0]),
+        "negative": list(choices.look.colours[1]),
+        "transparency": round(100 * choices.look.transparency),
+        "style": choices.look.style,
         "rate": choices.rate,
+        "unit": choices.unit,
     }

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from ..errors import Cancelled, DeviceError
 from ..evaluation.preparation import PREPARING, is_first_use
+from ..readers import holds_volumes
 from ..watch import watched
 from ..workers import WorkerError
 from .host import Viewer
@@ -68,6 +69,11 @@ class Computing:
         if self._worker is not None:
             self._worker.close()
 
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether a command waits for something."""
+        return bool(self._asked)
+
     def sample(self, request: Request) -> Sample:
         """Answer a request and wait for it.
 
@@ -106,6 +112,8 @@ class Computing:
 
     def read(self, source: Source) -> None:
         """Read what is going to be asked for, so that nobody need wait for it then."""
+        if len(source.files) == 1 and holds_volumes(source.files[0]):
+            return  # it is read where it is drawn from
         source = source if source.contents else source.noted()
         trajectory = self.wavefunctions.kept(source) or ShownTrajectory(source, self.wavefunctions.get)
         if trajectory.is_one_file:

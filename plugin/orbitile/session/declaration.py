@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +230,13 @@ def _number(what: str, value: Any) -> float:
         raise OrbitileError(f"{what}: expected a number, got {brief(value)}") from None
 
 
+def _finite(what: str, value: Any) -> float:
+    number = _number(what, value)
+    if not math.isfinite(number):
+        raise OrbitileError(f"{what}: expected a finite number, got {brief(value)}")
+    return number
+
+
 def _positive(what: str, value: Any) -> float:
     number = _number(what, value)
     if not 0 < number < math.inf:
@@ -257,14 +266,25 @@ def _count(what: str, value: Any) -> int:
 
 
 def _paths(what: str, value: Any) -> tuple[Path, ...]:
-    """One file or pattern; of a list several; of a text several where that text is no file and all its words are."""
+    """One file or pattern; of a list several; of a text several where that is none, and words of it are files."""
     if isinstance(value, list | tuple) and value:
         return tuple(_path(what, path) for path in value)
     whole = _path(what, value)
-    words = str(whole).split()
-    if len(words) > 1 and not whole.exists() and all(Path(word).expanduser().exists() for word in words):
-        return tuple(Path(word).expanduser() for word in words)
-    return (whole,)
+    if _is_there(whole):
+        return (whole,)
+    words = [_path(what, word) for word in _WORDS.findall(str(value))]
+    return tuple(words) if len(words) > 1 and any(map(_is_there, words)) else (whole,)
+
+
+_WORDS = re.compile(r""""[^"]*"|'[^']*'|\S+""")
+"""Names of files beside each other, in quotes where they have spaces."""
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists() or bool(glob(str(path)))
+    except OSError:  # a name too long
+        return False
 
 
 def _flag(what: str, value: Any) -> bool:
@@ -276,6 +296,7 @@ def _flag(what: str, value: Any) -> bool:
 
 TEXT = Kind("string", _text)
 PATH = Kind("string", _path)
+NUMBER = Kind("float", _finite)
 POSITIVE_NUMBER = Kind("float", _positive)
 SHARE = Kind("float", _share)
 PATHS = Kind("string", _paths)

@@ -90,4 +90,4 @@ class Film:
 def _of_all_frames(shown: Shown) -> Shown:
     """What two frames of one film have in common."""
     request = replace(shown.request, frame=None, isovalue=shown.isovalue, box=None)
-    return replace(shown, request=request, transparency=0.0)
+    return replace(shown, request=request, look=replace(shown.look, transparency=0.0), kept=False, scale=None)

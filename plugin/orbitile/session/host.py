@@ -7,7 +7,7 @@ frames as well, so that trajectories can be shown, is a `TrajectoryViewer`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -15,9 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
+from ..films.writing import Pixels
+from ..model.geometry import Molecule
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
-from ..model.wavefunction import Wavefunction
+from .look import Look
+from .viewpoint import Viewpoint
 
 Colour = tuple[float, float, float]
 """Red, green and blue from 0 to 1."""
@@ -44,8 +47,8 @@ class Viewer(ABC):
     # ---- what every viewer does
 
     @abstractmethod
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
-        """Show the atoms at one of the geometries, and `adopt` the source of the wavefunction.
+    def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
+        """Show the atoms at one of the geometries, and `adopt` their source.
 
         Where the program has states or frames, there is one for each geometry. The given one is shown, and surfaces
         that name no frame belong to it.
@@ -56,17 +59,15 @@ class Viewer(ABC):
         """Names of all that is there: molecules and fields alike, less what the user has deleted."""
 
     @abstractmethod
-    def put_surface(
-        self, name: str, molecule: str, drawing: Any, transparency: float, colouring: Colouring | None
-    ) -> None:
-        """Add or replace the surface of a field of a molecule, from what `drawing` gave.
+    def put_surface(self, name: str, molecule: str, drawing: Any, look: Look, colouring: Colouring | None) -> None:
+        """Add or replace the surface of a field of a molecule, from what `drawing` gave for the same look.
 
-        Transparency goes from 0, opaque, to 1. Where there is a colouring, the program explains its colours.
+        Where there is a colouring, the program explains its colours.
         """
 
     @abstractmethod
     def set_transparency(self, name: str, transparency: float) -> None:
-        """Change the transparency of a surface, without the rest of it."""
+        """Change the transparency of a surface, 0 opaque to 1, without the rest of it."""
 
     @abstractmethod
     def remove(self, name: str) -> None:
@@ -81,14 +82,12 @@ class Viewer(ABC):
     def put_volume(self, name: str, molecule: str, volume: Volume) -> None:
         """Add or replace the volume of a field, for the program's own tools; by default it has none."""
 
-    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> Any:
+    def drawing(self, surface: Surface, look: Look) -> Any:
         """What the program draws a surface from, for `put_surface`; the program is not touched.
 
-        The colours are those of the positive and of the negative phase, and do not count where the surface has a
-        colouring. It takes longest of all, and may be called from another thread. By default surface and colours as
-        they are.
+        It takes longest of all, and may be called from another thread. By default the surface itself.
         """
-        return surface, colours
+        return surface
 
     def legal_name(self, name: str) -> str:
         """The name that the program would give an object that is to be called `name`."""
@@ -107,6 +106,65 @@ class Viewer(ABC):
         there = self.objects()
         return {name: source for name, source in self._sources.items() if name in there}
 
+    def look_at(self, molecules: Sequence[str], how: str) -> None:
+        """Bring molecules into view: zoom keeps the direction, orient looks along the axes of what is seen.
+
+        By default the program does that by itself, or nothing happens.
+        """
+
+    def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
+        """Hide a molecule with its surfaces, so that they do not cover another.
+
+        They come back when the user shows the molecule, or another surface of it is put. By default nothing happens.
+        """
+
+    def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
+        """Those of surfaces that are there and not seen, since the user has hidden them or the group they are in.
+
+        They are given with their molecules.
+        """
+        return set()
+
+    def set_visible(self, name: str, molecule: str, visible: bool) -> None:
+        """Have a surface of a molecule seen, or not for a while.
+
+        Raises
+        ------
+        OrbitileError
+            When the program cannot do that.
+        """
+        raise OrbitileError("this viewer cannot hide surfaces: orb_delete takes one away")
+
+    def set_grid(self, places: Mapping[str, int]) -> None:
+        """Show surfaces side by side, each with its molecule, at places counted from 1; of none, end that.
+
+        By default they stay where they are, in one another.
+        """
+
+    def viewpoint(self, n_frames: int = 0) -> Viewpoint | None:
+        """From where the user looks at which atoms; None where the program does not say.
+
+        With a number of frames, also where the atoms are at each of them.
+        """
+        return None
+
+    def ray_tracing(self, surfaces: Set[str]) -> tuple[Callable[..., Pixels], Any]:
+        """A function of a module that traces what is shown, in a worker process, and the scene, its first argument.
+
+        The others are those of `orbitile.session.picture.DrawPane`.
+
+        Parameters
+        ----------
+        surfaces : set of str
+            What the scene is to do without: a pane has its surfaces.
+
+        Raises
+        ------
+        OrbitileError
+            When the program has no ray tracer.
+        """
+        raise OrbitileError("by: this viewer has no ray tracer; the renderer of Orbitile draws pictures everywhere")
+
     def renamed(self) -> dict[str, str]:
         """Molecules that the user has given other names since this was asked last: new names by those they had."""
         return {}
@@ -124,7 +182,7 @@ class Viewer(ABC):
         )
 
     def colour(self, name: str) -> Colour:
-        """A colour by its name.
+        """A colour by its name, or #rrggbb, or 0xrrggbb as PyMOL writes it.
 
         Raises
         ------
@@ -134,7 +192,7 @@ class Viewer(ABC):
         from PIL import ImageColor
 
         try:
-            red, green, blue = ImageColor.getrgb(name)[:3]
+            red, green, blue = ImageColor.getrgb(name.replace("0x", "#", 1))[:3]
         except ValueError:
             raise OrbitileError(f"colour: expected a name such as blue, or #rrggbb, got {name[:80]!r}") from None
         return red / 255, green / 255, blue / 255
@@ -186,7 +244,7 @@ class TrajectoryViewer(Viewer):
         name: str,
         molecule: str,
         drawing: Any,
-        transparency: float,
+        look: Look,
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:

@@ -1,13 +1,40 @@
-"""The orbitals of a molecule as a window lists them: levels, the columns of their table, words that filter it."""
+"""The orbitals of a molecule as a window lists them: levels, the columns of their table, their energies' units."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from ..analysis.information import formula, frontier_marks
+from ..analysis.information import formula
+from ..fields._frontier import frontier_order
 from ..model.units import electronvolt
 from ..model.wavefunction import Spin, Wavefunction
+
+
+@dataclass(frozen=True)
+class EnergyUnit:
+    """A unit in which energies of orbitals are shown.
+
+    Attributes
+    ----------
+    name : str
+    hartree : float
+        One of it, in hartree.
+    decimals : int
+        Digits behind the point that are shown.
+    """
+
+    name: str
+    hartree: float
+    decimals: int
+
+    def text(self, energy: float) -> str:
+        """An energy, in hartree, as a number of this unit; a dash where there is none."""
+        return f"{energy / self.hartree:.{self.decimals}f}" if math.isfinite(energy) else "-"
+
+
+ENERGY_UNITS = {unit.name: unit for unit in (EnergyUnit("eV", electronvolt, 3), EnergyUnit("hartree", 1.0, 5))}
+"""Units of energies by name; the first is the usual one."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +48,12 @@ class Level:
     index : int
         From 0, in the order of the file.
     energy : float
-        In electronvolt; NaN where the file gives none.
+        In hartree; NaN where the file gives none.
     occupation : float
     symmetry : str
         Empty where the file gives none.
-    mark : str
-        HOMO, LUMO or empty.
+    place : int
+        In the order in which `homo` and `lumo` count: 0 the HOMO, -1 the one below it, 1 the LUMO, 2 the one above.
     """
 
     spin: Spin
@@ -34,39 +61,27 @@ class Level:
     energy: float
     occupation: float
     symmetry: str
-    mark: str
+    place: int
+
+    @property
+    def mark(self) -> str:
+        """HOMO, LUMO or empty."""
+        return {0: "HOMO", 1: "LUMO"}.get(self.place, "")
+
+    @property
+    def frontier_name(self) -> str:
+        """As counted from the HOMO or the LUMO: HOMO, HOMO-1, LUMO+2."""
+        name, shift = ("HOMO", self.place) if self.place <= 0 else ("LUMO", self.place - 1)
+        return f"{name}{shift:+d}" if shift else name
 
     @property
     def occupied(self) -> bool:
         """Whether there is an electron in it."""
         return self.occupation > 1e-3
 
-    def text(self, what: str) -> str:
-        """One of its properties for people: number, energy, occupation, symmetry or mark."""
-        if what == "number":
-            return str(self.index + 1)
-        if what == "energy":
-            return f"{self.energy:.3f}" if math.isfinite(self.energy) else "-"
-        return f"{self.occupation:.2f}" if what == "occupation" else str(getattr(self, what))
 
-    def has(self, word: str) -> bool:
-        """Whether it is what a word of a filter says, in lower case.
-
-        A number, a symmetry, homo, lumo, occ, virt, or a range of energies as -20..-5.
-        """
-        low, dots, high = word.partition("..")
-        if dots:
-            try:
-                return float(low or "-inf") <= self.energy <= float(high or "inf")
-            except ValueError:
-                return True  # still being typed
-        if word.isdigit():
-            return str(self.index + 1).startswith(word)
-        if len(word) > 1 and "occupied".startswith(word):
-            return self.occupied
-        if len(word) > 1 and "virtual".startswith(word):
-            return not self.occupied
-        return bool(word) and (self.mark.lower().startswith(word) or self.symmetry.lower().startswith(word))
+Levels = list[list[Level]]
+"""The orbitals of a wavefunction: one list, or one of each spin."""
 
 
 @dataclass(frozen=True)
@@ -75,61 +90,116 @@ class Column:
 
     Attributes
     ----------
-    title : str
+    title, tip : str
     spin : int
         0 alpha or both, 1 beta.
     what : str
-        See `Level.text`.
+        number, energy, occupation, symmetry or mark.
+    unit : EnergyUnit
+        Of energies.
+    decimals : int
+        Of occupations.
     """
 
     title: str
+    tip: str
     spin: int
     what: str
+    unit: EnergyUnit
+    decimals: int
 
-
-Levels = list[list[Level]]
-"""The orbitals of a wavefunction: one list, or one of each spin."""
+    def text(self, level: Level) -> str:
+        """What stands in the row of an orbital."""
+        if self.what == "number":
+            return str(level.index + 1)
+        if self.what == "energy":
+            return self.unit.text(level.energy)
+        if self.what == "occupation":
+            return f"{round(level.occupation, self.decimals) + 0.0:.{self.decimals}f}"
+        return level.symmetry if self.what == "symmetry" else level.mark
 
 
 def levels_of(wavefunction: Wavefunction) -> Levels:
     """The orbitals of a wavefunction."""
     spins: list[Spin] = ["alpha"] if wavefunction.beta is None else ["alpha", "beta"]
-    listed = []
-    for spin in spins:
-        orbitals, marks = wavefunction.orbitals(spin), frontier_marks(wavefunction, spin)
-        irreps = orbitals.irreps or [""] * len(orbitals)
-        listed.append(
-            [
-                Level(
-                    spin,
-                    index,
-                    float(orbitals.energies[index] / electronvolt),
-                    float(orbitals.occupations[index]),
-                    irreps[index] or "",
-                    marks.get(index, ""),
-                )
-                for index in range(len(orbitals))
-            ]
+    return [_levels_of_spin(wavefunction, spin) for spin in spins]
+
+
+def _levels_of_spin(wavefunction: Wavefunction, spin: Spin) -> list[Level]:
+    orbitals = wavefunction.orbitals(spin)
+    occupied, unoccupied = frontier_order(wavefunction, spin)
+    places = {index: place for place, index in enumerate(occupied + unoccupied, 1 - len(occupied))}
+    irreps = orbitals.irreps or [""] * len(orbitals)
+    return [
+        Level(
+            spin,
+            index,
+            float(orbitals.energies[index]),
+            float(orbitals.occupations[index]),
+            irreps[index] or "",
+            places[index],
         )
-    return listed
+        for index in range(len(orbitals))
+    ]
 
 
-def columns_of(levels: Levels) -> list[Column]:
-    """Columns of the table, a row a number; alpha and beta side by side where they differ."""
-    with_symmetry = any(level.symmetry for those in levels for level in those)
-    columns = [Column("#", 0, "number")]
-    for spin in range(len(levels)):
-        sign = ("α ", "β ")[spin] if len(levels) > 1 else ""
-        columns += [Column(f"{sign}E / eV", spin, "energy"), Column(f"{sign}occ.", spin, "occupation")]
-        columns += [Column(f"{sign}sym.", spin, "symmetry")] if with_symmetry else []
-        columns += [Column("", spin, "mark")]
-    return columns
+def columns_of(levels: Levels, unit: EnergyUnit) -> list[Column]:
+    """Columns of the table, a row a number; energies of alpha and beta side by side where they differ.
+
+    What is looked at most stands first, since a narrow table shows no more.
+    """
+    listed = [level for those in levels for level in those]
+    decimals = 0 if all(abs(level.occupation - round(level.occupation)) < 1e-4 for level in listed) else 2
+    spins = (("α", "alpha "), ("β", "beta ")) if len(levels) > 1 else (("", ""),)
+
+    def of_each_spin(*kinds: tuple[str, str, str]) -> list[Column]:
+        return [
+            Column(title.format(sign), tip.format(word), spin, what, unit, decimals)
+            for spin, (sign, word) in enumerate(spins)
+            for what, title, tip in kinds
+        ]
+
+    columns = [Column("#", "Number of the orbital in the order of the file", 0, "number", unit, decimals)]
+    columns += of_each_spin(
+        ("energy", "E{} / " + unit.name, "Energy of the {}orbital; click here for another unit"),
+        ("mark", "", "Highest occupied and lowest unoccupied {}orbital"),
+    )
+    if any(level.symmetry for level in listed):
+        columns += of_each_spin(("symmetry", "sym.{}", "Irreducible representation of the {}orbital"))
+    return columns + of_each_spin(("occupation", "occ.{}", "Electrons in the {}orbital"))
 
 
-def passes(row: int, levels: Levels, words: list[str]) -> bool:
-    """Whether a row has all the words; see `Level.has`."""
-    there = [those[row] for those in levels if row < len(those)]
-    return all(any(level.has(word) for level in there) for word in words)
+def described(level: Level, of_one_spin: bool) -> str:
+    """All that is known of an orbital, in one line, energies in every unit.
+
+    Parameters
+    ----------
+    level
+        The orbital.
+    of_one_spin
+        Whether alpha and beta orbitals differ, so that its spin is to be told.
+    """
+    energies = [f"{unit.text(level.energy)} {name}" for name, unit in ENERGY_UNITS.items()]
+    parts = [
+        f"Orbital {level.index + 1}{' ' + level.spin if of_one_spin else ''}",
+        level.frontier_name,
+        level.symmetry,
+        " = ".join(energies) if math.isfinite(level.energy) else "no energy in the file",
+        f"occupation {round(level.occupation, 4) + 0.0:g}",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def frontier_of(levels: list[Level]) -> tuple[Level | None, Level | None]:
+    """HOMO and LUMO of one spin; None where there is none, or where it has no energy."""
+    marked = {level.mark: level for level in levels if level.mark and math.isfinite(level.energy)}
+    return marked.get("HOMO"), marked.get("LUMO")
+
+
+def gap_of(levels: list[Level]) -> float:
+    """Energy from the HOMO to the LUMO of one spin, in hartree; NaN where there are not both with energies."""
+    homo, lumo = frontier_of(levels)
+    return math.nan if homo is None or lumo is None else lumo.energy - homo.energy
 
 
 def summary(wavefunction: Wavefunction) -> str:

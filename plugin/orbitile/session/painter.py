@@ -8,12 +8,19 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
 from ..errors import OrbitileError
+from ..fields.orbital import names_orbital
+from ..model.surface import Colouring, Surface
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import CUT, reaches_faces
 from .request import Sample
-from .session import Session, surface_of
-from .shown import Shown
+from .session import Session
+from .shown import Shown, surface_of
+from .words import unit_in_print
 
 _DRAFT_FACES = 15_000
 """Triangles, about, of the surface that is drawn while the slider moves."""
@@ -60,6 +67,7 @@ class Painter:
         self._threads.submit(import_module, "skimage.measure")  # which would hold the first surface up
         self._painting: Painting | None = None
         self._volume_due: tuple[str, Sample] | None = None
+        self._colours = _NearColours()
 
     @property
     def is_painting(self) -> bool:
@@ -76,9 +84,9 @@ class Painter:
         host = self._session.host
         if shown.isovalue == found.isovalue and len(found.surface.faces) <= _AT_ONCE:
             drawing: Future[Any] = Future()
-            drawing.set_result(host.drawing(found.surface, shown.colours))
+            drawing.set_result(host.drawing(found.surface, shown.look))
             return Painting(shown, found, replaces, redraws, drawing)
-        drawing = self._threads.submit(lambda: host.drawing(surface_of(shown, found), shown.colours))
+        drawing = self._threads.submit(lambda: host.drawing(surface_of(shown, found), shown.look))
         self._painting = Painting(shown, found, replaces, redraws, drawing)
         return None
 
@@ -93,8 +101,8 @@ class Painter:
         """Drop what is being drawn."""
         self._painting = None
 
-    def put(self, painting: Painting) -> None:
-        """Show what was drawn; a large volume is put by `put_volume`.
+    def put(self, painting: Painting) -> str:
+        """Show what was drawn, and give the name of the surface; a large volume is put by `put_volume`.
 
         Raises
         ------
@@ -108,11 +116,11 @@ class Painter:
         drawing = painting.drawing.result()
         if painting.redraws:  # a film is begun anew, with its volumes
             with_volume = shown.request.frame is not None
-            session.show(shown, found, painting.redraws, drawing, with_volume=with_volume)
-            return
+            return session.show(shown, found, painting.redraws, drawing, with_volume=with_volume)
         later = found.volume.values.size > _VOLUME_AT_ONCE
         base = session.show_instead(painting.replaces, shown, found, drawing=drawing, with_volume=not later)
         self._volume_due = (base, found) if later else None
+        return base
 
     def put_volume(self) -> None:
         """Put the volume that is to follow, if its surface is still shown."""
@@ -132,22 +140,46 @@ class Painter:
         """
         step = math.ceil(found.step * math.sqrt(len(found.surface.faces) / _DRAFT_FACES))
         surface = isosurface(found.volume.every(max(step, 1)), shown.isovalue)
-        drawing = self._session.host.drawing(surface, shown.colours)
-        self._session.shelf.put(base, shown, drawing, found.surface.colouring)
+        if found.surface.colouring is not None:
+            surface = replace(surface, colouring=self._colours.at(found.surface, surface.vertices))
+        drawing = self._session.host.drawing(surface, shown.look)
+        self._session.shelf.put(base, shown, drawing, surface.colouring)
 
     def close(self) -> None:
         """End the thread."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def account_of(painting: Painting) -> str:
-    """What there is to say of a painting that was put: how it came about, and whether it is whole."""
-    found, isovalue = painting.found, painting.shown.isovalue
-    volume = found.volume
-    if painting.redraws:
-        return f"{volume.quantity}: isovalue {isovalue:.4g} {volume.unit}"
+class _NearColours:
+    """Colours of drafts: those of the nearest points of the surface that was coloured last."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Surface, cKDTree] | None = None
+
+    def at(self, surface: Surface, points: NDArray[np.float32]) -> Colouring:
+        """The colouring of a surface, at points near it, shape (n, 3) in bohr."""
+        assert surface.colouring is not None  # the caller has looked
+        if self._known is None or self._known[0] is not surface:
+            self._known = surface, cKDTree(surface.vertices, leafsize=32, balanced_tree=False)
+        _, nearest = self._known[1].query(points)
+        return replace(surface.colouring, values=surface.colouring.values[nearest])
+
+
+def account_of(what: str, painting: Painting) -> str:
+    """What there is to say of a painting that was put, and whether it is whole."""
+    shown, volume = painting.shown, painting.found.volume
+    encloses = names_orbital(shown.request.field) and shown.request.isovalue is None
+    share = (
+        f", encloses {100 * shown.request.share:g} %" if encloses and shown.isovalue == painting.found.isovalue else ""
+    )
+    cut = f"; {CUT}" if not painting.redraws and reaches_faces(volume, shown.isovalue) else ""
+    return f"{what}, isovalue {shown.isovalue:.4g} {unit_in_print(volume.unit)}".rstrip() + share + cut
+
+
+def origin_of(painting: Painting) -> str:
+    """How the values of a painting came about."""
+    found, volume = painting.found, painting.found.volume
     took = f"{found.seconds * 1000:.0f} ms" if found.seconds < 1 else f"{found.seconds:.1f} s"
     points = " × ".join(str(n) for n in volume.values.shape)
     thin = "; drawn from fewer points" if found.step > 1 else ""
-    cut = f"; {CUT}" if reaches_faces(volume, isovalue) else ""
-    return f"{volume.quantity}: {points} points in {took} on {found.device}{thin}{cut}"
+    return f"{points} points in {took} on {found.device}{thin}"

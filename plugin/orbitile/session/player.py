@@ -150,7 +150,7 @@ class Player:
                 missing = sum(other not in film.drawn for other in frames)
                 _require_room(missing, self._size(found), self.limit - self._kept(film, frames))
             drawing: Future[Any] = Future()
-            drawing.set_result(self._viewer.drawing(found.surface, film.drawn_as.colours))
+            drawing.set_result(self._viewer.drawing(found.surface, film.drawn_as.look))
             self._put(base, film, frame, Prepared(found, drawing), wanted=set(frames), with_volume=True)
         self._viewer.progress(1.0)
         return problems
@@ -275,8 +275,8 @@ class Player:
             self._viewer.say(f"frame {frame + 1}: {error}")
 
     def _prepare(self, film: Film, frame: int, found: Sample) -> None:
-        colours = film.drawn_as.colours
-        film.prepared[frame] = Prepared(found, self._threads.submit(self._viewer.drawing, found.surface, colours))
+        look = film.drawn_as.look
+        film.prepared[frame] = Prepared(found, self._threads.submit(self._viewer.drawing, found.surface, look))
 
     def _hand_over(self, base: str, film: Film) -> bool:
         """One frame to the viewer, if there is any: the one that is shown, or the nearest one ahead."""

@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import TypeVar
@@ -18,29 +18,33 @@ from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.lattices import compute
 from ..evaluation.preparation import SURFACES, is_ready, take_step
 from ..evaluation.requests import field_of
-from ..evaluation.surfaces import extract_surface
+from ..evaluation.surfaces import absence_explained, extract_surface
 from ..fields import Field
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
-from ..readers import load
+from ..readers import load, load_volumes
 from ..readers._references import FileReferences
 from ..surfaces.isosurface import isosurface
-from ..watch import Cancel, Progress, patiently, stage, watched
+from ..surfaces.isovalue import suitable_isovalue
+from ..watch import Cancel, Progress, checkpoint, patiently, stage, watched
 from ..workers import afterwards
 from .fingerprint import require_unchanged
 from .request import Request, Sample, lattice_of, shared_lattice, surface_within
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, is_trajectory
+from .volume_file import chosen, is_volume_file
 
 _READ, _FOLLOWED = 0.05, 0.4
 """Share of a request in which the wavefunction is read; of a frame of a trajectory, whose orbitals are followed."""
+_READ_WHOLE = 0.6
+"""The same of a file of volumes, which holds the values."""
 _ENDS = {False: (0.25, 0.85, 1.0), True: (0.15, 0.45, 0.55)}
 """Shares of the rest after which the lattice is known, the values, and the surface; without colours, and with them."""
 
-_KEPT = 8
-"""Wavefunctions kept in memory; of each trajectory four frames as read, as many followed."""
+_KEPT, _VOLUMES_KEPT = 8, 2
+"""Wavefunctions, and files of volumes, kept in memory; of each trajectory four frames as read, as many followed."""
 
 
 K = TypeVar("K")
@@ -52,6 +56,7 @@ class WavefunctionCache:
 
     def __init__(self) -> None:
         self._held: OrderedDict[OneFile, Wavefunction] = OrderedDict()
+        self._volumes: OrderedDict[OneFile, tuple[Volume, ...]] = OrderedDict()
         self._opened: OrderedDict[str, ShownTrajectory] = OrderedDict()
         self._lock = threading.Lock()
         self._references = FileReferences()
@@ -88,15 +93,33 @@ class WavefunctionCache:
                 return trajectory.frame(frame)
             trajectory.require_unchanged(trajectory.at_first)
             return trajectory.first
+        return self._read(source, load, self._held, _KEPT)
+
+    def volumes(self, source: str) -> tuple[Volume, ...]:
+        """The volumes in a file of such; errors as for `get`."""
+        return self._read(source, load_volumes, self._volumes, _VOLUMES_KEPT)
+
+    def require(self, source: str, names: Iterable[str]) -> None:
+        """Refuse fields that a source does not have; errors as for `get` and `field`."""
+        if is_volume_file(source):
+            for name in names:
+                chosen(self.volumes(source), name, source)
+        else:
+            wavefunction = self.get(source)
+            for name in names:
+                self.field(wavefunction, name)
+
+    def _read(self, source: str, read: Callable[[str], V], known: OrderedDict[OneFile, V], most: int) -> V:
+        """What a file holds, read unless it is known."""
         wanted = OneFile.read(source)
         require_unchanged(wanted.path, wanted.content)
         now = wanted.noted()
-        found = _latest(self._held, now, self._lock) if now.content else None
+        found = _latest(known, now, self._lock) if now.content else None
         if found is None:
-            found = patiently(partial(load, now.path))
+            found = patiently(partial(read, now.path))
             require_unchanged(now.path, now.content)  # it may have been replaced while it was read
             if now.content:
-                _keep(self._held, now, found, self._lock)
+                _keep(known, now, found, self._lock, most)
         return found
 
     def field(self, wavefunction: Wavefunction, name: str) -> Field:
@@ -117,11 +140,11 @@ def _latest(known: OrderedDict[K, V], key: K, lock: threading.Lock) -> V | None:
         return known.get(key)
 
 
-def _keep(known: OrderedDict[K, V], key: K, value: V, lock: threading.Lock) -> None:
+def _keep(known: OrderedDict[K, V], key: K, value: V, lock: threading.Lock, most: int = _KEPT) -> None:
     with lock:
         known[key] = value
         known.move_to_end(key)
-        while len(known) > _KEPT:
+        while len(known) > most:
             known.popitem(last=False)
 
 
@@ -164,6 +187,8 @@ def sample(
 def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volume, float], Surface]) -> Sample:
     from taichi_kernels.session import running
 
+    if is_volume_file(request.path):
+        return _sample_of_file(request, cache, extract)
     begin = time.perf_counter()
     _require_references(request)
     isovalue, field, color_by = request.isovalue, request.field, request.color_by
@@ -180,13 +205,15 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
         if trajectory is not None:
             if isovalue is None:
                 isovalue = trajectory.isovalue(
-                    field, request.share, request.device, request.references, resolve=cache.field
+                    field, request.share, request.device, request.references, bool(color_by), resolve=cache.field
                 )
             field, color_by = trajectory.field(field), color_by and trajectory.field(color_by)
             confidence = trajectory.confidence(field, request.frame or 0)
         resolved = cache.field(wavefunction, field)
         if isovalue is None:
-            isovalue = default_isovalue(wavefunction, resolved, request.share, device=request.device)
+            isovalue = default_isovalue(
+                wavefunction, resolved, request.share, coloured=bool(color_by), device=request.device
+            )
         of_all = None
         if trajectory is not None and request.room is not None:
             of_all = partial(
@@ -200,7 +227,7 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
         lattice = _lattice(request, wavefunction, resolved, isovalue, of_all)
     with stage(prepared, computed):
         volume = compute(wavefunction, resolved, lattice, device=request.device, precision=request.precision)
-    with stage(computed, extracted):
+    with stage(computed, extracted), absence_explained(resolved, isovalue):
         surface, step = surface_within(volume, isovalue, request.most_faces, extract)
     if color_by:
         with stage(extracted, 1.0):
@@ -215,6 +242,20 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
     _require_references(request)
     seconds = time.perf_counter() - begin
     return Sample(request, volume, surface, isovalue, running() or "", step, seconds, confidence)
+
+
+def _sample_of_file(request: Request, cache: WavefunctionCache, extract: Callable[[Volume, float], Surface]) -> Sample:
+    """A volume as it is in a file, with its surface."""
+    begin = time.perf_counter()
+    with stage(0.0, _READ_WHOLE):
+        volume = chosen(cache.volumes(request.path), request.field, request.path)
+    if request.color_by:
+        raise OrbitileError(f"{volume.quantity}: values from a file cannot be coloured by {request.color_by}")
+    with stage(_READ_WHOLE, 1.0):
+        checkpoint()
+        isovalue = suitable_isovalue(volume, request.share) if request.isovalue is None else request.isovalue
+        surface, step = surface_within(volume, isovalue, request.most_faces, extract)
+    return Sample(request, volume, surface, isovalue, "", step, time.perf_counter() - begin)
 
 
 def _require_references(request: Request) -> None:

@@ -8,16 +8,17 @@ from typing import Any, Protocol
 
 from ..errors import OrbitileError
 from ..fields import files_in, with_absolute_files
-from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
 from .calculation import RunningCalculation
 from .computing import Computing
 from .declaration import Argument
 from .host import Viewer, trajectory_viewer
+from .look import Look
 from .player import MEMORY, TICK, Player
-from .request import Corners, Request, Sample, surface_within
+from .request import Corners, Request, Sample
+from .saving import Saving
 from .shelf import Shelf
-from .shown import Shown, numbered
+from .shown import Shown, numbered, surface_of
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, files_of, is_trajectory
 from .words import plain_fields
@@ -51,6 +52,8 @@ class Session:
         Keeps surfaces of trajectories in step with the frame that is seen.
     calculation : RunningCalculation or None
         What `orb_scf` computes in the background.
+    saving : Saving
+        Pictures and films of what is shown.
     panel : Window or None
         The window, once it was opened.
     """
@@ -64,6 +67,7 @@ class Session:
         self.player = Player(host, self.shelf, self.computing, memory)
         self.panel: Window | None = None
         self.calculation: RunningCalculation | None = None
+        self.saving = Saving(host, self.computing)
         self._told = 0
 
     def cancel(self) -> bool:
@@ -72,6 +76,7 @@ class Session:
         if self.calculation is not None:
             self.computing.aside(self.calculation.cancel)  # it may take a moment to end
             computing = True
+        computing = self.saving.cancel() or computing
         by_window = self.panel is not None and self.panel.cancel()
         return computing or by_window
 
@@ -301,11 +306,11 @@ class Session:
             When the molecule is gone, or is another one by now.
         """
         if drawing is None:
-            drawing = self.computing.aside(lambda: self.host.drawing(surface_of(shown, found), shown.colours))
+            drawing = self.computing.aside(lambda: self.host.drawing(surface_of(shown, found), shown.look))
         molecule = self.shelf.molecule_now(shown.molecule)  # a window takes commands meanwhile
         if self.host.molecules().get(molecule) != shown.request.path:
             raise OrbitileError(f"{molecule} was deleted or loaded anew meanwhile: nothing is shown")
-        shown = replace(shown, molecule=molecule)
+        shown = replace(shown, molecule=molecule, quantity=found.volume.quantity, unit=found.volume.unit)
         base = base or self.shelf.name_of(molecule, shown.request.field)
         if shown.request.frame is not None:
             if shown.isovalue != found.isovalue:  # the other frames are to have this one too
@@ -317,11 +322,22 @@ class Session:
         self.host.every(_FOLLOW, self.shelf.follow)
         return base
 
+    def redraw(self, base: str, look: Look) -> None:
+        """Draw a surface in another way.
+
+        Raises
+        ------
+        OrbitileError
+            As `show` does, or when it cannot be computed again.
+        """
+        shown = replace(self.now(base), look=look)
+        self.show(shown, self.computing.sampled(shown.request), base)
+
     def show_instead(self, base: str, shown: Shown, found: Sample, **keywords: Any) -> str:
         """Show something in place of the surface `base`; returns the name of the new one. Keywords as for `show`."""
         new = self.show(shown, found, **keywords)
         if base and new != base:
-            self.shelf.remove(base)
+            self.shelf.replace(base, new)
         return new
 
     def step(self, base: str, step: int) -> tuple[str, Sample]:
@@ -351,10 +367,3 @@ class Session:
 def _references(*fields: str) -> tuple[str, ...]:
     """Files that fields refer to, with what they hold now."""
     return tuple(str(OneFile(file).noted()) for file in dict.fromkeys(sum(map(files_in, fields), ())))
-
-
-def surface_of(shown: Shown, found: Sample) -> Surface:
-    """The surface that is to be drawn: that of the sample, unless the isovalue was changed since."""
-    if shown.isovalue == found.isovalue:
-        return found.surface
-    return surface_within(found.volume, shown.isovalue, shown.request.most_faces)[0]

@@ -6,7 +6,7 @@ its observers what else happens to a surface: it is removed, or it or its molecu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ from ..model.surface import Colouring
 from ..model.volume import Volume
 from .declaration import brief
 from .host import Viewer, trajectory_viewer
+from .look import scale_of
 from .shown import Shown, numbered, object_name
 from .source import changes
 
@@ -44,7 +45,8 @@ class Shelf:
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
         self._shown: dict[str, Shown] = {}
-        self._named: set[str] = set()
+        self._places: dict[str, int] = {}
+        self._grid: tuple[str, ...] = ()
         self._renamed: dict[str, str] = {}
         self._observers: list[Observer] = []
 
@@ -78,9 +80,14 @@ class Shelf:
         """The surface of a molecule that was shown last; empty for none."""
         return next((name for name in reversed(self.present()) if self._shown[name].molecule == molecule), "")
 
-    def is_named(self, name: str) -> bool:
-        """Whether the user has named a surface, so that the window does not replace it by the next."""
-        return name in self._named
+    def place(self, name: str) -> int:
+        """Where a surface stands in a list of what is shown: a number that stays the same while it is there."""
+        return self._places[name]
+
+    @property
+    def grid(self) -> tuple[str, ...]:
+        """Surfaces that stand side by side; empty where none do."""
+        return self._grid
 
     def molecule_now(self, molecule: str) -> str:
         """What a molecule is called, which may have been renamed."""
@@ -116,18 +123,19 @@ class Shelf:
         """
         self._put(name, shown, drawing, colouring)
         self._shown.pop(name, None)
-        self._shown[name] = shown
+        self._shown[name] = replace(shown, scale=scale_of(colouring))
+        self._places.setdefault(name, max(self._places.values(), default=0) + 1)
 
     def put_frame(self, name: str, shown: Shown, drawing: Any, colouring: Colouring | None) -> None:
         """Add or replace the surface of one frame, beside the one that is seen, which stays what is shown."""
-        self._put(name, replace(shown, transparency=self._shown[name].transparency), drawing, colouring)
+        self._put(name, self._as_seen(name, shown), drawing, colouring)
 
     def _put(self, name: str, shown: Shown, drawing: Any, colouring: Colouring | None) -> None:
-        look, frame = (name, shown.molecule, drawing, shown.transparency, colouring), shown.request.frame
+        what, frame = (name, shown.molecule, drawing, shown.look, colouring), shown.request.frame
         if frame is None:
-            self._viewer.put_surface(*look)
+            self._viewer.put_surface(*what)
         else:
-            trajectory_viewer(self._viewer).put_surface(*look, frame)
+            trajectory_viewer(self._viewer).put_surface(*what, frame)
 
     def put_volume(self, name: str, shown: Shown, volume: Volume) -> None:
         """Add or replace the volume of a surface, of a trajectory that of one frame."""
@@ -139,12 +147,43 @@ class Shelf:
     def turn_to(self, name: str, shown: Shown) -> None:
         """Another frame of a surface is seen: what acts on the surface acts on this one."""
         if name in self._shown:
-            self._shown[name] = replace(shown, transparency=self._shown[name].transparency)
+            self._shown[name] = self._as_seen(name, shown)
+
+    def _as_seen(self, name: str, shown: Shown) -> Shown:
+        """Another frame of a surface with what was set for all of them since the film began."""
+        seen = self._shown[name]
+        look = replace(shown.look, transparency=seen.look.transparency)
+        return replace(shown, look=look, kept=seen.kept, scale=seen.scale)
 
     def set_transparency(self, name: str, transparency: float) -> None:
         """Change the transparency of a surface, of all its frames."""
-        self._shown[name] = replace(self._shown[name], transparency=transparency)
+        shown = self._shown[name]
+        self._shown[name] = replace(shown, look=replace(shown.look, transparency=transparency))
         self._viewer.set_transparency(name, transparency)
+
+    def choose(self, name: str) -> None:
+        """Have what acts on the surface shown last act on this one."""
+        self._shown[name] = self._shown.pop(name)
+
+    def replace(self, name: str, other: str) -> None:
+        """Take a surface away, and have another one stand in its place of the list."""
+        if name in self._shown:
+            self._places[other] = self._places[name]
+            self.remove(name)
+
+    def arrange(self, names: Sequence[str]) -> None:
+        """Show surfaces side by side until one of them is removed; of none, end that."""
+        if self._grid or names:
+            self._grid = tuple(names)
+            self._viewer.set_grid({name: place for place, name in enumerate(self._grid, 1)})
+
+    def keep(self, name: str, kept: bool) -> None:
+        """Have a surface stay when a window shows the next field, or no longer."""
+        self._shown[name] = replace(self._shown[name], kept=kept)
+
+    def set_visible(self, name: str, visible: bool) -> None:
+        """Have a surface seen, or not for a while; errors as of `Viewer.set_visible`."""
+        self._viewer.set_visible(name, self._shown[name].molecule, visible)
 
     def drop_frame(self, name: str, frame: int) -> None:
         """Take one frame of a surface away."""
@@ -158,11 +197,13 @@ class Shelf:
     def remove(self, name: str) -> None:
         """Take a surface and its volume away."""
         self._viewer.remove(name)
-        self._named.discard(name)
         self._forget(name)
 
     def _forget(self, name: str) -> None:
         self._shown.pop(name, None)
+        self._places.pop(name, None)
+        if name in self._grid:
+            self.arrange(())
         for observer in self._observers:
             observer.surface_removed(name)
 
@@ -182,9 +223,7 @@ class Shelf:
             return
         there = self._viewer.objects()
         for name, shown in list(self._shown.items()):
-            if not self._viewer.parts(name) & there:
-                self._forget(name)
-            elif shown.molecule not in there:
+            if name not in there or shown.molecule not in there:
                 self.remove(name)
 
     def look(self) -> None:
@@ -199,7 +238,9 @@ class Shelf:
         is_surface = old in self._shown and old not in there and new in there and new not in self._shown
         if is_surface:
             self._shown = {new if name == old else name: shown for name, shown in self._shown.items()}
-            self._named.add(new)
+            self._places[new] = self._places.pop(old)
+            self._grid = tuple(new if name == old else name for name in self._grid)
+            self.keep(new, True)
             for observer in self._observers:
                 observer.surface_renamed(old, new)
         self.look()
@@ -230,6 +271,8 @@ class Shelf:
             self._forget(name)  # it was replaced by what was saved, of which nothing is to be taken away
         restored = {name: shown for name, shown in restored.items() if {name, shown.molecule} <= there}
         self._shown.update(restored)  # a host may have saved a surface without its molecule
+        for name in restored:
+            self._places[name] = max(self._places.values(), default=0) + 1
         self.follow()
         sources = {shown.request.path for shown in restored.values()}
         for problem in sorted({problem for source in sources for problem in changes(source)}):

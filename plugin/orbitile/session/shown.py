@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from itertools import count
 from typing import Any
 
 from ..errors import OrbitileError
 from ..model.lattice import QUALITIES
+from ..model.surface import Surface
+from ..surfaces.colour_maps import MAPS
 from .declaration import brief
-from .request import Request
+from .look import STYLES, Look, Scale
+from .request import Request, Sample, surface_within
 from .source import is_trajectory
-
-POSITIVE, NEGATIVE = (0.129, 0.4, 0.675), (0.698, 0.094, 0.169)
-"""Blue and red of ColorBrewer's RdBu, as in our pictures."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,23 @@ class Shown:
         What was computed.
     isovalue : float
         Of the surface, in the unit of the field.
-    colours : pair of (red, green, blue)
-        Of the positive and of the negative phase.
-    transparency : float
-        0 opaque, 1 invisible.
+    look : Look
+    kept : bool
+        Whether it stays when a window shows the next field of the molecule.
+    quantity, unit : str
+        Of the field, for people.
+    scale : Scale or None
+        What its colours mean, where a second field colours it.
     """
 
     molecule: str
     request: Request
     isovalue: float
-    colours: tuple[tuple[float, float, float], tuple[float, float, float]] = (POSITIVE, NEGATIVE)
-    transparency: float = 0.35
+    look: Look = field(default_factory=Look)
+    kept: bool = False
+    quantity: str = ""
+    unit: str = ""
+    scale: Scale | None = None
 
     def message(self) -> dict[str, Any]:
         """As plain types."""
@@ -55,13 +61,16 @@ class Shown:
         OrbitileError
             When it is not what `message` gave: damaged, or of a version that says more.
         """
-        parts = _checked("a surface", message, _SHOWN)
-        request = Request(**{**_checked("its request", parts["request"], _REQUEST), "box": None})
+        parts = _checked(cls, "a surface", message, _SHOWN)
+        request = Request(**{**_checked(Request, "its request", parts["request"], _REQUEST), "box": None})
         if (request.frame is None) == is_trajectory(request.path):
             raise OrbitileError(
                 f"frame: expected one of a trajectory only, got {request.frame!r} of {request.path[:80]}"
             )
-        return cls(**{**parts, "request": request})
+        look = Look(**_checked(Look, "its look", parts.get("look", {}), _LOOK))
+        scale = parts.get("scale")
+        scale = None if scale is None else Scale(**_checked(Scale, "its scale", scale, _SCALE))
+        return cls(**{**parts, "request": request, "look": look, "scale": scale})
 
 
 def _tuples(part: Any) -> Any:
@@ -104,8 +113,23 @@ _SHOWN: dict[str, Callable[[Any], bool]] = {
     "molecule": _is_text,
     "request": lambda value: isinstance(value, Mapping),
     "isovalue": _is_positive,
+    "look": lambda value: isinstance(value, Mapping),
+    "kept": lambda value: isinstance(value, bool),
+    "quantity": lambda value: isinstance(value, str),
+    "unit": lambda value: isinstance(value, str),
+    "scale": lambda value: value is None or isinstance(value, Mapping),
+}
+_LOOK: dict[str, Callable[[Any], bool]] = {
     "colours": lambda value: are_rows(value, 0.0, 1.0),
     "transparency": lambda value: is_number(value, 0.0, 1.0),
+    "style": lambda value: value in STYLES,
+}
+_SCALE: dict[str, Callable[[Any], bool]] = {
+    "low": is_number,
+    "high": is_number,
+    "quantity": lambda value: isinstance(value, str),
+    "unit": lambda value: isinstance(value, str),
+    "colour_map": lambda value: value in MAPS,
 }
 _REQUEST: dict[str, Callable[[Any], bool]] = {
     "path": _is_text,
@@ -123,14 +147,14 @@ _REQUEST: dict[str, Callable[[Any], bool]] = {
     "room": _or_none(are_rows),
     "box": lambda value: True,  # a lattice that was used before need not be used again
 }
-"""What each part of a message has to be; those of a request that are left out have their defaults."""
+"""What each part of a message has to be; most of those that are left out have their defaults."""
 
 
-def _checked(what: str, message: Any, checks: dict[str, Callable[[Any], bool]]) -> dict[str, Any]:
-    """The parts of a message, each as it has to be."""
+def _checked(noun: type, what: str, message: Any, checks: dict[str, Callable[[Any], bool]]) -> dict[str, Any]:
+    """The parts of a message that a noun is made of, each as it has to be."""
     if not isinstance(message, Mapping):
         raise OrbitileError(f"{what}: expected its parts by name, got {brief(message)}")
-    missing = {"path", "field", *_SHOWN} & set(checks) - set(message)
+    missing = {part.name for part in fields(noun) if part.default is part.default_factory is MISSING} - set(message)
     unknown = [name for name in message if name not in checks]
     if missing or unknown:
         problem = f"no {min(missing)}" if missing else f"{brief(unknown[0])}, which this version does not know"
@@ -154,3 +178,10 @@ def numbered(name: str) -> Iterator[str]:
     yield name
     for n in count(2):
         yield f"{name}_{n}"
+
+
+def surface_of(shown: Shown, found: Sample) -> Surface:
+    """The surface that is to be drawn: that of the sample, unless the isovalue was changed since."""
+    if shown.isovalue == found.isovalue:
+        return found.surface
+    return surface_within(found.volume, shown.isovalue, shown.request.most_faces)[0]

@@ -195,17 +195,19 @@ class ShownTrajectory:
         share: float,
         device: str,
         references: tuple[str, ...] = (),
+        coloured: bool = False,
         resolve: Resolve = field_of,
     ) -> float:
         """Isovalue of all frames: that which suits the first one.
 
         References are what the files hold that the field refers to, as in a `Request`; `resolve` takes a name to a
-        field.
+        field. Coloured says that a second field is to colour the surface.
         """
-        key = field, share, device, references
+        key = field, share, device, references, coloured
 
         def make() -> float:
-            return default_isovalue(self.first, resolve(self.first, self.field(field)), share, device=device)
+            resolved = resolve(self.first, self.field(field))
+            return default_isovalue(self.first, resolved, share, coloured=coloured, device=device)
 
         return _found(self._isovalues, key, make)
 

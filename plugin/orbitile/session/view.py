@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from .listed import Listed
 from .orbitals import Level
 from .playback import Playback
 
@@ -11,8 +12,8 @@ from .playback import Playback
 class View(Protocol):
     """The window, as the browser sees it."""
 
-    def say(self, text: str, error: bool = False) -> None:
-        """Put a message where it is seen."""
+    def say(self, text: str, error: bool = False, detail: str = "") -> None:
+        """Put a message where it is seen, and what else there is to know where it can be looked up."""
         ...
 
     def set_busy(self, busy: bool) -> None:
@@ -24,7 +25,11 @@ class View(Protocol):
         ...
 
     def show_choices(self) -> None:
-        """Set the controls to `Browser.choices`."""
+        """Set the controls to `Browser.choices`, and to the surface that they act on."""
+        ...
+
+    def show_surfaces(self, rows: list[Listed], current: str) -> None:
+        """List what is shown, and mark the surface that the window acts on; empty for none."""
         ...
 
     def show_playback(self, playback: Playback | None) -> None:
@@ -35,8 +40,8 @@ class View(Protocol):
         """Name the field that is asked for, unless another is being typed."""
         ...
 
-    def opened(self) -> None:
-        """A file was opened, and its molecule chosen."""
+    def opened(self, first: Level | None) -> None:
+        """A file was opened, and its molecule chosen: select an orbital, which shows it, and take the keys."""
         ...
 
     def neighbours(self) -> list[Level]:

@@ -9,26 +9,24 @@ import numpy as np
 from ..model.surface import Surface
 from ..model.volume import Volume
 from ..surfaces.colour_volume import colour_volume
-from .host import Colour, TrajectoryViewer
+from .host import TrajectoryViewer
+from .look import Look
 
 
 class VolumeDrawing(NamedTuple):
-    """How a field looks.
+    """What a surface is drawn from, beside the volume of its field.
 
     Attributes
     ----------
     isovalue : float
     phases : list of int
         Of 1 and -1, those that the surface has.
-    colours : pair of (red, green, blue)
-        Of the positive and of the negative phase.
     shades : Volume or None
         Colours the surface, in place of the two.
     """
 
     isovalue: float
     phases: list[int]
-    colours: tuple[Colour, Colour]
     shades: Volume | None
 
 
@@ -37,8 +35,8 @@ class VolumeViewer(TrajectoryViewer):
 
     draws_volumes = True
 
-    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> VolumeDrawing:
+    def drawing(self, surface: Surface, look: Look) -> VolumeDrawing:
         """What a surface is drawn from, beside the volume of its field; see `Viewer.drawing`."""
         phases = [phase for phase in (1, -1) if np.any(surface.phases == phase)]
         shades = colour_volume(surface) if surface.colouring is not None and phases else None
-        return VolumeDrawing(surface.isovalue, phases, colours, shades)
+        return VolumeDrawing(surface.isovalue, phases, shades)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import IsovalueError, LatticeError
+from ..errors import IsovalueError, LatticeError, NoSurface
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.units import angstrom
@@ -78,6 +78,40 @@ def enclosing_isovalue(volume: Volume, share: float = 0.9) -> float:
     return found.isovalue
 
 
+def suitable_isovalue(volume: Volume, share: float = 0.9) -> float:
+    """An isovalue for a volume of which nothing is known but its values.
+
+    A field of both signs is taken for an orbital, whose surface encloses a share of its square; one of a single sign
+    for a density, of which a share is enclosed. Where such a surface goes on beyond the lattice, the largest that does
+    not is taken, unless that one would be small: then half the greatest magnitude.
+
+    Returns
+    -------
+    float
+        In the unit of the volume, rounded to four digits.
+
+    Raises
+    ------
+    IsovalueError, LatticeError
+        As for `enclosing_isovalue`.
+    """
+    low, high = range_of(volume)
+    most, values = max(-low, high), volume.values
+    if min(-low, high) > _NOISE * most:
+        level = enclosing_isovalue(volume, share)
+    else:
+        root = Volume(np.sqrt(np.abs(values)), volume.lattice, volume.quantity)
+        level = enclosing_isovalue(root, share) ** 2
+    if reaches_faces(volume, level):
+        edges = [np.abs(face).max() for axis in range(3) for face in (values.take(at, axis) for at in (0, -1))]
+        level = min(1.05 * float(max(edges)), most / 2)
+    return float(f"{level:.4g}")
+
+
+_NOISE = 0.01
+"""Share of the greatest magnitude up to which values of the other sign are inaccuracies."""
+
+
 def check_share(share: float) -> None:
     """Refuse what is no share of the probability of an orbital.
 
@@ -135,14 +169,12 @@ def check_shape(lattice: Lattice, name: str) -> None:
         )
 
 
-def no_surface(
-    isovalue: float, name: str, unit: str, smallest: float, largest: float, lattice: Lattice
-) -> IsovalueError:
+def no_surface(isovalue: float, name: str, unit: str, smallest: float, largest: float, lattice: Lattice) -> NoSurface:
     """The error for an isovalue that a volume, with values from smallest to largest, does not reach."""
     finer = ""
     if isovalue > largest:
         finer = f", or for a small surface a spacing below {lattice.spacings.max() / angstrom:.3g} Angstrom"
-    return IsovalueError(
+    return NoSurface(
         f"isovalue {isovalue:g} of {name}: nothing has this value on the lattice, where |value| goes from "
         f"{smallest:.3g} to {largest:.3g}{_unit(unit)}; choose an isovalue between the two{finer}"
     )

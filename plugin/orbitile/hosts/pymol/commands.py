@@ -18,7 +18,11 @@ from ...errors import OrbitileError
 from ...session.commands import COMMANDS
 from ...session.declaration import Answer, Command
 from ...session.session import Session
+from .loading import add_formats
 from .viewer import PyMOLViewer, main_window
+
+_SOON = 100
+"""Milliseconds after which it is looked whether a script that loads a molecule goes on."""
 
 
 def state_of(cmd: Any) -> Session:
@@ -120,6 +124,28 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
 
 
+def _load(filename: str, name: str = "", *, view: str = "", quiet: int = 1, _self: Any = global_cmd) -> Any:
+    """What PyMOL's own ways of opening do: `orb_load`, and where there is a window, a first look at what was loaded."""
+    names = PYMOL_COMMANDS["orb_load"](filename, name, view=view, quiet=quiet, _self=_self)
+    if names and state_of(_self).host.has_window() and threading.current_thread() is threading.main_thread():
+        _take_up_later(_self, names.split()[-1])
+    return names
+
+
+def _take_up_later(cmd: Any, name: str) -> None:
+    """Show a molecule in the window when nothing else goes on: a script may go on with what it wants to be shown."""
+    from pymol.Qt import QtCore
+
+    def take_up() -> None:
+        if state_of(cmd).computing.is_waited_for:
+            _take_up_later(cmd, name)
+            return
+        with suppress(OrbitileError):  # there is no Qt, or it has been deleted meanwhile
+            open_panel(cmd).take_up(name)
+
+    QtCore.QTimer.singleShot(_SOON, take_up)
+
+
 def register(cmd: Any = global_cmd) -> None:
     """Add the commands, their help and the completion of their arguments to a PyMOL."""
     import pymol
@@ -136,6 +162,7 @@ def register(cmd: Any = global_cmd) -> None:
                     argument.name,
                     ", " if position < 1 else "",
                 ]
+    add_formats(_load)
     _follow_objects(cmd)
     tasks = ((_save_session, "_session_save_tasks"), (_restore_session, "_session_restore_tasks"))
     for task, where in tasks:
@@ -204,7 +231,7 @@ def _look(cmd: Any, look: Callable[[Session], None]) -> None:
 
 def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session = state_of(_self)
-    saved["orbitile"], saved["orbitile_sources"] = session.shelf.saved(), dict(_host_of(session).sources)
+    saved["orbitile"], saved["orbitile_sources"] = session.shelf.saved(), dict(_host_of(session).loaded.sources)
     return 1
 
 
@@ -212,7 +239,7 @@ def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session, sources = state_of(_self), saved.get("orbitile_sources", {})
     if isinstance(sources, dict):
         texts = {key: text for key, text in sources.items() if isinstance(key, str) and isinstance(text, str)}
-        _host_of(session).sources.update(texts)
+        _host_of(session).loaded.sources.update(texts)
     session.shelf.restore(saved.get("orbitile", {}))
     return 1
 

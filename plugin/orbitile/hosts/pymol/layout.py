@@ -10,12 +10,21 @@ from ...exporters import suffixes
 from ...fields import field_names
 from ...model.lattice import QUALITIES
 from ...session.choices import TWO_COLOURS, Choices
+from ...session.look import NEGATIVE, POSITIVE, STYLES
+from ...session.orbital_filter import EXPLANATION
 from ...session.words import device_names, plain_fields, quality_spacings
+from .colour_pairs import PairButton
+from .colour_scale import ColourScale
+from .field_menu import FieldMenu
 from .frame_bar import FrameBar
-from .widgets import ColourButton, LevelDiagram, OrbitalFilter, OrbitalModel, row
+from .level_diagram import LevelDiagram
+from .orbital_table import OrbitalTable
+from .shown_list import ShownList
+from .widgets import row
 
 Qt = QtCore.Qt
 
+_PAIRS = {"blue and red": (POSITIVE, NEGATIVE)}
 STEPS = 1000
 """Of the slider of the isovalue."""
 
@@ -36,20 +45,24 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         self.setObjectName("orbitile")
         inside = QtWidgets.QWidget(self)
         outer = QtWidgets.QVBoxLayout(inside)
-        outer.setSpacing(7)
-        outer.setContentsMargins(9, 9, 9, 7)
+        outer.setSpacing(6)
+        outer.setContentsMargins(8, 8, 8, 6)
         self._add_molecules(outer)
         self._add_orbitals(outer)
+        for energies in (self.table, self.diagram):
+            energies.set_unit(choices.unit)
         self.frame_bar = FrameBar(choices.rate)
         self.frame_bar.hide()
         outer.addWidget(self.frame_bar)
+        self._add_fields(outer)
         form = QtWidgets.QGridLayout()
         form.setHorizontalSpacing(8)
-        form.setVerticalSpacing(6)
+        form.setVerticalSpacing(5)
         form.setColumnStretch(1, 1)
         outer.addLayout(form)
-        self._add_field(form, choices)
+        self._add_isovalue(form)
         self._add_look(form, choices)
+        self._add_computing(form, choices)
         self._add_status(outer)
         self.setWidget(inside)
 
@@ -62,66 +75,94 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         self.open_button.setMenu(self.recent_menu)
         self.molecule_box = QtWidgets.QComboBox()
         self.molecule_box.setToolTip("Molecule whose orbitals are listed")
-        self.molecule_box.setSizePolicy(QtWidgets.QSizePolicy.Expanding, QtWidgets.QSizePolicy.Fixed)
-        outer.addLayout(row(self.open_button, self.molecule_box))
-
-        self.summary = QtWidgets.QLabel()
-        self.summary.setStyleSheet("color: #666")
+        self.molecule_box.setSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
+        self.more_button = QtWidgets.QToolButton()
+        self.more_button.setText("More")
+        self.more_button.setPopupMode(QtWidgets.QToolButton.InstantPopup)
+        self.more_button.setToolTip("Save a picture or a film, copy commands, help")
+        self.more_menu = QtWidgets.QMenu(self)
+        self.more_button.setMenu(self.more_menu)
+        molecules = row(self.open_button, self.molecule_box, self.more_button)
+        molecules.setStretch(1, 1)
+        outer.addLayout(molecules)
+        self.summary = _shortened()
+        self.notes = _shortened()
+        self.notes.hide()
         outer.addWidget(self.summary)
+        outer.addWidget(self.notes)
 
     def _add_orbitals(self, outer: Any) -> None:
         self.filter_edit = QtWidgets.QLineEdit()
-        self.filter_edit.setPlaceholderText("Filter: 17, a1g, homo, occ, virt, -20..-5")
+        self.filter_edit.setPlaceholderText("Filter: homo-3..lumo+3, 7-9, occ, a1g, -20..-5")
+        self.filter_edit.setToolTip(EXPLANATION)
         self.filter_edit.setClearButtonEnabled(True)
-        self.model = OrbitalModel(self)
-        self.proxy = OrbitalFilter(self)
-        self.proxy.setSourceModel(self.model)
-        self.table = QtWidgets.QTableView()
-        self.table.setModel(self.proxy)
-        self.table.verticalHeader().hide()
-        self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
-        self.table.setShowGrid(False)
-        self.table.setWordWrap(False)
-        self.table.setSelectionMode(QtWidgets.QAbstractItemView.SingleSelection)
-        self.table.setSelectionBehavior(QtWidgets.QAbstractItemView.SelectRows)
+        self.table = OrbitalTable()
         self.diagram = LevelDiagram()
         left = QtWidgets.QWidget()
         column = QtWidgets.QVBoxLayout(left)
         column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
         column.addWidget(self.filter_edit)
         column.addWidget(self.table)
         self.splitter = QtWidgets.QSplitter(Qt.Horizontal)
         self.splitter.addWidget(left)
         self.splitter.addWidget(self.diagram)
-        self.splitter.setStretchFactor(0, 3)
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setChildrenCollapsible(False)
         outer.addWidget(self.splitter, 1)
 
-    def _add_field(self, form: Any, choices: Choices) -> None:
+    def _add_fields(self, outer: Any) -> None:
+        self.field_menu = FieldMenu()
         self.field_edit = QtWidgets.QLineEdit()
-        self.field_edit.setPlaceholderText("homo, lumo+1, mo:17, …")
-        names = [name for name, _ in field_names()]
-        completer = QtWidgets.QCompleter(names, self)
+        self.field_edit.setPlaceholderText("or its name: homo, lumo+1, mo:17, density …")
+        completer = QtWidgets.QCompleter([name for name, _ in field_names()], self)
         completer.setCaseSensitivity(Qt.CaseInsensitive)
         self.field_edit.setCompleter(completer)
-        self.field_edit.setToolTip("\n".join(f"{name}: {what}" for name, what in field_names()))
+        self.field_edit.setToolTip("Name of a field; Return shows it")
         self.show_button = QtWidgets.QPushButton("Show")
-        form.addWidget(QtWidgets.QLabel("Field"), 0, 0)
-        form.addLayout(row(self.field_edit, self.show_button), 0, 1)
+        outer.addLayout(row(self.field_menu, self.field_edit, self.show_button))
+        self.shown_list = ShownList()
+        outer.addWidget(self.shown_list)
 
+    def _add_isovalue(self, form: Any) -> None:
         self.iso_slider = QtWidgets.QSlider(Qt.Horizontal)
         self.iso_slider.setRange(0, STEPS)
+        self.iso_slider.setMinimumWidth(60)
         self.iso_slider.setToolTip("Isovalue, on a logarithmic scale")
         self.iso_edit = QtWidgets.QLineEdit()
         self.iso_edit.setFixedWidth(self.fontMetrics().horizontalAdvance("0.000000") + 18)
         self.iso_edit.setToolTip("Isovalue in atomic units")
+        self.iso_unit = QtWidgets.QLabel()
         self.auto_box = QtWidgets.QCheckBox("90 %")
         self.auto_box.setToolTip("For each orbital the isovalue whose surface encloses 90 % of its density")
         self.auto_box.setChecked(True)
-        form.addWidget(QtWidgets.QLabel("Isovalue"), 1, 0)
-        form.addLayout(row(self.iso_slider, self.iso_edit, self.auto_box), 1, 1)
+        form.addWidget(QtWidgets.QLabel("Isovalue"), 0, 0)
+        form.addLayout(row(self.iso_slider, self.iso_edit, self.iso_unit, self.auto_box), 0, 1)
 
+    def _add_look(self, form: Any, choices: Choices) -> None:
+        self.pair_button = PairButton(_PAIRS)
+        self.pair_button.show_pair(choices.look.colours)
+        self.second_box = QtWidgets.QComboBox()
+        self.second_box.addItem(TWO_COLOURS)
+        self.second_box.addItems(plain_fields())
+        self.second_box.setToolTip("Colour the surface by a second field: esp on density at 0.001, above all")
+        self.colour_scale = ColourScale()
+        form.addWidget(QtWidgets.QLabel("Colours"), 1, 0)
+        form.addLayout(row(self.pair_button, QtWidgets.QLabel("or by"), self.second_box, None), 1, 1)
+        form.addWidget(self.colour_scale, 2, 1)
+        self.style_box = QtWidgets.QComboBox()
+        self.style_box.addItems(STYLES)
+        self.style_box.setCurrentText(choices.look.style)
+        self.style_box.setToolTip("Triangles, their edges, or their corners")
+        self.transparency_slider = QtWidgets.QSlider(Qt.Horizontal)
+        self.transparency_slider.setRange(0, 100)
+        self.transparency_slider.setMinimumWidth(60)
+        self.transparency_slider.setValue(round(100 * choices.look.transparency))
+        self.transparency_slider.setToolTip("Transparency of the surface")
+        form.addWidget(QtWidgets.QLabel("Drawn as"), 3, 0)
+        form.addLayout(row(self.style_box, QtWidgets.QLabel("transparent"), self.transparency_slider), 3, 1)
+
+    def _add_computing(self, form: Any, choices: Choices) -> None:
         self.quality_box = QtWidgets.QComboBox()
         self.quality_box.addItems(list(QUALITIES))
         self.quality_box.setCurrentText(choices.quality)
@@ -129,47 +170,44 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         self.device_box = QtWidgets.QComboBox()
         self.device_box.addItems(device_names())
         self.device_box.setToolTip("What computes")
-        self.keep_box = QtWidgets.QCheckBox("Keep shown")
-        self.keep_box.setToolTip("Leave the orbital that is shown, and show the next one beside it")
-        form.addWidget(QtWidgets.QLabel("Quality"), 2, 0)
-        form.addLayout(row(self.quality_box, QtWidgets.QLabel("Device"), self.device_box, None, self.keep_box), 2, 1)
-
-    def _add_look(self, form: Any, choices: Choices) -> None:
-        self.positive_button = ColourButton(choices.colours[0], "Colour where the field is positive")
-        self.negative_button = ColourButton(choices.colours[1], "Colour where the field is negative")
-        self.second_box = QtWidgets.QComboBox()
-        self.second_box.addItem(TWO_COLOURS)
-        self.second_box.addItems(plain_fields())
-        self.second_box.setToolTip("Colour the surface by a second field: esp on density at 0.001, above all")
-        self.transparency_slider = QtWidgets.QSlider(Qt.Horizontal)
-        self.transparency_slider.setRange(0, 100)
-        self.transparency_slider.setValue(round(100 * choices.transparency))
-        self.transparency_slider.setToolTip("Transparency of the surface")
         self.export_button = QtWidgets.QPushButton("Export…")
         self.export_button.setToolTip(f"Write the volume ({suffixes('volume')}) or the surface ({suffixes('mesh')})")
-        form.addWidget(QtWidgets.QLabel("Colours"), 3, 0)
+        self.picture_button = QtWidgets.QPushButton("Picture…")
+        self.picture_button.setToolTip("Save what is seen as a picture")
+        form.addWidget(QtWidgets.QLabel("Quality"), 4, 0)
         form.addLayout(
-            row(self.positive_button, self.negative_button, QtWidgets.QLabel("or by"), self.second_box, None), 3, 1
+            row(
+                self.quality_box,
+                QtWidgets.QLabel("on"),
+                self.device_box,
+                None,
+                self.picture_button,
+                self.export_button,
+            ),
+            4,
+            1,
         )
-        form.addWidget(QtWidgets.QLabel("Transparency"), 4, 0)
-        form.addLayout(row(self.transparency_slider, self.export_button), 4, 1)
 
     def _add_status(self, outer: Any) -> None:
         self.status = QtWidgets.QLabel()
         self.status.setWordWrap(True)
         self.status.setTextInteractionFlags(Qt.TextSelectableByMouse)
-        self.status.setMinimumHeight(self.fontMetrics().height() * 2)
+        self.status.setFixedHeight(self.fontMetrics().height() * 2 + 2)
+        self.status.setSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
         self.status.setAlignment(Qt.AlignLeft | Qt.AlignVCenter)
         self.progress = QtWidgets.QProgressBar()
         self.progress.setRange(0, 100)
-        self.progress.setFixedWidth(110)
-        self.progress.setTextVisible(False)
+        self.progress.setFixedWidth(90)
         self.cancel_button = QtWidgets.QPushButton("Cancel")
         for widget in (self.progress, self.cancel_button):
-            policy = widget.sizePolicy()
-            policy.setRetainSizeWhenHidden(True)
-            widget.setSizePolicy(policy)
             widget.hide()
         bottom = row(self.status, self.progress, self.cancel_button)
         bottom.setStretch(0, 1)
         outer.addLayout(bottom)
+
+
+def _shortened() -> Any:
+    """A line of text that takes the room there is; the whole of it is in its tooltip."""
+    label = QtWidgets.QLabel()
+    label.setSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
+    return label

@@ -6,23 +6,27 @@ import math
 from pathlib import Path
 from typing import Any
 
-from pymol.Qt import QtCore, QtWidgets
+from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from ...session.browser import Browser
 from ...session.choices import TWO_COLOURS, choices_of
+from ...session.listed import Listed
 from ...session.orbitals import Level, summary
 from ...session.playback import Playback
 from ...session.session import Session
+from ...session.words import unit_in_print
+from .dropping import Dropping
 from .file_filters import files_to_export, files_to_open
 from .layout import STEPS, PanelLayout
+from .placing import Place, kept_place, places_of
 
 Qt = QtCore.Qt
 
+_WELCOME = "Open the output of a quantum-chemistry program, or drop it here."
 _LOOK = 10
 """Milliseconds between two looks at what is under way."""
 _FOLLOW = 500
 """Milliseconds between two looks at what was changed at PyMOL's prompt."""
-_LOW, _HIGH = 1e-4, 0.5
 
 
 class Panel(PanelLayout):
@@ -40,8 +44,8 @@ class Panel(PanelLayout):
         super().__init__(window, choices_of(session.host.settings()))
         self.session = session
         self.browser = Browser(session, self)
-        self._filling = False
         self._connect()
+        Dropping(self, lambda paths: self.open(*paths))
         self._place(window)
         self._timer = QtCore.QTimer(self)
         self._timer.timeout.connect(self._look)
@@ -51,8 +55,8 @@ class Panel(PanelLayout):
         self._follow_timer.start(_FOLLOW)
         QtWidgets.QApplication.instance().aboutToQuit.connect(self._leave)
         self.refresh()
-        found = self.browser.molecule
-        self.say("" if found else "Open the output of a quantum-chemistry program to see its orbitals.")
+        if not self.browser.molecule:
+            self.say(_WELCOME)
 
     def _connect(self) -> None:
         """What the user does to the widgets is done."""
@@ -60,9 +64,20 @@ class Panel(PanelLayout):
         self.open_button.clicked.connect(self._ask_file)
         self.recent_menu.aboutToShow.connect(self._fill_recent)
         self.molecule_box.activated.connect(lambda at: browser.choose_molecule(self.molecule_box.itemText(at)))
-        self.filter_edit.textChanged.connect(self.proxy.set_text)
-        self.table.selectionModel().currentChanged.connect(self._selected)
+        self.filter_edit.textChanged.connect(self.table.set_filter)
+        self.table.chosen.connect(self._selected)
+        self.table.unit_changed.connect(self.diagram.set_unit)
         self.diagram.picked.connect(lambda level: self.select(level.spin, level.index))
+        self.table.unit_changed.connect(browser.choose_unit)
+        self.field_menu.field_chosen.connect(browser.ask_for_named)
+        self.field_menu.preset_chosen.connect(browser.show_preset)
+        shown = self.shown_list
+        shown.chosen.connect(browser.choose_surface)
+        shown.visibility_changed.connect(browser.set_visible)
+        shown.kept_changed.connect(browser.keep)
+        shown.deleted.connect(browser.delete)
+        shown.colours_asked.connect(self._ask_colours)
+        self.colour_scale.range_changed.connect(browser.choose_range)
         self.frame_bar.played.connect(browser.play)
         self.frame_bar.stepped.connect(browser.step)
         self.frame_bar.moved.connect(browser.go_to)
@@ -75,22 +90,20 @@ class Panel(PanelLayout):
         self.quality_box.currentTextChanged.connect(browser.set_quality)
         self.quality_box.activated.connect(lambda: browser.compute_anew())
         self.device_box.activated.connect(lambda: browser.choose_device(self.device_box.currentText()))
-        self.keep_box.toggled.connect(browser.choose_keep)
-        for button in (self.positive_button, self.negative_button):
-            button.changed.connect(
-                lambda: browser.choose_colours(self.positive_button.colour, self.negative_button.colour)
-            )
+        self.pair_button.chosen.connect(lambda pair: browser.change_look(colours=pair))
         self.second_box.activated.connect(lambda at: browser.choose_second(self.second_box.itemText(at)))
-        self.transparency_slider.valueChanged.connect(lambda at: browser.choose_transparency(at / 100))
+        self.transparency_slider.valueChanged.connect(lambda at: browser.change_look(transparency=at / 100))
+        self.style_box.activated.connect(lambda: browser.change_look(style=self.style_box.currentText()))
         self.export_button.clicked.connect(self._ask_export)
         self.cancel_button.clicked.connect(lambda: self.cancel())
 
     # ---- what the browser asks of its window
 
-    def say(self, text: str, error: bool = False) -> None:
-        """Put a message into the status line."""
+    def say(self, text: str, error: bool = False, detail: str = "") -> None:
+        """Put a message into the status line, and more behind it."""
         self.status.setStyleSheet("color: #b2182b" if error else "")
         self.status.setText(text)
+        self.status.setToolTip(detail or text)
 
     def set_busy(self, busy: bool) -> None:
         """Show or hide the bar and the button that cancels."""
@@ -102,38 +115,69 @@ class Panel(PanelLayout):
     def show_molecule(self) -> None:
         """Fill table and diagram."""
         levels, wavefunction = self.browser.levels, self.browser.wavefunction
-        self._filling = True
-        self.model.fill(levels)
         self.filter_edit.clear()
-        behaviour = QtWidgets.QAbstractItemView
-        self.table.setSelectionBehavior(behaviour.SelectItems if len(levels) > 1 else behaviour.SelectRows)
-        for column in range(self.model.columnCount()):
-            self.table.resizeColumnToContents(column)
-        self.table.horizontalHeader().setStretchLastSection(True)
+        self.table.fill(levels)
         self.diagram.fill(levels)
-        self.summary.setText("" if wavefunction is None else summary(wavefunction))
-        self._filling = False
-        homo = next((level for level in levels[0] if level.mark == "HOMO"), None)
-        if homo is not None:
-            self.table.scrollTo(self.proxy.mapFromSource(self.model.index(homo.index, 0)), behaviour.PositionAtCenter)
+        self.splitter.setSizes([self.table.sizeHint().width(), self.diagram.sizeHint().width()])
+        self.field_menu.show_molecule(wavefunction)
+        for label, text in (
+            (self.summary, "" if wavefunction is None else summary(wavefunction)),
+            (self.notes, "; ".join(self.browser.notes)),
+        ):
+            label.setText(text)
+            label.setToolTip(text)
+        self.notes.setVisible(bool(self.browser.notes))
+        if not self.browser.molecule:
+            self.field_edit.clear()
+            self.say(_WELCOME)
+        elif self.browser.shown() is None and wavefunction is not None:
+            self.say(f"{self.browser.molecule}: choose an orbital in the table, or a field.")
         self._enable()
 
     def show_choices(self) -> None:
         """Set isovalue, second field, device and rate to what they are."""
-        choices = self.browser.choices
-        at = math.log(max(choices.isovalue, 1e-12) / _LOW) / math.log(_HIGH / _LOW)
+        choices, shown, isovalue = self.browser.choices, self.browser.shown(), self.browser.isovalue
+        look = choices.look if shown is None else shown.look
+        low, high = self.browser.isovalue_range
+        at = math.log(max(isovalue, low) / low) / math.log(high / low) if high > low else 0.0
         self.iso_slider.blockSignals(True)
         self.iso_slider.setValue(round(STEPS * min(max(at, 0.0), 1.0)))
         self.iso_slider.blockSignals(False)
-        self.iso_edit.setText(f"{choices.isovalue:.4g}")
+        self.iso_edit.setText(f"{isovalue:.4g}" if shown is not None else "")
+        self.iso_unit.setText("" if shown is None else unit_in_print(shown.unit))
+        self.auto_box.setVisible(self.browser.acts_on_orbital())
         self.auto_box.setChecked(choices.automatic)
-        second = choices.color_by or TWO_COLOURS
+        self.pair_button.show_pair(look.colours)
+        self.style_box.setCurrentText(look.style)
+        if not self.transparency_slider.isSliderDown():
+            self.transparency_slider.blockSignals(True)
+            self.transparency_slider.setValue(round(100 * look.transparency))
+            self.transparency_slider.blockSignals(False)
+        second = ("" if shown is None else shown.request.color_by) or TWO_COLOURS
         if self.second_box.findText(second) < 0:
             self.second_box.addItem(second)
         self.second_box.setCurrentText(second)
         self.device_box.setCurrentText(self.session.computing.device)
         self.frame_bar.show_rate(choices.rate)
         self._enable()
+
+    def show_surfaces(self, rows: list[Listed], current: str) -> None:
+        """List what is shown, and mark the orbital that the controls act on."""
+        self.shown_list.fill(rows, current)
+        scale = next((row.scale for row in rows if row.name == current), None)
+        self.colour_scale.setVisible(scale is not None)
+        shown = self.browser.shown()
+        if scale is not None and shown is not None:
+            limit = shown.request.color_range
+            self.colour_scale.show_scale(scale.colour_map, scale.low, scale.high, unit_in_print(scale.unit), limit)
+        level = self.browser.level_shown()
+        if self.browser.asking.wanted is not None:
+            return
+        if level is not None:
+            self.table.choose(level.spin, level.index)
+            self.diagram.choose(level.spin, level.index)
+        elif current:  # something else than an orbital
+            self.table.clearSelection()
 
     def show_playback(self, playback: Playback | None) -> None:
         """Show where a trajectory is; hide the bar of frames where there is none."""
@@ -146,17 +190,18 @@ class Panel(PanelLayout):
         if not self.field_edit.isModified():
             self.field_edit.setText(field)
 
-    def opened(self) -> None:
-        """Let the arrow keys walk through the table."""
+    def opened(self, first: Level | None) -> None:
+        """Show an orbital of a file that was opened, and let the arrow keys walk through the table."""
         self.refresh()
+        if first is not None:
+            self.select(first.spin, first.index)
+        self.raise_()
+        self.activateWindow()  # a dialog gives the keys back to PyMOL's own window
         self.table.setFocus()
 
     def neighbours(self) -> list[Level]:
         """Orbitals below and above the one that is selected in the table."""
-        cell = self.table.currentIndex()
-        near = [self.proxy.index(cell.row() + step, cell.column()) for step in (1, -1)] if cell.isValid() else []
-        found = [self.model.level_at(at.row(), at.column()) for at in map(self.proxy.mapToSource, near) if at.isValid()]
-        return [level for level in found if level is not None]
+        return self.table.neighbours()
 
     def is_idle(self) -> bool:
         """Whether the window can be seen."""
@@ -180,9 +225,13 @@ class Panel(PanelLayout):
 
     # ---- what others ask of it
 
-    def open(self, path: str | Path) -> None:
-        """Read a file, in a thread, and show its molecule when that is done."""
-        self.browser.open(path)
+    def open(self, *paths: str | Path) -> None:
+        """Read files, in threads, and show their molecules when that is done."""
+        self.browser.open(*paths)
+
+    def take_up(self, molecule: str) -> None:
+        """Show a molecule that was loaded by PyMOL's own ways."""
+        self.browser.take_up(molecule)
 
     def export(self, path: str | Path) -> None:
         """Write what is shown; the suffix of the file decides how."""
@@ -198,13 +247,9 @@ class Panel(PanelLayout):
 
     def select(self, spin: str, index: int) -> None:
         """Select an orbital in the table, which shows it."""
-        if self.browser.molecule and 0 <= index < self.model.rowCount():
-            column = self.model.column_of("beta" if spin == "beta" else "alpha")
-            cell = self.proxy.mapFromSource(self.model.index(index, column))
-            if not cell.isValid():  # it is filtered away
-                self.filter_edit.clear()
-                cell = self.proxy.mapFromSource(self.model.index(index, column))
-            self.table.setCurrentIndex(cell)
+        level = self.table.choose(spin, index)
+        if level is not None:
+            self._selected(level)
 
     def refresh(self) -> None:
         """Follow what was changed at PyMOL's prompt."""
@@ -221,38 +266,36 @@ class Panel(PanelLayout):
 
     def _look(self) -> None:
         self.progress.setValue(int(100 * self.browser.share))
-        self.browser.tick()
+        try:
+            self.browser.tick()
+        except Exception as error:  # it is called a hundred times a second: told once, where it is seen
+            self.say(f"defect of Orbitile: {type(error).__name__}: {error}", error=True)
 
-    def _selected(self, current: Any, previous: Any = None) -> None:
-        if self._filling or not current.isValid():
-            return
-        cell = self.proxy.mapToSource(current)
-        level = self.model.level_at(cell.row(), cell.column())
-        if level is not None:
-            self.diagram.choose(level.spin, level.index)
-            self.field_edit.setModified(False)
-            self.browser.ask_for(level)
+    def _selected(self, level: Level) -> None:
+        self.diagram.choose(level.spin, level.index)
+        self.field_edit.setModified(False)
+        self.browser.ask_for(level)
 
     def _show_typed(self) -> None:
         self.field_edit.setModified(False)
         self.browser.ask_for_named(self.field_edit.text().strip())  # as typed: it may name a file
 
     def _slid(self, at: int) -> None:
-        isovalue = float(f"{_LOW * (_HIGH / _LOW) ** (at / STEPS):.3g}")
+        low, high = self.browser.isovalue_range
+        isovalue = min(max(float(f"{low * (high / low) ** (at / STEPS):.3g}"), low), high)
         self.iso_edit.setText(f"{isovalue:.4g}")
-        self.auto_box.setChecked(False)
         self.browser.slide_to(isovalue)
+        self.auto_box.setChecked(self.browser.choices.automatic)
 
     def _ask_file(self) -> None:
         recent = self.browser.settings["recent"]
-        path, _ = QtWidgets.QFileDialog.getOpenFileName(
+        paths, _ = QtWidgets.QFileDialog.getOpenFileNames(
             self,
-            "Open the output of a quantum-chemistry program",
+            "Open the output of quantum-chemistry programs",
             str(Path(recent[0]).parent) if recent else "",
             files_to_open(),
         )
-        if path:
-            self.open(path)
+        self.open(*paths)
 
     def _fill_recent(self) -> None:
         self.recent_menu.clear()
@@ -271,30 +314,56 @@ class Panel(PanelLayout):
         if path:
             self.export(path)
 
+    def _ask_colours(self, name: str) -> None:
+        """Let the user change what the colours of a surface in the list come from: two colours, or a scale."""
+        self.browser.choose_surface(name)
+        if self.colour_scale.isVisible():
+            self.colour_scale.edit_range()
+        else:
+            self.pair_button.menu().popup(QtGui.QCursor.pos())
+
     def _enable(self) -> None:
-        for widget in (self.table, self.field_edit, self.show_button, self.filter_edit, self.diagram):
+        for widget in (self.table, self.show_button, self.diagram):
             widget.setEnabled(self.browser.wavefunction is not None)
-        for widget in (self.iso_slider, self.iso_edit, self.export_button):
+        for widget in (self.iso_slider, self.iso_edit, self.second_box, self.export_button):
             widget.setEnabled(bool(self.browser.current()))
 
     # ---- where it is
 
     def _place(self, window: Any) -> None:
-        kept = self.browser.settings
-        floating, geometry = bool(kept.get("floating", True)), kept.get("geometry")
-        if not (isinstance(geometry, list) and len(geometry) == 4 and all(type(number) is int for number in geometry)):
-            geometry = None  # never kept, or damaged
+        settings = self.browser.settings
         window.addDockWidget(Qt.RightDockWidgetArea, self)
-        self.setFloating(floating)
-        if floating:
-            screen, host = window.screen().availableGeometry(), window.frameGeometry()
-            beside = [min(host.right() + 8, screen.right() - 540), host.top() + 30, 540, min(720, screen.height() - 60)]
-            self.setGeometry(*(geometry or beside))
-        self.splitter.setSizes([300, 150])
+        self.topLevelChanged.connect(self._docked)
+        self.setFloating(bool(settings.get("floating", True)))
+        if not self.isFloating():
+            return
+        screen = Place(*window.screen().availableGeometry().getRect())
+        place = kept_place(settings, screen)
+        if place is None:
+            host = Place(*window.frameGeometry().getRect())
+            moved, place = places_of(host, screen)
+            if moved != host:
+                frame = host.width - window.width()  # what the window manager draws around it
+                window.move(moved.x, moved.y)
+                window.resize(moved.width - frame, window.height())
+        self.setGeometry(*place)
+
+    def _docked(self, floating: bool) -> None:
+        """Make PyMOL's window wider by what this one takes of it, as far as the screen goes."""
+        window = self.parent()
+        if floating or window.isMaximized() or window.isFullScreen():
+            return
+        room = window.screen().availableGeometry().right() - window.frameGeometry().right()
+        window.resize(window.width() + max(0, min(room, self.width())), window.height())
+        QtCore.QTimer.singleShot(0, lambda: window.resizeDocks([self], [self.minimumSizeHint().width()], Qt.Horizontal))
 
     def _remember(self) -> None:
         geometry = [self.x(), self.y(), self.width(), self.height()]
         self.browser.remember(floating=self.isFloating(), geometry=geometry)
+
+    def keyPressEvent(self, event: Any) -> None:
+        """Keys that nothing here uses go nowhere: PyMOL would take them as typed at its prompt."""
+        event.accept()
 
     def closeEvent(self, event: Any) -> None:
         self.cancel()

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-import hashlib
-import secrets
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from concurrent.futures import Future, wait
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pymol import commanding, editing
+from pymol import editing
 
-from ...errors import OrbitileError
-from ...exporters.xyz import xyz_of
-from ...model.elements import GHOST, SYMBOLS
+from ...errors import FileError, OrbitileError
+from ...films.writing import Pixels
+from ...model.elements import SYMBOLS
+from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
-from ...model.wavefunction import Wavefunction
 from ...session.host import Colour, TrajectoryViewer
-from ...session.shown import numbered
-from ...session.source import files_of, is_trajectory
+from ...session.look import Look
+from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
 from .drawing import drawing_of
 from .maps import nothing_at, put_map
-
-_MARK = " orbitile:"
-"""In the title of an object that was loaded from a wavefunction: before it stands the name of its file, which PyMOL
-shows beside that of the object, behind it the key of its source, a dot, and a mark of this object alone. A title stays
-with an object when it is renamed, and in a saved session; it has room for 255 characters."""
+from .molecules import Molecules, delete
+from .ray_tracing import scene_of, traced
+from .viewpoint import viewpoint_of
 
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
+
+_ALL_CELLS = -2
+"""PyMOL's number for an object that is seen in all cells of its grid."""
 
 _BYTES_A_FACE = 250
 """Three corners with normals, and their copy for the GPU."""
@@ -48,15 +48,16 @@ class PyMOLViewer(TrajectoryViewer):
 
     Attributes
     ----------
-    sources : dict of str to str
-        Where molecules come from, by the keys in their titles; saved with a session.
+    loaded : Molecules
+        That came from wavefunctions.
     """
 
     def __init__(self, cmd: Any) -> None:
         super().__init__()
         self.cmd = cmd
-        self.sources: dict[str, str] = {}
-        self._seen: dict[str, str] = {}
+        self.loaded = Molecules(cmd)
+        self._places: dict[str, int] = {}
+        self._view_before: tuple[float, ...] | None = None
         self._timers: dict[Callable[[], None], Any] = {}
 
     def legal_name(self, name: str) -> str:
@@ -66,61 +67,25 @@ class PyMOLViewer(TrajectoryViewer):
     def parts(self, name: str) -> set[str]:
         return {name, f"{name}_map", f"{name}_scale"}
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
-        cmd = self.cmd
-        self._delete(name)  # PyMOL would merge the atoms, and keep the states
-        if cmd.get_state() > max(cmd.count_frames(), 1):  # it stands at a state that the former object had
-            cmd.frame(1)
-            cmd.set("state", 1)
-        cmd.load_raw(xyz_of(wavefunction), "xyz", name, 1, zoom=0)
-        if len(wavefunction.geometries) > 1:
-            if is_trajectory(wavefunction.source):  # its surfaces have states too, so the slider moves all of them
-                cmd.frame(geometry + 1)
-            else:
-                cmd.set("state", geometry + 1)
-                cmd.set("state", geometry + 1, name)
-            cmd.rebond(name, geometry + 1)
-        title = self._marked(wavefunction.source)
-        for state in {1, geometry + 1}:
-            cmd.set_title(name, state, title)
-        self._seen = self._marks()
-        cmd.show_as("sticks spheres", name)
-        for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
-            cmd.set(setting, value, name)
-        if wavefunction.is_ghost.any():
-            ghosts = f"%{name} and elem {GHOST}"
-            cmd.unbond(ghosts, f"%{name}")
-            cmd.color("grey80", ghosts)
-            for setting, value in (("sphere_scale", 0.1), ("sphere_transparency", 0.4)):
-                cmd.set(setting, value, ghosts)
+    def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
+        self.loaded.add(name, atoms, geometry)
 
     def molecules(self) -> dict[str, str]:
-        keys = {name: mark.partition(".")[0] for name, mark in self._marks().items()}
-        return {name: self.sources[key] for name, key in keys.items() if key in self.sources}
+        return self.loaded.known()
+
+    def adopt(self, name: str, source: str) -> None:
+        self.loaded.adopt(name, source)
 
     def renamed(self) -> dict[str, str]:
-        before, self._seen = self._seen, self._marks()
-        new = {mark: name for name, mark in reversed(self._seen.items()) if before.get(name) != mark}
-        gone = {name: mark for name, mark in before.items() if self._seen.get(name) != mark}
-        for name, mark in gone.items():
-            self._move_group(name, new.get(mark))
-        return {name: new[mark] for name, mark in gone.items() if mark in new}
+        names = self.loaded.renamed()
+        self.loaded.follow_user()
+        return names
 
-    def _move_group(self, molecule: str, other: str | None) -> None:
-        """The group of a molecule goes with it: renamed, or dissolved."""
-        group = self.legal_name(f"{molecule}_orb")
-        if group not in self.cmd.get_names_of_type("object:group") or molecule in self.objects():
-            return
-        if other is None:
-            self.cmd.group(group, action="empty")
-            self._delete(group)
-        elif (wanted := self.legal_name(f"{other}_orb")) not in self.objects():
-            editing.set_name(group, wanted, _self=self.cmd)
+    def look_at(self, molecules: Sequence[str], how: str) -> None:
+        self.loaded.look_at(molecules, how)
 
-    def _marks(self) -> dict[str, str]:
-        """What the titles of molecules say behind `_MARK`."""
-        titles = {name: self._title(name, 1) for name in self.cmd.get_names_of_type("object:molecule")}
-        return {name: title.partition(_MARK)[2] for name, title in titles.items() if _MARK in title}
+    def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
+        self.loaded.set_aside(molecule, set[str]().union(*map(self.parts, surfaces)))
 
     def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if name not in self.cmd.get_names_of_type("object:molecule"):
@@ -134,10 +99,6 @@ class PyMOLViewer(TrajectoryViewer):
         if any(coordinates is None or len(coordinates) != len(symbols) for coordinates in states):
             raise OrbitileError(f"{name}: expected the same atoms in all states")
         return np.array([SYMBOLS.index(symbol) for symbol in symbols]), np.array(states, np.float64) * angstrom
-
-    def adopt(self, name: str, source: str) -> None:
-        self.cmd.set_title(name, 1, self._marked(source))
-        self._seen = self._marks()
 
     def frame(self, molecule: str) -> int | None:
         if molecule not in self.objects():
@@ -181,8 +142,8 @@ class PyMOLViewer(TrajectoryViewer):
     def objects(self) -> set[str]:
         return set(self.cmd.get_names("objects"))
 
-    def drawing(self, surface: Surface, colours: tuple[Colour, Colour]) -> list[float]:
-        return drawing_of(surface, colours)
+    def drawing(self, surface: Surface, look: Look) -> list[float]:
+        return drawing_of(surface, look)
 
     def size(self, surface: Surface, volume: Volume) -> int:
         return volume.values.nbytes + _BYTES_A_FACE * len(surface.faces)
@@ -192,22 +153,78 @@ class PyMOLViewer(TrajectoryViewer):
         name: str,
         molecule: str,
         drawing: list[float],
-        transparency: float,
+        look: Look,
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
         if frame is not None and name in self.objects():  # one more state of it; the rest is as it is
             self.cmd.load_cgo(drawing, name, frame + 1, zoom=0)
-            if abs(float(self.cmd.get("cgo_transparency", name)) - transparency) > 1e-4:  # it draws all states anew
-                self.set_transparency(name, transparency)
+            if (
+                abs(float(self.cmd.get("cgo_transparency", name)) - look.transparency) > 1e-4
+            ):  # it draws all states anew
+                self.set_transparency(name, look.transparency)
             return
-        self._delete(name)
+        delete(self.cmd, name)
         if frame is not None:  # room for all: PyMOL copies the states that are there when it makes more
             self.cmd.load_cgo([], name, self._n_states(molecule, frame), zoom=0)
-        self.cmd.load_cgo(drawing, name, self._state_of_orbitals(molecule) if frame is None else frame + 1, zoom=0)
-        self.set_transparency(name, transparency)
+        state = self.loaded.state_of_orbitals(molecule) if frame is None else frame + 1
+        self.cmd.load_cgo(drawing, name, state, zoom=0)
+        self.set_transparency(name, look.transparency)
+        self.cmd.set("two_sided_lighting", 1, name)  # the inside of a surface that is cut is grey without
         self._group(molecule, name)
         self._put_scale(f"{name}_scale", molecule, colouring)
+
+    def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
+        off = self.objects() - set(self.cmd.get_names("objects", enabled_only=1))
+        return {name for name, molecule in surfaces.items() if {name, self.loaded.group_name(molecule)} & off}
+
+    def set_visible(self, name: str, molecule: str, visible: bool) -> None:
+        if not visible:
+            for part in {name, f"{name}_scale"} & self.objects():
+                self.cmd.disable(part)
+            return
+        for part in {name, f"{name}_scale", self.loaded.group_name(molecule)} & self.objects():
+            self.cmd.enable(part)
+
+    def set_grid(self, places: Mapping[str, int]) -> None:
+        if places and not self._places:
+            self._view_before = self.cmd.get_view()
+        self._places = dict(places)
+        self.cmd.set("grid_mode", 1 if places else 0)
+        if places:
+            self._put_into_grid(self.objects() - set(self.cmd.get_names_of_type("object:group")))
+            self._fit_into_cells(" ".join(places), len(places))
+        elif self._view_before is not None:
+            self.cmd.set_view(self._view_before)
+
+    def _fit_into_cells(self, names: str, n_cells: int) -> None:
+        """Have objects seen whole in each cell of the grid; PyMOL itself fits them into the whole picture."""
+        if not self.cmd.get_setting_boolean("auto_zoom"):
+            return
+        self.cmd.zoom(names)
+        width, height = self.cmd.get_viewport()
+        rows = math.isqrt(n_cells - 1) + 1 if n_cells > 2 else 1
+        columns = math.ceil(n_cells / rows)
+        narrow = (width / columns) / (height / rows)
+        distance = -self.cmd.get_view()[11]
+        if narrow < 1:
+            self.cmd.move("z", -distance * (1 / narrow - 1))
+
+    def _put_into_grid(self, names: Iterable[str]) -> None:
+        """Have objects stand where they are to; those without a place in all cells, in place of a cell of their own."""
+        for name in names:
+            self.cmd.set("grid_slot", self._places.get(name, _ALL_CELLS), name)
+
+    def _group(self, molecule: str, names: str) -> None:
+        self.loaded.group(molecule, names)
+        if self._places:
+            self._put_into_grid(names.split())
+
+    def viewpoint(self, n_frames: int = 0) -> Viewpoint:
+        return viewpoint_of(self.cmd, n_frames)
+
+    def ray_tracing(self, surfaces: Set[str]) -> tuple[Callable[..., Pixels], Any]:
+        return traced, scene_of(self.cmd, surfaces)
 
     def set_transparency(self, name: str, transparency: float) -> None:
         self.cmd.set("cgo_transparency", transparency, name)
@@ -216,9 +233,13 @@ class PyMOLViewer(TrajectoryViewer):
         there = frame is not None and f"{name}_map" in self.objects()
         if frame is not None and not there:  # room for all, as for the surface
             put_map(self.cmd, f"{name}_map", nothing_at(volume.lattice.origin), self._n_states(molecule, frame))
-        put_map(self.cmd, f"{name}_map", volume, None if frame is None else frame + 1)
+        try:
+            put_map(self.cmd, f"{name}_map", volume, None if frame is None else frame + 1)
+        except FileError:  # PyMOL's maps, as crystallographers', have their first axis along x
+            self.say(f"{name}: PyMOL has no map for a lattice of such axes; the surface is shown alone")
+            return
         if not there:
-            self._group(molecule, f"{name} {name}_map")
+            self.loaded.group(molecule, f"{name} {name}_map")
 
     def drop(self, name: str, frame: int) -> None:
         there = self.objects()
@@ -230,18 +251,18 @@ class PyMOLViewer(TrajectoryViewer):
 
     def remove(self, name: str) -> None:
         for part in self.parts(name) & self.objects():
-            self._delete(part)
+            delete(self.cmd, part)
 
     def rename_parts(self, old: str, new: str, molecule: str, colouring: Colouring | None) -> None:
         """Have the volume of a surface and the explanation of its colours follow the new name of the surface."""
         there = self.objects()
         if f"{old}_map" in there and f"{new}_map" not in there:
             editing.set_name(f"{old}_map", f"{new}_map", _self=self.cmd)
-        self._delete(f"{old}_scale")  # made anew: PyMOL crashes when a ramp is renamed twice
+        delete(self.cmd, f"{old}_scale")  # made anew: PyMOL crashes when a ramp is renamed twice
         self._put_scale(f"{new}_scale", molecule, colouring)
 
     def _put_scale(self, name: str, molecule: str, colouring: Colouring | None) -> None:
-        self._delete(name)
+        delete(self.cmd, name)
         if colouring is not None:  # a ramp, which PyMOL can colour by too
             colours = [list(colour) for colour in MAPS[colouring.colour_map]]
             values = np.linspace(colouring.low, colouring.high, len(colours)).tolist()
@@ -269,40 +290,9 @@ class PyMOLViewer(TrajectoryViewer):
 
         pref_set(_SETTINGS, dict(settings))
 
-    def _marked(self, source: str) -> str:
-        """Title of an object from a source, which is noted; sources of objects that are gone are forgotten."""
-        known = {mark.partition(".")[0] for mark in self._marks().values()}
-        key = hashlib.sha256(source.encode(errors="surrogateescape")).hexdigest()[:16]
-        self.sources = {**{other: text for other, text in self.sources.items() if other in known}, key: source}
-        return f"{files_of(source)[0].rpartition('/')[2][:100]}{_MARK}{key}.{secrets.token_hex(4)}"
-
-    def _title(self, name: str, state: int) -> str:
-        if self.cmd.get_coordset(name, state, copy=0) is None:  # PyMOL would complain that there is no such state
-            return ""
-        return str(self.cmd.get_title(name, state) or "")
-
-    def _delete(self, name: str) -> None:
-        """Delete an object that is ours; PyMOL's command takes patterns, and tells us of what the user deletes."""
-        if name in self.objects():
-            commanding.delete(name, _self=self.cmd)
-
-    def _state_of_orbitals(self, molecule: str) -> int:
-        """State whose geometry the orbitals of a molecule belong to: the last one that is marked."""
-        if molecule not in self.objects():  # it was deleted or renamed, its surfaces were not
-            return 1
-        states = range(self.cmd.count_states(molecule), 0, -1)
-        return next((state for state in states if _MARK in self._title(molecule, state)), 1)
-
     def _n_states(self, molecule: str, frame: int) -> int:
         """States of a molecule, at least as many as that of a frame."""
         return max(int(self.cmd.count_states(molecule)) if molecule in self.objects() else 0, frame + 1)
-
-    def _group(self, molecule: str, names: str) -> None:
-        groups, there = self.cmd.get_names_of_type("object:group"), {name.lower() for name in self.objects()}
-        for candidate in map(self.legal_name, numbered(f"{molecule}_orb")):
-            if candidate in groups or candidate.lower() not in there:
-                self.cmd.group(candidate, names)
-                return
 
 
 def main_window() -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...errors import FileChanged, OrbitileError
 from ...fields.orbital import orbital_name
+from ...model.units import electronvolt
 from ...session.commands import COMMANDS
 from ...session.commands.loading import place
 from ...session.declaration import Command, brief
@@ -101,7 +102,7 @@ def _orbitals(session: Session, name: str = "") -> list[list[Any]]:
             orbital_name(wavefunction, level.index, level.spin),
             level.index + 1,
             level.spin if wavefunction.beta is not None else "",
-            level.energy if math.isfinite(level.energy) else None,
+            level.energy / electronvolt if math.isfinite(level.energy) else None,
             level.occupation,
             level.symmetry,
             level.mark,

@@ -12,10 +12,11 @@ from typing import Any
 from ...exporters import plt
 from ...exporters.xyz import xyz_of
 from ...files.writing import written_atomically
+from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
 from ...model.volume import Volume
-from ...model.wavefunction import Wavefunction
 from ...session.declaration import brief
+from ...session.look import Look
 from ...session.shown import object_name
 from ...session.volume_viewer import VolumeDrawing, VolumeViewer
 
@@ -75,14 +76,14 @@ class ServedViewer(VolumeViewer):
                 self._again.remove(function)
                 self.say(f"defect of Orbitile: {type(error).__name__}: {brief(str(error))}")
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
+    def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
         file = self._file(name, "xyz")
-        file.write_text(xyz_of(wavefunction), encoding="utf-8")
-        self.adopt(name, wavefunction.source)
+        file.write_text(xyz_of(atoms), encoding="utf-8")
+        self.adopt(name, atoms.source)
         self.set_frame(name, geometry)
         self.there.add(name)
         message = {"event": "molecule", "name": name, "file": str(file), "frame": geometry}
-        ghosts = int(wavefunction.is_ghost.sum())
+        ghosts = int(atoms.is_ghost.sum())
         self._tell({**message, "ghosts": ghosts} if ghosts else message)
 
     def frame(self, molecule: str) -> int | None:
@@ -110,13 +111,13 @@ class ServedViewer(VolumeViewer):
         name: str,
         molecule: str,
         drawing: VolumeDrawing,
-        transparency: float,
+        look: Look,
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
         message: dict[str, Any] = {"event": "surface", "name": name, "molecule": molecule}
-        message |= {"isovalue": drawing.isovalue, "phases": drawing.phases, "colours": drawing.colours}
-        message["transparency"] = transparency
+        message |= {"isovalue": drawing.isovalue, "phases": drawing.phases, "colours": look.colours}
+        message |= {"transparency": look.transparency, "style": look.style}
         message["new"] = name not in self.there
         if colouring is not None:
             message["scale"] = {"low": colouring.low, "high": colouring.high}

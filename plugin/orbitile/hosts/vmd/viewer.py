@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,17 +20,21 @@ from ...errors import OrbitileError
 from ...exporters.xyz import xyz_of
 from ...files.characters import plain
 from ...model.elements import GHOST
+from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
-from ...model.wavefunction import Wavefunction
 from ...session.host import Colour
+from ...session.look import Look
 from ...session.volume_viewer import VolumeDrawing, VolumeViewer
 
 _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
 
 _SCALES = {"signed": "RWB", "sequential": "WBlk", "negative": "BlkW", "interaction": "BGR"}
 """What comes closest to `orbitile.surfaces.colour_maps.MAPS` among the colour scales of VMD."""
+
+_DRAWN = {"surface": 0, "mesh": 1, "dots": 2}
+"""How VMD numbers the styles of an isosurface."""
 
 
 class VMDViewer(VolumeViewer):
@@ -45,20 +50,20 @@ class VMDViewer(VolumeViewer):
         super().__init__()
         self._vmd = vmd
         self._numbers: dict[str, int] = {}
-        self._looks: dict[str, tuple[VolumeDrawing, float, Colouring | None]] = {}
+        self._looks: dict[str, tuple[VolumeDrawing, Look, Colouring | None]] = {}
         self._volumes: dict[str, weakref.ref[Volume]] = {}
 
-    def add_molecule(self, name: str, wavefunction: Wavefunction, geometry: int) -> None:
+    def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
         molecule, molrep = self._vmd.molecule, self._vmd.molrep
         self.remove(name)
         with TemporaryDirectory(prefix="orbitile-") as folder:
             file = Path(folder) / "molecule.xyz"
-            file.write_text(xyz_of(wavefunction), encoding="utf-8")
+            file.write_text(xyz_of(atoms), encoding="utf-8")
             number = molecule.load("xyz", str(file))
         molecule.rename(number, name)
         molecule.set_frame(number, geometry)
         molrep.modrep(number, 0, style="CPK 1.0 0.3 20.0 20.0")
-        if wavefunction.is_ghost.any():  # small clear balls without bonds
+        if atoms.is_ghost.any():  # small clear balls without bonds
             molrep.modrep(number, 0, selection=f"not name {GHOST}")
             molrep.addrep(number)
             molrep.modrep(
@@ -70,7 +75,7 @@ class VMDViewer(VolumeViewer):
                 material="Transparent",
             )
         self._numbers[name] = number
-        self.adopt(name, wavefunction.source)
+        self.adopt(name, atoms.source)
 
     def frame(self, molecule: str) -> int | None:
         return int(self._vmd.molecule.get_frame(self._numbers[molecule])) if molecule in self.objects() else None
@@ -89,7 +94,7 @@ class VMDViewer(VolumeViewer):
         name: str,
         molecule: str,
         drawing: VolumeDrawing,
-        transparency: float,
+        look: Look,
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
@@ -100,13 +105,13 @@ class VMDViewer(VolumeViewer):
             with self._same_view(molecule) as numbers:
                 numbers.append(self._vmd.molecule.new(name))
             self._numbers[name] = numbers[0]
-        self._looks[name] = (drawing, transparency, colouring)
+        self._looks[name] = (drawing, look, colouring)
         if name in self._volumes:
             self._represent(name)
 
     def set_transparency(self, name: str, transparency: float) -> None:
-        drawing, _, colouring = self._looks[name]
-        self._looks[name] = (drawing, transparency, colouring)
+        drawing, look, colouring = self._looks[name]
+        self._looks[name] = (drawing, replace(look, transparency=transparency), colouring)
         self._represent(name)
 
     def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
@@ -181,15 +186,15 @@ class VMDViewer(VolumeViewer):
 
     def _represent(self, name: str) -> None:
         molrep, number = self._vmd.molrep, self._numbers[name]
-        drawing, transparency, colouring = self._looks[name]
+        drawing, look, colouring = self._looks[name]
         while molrep.num(number) > len(drawing.phases):
             molrep.delrep(number, molrep.num(number) - 1)
         while molrep.num(number) < len(drawing.phases):
             molrep.addrep(number)
-        material = self._material(transparency)
+        material = self._material(look.transparency)
         for index, phase in enumerate(drawing.phases):
-            style = f"Isosurface {phase * drawing.isovalue:.8g} 0 0 0 1 1"
-            colour = f"ColorID {self._nearest(drawing.colours[phase < 0])}" if drawing.shades is None else "Volume 1"
+            style = f"Isosurface {phase * drawing.isovalue:.8g} 0 0 {_DRAWN[look.style]} 1 1"
+            colour = f"ColorID {self._nearest(look.colours[phase < 0])}" if drawing.shades is None else "Volume 1"
             molrep.modrep(number, index, style=style, color=colour, selection="all", material=material)
             if drawing.shades is not None and colouring is not None:
                 self._vmd.color.set_scale(method=_SCALES.get(colouring.colour_map, "RWB"))

@@ -7,6 +7,7 @@ vec3 sight(vec3 p) { return parallel ? vec3(0.0, 0.0, -1.0) : normalize(p); }
 
 float depth_of(mat4 projection, vec3 p) {
     vec4 clip = projection * vec4(p, 1.0);
+    if (abs(clip.z) > clip.w) discard;     // before or behind what the camera sees, as triangles are cut by OpenGL
     return 0.5 + 0.5 * clip.z / clip.w;
 }
 

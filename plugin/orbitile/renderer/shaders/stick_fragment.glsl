@@ -3,13 +3,13 @@
 #include "light.glsl"
 
 uniform mat4 projection;
-uniform float radius;
 in vec3 ray;
 flat in vec3 base;
 flat in vec3 axis;
 flat in float len;
 flat in vec3 albedo_start;
 flat in vec3 albedo_end;
+flat in float radius;
 out vec4 fragment;
 
 void main() {

@@ -9,49 +9,111 @@ from pathlib import Path
 
 from ...analysis.information import as_text
 from ...analysis.notes import notes
+from ...errors import Cancelled, OrbitileError
 from ...model.wavefunction import Wavefunction
 from ...readers import descriptions
-from ..declaration import COUNT, FLAG, PATHS, TEXT, Answer, Argument, command
+from ..declaration import COUNT, FLAG, PATHS, TEXT, Answer, Argument, command, one_of
 from ..host import trajectory_viewer
+from ..request import Request
 from ..session import Session
+from ..shown import Shown
 from ..shown_trajectory import ShownTrajectory
-from ..source import OneFile, Source
+from ..source import OneFile, Source, files_of
+from ..volume_file import VALUES, atoms_of, is_volume_file
 from ._arguments import OBJECT
+
+VIEWS = ("zoom", "orient", "nothing")
+"""What a viewer does with a molecule that was opened: zooms to it, looks at it along its axes too, or stays."""
 
 
 @command(
-    "Load the output of a quantum-chemistry program, or a trajectory: the molecule appears as an object that knows its "
-    "orbitals, with one state a frame.",
+    "Load the output of a quantum-chemistry program, a trajectory or a volume: the molecule appears as an object that "
+    "knows its orbitals, with one state a frame; of a volume there is a surface at once.",
     Argument(
         "filename",
         PATHS,
-        f"{'; '.join(descriptions('wavefunction'))}; of a trajectory {', '.join(descriptions('trajectory'))}, a "
-        "pattern as scan/*.molden, or several files",
+        f"{'; '.join(descriptions('wavefunction', 'volume'))}; of a trajectory "
+        f"{', '.join(descriptions('trajectory'))}, or a pattern as scan/*.molden. Several files are loaded one by one; "
+        "under one name, they are the frames of a trajectory",
         required=True,
     ),
     Argument("name", TEXT, "name of the object", otherwise="name of the file"),
     Argument("track", FLAG, "follow the orbitals of a trajectory, so that none flips or jumps", True, "1"),
     Argument("align", FLAG, "turn and move each frame of a trajectory onto the first one", False, "0"),
     Argument("interpolate", COUNT, "frames to put between two frames of a trajectory", 0, "0"),
+    Argument("view", one_of(*VIEWS), "what to do with the view", "", "as the window is set, zoom at first"),
+    Argument("hide", FLAG, "hide the molecules that were loaded before, until they are shown again", True, "1"),
     examples=("orb_load benzene.molden", "orb_mo benzene, homo", "orb_load scan/*.molden, scan, interpolate=2"),
     related=("orb_info", "orb_mo", "orb_field", "orb_frames", "orb_play"),
 )
 def orb_load(
-    session: Session, filename: tuple[Path, ...], name: str, track: bool, align: bool, interpolate: int
+    session: Session,
+    filename: tuple[Path, ...],
+    name: str,
+    track: bool,
+    align: bool,
+    interpolate: int,
+    view: str,
+    hide: bool,
 ) -> Answer:
     files = [path if glob(str(path)) and not path.exists() else path.resolve() for path in filename]
-    source = session.computing.aside(
-        Source(tuple(str(path.absolute()) for path in files), track, align, interpolate).noted
-    )
+    shelf = session.shelf
+    before, loaded, problems = session.host.molecules(), {}, []
+    for some in [files] if name else [[file] for file in files]:
+        source = Source(tuple(str(path.absolute()) for path in some), track, align, interpolate)
+        try:
+            molecule, account = _load(session, source, name or name_of(some[0]), given=bool(name))
+        except Cancelled:
+            raise
+        except OrbitileError as error:
+            problems.append(error)
+        else:
+            loaded[molecule] = account
+    if problems and not loaded:
+        raise OrbitileError("; ".join(map(str, problems))) from problems[0]
+    for problem in problems:
+        session.host.say(str(problem))
+    sources = session.host.molecules()
+    new = [name for name in loaded if name not in before or files_of(before[name])[0] != files_of(sources[name])[0]]
+    if new:
+        for other in set(before) - set(loaded) if hide else ():
+            session.host.set_aside(other, [name for name in shelf.present() if shelf[name].molecule == other])
+        session.host.look_at(new, view or _usual_view(session))
+    return Answer(" ".join(loaded), "; ".join(loaded.values()))
+
+
+def _usual_view(session: Session) -> str:
+    kept = session.host.settings().get("opening")
+    return kept if kept in VIEWS else VIEWS[0]
+
+
+def _load(session: Session, source: Source, wanted: str, *, given: bool) -> tuple[str, str]:
+    """Load one molecule; the name that it got, and an account of it."""
+    source = session.computing.aside(source.noted)
     if session.host.has_window():
         session.computing.aside(lambda: session.computing.read(source))
-    wanted = session.name_for(name or name_of(files[0]), source.files, given=bool(name))
-    first, trajectory = place(session, wanted, source)
+    name = session.name_for(wanted, source.files, given=given)
+    if len(source.files) == 1 and is_volume_file(source.files[0]):
+        return name, _show_volume(session, name, str(OneFile(source.files[0], source.contents[0])))
+    first, trajectory = place(session, name, source)
     if trajectory is None:
-        return Answer(wanted, f'"{wanted}", {first.kind} orbitals; "orb_mo {wanted}, homo" shows one')
-    text = f'"{wanted}", {len(first.geometries)} frames, {first.kind} orbitals; "orb_mo {wanted}, homo" shows one'
+        return name, f'"{name}", {first.kind} orbitals; "orb_mo {name}, homo" shows one'
+    text = f'"{name}", {len(first.geometries)} frames, {first.kind} orbitals; "orb_mo {name}, homo" shows one'
     problems = [f"frame {index + 1}: {problem}" for index, problem in sorted(trajectory.raw.problems.items())]
-    return Answer(wanted, "; ".join([text, *problems[:3]]))
+    return name, "; ".join([text, *problems[:3]])
+
+
+def _show_volume(session: Session, name: str, source: str) -> str:
+    """Show the first volume of a file, and its atoms as a molecule; an account of it."""
+    request = Request(source, VALUES, device=session.computing.device)
+    found = session.computing.sampled(request)
+    molecule = session.computing.aside(lambda: atoms_of(source, found.volume))
+    _clear(session, name, source)
+    session.host.add_molecule(name, molecule, 0)
+    surface = session.show(Shown(name, request, found.isovalue), found)
+    size = " x ".join(map(str, found.volume.lattice.shape))
+    text = f'"{name}", {found.volume.quantity or "values"} at {size} points, isovalue {found.isovalue:.4g}'
+    return f'{text}; "orb_iso {2 * found.isovalue:.4g}, {surface}" changes that'
 
 
 def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, ShownTrajectory | None]:
@@ -73,13 +135,18 @@ def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, Sh
         wavefunctions.keep(trajectory)
         wavefunction = trajectory.first
         shown, geometry = replace(wavefunction, geometries=trajectory.geometries, source=text), trajectory.at_first
-    for base in session.shelf.present():  # of another molecule that had this name
-        if session.shelf[base].molecule == name and session.shelf[base].request.path != text:
-            session.shelf.remove(base)
+    _clear(session, name, text)
     session.host.add_molecule(name, shown, geometry)
     for note in notes(shown):
         session.host.say(f"{name}: note: {note}")
     return wavefunction, None if trajectory.is_one_file else trajectory
+
+
+def _clear(session: Session, name: str, source: str) -> None:
+    """Remove surfaces of another molecule that had this name."""
+    for base in session.shelf.present():
+        if session.shelf[base].molecule == name and session.shelf[base].request.path != source:
+            session.shelf.remove(base)
 
 
 _ENDINGS = (".molden.input", ".gz", ".xz", ".bz2")

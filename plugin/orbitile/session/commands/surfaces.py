@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from ...errors import OrbitileError
-from ...exporters import exporter_for, kind_of, save, suffixes
 from ...fields import as_drawn
-from ...surfaces.isosurface import isosurface
 from ...surfaces.isovalue import CUT, reaches_faces
-from ..declaration import PATH, POSITIVE_NUMBER, SHARE, TEXT, Answer, Argument, command
+from ..declaration import POSITIVE_NUMBER, SHARE, TEXT, Answer, Argument, command
+from ..look import NEGATIVE, POSITIVE
 from ..session import Session
-from ..shown import NEGATIVE, POSITIVE, Shown
+from ..shown import Shown
 from ._arguments import OBJECT, QUALITY, SURFACE
 
 
-def _show_field(
+def show_field(
     session: Session,
     molecule: str,
     field: str,
@@ -25,15 +23,17 @@ def _show_field(
     color_by: str = "",
     color_range: float | None = None,
 ) -> Answer:
+    """Show a field of a molecule, and wait until it is there; the answer has the name of its surface.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such field, it has no such surface, or the molecule is gone.
+    """
     source = session.source(molecule)
     drawn, coloured_by = as_drawn(field, color_by)
-
-    def check() -> None:
-        wavefunction = session.computing.wavefunctions.get(source)
-        for name in filter(None, (field, drawn, coloured_by)):
-            session.computing.wavefunctions.field(wavefunction, name)
-
-    session.computing.aside(check)
+    names = [name for name in (field, drawn, coloured_by) if name]
+    session.computing.aside(lambda: session.computing.wavefunctions.require(source, names))
     request = session.request(
         molecule, drawn, quality=quality, isovalue=isovalue, color_by=coloured_by, color_range=color_range
     )
@@ -69,7 +69,7 @@ def _show_field(
 def orb_mo(session: Session, name: str, orbital: str, isovalue: float | None, quality: str) -> Answer:
     wanted = orbital.lower()
     wanted = f"mo:{wanted}" if wanted[:1].isdigit() else wanted
-    return _show_field(session, session.molecule(name), wanted, isovalue, quality)
+    return show_field(session, session.molecule(name), wanted, isovalue, quality)
 
 
 @command(
@@ -110,7 +110,7 @@ def orb_field(
     color_by: str,
     color_range: float | None,
 ) -> Answer:
-    return _show_field(session, session.molecule(name), field, isovalue, quality, color_by, color_range)
+    return show_field(session, session.molecule(name), field, isovalue, quality, color_by, color_range)
 
 
 @command(
@@ -145,9 +145,8 @@ def orb_color(session: Session, positive: str, negative: str, transparency: floa
         session.host.colour(positive) if positive else POSITIVE,
         session.host.colour(negative) if negative else NEGATIVE,
     )
-    transparency = shown.transparency if transparency is None else transparency
-    shown = replace(shown, colours=colours, transparency=transparency)
-    session.show(shown, session.computing.sampled(shown.request), base)
+    transparency = shown.look.transparency if transparency is None else transparency
+    session.redraw(base, replace(shown.look, colours=colours, transparency=transparency))
     return Answer(None, f'"{base}", transparency {transparency:g}')
 
 
@@ -163,24 +162,3 @@ def orb_next(session: Session, name: str) -> Answer:
 def orb_prev(session: Session, name: str) -> Answer:
     base, found = session.step(session.surface(name), -1)
     return Answer(base, found.volume.quantity)
-
-
-@command(
-    f"Write a field that is shown: as a volume ({suffixes('volume')}) or its surface as a mesh ({suffixes('mesh')}).",
-    Argument("filename", PATH, "the suffix decides", required=True),
-    SURFACE,
-    related=("orb_mo", "orb_field"),
-)
-def orb_export(session: Session, filename: Path, name: str) -> Answer:
-    shown = session.now(session.surface(name))
-    kind = "mesh" if kind_of(filename) == "mesh" else "volume"
-    exporter_for(filename, kind)
-    found = session.computing.sampled(shown.request)
-    wavefunction = session.computing.wavefunctions.get(shown.request.path, shown.request.frame)
-
-    def write() -> None:
-        written = isosurface(found.volume, shown.isovalue) if kind == "mesh" else found.volume
-        save(written, filename, wavefunction=wavefunction)
-
-    session.computing.aside(write)
-    return Answer(None, f"wrote {filename}")

@@ -1,0 +1,33 @@
+"""Orbitals in the order in which HOMO and LUMO count."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.wavefunction import Orbitals, Spin, Wavefunction
+
+
+def frontier_order(wavefunction: Wavefunction, spin: Spin, named: Spin | None = None) -> tuple[list[int], list[int]]:
+    """Occupied and unoccupied orbitals of one spin, each from low to high.
+
+    By energy where the file gives energies; natural orbitals by falling occupation. An orbital counts as occupied from
+    half its capacity on; the singly occupied ones of a restricted open shell are occupied, except when the beta
+    electrons are asked for by name.
+    """
+    orbitals = wavefunction.orbitals(spin)
+    capacity = 2.0 if wavefunction.beta is None else 1.0
+    threshold = capacity / 2 - 1e-6
+    if wavefunction.kind == "restricted open-shell" and named == "beta":
+        threshold = 1.5
+    occupied = orbitals.occupations >= threshold
+    order = np.argsort(_height(wavefunction, orbitals), kind="stable")
+    return [int(i) for i in order if occupied[i]], [int(i) for i in order if not occupied[i]]
+
+
+def _height(wavefunction: Wavefunction, orbitals: Orbitals) -> NDArray[np.float64]:
+    if wavefunction.natural:
+        return -orbitals.occupations
+    if np.all(np.isfinite(orbitals.energies)) and np.any(orbitals.energies != 0):
+        return orbitals.energies
+    return np.arange(len(orbitals), dtype=np.float64)

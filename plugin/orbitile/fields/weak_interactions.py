@@ -1,0 +1,124 @@
+r"""Weak interactions: the reduced density gradient, and the density with the sign of its curvature that colours it.
+
+.. math::  s = \frac{|\nabla\rho|}{2(3\pi^2)^{1/3}\rho^{4/3}}
+
+(Johnson et al., J. Am. Chem. Soc. 2010, 132, 6498). The reduced gradient is not less than a function of the density
+that reaches 0.5 where the density is 0.07 and 0.0005: its isosurface at 0.5 ends on these contours, of bonds and of
+vacuum.
+"""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.wavefunction import Wavefunction
+from ._field import References
+from ._sums import SumField
+from .density import density_of
+from .derivatives import gradient_of, hessian_of, norm
+
+PRIORITY = 60
+GROUP = "Weak interactions"
+NAMES = (
+    ("nci", "Hydrogen bonds (blue), van der Waals contacts (green), clashes (red)"),
+    ("rdg", "The same surfaces without these colours (reduced density gradient)"),
+)
+
+DRAWN_ON = {"nci": "rdg"}
+"""Fields that jump, and so have no isosurface of their own: the field whose surface they colour."""
+
+Reals = NDArray[np.floating]
+
+_GRADIENT = 2 * (3 * np.pi**2) ** (1 / 3)
+
+_WEAK, _WEAKER = (0.05, 0.07), (1e-3, 5e-4)
+"""Densities at which the least reduced gradient is 0 and 0.5: above are bonds, below is vacuum. It goes with the
+logarithm of the density."""
+_SURFACE = 0.5
+"""Reduced gradient of the usual isosurface."""
+_MOST = 2.0
+"""Reduced gradients are cut off here: they grow without limit away from the molecule."""
+
+_NONE = (
+    f"there are no weak interactions here: where the density is from {_WEAKER[1]:g} to {_WEAK[1]:g} e bohr^-3, the "
+    f"reduced density gradient is nowhere below {_SURFACE:g}"
+)
+
+_THIN = 1 << 20
+"""Points of a lattice below which sheets of a tenth of an Angstrom have holes."""
+
+_ATTRACTION = 0.04
+"""Density at the ends of the colours of `nci`: attraction blue, repulsion red, as in the literature."""
+
+
+def reduced_gradient(density: Reals, x: Reals, y: Reals, z: Reals) -> Reals:
+    """Reduced density gradient, cut off where it is large, and large in bonds and in vacuum."""
+    rho = np.maximum(density, _WEAKER[1] * 0.01)
+    s = norm(x, y, z) / (_GRADIENT * rho ** (4 / 3))
+    place = np.log(rho)
+    for none, half in (_WEAK, _WEAKER):
+        slope = _SURFACE / log(half / none)
+        s = np.maximum(s, slope * place - slope * log(none))
+    result: Reals = np.minimum(s, _MOST)
+    return result
+
+
+def signed_density(density: Reals, xx: Reals, yy: Reals, zz: Reals, xy: Reals, xz: Reals, yz: Reals) -> Reals:
+    """Density with the sign of the middle eigenvalue of its Hessian."""
+    # The middle of three eigenvalues is negative where two or three of them are. How many are, the signs of the trace,
+    # the sum of the principal minors and the determinant tell (Descartes).
+    trace = xx + yy + zz
+    minors = xx * yy + yy * zz + zz * xx - xy * xy - xz * xz - yz * yz
+    determinant = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz)
+    two_or_three = np.where(determinant > 0, (minors <= 0) | (trace <= 0), (trace < 0) & (minors > 0))
+    return np.where(two_or_three, -density, density).astype(density.dtype)
+
+
+def _density_of_vacuum(isovalue: float) -> float:
+    """Density below which the reduced gradient exceeds an isovalue everywhere."""
+    none, half = _WEAKER
+    return float(none * (half / none) ** (min(isovalue, _MOST) / _SURFACE))
+
+
+def _density_of_coloured(isovalue: float) -> float:
+    """Density to which `nci` is followed: a lattice as that of the surface which it colours."""
+    return min(isovalue, _WEAKER[1])
+
+
+def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | None:
+    """The field that a name stands for, or None."""
+    wanted, atoms = name.lower(), wavefunction.positions
+    if wanted == "rdg":
+        density = density_of(wavefunction)
+        parts = (density, *gradient_of(wavefunction))
+        return SumField(
+            parts,
+            "reduced density gradient",
+            "",
+            _SURFACE,
+            density,
+            atoms,
+            _density_of_vacuum,
+            reduced_gradient,
+            fewest_points=_THIN,
+            absence=_NONE,
+        )
+    if wanted == "nci":
+        density = density_of(wavefunction)
+        return SumField(
+            (density, *hessian_of(wavefunction)),
+            "sign(λ₂)ρ",
+            "e bohr^-3",
+            0.02,
+            density,
+            atoms,
+            _density_of_coloured,
+            signed_density,
+            fewest_points=_THIN,
+            colour_range=_ATTRACTION,
+            colour_map="interaction",
+        )
+    return None

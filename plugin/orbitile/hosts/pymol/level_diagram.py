@@ -1,0 +1,308 @@
+"""The diagram of orbital energies: lines to click on, with HOMO, LUMO and the gap between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pymol.Qt import QtCore, QtGui, QtWidgets
+
+from ...model.units import electronvolt
+from ...session.orbitals import ENERGY_UNITS, Level, Levels, described, frontier_of, gap_of
+from .tints import faded, mark_colour
+
+Qt = QtCore.Qt
+
+_AXIS = 46
+"""Pixels left of the axis of energies."""
+_MARGIN = 14
+"""Pixels above the highest energy and below the lowest."""
+_TIED = 2.5
+"""Pixels within which lines stand side by side."""
+_LEAST_GAP = 1.5 * electronvolt
+"""What is shown above and below the gap at first, at least, in hartree."""
+_WIDEST = 800.0
+"""Largest range that can be zoomed out to, in hartree; core levels are deeper, and shifted to when they are chosen."""
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Where a level is drawn, in pixels."""
+
+    level: Level
+    left: float
+    right: float
+    height: float
+
+
+class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
+    """Energies as lines; the wheel zooms, a double click shows the surroundings of the gap again.
+
+    Attributes
+    ----------
+    picked : signal of Level
+        The user clicked on an orbital.
+    """
+
+    picked = QtCore.Signal(object)
+
+    def __init__(self, parent: Any = None) -> None:
+        super().__init__(parent)
+        self._levels: Levels = []
+        self._unit = next(iter(ENERGY_UNITS.values()))
+        self._chosen: tuple[str, int] | None = None
+        self._range = self._first_range()
+        self._lines: list[_Line] | None = None
+        self.setMouseTracking(True)
+
+    # ---- what it is told
+
+    def fill(self, levels: Levels) -> None:
+        """Show other orbitals, those about the gap."""
+        self._levels = [[level for level in those if np.isfinite(level.energy)] for those in levels]
+        self._chosen = None
+        self.setMinimumWidth(130 if len(levels) < 2 else 152)
+        self._show_range(*self._first_range())
+
+    def set_unit(self, name: str) -> None:
+        """Show energies in a unit of `ENERGY_UNITS`."""
+        self._unit = ENERGY_UNITS[name]
+        self.update()
+
+    def choose(self, spin: str, index: int) -> None:
+        """Mark an orbital, and bring it into view."""
+        self._chosen = (spin, index)
+        low, high = self._range
+        for level in (level for those in self._levels for level in those if self._is_chosen(level)):
+            beyond = min(level.energy - low, 0) or max(level.energy - high, 0)
+            if beyond:
+                shift = beyond + np.sign(beyond) * (high - low) / 4
+                self._show_range(low + shift, high + shift)
+        self.update()
+
+    def position_of(self, spin: str, index: int) -> Any:
+        """Where on the widget an orbital is, as a point; None where it is not in view."""
+        for line in self._placed():
+            if (line.level.spin, line.level.index) == (spin, index):
+                return QtCore.QPoint(int((line.left + line.right) / 2), int(line.height))
+        return None
+
+    # ---- energies and pixels
+
+    def _first_range(self) -> tuple[float, float]:
+        """Energies about the gap, so that it takes a third of the height."""
+        those = [level for levels in self._levels for level in levels]
+        frontier = [level.energy for level in those if level.mark] or [level.energy for level in those]
+        if not frontier:
+            return -1.0, 1.0
+        low, high = min(frontier), max(frontier)
+        beside = max(high - low, _LEAST_GAP) if any(level.mark for level in those) else 0.1 * (high - low) + 0.05
+        return low - beside, high + beside
+
+    def _show_range(self, low: float, high: float) -> None:
+        self._range, self._lines = (low, high), None
+        self.update()
+
+    def _height_of(self, energy: float) -> float:
+        low, high = self._range
+        inner = self.height() - 2.0 * _MARGIN
+        height: float = _MARGIN + inner * (high - energy) / (high - low)
+        return height
+
+    def _column(self, at: int) -> tuple[float, float]:
+        """Left and right end of the lines of a spin."""
+        width = (self.width() - _AXIS - 8) / max(len(self._levels), 1)
+        return _AXIS + at * width + 4, _AXIS + (at + 1) * width - 4
+
+    def _placed(self) -> list[_Line]:
+        """Lines of all orbitals in view; those that are too close stand side by side."""
+        if self._lines is None:
+            self._lines = [line for at in range(len(self._levels)) for line in self._placed_of(at)]
+        return self._lines
+
+    def _placed_of(self, at: int) -> list[_Line]:
+        low, high = self._range
+        left, right = self._column(at)
+        in_view = sorted(
+            (level for level in self._levels[at] if low <= level.energy <= high), key=lambda level: level.energy
+        )
+        tied: list[list[Level]] = []
+        least = _TIED * (high - low) / max(self.height() - 2 * _MARGIN, 1)
+        for level in in_view:
+            if tied and level.energy - tied[-1][0].energy < least:
+                tied[-1].append(level)
+            else:
+                tied.append([level])
+        lines = []
+        for side_by_side in tied:
+            part = (right - left) / len(side_by_side)
+            space = min(3.0, part * 0.15) if len(side_by_side) > 1 else 0.0
+            for n, level in enumerate(side_by_side):
+                start = left + n * part
+                lines.append(_Line(level, start + space, start + part - space, self._height_of(level.energy)))
+        return lines
+
+    def _near(self, point: Any) -> Level | None:
+        under = [line for line in self._placed() if line.left - 2 <= point.x() <= line.right + 2]
+        nearest = min(under, key=lambda line: abs(line.height - point.y()), default=None)
+        return nearest.level if nearest is not None and abs(nearest.height - point.y()) < 6 else None
+
+    def _is_chosen(self, level: Level) -> bool:
+        return (level.spin, level.index) == self._chosen
+
+    # ---- how it looks
+
+    def sizeHint(self) -> Any:
+        return QtCore.QSize(_AXIS + 8 + 90 * max(len(self._levels), 1), 200)
+
+    def paintEvent(self, event: Any) -> None:
+        painter = QtGui.QPainter(self)
+        painter.setRenderHint(QtGui.QPainter.Antialiasing)
+        painter.fillRect(self.rect(), self.palette().base())
+        small = painter.font()
+        small.setPointSizeF(max(7.0, small.pointSizeF() * 0.85))
+        painter.setFont(small)
+        if any(self._levels):
+            self._paint_axis(painter)
+            for at in range(len(self._levels)):
+                self._paint_frontier(painter, at)
+            self._paint_lines(painter)
+        elif self._levels and self.isEnabled():
+            painter.setPen(faded(self.palette()))
+            flags = int(Qt.AlignCenter | Qt.TextWordWrap)
+            painter.drawText(self.rect().adjusted(8, 8, -8, -8), flags, "The file gives no orbital energies")
+        painter.end()
+
+    def _paint_axis(self, painter: Any) -> None:
+        low, high = (energy / self._unit.hartree for energy in self._range)
+        most = max(2.0, (self.height() - 2 * _MARGIN) / 28)
+        power = 10.0 ** np.floor(np.log10((high - low) / most))
+        step = next(power * n for n in (1, 2, 5, 10, 20) if (high - low) / (power * n) <= most)
+        painter.setPen(QtGui.QPen(faded(self.palette())))
+        painter.drawLine(_AXIS - 4, _MARGIN, _AXIS - 4, self.height() - 4)
+        for tick in np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step:
+            y = int(self._height_of(tick * self._unit.hartree))
+            painter.drawLine(_AXIS - 8, y, _AXIS - 4, y)
+            if y > 22:
+                where = QtCore.QRect(0, y - 8, _AXIS - 11, 16)
+                painter.drawText(where, int(Qt.AlignRight | Qt.AlignVCenter), f"{tick:.6g}")
+        painter.drawText(QtCore.QRect(2, 0, 2 * _AXIS, 14), int(Qt.AlignLeft | Qt.AlignVCenter), self._unit.name)
+        if len(self._levels) > 1:
+            for at, sign in enumerate("αβ"):
+                self._write(painter, at, 0.0, sign)
+
+    def _paint_frontier(self, painter: Any, at: int) -> None:
+        """HOMO and LUMO of a spin by name, and the gap between them, as far as there is room for it."""
+        homo, lumo = frontier_of(self._levels[at])
+        bottom = self.height() if homo is None else self._height_of(homo.energy)
+        top = 0.0 if lumo is None else self._height_of(lumo.energy)
+        line = painter.fontMetrics().height()
+        if bottom - top < 2 * line + 2:
+            return
+        for level, y in ((homo, bottom - line - 2), (lumo, top + 2)):
+            if level is not None:
+                painter.setPen(mark_colour(level.mark, self.palette()))
+                self._write(painter, at, y, level.mark)
+        if homo is not None and lumo is not None:
+            self._paint_gap(painter, at, top + line + 2, bottom - line - 2)
+
+    def _paint_gap(self, painter: Any, at: int, top: float, bottom: float) -> None:
+        """The size of a gap between two heights, and arrows from it to both."""
+        left, right = self._column(at)
+        metrics = painter.fontMetrics()
+        line, middle, centre = metrics.height(), (left + right) / 2, (top + bottom) / 2
+        text = f"{gap_of(self._levels[at]) / self._unit.hartree:.3g}"
+        with_unit = f"{text} {self._unit.name}"
+        if bottom - top < line:
+            return
+        painter.setPen(self.palette().color(QtGui.QPalette.Text))
+        fits = metrics.horizontalAdvance(with_unit) <= right - left
+        self._write(painter, at, centre - line / 2, with_unit if fits else text)
+        painter.setPen(faded(self.palette()))
+        for end, towards in ((top, -1), (bottom, 1)):
+            start = centre + towards * line / 2
+            if (end - start) * towards > 6:
+                painter.drawLine(QtCore.QPointF(middle, start), QtCore.QPointF(middle, end))
+                for side in (-3, 3):
+                    painter.drawLine(QtCore.QPointF(middle, end), QtCore.QPointF(middle + side, end - 4 * towards))
+
+    def _write(self, painter: Any, at: int, top: float, text: str) -> None:
+        """Write in the middle of the column of a spin."""
+        left, right = self._column(at)
+        where = QtCore.QRectF(left, top, right - left, painter.fontMetrics().height())
+        painter.drawText(where, int(Qt.AlignCenter | Qt.TextDontClip), text)
+
+    def _paint_lines(self, painter: Any) -> None:
+        palette = self.palette()
+        text, pale = palette.color(QtGui.QPalette.Text), faded(palette)
+        halo = QtGui.QColor(palette.color(QtGui.QPalette.Highlight))
+        halo.setAlpha(110)
+        plain: dict[bool, list[Any]] = {True: [], False: []}
+        prominent = []
+        for line in self._placed():
+            if line.level.mark or self._is_chosen(line.level):
+                prominent.append(line)
+            else:
+                plain[line.level.occupied].append(_segment(line))
+        for occupied, segments in plain.items():
+            painter.setPen(QtGui.QPen(text if occupied else pale, 1.4))
+            painter.drawLines(segments)
+        for line in prominent:
+            level, is_chosen = line.level, self._is_chosen(line.level)
+            if is_chosen:
+                painter.fillRect(QtCore.QRectF(line.left - 2, line.height - 5, line.right - line.left + 4, 10), halo)
+            colour = mark_colour(level.mark, palette) if level.mark else text if level.occupied else pale
+            painter.setPen(QtGui.QPen(colour, 3 if is_chosen else 2))
+            painter.drawLine(_segment(line))
+
+    # ---- what the user does
+
+    def resizeEvent(self, event: Any) -> None:
+        super().resizeEvent(event)
+        self._lines = None
+
+    def mousePressEvent(self, event: Any) -> None:
+        level = self._near(event.pos()) if event.button() == Qt.LeftButton else None
+        if level is not None:
+            self.picked.emit(level)
+
+    def mouseDoubleClickEvent(self, event: Any) -> None:
+        self._show_range(*self._first_range())
+
+    def mouseMoveEvent(self, event: Any) -> None:
+        level = self._near(event.pos())
+        self.setCursor(Qt.PointingHandCursor if level is not None else Qt.ArrowCursor)
+
+    def event(self, event: Any) -> bool:
+        if event.type() == QtCore.QEvent.ToolTip:
+            level = self._near(event.pos())
+            QtWidgets.QToolTip.showText(event.globalPos(), self._told_of(level), self)
+            return True
+        handled: bool = super().event(event)
+        return handled
+
+    def _told_of(self, level: Level | None) -> str:
+        if level is not None:
+            return described(level, of_one_spin=len(self._levels) > 1)
+        spins = ("alpha ", "beta ") if len(self._levels) > 1 else ("",)
+        gaps = [
+            f"{spin}{gap / self._unit.hartree:.4g} {self._unit.name} from HOMO to LUMO"
+            for spin, gap in zip(spins, map(gap_of, self._levels), strict=False)
+            if np.isfinite(gap)
+        ]
+        use = "Energies of the orbitals: click to show one, turn the wheel to zoom, double click to see the gap"
+        return "\n".join([use, *gaps])
+
+    def wheelEvent(self, event: Any) -> None:
+        low, high = self._range
+        point = event.position() if hasattr(event, "position") else event.pos()
+        at = high - (point.y() - _MARGIN) / max(self.height() - 2 * _MARGIN, 1) * (high - low)
+        factor = 0.8 if event.angleDelta().y() > 0 else 1.25
+        if 0.01 < (high - low) * factor < _WIDEST:
+            self._show_range(at + (low - at) * factor, at + (high - at) * factor)
+        event.accept()
+
+
+def _segment(line: _Line) -> Any:
+    return QtCore.QLineF(line.left, line.height, line.right, line.height)

@@ -1,0 +1,75 @@
+"""Commands that act on what is shown: hide it, keep it, delete it, list it, draw it in another style."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..declaration import FLAG, Answer, Argument, command, one_of
+from ..listed import listed
+from ..look import STYLES
+from ..session import Session
+from ._arguments import SURFACE
+
+
+@command(
+    "List the surfaces that are shown.",
+    related=("orb_hide", "orb_keep", "orb_delete", "orb_style"),
+    told=True,
+)
+def orb_surfaces(session: Session) -> Answer:
+    session.shelf.follow()
+    rows = listed(session)
+    lines = []
+    for row in rows:
+        state = [] if row.visible else ["hidden"]
+        state += ["kept"] if row.kept else []
+        state += [f"coloured by {row.scale.quantity} from {row.scale.low:g} to {row.scale.high:g}"] if row.scale else []
+        text = f"{row.name}: {row.text}, isovalue {row.isovalue:.4g} {row.unit}".rstrip()
+        lines.append(", ".join([text, row.look.style, *state]))
+    return Answer("\n".join(row.name for row in rows), "\n".join(lines) or "no surface is shown: orb_mo shows one")
+
+
+@command(
+    "Draw a surface in another style.",
+    Argument("style", one_of(*STYLES), "triangles, their edges, or their corners", required=True),
+    SURFACE,
+    examples=("orb_style mesh",),
+    related=("orb_color", "orb_iso"),
+)
+def orb_style(session: Session, style: str, name: str) -> Answer:
+    base = session.surface(name)
+    session.redraw(base, replace(session.shelf[base].look, style=style))
+    return Answer(base, f'"{base}", {style}')
+
+
+@command("Hide a surface; it stays in the list.", SURFACE, related=("orb_unhide", "orb_delete"))
+def orb_hide(session: Session, name: str) -> Answer:
+    base = session.surface(name)
+    session.shelf.set_visible(base, False)
+    return Answer(base, f'"{base}", hidden')
+
+
+@command("Show a surface that was hidden.", SURFACE, related=("orb_hide",))
+def orb_unhide(session: Session, name: str) -> Answer:
+    base = session.surface(name)
+    session.shelf.set_visible(base, True)
+    return Answer(base, f'"{base}", visible')
+
+
+@command(
+    "Keep a surface when a window shows the next field of its molecule; others give way to it.",
+    SURFACE,
+    Argument("kept", FLAG, "0 to let it give way again", True, "1"),
+    related=("orb_surfaces", "orb_delete"),
+)
+def orb_keep(session: Session, name: str, kept: bool) -> Answer:
+    base = session.surface(name)
+    session.shelf.keep(base, kept)
+    return Answer(base, f'"{base}", {"kept" if kept else "gives way to the next"}')
+
+
+@command("Delete a surface and its map.", replace(SURFACE, required=True, otherwise=""), related=("orb_hide",))
+def orb_delete(session: Session, name: str) -> Answer:
+    base = session.surface(name)
+    session.shelf.remove(base)
+    return Answer(None, f'"{base}" is deleted')

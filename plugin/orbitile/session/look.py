@@ -1,0 +1,62 @@
+"""How a surface looks, apart from where it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..model.surface import Colouring
+from ..surfaces.colour_maps import RGB
+
+POSITIVE, NEGATIVE = (0.129, 0.4, 0.675), (0.698, 0.094, 0.169)
+"""Blue and red of ColorBrewer's RdBu, as in our pictures."""
+
+STYLES = ("surface", "mesh", "dots")
+"""What a surface can be drawn as: its triangles, their edges, or their corners."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a surface is drawn.
+
+    Attributes
+    ----------
+    colours : pair of (red, green, blue)
+        Of the positive and of the negative phase, from 0 to 1; they do not count where a second field colours it.
+    transparency : float
+        0 opaque, 1 invisible.
+    style : str
+        One of `STYLES`.
+    """
+
+    colours: tuple[RGB, RGB] = (POSITIVE, NEGATIVE)
+    transparency: float = 0.35
+    style: str = "surface"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the colours of a surface mean that a second field colours.
+
+    Attributes
+    ----------
+    low, high : float
+        Values at both ends of the colours.
+    quantity, unit : str
+        Of the second field, for people.
+    colour_map : str
+        Name of the colours, see `orbitile.surfaces.colour_maps`.
+    """
+
+    low: float
+    high: float
+    quantity: str
+    unit: str
+    colour_map: str
+
+
+def scale_of(colouring: Colouring | None) -> Scale | None:
+    """The scale of a colouring, without its values."""
+    if colouring is None:
+        return None
+    low, high = float(colouring.low), float(colouring.high)
+    return Scale(low, high, colouring.quantity, colouring.unit, colouring.colour_map)

@@ -1,0 +1,101 @@
+"""Files of volumes in a real PyMOL without a window: surfaces that can be changed as all others."""
+
+import shutil
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile.model.units import angstrom
+from tests.conftest import SAMPLES
+
+pymol = pytest.importorskip("pymol", reason="PyMOL (extra pymol) is not installed")
+
+BENZENE = str(files("orbitile") / "data" / "benzene.molden")
+
+
+@pytest.fixture(scope="module")
+def cubes(tmp_path_factory):
+    """A folder with an orbital of benzene and its density in all formats."""
+    folder = tmp_path_factory.mktemp("cubes")
+    wavefunction = ob.load(BENZENE)
+    for field in ("homo", "density"):
+        lattice = ob.enclosing_lattice(wavefunction, field, 1e-3, spacing=0.35)
+        volume = ob.compute(wavefunction, field, lattice, device="cpu")
+        for ending in ("cube", "dx", "mrc", "npz"):
+            ob.save(volume, folder / f"{field}.{ending}", wavefunction=wavefunction)
+    return folder
+
+
+def command(cmd, name, *arguments, **keywords):
+    from orbitile.hosts.pymol import commands
+
+    return getattr(commands, name)(*arguments, _self=cmd, **keywords)
+
+
+def shown(cmd, name):
+    from orbitile.hosts.pymol.commands import state_of
+
+    return state_of(cmd).shelf[name]
+
+
+def test_an_orbital_from_a_cube_is_shown_as_that_of_a_wavefunction(cmd, cubes, tmp_path):
+    assert command(cmd, "orb_load", str(cubes / "homo.cube")) == "homo"
+    assert {"homo", "homo_values", "homo_values_map"} <= set(cmd.get_names("objects"))
+    assert cmd.get_coords("homo") == pytest.approx(ob.load(BENZENE).positions / angstrom, abs=1e-4)
+    expected = ob.default_isovalue(ob.load(BENZENE), "homo", device="cpu")
+    assert shown(cmd, "homo_values").isovalue == pytest.approx(expected, rel=0.03)
+    command(cmd, "orb_iso", 0.02)
+    assert shown(cmd, "homo_values").isovalue == 0.02
+    command(cmd, "orb_color", "orange", "purple", 0.5)
+    command(cmd, "orb_export", str(tmp_path / "again.cube"))
+    (before,), (after,) = ob.load_volumes(cubes / "homo.cube"), ob.load_volumes(tmp_path / "again.cube")
+    assert after.values == pytest.approx(before.values, abs=1e-6)
+
+
+@pytest.mark.parametrize("ending", ["cube", "dx", "mrc", "npz"])
+def test_a_density_encloses_most_of_its_electrons(cmd, cubes, ending):
+    surface = f"{command(cmd, 'orb_load', str(cubes / f'density.{ending}'))}_values"
+    (volume,) = ob.load_volumes(cubes / f"density.{ending}")
+    inside = volume.values[volume.values >= shown(cmd, surface).isovalue].sum() / volume.values.sum()
+    assert inside == pytest.approx(0.9, abs=0.03)
+    assert cmd.count_atoms("density") == (12 if ending == "cube" else 1)
+    extent = np.array(cmd.get_extent(surface))
+    assert np.all(np.abs(extent.mean(axis=0)) < 0.3)  # it is where the molecule is
+
+
+def test_several_kinds_of_files_at_once(cmd, cubes):
+    names = command(cmd, "orb_load", [BENZENE, str(cubes / "density.cube"), str(SAMPLES / "ethanol.mkl")])
+    assert names == "benzene density ethanol"
+    assert {"benzene", "density", "density_values", "density_orb"} <= set(cmd.get_names("objects", enabled_only=1))
+    assert command(cmd, "orb_mo", "ethanol", quality="coarse") == "ethanol_homo"
+
+
+def test_a_cube_is_refused_what_it_cannot_give(cmd, cubes, tmp_path):
+    command(cmd, "orb_load", str(cubes / "density.cube"))
+    assert command(cmd, "orb_field", "density", "values", 0.05) == "density_values"
+    for name, *arguments in (("orb_mo", "density"), ("orb_field", "density", "esp"), ("orb_info", "density")):
+        with pytest.raises(pymol.CmdException, match="holds"):
+            command(cmd, name, *arguments)
+    (tmp_path / "bad.cube").write_text("nothing\n")
+    with pytest.raises(pymol.CmdException, match=r"bad\.cube"):
+        command(cmd, "orb_load", str(tmp_path / "bad.cube"))
+    assert "bad" not in cmd.get_names()
+
+
+def test_skewed_lattices_and_saved_sessions(cmd, tmp_path, capsys):
+    file = tmp_path / "periodic.cube"
+    shutil.copy(SAMPLES / "aelta.cube", file)
+    command(cmd, "orb_load", str(file))
+    assert cmd.count_atoms("periodic") == 72
+    cmd.save(str(tmp_path / "kept.pse"))
+    cmd.reinitialize()
+    cmd.load(str(tmp_path / "kept.pse"))
+    capsys.readouterr()
+    isovalue = shown(cmd, "periodic_values").isovalue
+    command(cmd, "orb_iso", isovalue * 0.8)
+    assert shown(cmd, "periodic_values").isovalue == pytest.approx(isovalue * 0.8)
+    file.write_text(file.read_text() + " ")
+    with pytest.raises(pymol.CmdException, match="has changed"):
+        command(cmd, "orb_field", "periodic", "values", isovalue * 0.5)
