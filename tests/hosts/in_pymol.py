@@ -28,8 +28,11 @@ def session() -> Any:
     return getattr(cmd._pymol, "_orbitile", None)
 
 
-def run(drive: Callable[[], None]) -> None:
-    """Call a function when the window is there, write the report to the file that REPORT names, and end PyMOL."""
+def run(drive: Callable[[], None], leave: Callable[[], None] | None = None) -> None:
+    """Call a function when the window is there, write the report to the file that REPORT names, and end PyMOL.
+
+    At once, unless it is told how to `leave`.
+    """
 
     def main() -> None:
         try:
@@ -41,6 +44,9 @@ def run(drive: Callable[[], None]) -> None:
             report["status"] = "" if panel is None else panel.status.text()
         with open(os.environ["REPORT"], "w") as file:
             json.dump(report, file, indent=1)
+        if leave is not None and "error" not in report:
+            leave()
+            return
         if session() is not None:
             session().computing.close()
         os._exit(0)  # PyMOL asks questions otherwise

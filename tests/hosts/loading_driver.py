@@ -34,10 +34,20 @@ def drive():
     wait(lambda: loaded() == ["job"])
     window = gui.get_qtwindow()
     window.load_dialog(str(FOLDER / "water.molden"))
+    panel = session().panel
+    wait(lambda: "water_mo5" in cmd.get_names() and panel.at_rest())
     report["opened by the dialog"] = loaded()
     report["recent"] = [Path(name).name for name in window.recent_filenames[:1]]
-    report["dropped onto the viewport"] = drop(window.pymolwidget, "one.mkl", "two.mkl")
-    report["after that"] = loaded()
+    report["seen"] = sorted(cmd.get_names("objects", enabled_only=1))
+    report["dropped onto the viewport"] = drop(window.pymolwidget, "one.mkl", "density.cube")
+    wait(lambda: loaded()[2:] == ["one", "density"] and panel.at_rest())
+    wait(lambda: panel.browser.molecule == "density")
+    report["together"] = sorted(set(loaded()) & set(cmd.get_names("objects", enabled_only=1)))
+    panel.browser.slide_to(0.04)
+    wait(lambda: panel.at_rest() and abs(session().shelf["density_values"].isovalue - 0.04) < 1e-6)
+    report["said"] = panel.status.text()
+    cmd.load(str(FOLDER / "density.cube"), "mapped")
+    report["by PyMOL"] = cmd.get_type("mapped")
 
     turns = []
     timer = QtCore.QTimer()
@@ -45,20 +55,19 @@ def drive():
     timer.start(1)
     cmd.load(str(FOLDER / "large.fchk"))
     timer.stop()
-    report["turns while it is read"] = turns.count(4)
+    report["turns while it is read"] = len(turns)
     report["read"] = loaded()[-1]
 
-    from orbitile.hosts.pymol import open_panel
+    wait(lambda: panel.browser.molecule == "large")
 
-    panel = open_panel()
-    wait(lambda: panel.browser.wavefunction is not None)
     for onto, name in ((panel.widget(), "three.mkl"), (panel.field_edit, "four.mkl")):
         report[f"dropped {name}"] = drop(onto, name)
         wait(lambda name=name: Path(name).stem in loaded() and panel.browser.molecule == Path(name).stem)
     drop(panel, "five.mkl", "broken.molden", "six.mkl")
-    wait(lambda: {"five", "six"} <= set(loaded()))
+    wait(lambda: {"five", "six"} <= set(loaded()) and panel.at_rest())
+    report["beside each other"] = sorted(set(loaded()) & set(cmd.get_names("objects", enabled_only=1)))
     report["panel"] = panel.browser.molecule
-    report["typed"] = panel.field_edit.text()
+    report["field"] = panel.field_edit.text()
 
 
 run(drive)

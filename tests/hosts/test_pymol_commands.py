@@ -310,3 +310,17 @@ def test_a_name_that_is_left_out_at_the_prompt_is_that_of_the_only_molecule(cmd)
     call(cmd, "orb_load", BENZENE)
     cmd.do("orb_mo , lumo, , coarse", echo=0)
     assert "benzene_lumo" in cmd.get_names("objects")
+
+
+def test_copies_and_parts_of_a_molecule_are_objects_like_any_other(cmd):
+    from orbitile.hosts.pymol.commands import state_of
+
+    call(cmd, "orb_load", BENZENE)
+    call(cmd, "orb_mo", quality="coarse")
+    cmd.create("copy", "benzene")
+    cmd.create("early", "benzene and elem C")
+    cmd.order("early copy", location="top")
+    assert list(state_of(cmd).host.molecules()) == ["benzene"]
+    cmd.delete("benzene")
+    assert set(cmd.get_names("objects")) == {"copy", "early"}
+    assert state_of(cmd).host.molecules() == {}

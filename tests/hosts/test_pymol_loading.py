@@ -195,9 +195,12 @@ def test_files_are_opened_as_pymol_opens_files(tmp_path):
     """On its command line, in its dialog, and dropped onto it and onto our window."""
     installed(tmp_path)
     samples = {"job.fchk": "h2o_sto3g.fchk", "water.molden": "h2o.molden.input", "large.fchk": "o2_cc_pvtz_pure.fchk"}
-    samples |= {f"{name}.mkl": "h2_sto3g.mkl" for name in ("one", "two", "three", "four", "five", "six")}
+    samples |= {f"{name}.mkl": "h2_sto3g.mkl" for name in ("one", "three", "four", "five", "six")}
     for name, sample in samples.items():
         shutil.copy(SAMPLES / sample, tmp_path / name)
+    wavefunction = ob.load(BENZENE)
+    lattice = ob.enclosing_lattice(wavefunction, "density", 1e-3, spacing=0.5)
+    ob.save(ob.compute(wavefunction, "density", lattice, device="cpu"), tmp_path / "density.cube")
     (tmp_path / "broken.molden").write_text("[Molden Format]\nnothing\n")
     report_file, driver = tmp_path / "report.json", Path(__file__).with_name("loading_driver.py")
     out = in_window(driver, tmp_path, opened=(tmp_path / "job.fchk",), REPORT=str(report_file), FOLDER=str(tmp_path))
@@ -206,12 +209,18 @@ def test_files_are_opened_as_pymol_opens_files(tmp_path):
     assert report.pop("done", False), report
     assert report["opened by the dialog"] == ["job", "water"]
     assert report["recent"] == ["water.molden"]
+    assert {"water", "water_mo5"} <= set(report["seen"])
+    assert "job" not in report["seen"]
     assert report["dropped onto the viewport"]
-    assert report["after that"] == ["job", "water", "one", "two"]
-    assert report["turns while it is read"] > 3
+    assert report["together"] == ["density", "one"]
+    assert report["said"] == "electron density, isovalue 0.04 e bohr⁻³"
+    assert report["by PyMOL"] == "object:map"
+    assert report["turns while it is read"]
     assert report["read"] == "large"
     assert report["dropped three.mkl"]
     assert report["dropped four.mkl"]
     assert report["panel"] == "six"
-    assert "/" not in report["typed"]
+    assert report["field"] == "mo:1"
+    assert report["beside each other"] == ["five", "six"]
+    assert "broken.molden" in out
     assert "Traceback" not in out

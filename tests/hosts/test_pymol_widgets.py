@@ -7,6 +7,8 @@ import pytest
 
 from orbitile.fields import field_groups
 from orbitile.model.units import electronvolt
+from orbitile.session.choices import Choices
+from orbitile.session.field_patterns import asked_for, largest
 from orbitile.session.listed import Listed
 from orbitile.session.look import Look, Scale
 from orbitile.session.orbitals import Level, levels_of
@@ -21,6 +23,7 @@ from pymol.Qt import QtCore, QtGui, QtWidgets  # noqa: E402  only where it is in
 from orbitile.hosts.pymol.colour_pairs import PairButton, PairMenu  # noqa: E402
 from orbitile.hosts.pymol.colour_scale import ColourScale  # noqa: E402
 from orbitile.hosts.pymol.field_menu import FieldDialog, FieldMenu  # noqa: E402
+from orbitile.hosts.pymol.layout import PanelLayout  # noqa: E402
 from orbitile.hosts.pymol.level_diagram import LevelDiagram  # noqa: E402
 from orbitile.hosts.pymol.orbital_table import OrbitalTable  # noqa: E402
 from orbitile.hosts.pymol.shown_list import ShownList  # noqa: E402
@@ -150,6 +153,11 @@ def test_the_header_of_energies_changes_their_unit(table):
     assert units == ["hartree", "eV"]
 
 
+def test_the_window_begins_with_the_unit_of_the_last_time():
+    layout = PanelLayout(None, Choices(unit="hartree"))
+    assert layout.table.orbitals.unit.name == "hartree"
+
+
 def test_every_text_fits_its_column(seen):
     table = seen(OrbitalTable())
     table.fill([levels(), levels(occupied=18, spin="beta")])
@@ -271,6 +279,16 @@ def test_a_press_that_ends_elsewhere_does_nothing(shown):
     assert deleted == []
 
 
+def test_a_menu_is_asked_for_by_mouse_and_by_keys(shown):
+    asked = told_by(shown.menu_asked)
+    cell = shown.visualRect(shown.surfaces.index(1, NAME)).center()
+    for reason in (QtGui.QContextMenuEvent.Mouse, QtGui.QContextMenuEvent.Keyboard):
+        event = QtGui.QContextMenuEvent(reason, cell, shown.viewport().mapToGlobal(cell))
+        QtWidgets.QApplication.sendEvent(shown.viewport(), event)
+    assert [name for name, _ in asked] == ["b_lumo", "b_homo"]
+    assert asked[0][1] == shown.viewport().mapToGlobal(cell)
+
+
 def test_every_cell_of_the_list_has_a_tooltip(shown):
     for row in range(len(ROWS)):
         for column in range(7):
@@ -303,13 +321,25 @@ def test_what_a_molecule_lacks_is_grey_and_says_why(benzene):
     assert "paired" in spin.toolTip()
 
 
-def test_a_dialog_asks_for_what_is_open(seen):
-    dialog = seen(FieldDialog("mo:N:alpha", "An orbital", 30))
+def test_a_dialog_asks_for_what_is_open():
+    dialog = FieldDialog("mo:N:alpha", "An orbital", 30)
+    dialog.open()
+    QtTest.qWait(10)
     number, spin = dialog.inputs
     assert number.maximum() == 30
-    QtTest.keyClick(number, Qt.Key_Up)
+    QtTest.keyClicks(number, "17")  # in place of what stood there
     QtTest.keyClick(spin, Qt.Key_Down)
-    assert dialog.field() == "mo:2:beta"
+    QtTest.keyClick(spin, Qt.Key_Return)
+    assert dialog.result() == dialog.Accepted
+    assert dialog.field() == "mo:17:beta"
+
+
+def test_every_entry_that_is_open_has_a_dialog(benzene):
+    for pattern, sentence in (pair for _, fields in field_groups() for pair in fields):
+        if asked_for(pattern):
+            dialog = FieldDialog(pattern, sentence, largest(pattern, benzene))
+            titles = [label.text() for label in dialog.findChildren(QtWidgets.QLabel)]
+            assert len(titles) == len(set(titles)) == len(dialog.inputs) + 3  # sentence, field and its preview
 
 
 def test_a_dialog_waits_for_its_files(seen):
@@ -333,6 +363,10 @@ def test_the_range_of_colours_is_typed(seen):
     scale.range_edit.clear()
     QtTest.keyClick(scale.range_edit, Qt.Key_Return)
     assert ranges == [0.03, None]
+    scale.range_edit.clearFocus()
+    scale.show_scale("signed", -0.02, 0.02, "hartree/e", limit=0.02)  # by a command
+    assert scale.range_edit.text() == "0.02"
+    assert len(ranges) == 2
 
 
 BLUE, RED, GREEN = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)

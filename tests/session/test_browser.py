@@ -256,6 +256,18 @@ def test_a_file_that_never_comes_to_an_end_can_be_cancelled_and_holds_nothing_up
         stream.write("[Molden Format]\n")
 
 
+def test_the_look_of_a_preset_is_not_that_of_orbitals(browser):
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene")
+    browser.show_preset("potential")
+    wait(browser, lambda: browser.at_rest() and browser.session.shelf.present())
+    assert [row.look.transparency for row in browser.window.rows] == [0.0]
+    browser.change_look(style="mesh")
+    wait(browser, browser.at_rest)
+    assert [row.look.transparency for row in browser.window.rows] == [0.0]
+    assert (browser.choices.look.style, browser.choices.look.transparency) == ("mesh", 0.35)
+
+
 def test_a_surface_that_the_user_has_named_is_not_replaced(browser):
     browser.open(BENZENE)
     wait(browser, lambda: browser.molecule == "benzene")

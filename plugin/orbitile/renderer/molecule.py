@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RenderError
+from ..model.geometry import Geometry
 from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
 from ..surfaces.colour_maps import RGB
@@ -102,9 +103,9 @@ class Molecule:
             check_array(np.asarray(self.stick_radius), (len(self.bonds),), "radii of bonds")
 
     @classmethod
-    def of(cls, wavefunction: Wavefunction) -> Molecule:
+    def of(cls, atoms: Wavefunction | Geometry) -> Molecule:
         """Balls and sticks for the atoms of a wavefunction; ghosts are small pale balls without sticks."""
-        numbers, positions = wavefunction.atomic_numbers, wavefunction.positions
+        numbers, positions = atoms.atomic_numbers, atoms.positions
         real = np.flatnonzero(numbers > 0)
         return cls(
             centres=positions,

@@ -6,7 +6,19 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from .computing import Computing
+from .look import Look
 from .request import Request, Sample
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A field as it is asked for; what is None is left to the field."""
+
+    field: str
+    isovalue: float | None = None
+    color_by: str = ""
+    color_range: float | None = None
+    look: Look | None = None
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from typing import Any
 from ..errors import OrbitileError
 from ..fields import with_absolute_files
 from . import commands
+from .asking import Asked
 from .browsing import Browsing
 from .choices import TWO_COLOURS
 from .host import trajectory_viewer
 from .presets import PresetSurface, preset_named, surfaces_of
-from .showing import QUIET, Asked
+from .showing import QUIET
 from .words import of_error
 
 
@@ -104,11 +105,11 @@ class Browser(Browsing):
     def change_look(self, **changes: Any) -> None:
         """Draw the surface, and those to come, in another way; changes are parts of a `Look`."""
         shown = self.shown()
-        look = replace(self.choices.look if shown is None else shown.look, **changes)
-        self.choices = replace(self.choices, look=look)
+        self.choices = replace(self.choices, look=replace(self.choices.look, **changes))
         self.remember()
         if shown is None:
             return
+        look = replace(shown.look, **changes)
         if set(changes) == {"transparency"}:
             self.session.shelf.set_transparency(self.current(), look.transparency)
             return

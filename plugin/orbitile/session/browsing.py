@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ class Browsing(Showing):
         self.settings["recent"] = [path for path in recent if isinstance(path, str)]
         self.playback: Playback | None = None
         self.notes: tuple[str, ...] = ()
-        self._reading: list[tuple[Path, Future[None]]] = []
+        self._reading: list[tuple[Path, bool, Future[None]]] = []
+        self._known: set[str] = set()
         self._n_frames = 0
         self._listed = "", ""
         self._refused = False
@@ -58,10 +60,10 @@ class Browsing(Showing):
     def tick(self) -> None:
         """Look at what is under way, and do what is due."""
         super().tick()
-        if self._reading and self._reading[0][1].done():  # in the order in which they were opened
-            path, reading = self._reading.pop(0)
+        if self._reading and self._reading[0][-1].done():  # in the order in which they were opened
+            path, beside, reading = self._reading.pop(0)
             self.view.set_busy(self.is_busy())
-            self._opened(path, reading)
+            self._opened(path, beside, reading)
         if self.session.player.rate and (self.view.is_scrubbing() or self.view.is_sliding()):
             self.session.player.linger()
         playback = self._playback()
@@ -90,7 +92,7 @@ class Browsing(Showing):
         self._queue.clear()
         self._stop_ahead()
         while self._reading:
-            self._reading.pop()[1].cancel()
+            self._reading.pop()[-1].cancel()
         self.view.set_busy(False)
         if busy:
             self.view.say("Cancelled.")
@@ -98,23 +100,30 @@ class Browsing(Showing):
 
     # ---- molecules
 
-    def open(self, path: str | Path) -> None:
-        """Read a file, in a thread, and show its molecule when that is done."""
-        path = Path(path).expanduser().resolve()
-        self.view.say(f"Reading {path.name} …")
-        self._reading.append((path, in_thread(lambda: self.session.computing.read(Source((str(path),))))))
-        self.view.set_busy(True)
+    def open(self, *paths: str | Path) -> None:
+        """Read files, in threads, and show their molecules when that is done, and none that was there before."""
+        for file in paths:
+            path = Path(file).expanduser().resolve()
+            source = Source((str(path),))
+            self.view.say(f"Reading {path.name} …")
+            reading = in_thread(partial(self.session.computing.read, source))
+            self._reading.append((path, bool(self._reading), reading))
+            self.view.set_busy(True)
 
-    def _opened(self, path: Path, reading: Future[None]) -> None:
+    def _opened(self, path: Path, beside: bool, reading: Future[None]) -> None:
         try:
             reading.result()
-            name = commands.orb_load.run(self.session, [str(path)]).value or ""
+            name = commands.orb_load.run(self.session, [str(path)], {"hide": not beside}).value or ""
         except Exception as error:
             self.view.say(of_error(error), error=True)
+            if self._reading:  # what is said of the next one takes its place
+                self.session.host.say(of_error(error))
             return
         recent = [str(path), *(other for other in self.settings["recent"] if other != str(path))]
         self.settings["recent"] = recent[:_RECENT]
         self.remember()
+        if not beside:
+            self.asking.withdraw()  # it would show what was just hidden
         self.take_up(name)
 
     def take_up(self, name: str) -> None:
@@ -122,7 +131,8 @@ class Browsing(Showing):
         self.wavefunction, self.molecule = None, name
         self.choices = replace(self.choices, automatic=True)
         self.follow()
-        self.view.say(f"{name} is open; the arrow keys walk through its orbitals.")
+        walks = "" if self.wavefunction is None else "; the arrow keys walk through its orbitals"
+        self.view.say(f"{name} is open{walks}.")
         homo = next((level for those in self.levels for level in those if level.mark == "HOMO"), None)
         self.view.opened(None if self.current() else homo)
 
@@ -130,8 +140,12 @@ class Browsing(Showing):
         """Take up what has changed at the viewer's prompt: molecules come and go, surfaces change."""
         self.session.shelf.follow()
         sources = self.session.host.molecules()
-        self.molecule = self.session.shelf.molecule_now(self.molecule)
-        chosen = self.molecule if self.molecule in sources else next(reversed(sources), "")
+        now = self.session.shelf.molecule_now
+        self.molecule, known, self._known = now(self.molecule), {now(name) for name in self._known}, set(sources)
+        here = self.molecule if self.molecule in sources else next(reversed(sources), "")
+        new = [name for name in sources if name not in known]
+        shown = [self.session.shelf[name].molecule for name in self.session.shelf.present()]
+        chosen = next((name for name in reversed([here, *new, *shown]) if name in new), here)
         if (chosen, sources.get(chosen, "")) != self._listed or (chosen and self._refused):
             self.wavefunction = None
             self.choose_molecule(chosen)

@@ -7,13 +7,11 @@ from typing import Any
 
 from ..model.lattice import QUALITIES
 from .look import STYLES, Look
+from .orbitals import ENERGY_UNITS
 from .shown import are_rows, is_number
 
 TWO_COLOURS = "two colours"
 """What a window offers in place of a second field."""
-
-UNITS = ("eV", "hartree")
-"""What energies of orbitals can be listed in."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Choices:
     rate : int
         Frames of a trajectory a second, at most, when it is played.
     unit : str
-        Of the energies of orbitals, one of `UNITS`.
+        Of the energies of orbitals, one of `ENERGY_UNITS`.
     """
 
     quality: str = "medium"
@@ -53,7 +51,7 @@ def choices_of(settings: dict[str, Any]) -> Choices:
         choices = replace(choices, quality=quality)
     if isinstance(rate, int) and is_number(rate, 1, 1000):
         choices = replace(choices, rate=rate)
-    if unit in UNITS:
+    if isinstance(unit, str) and unit in ENERGY_UNITS:
         choices = replace(choices, unit=unit)
     if are_rows(colours, 0.0, 1.0):
         look = replace(look, colours=colours)

@@ -65,6 +65,11 @@ class Computing:
         if self._worker is not None:
             self._worker.close()
 
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether a command waits for something."""
+        return bool(self._asked)
+
     def sample(self, request: Request) -> Sample:
         """Answer a request and wait for it.
 

@@ -230,6 +230,13 @@ def _number(what: str, value: Any) -> float:
         raise OrbitileError(f"{what}: expected a number, got {brief(value)}") from None
 
 
+def _finite(what: str, value: Any) -> float:
+    number = _number(what, value)
+    if not math.isfinite(number):
+        raise OrbitileError(f"{what}: expected a finite number, got {brief(value)}")
+    return number
+
+
 def _positive(what: str, value: Any) -> float:
     number = _number(what, value)
     if not 0 < number < math.inf:
@@ -289,6 +296,7 @@ def _flag(what: str, value: Any) -> bool:
 
 TEXT = Kind("string", _text)
 PATH = Kind("string", _path)
+NUMBER = Kind("float", _finite)
 POSITIVE_NUMBER = Kind("float", _positive)
 SHARE = Kind("float", _share)
 PATHS = Kind("string", _paths)

@@ -70,6 +70,14 @@ def takes_several_files(pattern: str, sentence: str) -> bool:
     return pattern.count("FILE") == 1 and "FILE,FILE" in sentence
 
 
+def number_titles(pattern: str) -> tuple[str, ...]:
+    """What the numbers are that are asked for, in their order."""
+    if pattern.startswith("density:"):
+        return "From orbital", "To orbital"
+    titles = {"homo": "Orbitals below the HOMO", "lumo": "Orbitals above the LUMO", "mo": "Orbital"}
+    return (titles.get(re.split(r"[-+:]", pattern)[0], "Excited state"),)
+
+
 def largest(pattern: str, wavefunction: Wavefunction) -> int:
     """Largest number that a pattern makes sense with for a wavefunction; 0 where there is none."""
     occupied, unoccupied = (len(those) for those in frontier_order(wavefunction, "alpha"))

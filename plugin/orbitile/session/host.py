@@ -7,7 +7,7 @@ frames as well, so that trajectories can be shown, is a `TrajectoryViewer`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
+from ..films.writing import Pixels
 from ..model.geometry import Molecule
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
 from .look import Look
+from .viewpoint import Viewpoint
 
 Colour = tuple[float, float, float]
 """Red, green and blue from 0 to 1."""
@@ -139,6 +141,30 @@ class Viewer(ABC):
         By default they stay where they are, in one another.
         """
 
+    def viewpoint(self, n_frames: int = 0) -> Viewpoint | None:
+        """From where the user looks at which atoms; None where the program does not say.
+
+        With a number of frames, also where the atoms are at each of them.
+        """
+        return None
+
+    def ray_tracing(self, surfaces: Set[str]) -> tuple[Callable[..., Pixels], Any]:
+        """A function of a module that traces what is shown, in a worker process, and the scene, its first argument.
+
+        The others are those of `orbitile.session.picture.DrawPane`.
+
+        Parameters
+        ----------
+        surfaces : set of str
+            What the scene is to do without: a pane has its surfaces.
+
+        Raises
+        ------
+        OrbitileError
+            When the program has no ray tracer.
+        """
+        raise OrbitileError("by: this viewer has no ray tracer; the renderer of Orbitile draws pictures everywhere")
+
     def renamed(self) -> dict[str, str]:
         """Molecules that the user has given other names since this was asked last: new names by those they had."""
         return {}
@@ -156,7 +182,7 @@ class Viewer(ABC):
         )
 
     def colour(self, name: str) -> Colour:
-        """A colour by its name.
+        """A colour by its name, or #rrggbb, or 0xrrggbb as PyMOL writes it.
 
         Raises
         ------
@@ -166,7 +192,7 @@ class Viewer(ABC):
         from PIL import ImageColor
 
         try:
-            red, green, blue = ImageColor.getrgb(name)[:3]
+            red, green, blue = ImageColor.getrgb(name.replace("0x", "#", 1))[:3]
         except ValueError:
             raise OrbitileError(f"colour: expected a name such as blue, or #rrggbb, got {name[:80]!r}") from None
         return red / 255, green / 255, blue / 255

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .look import Look, Scale
+from .orbitals import Level
 from .session import Session
+
+_NEAR = 20
+"""Orbitals that are counted from the frontier."""
 
 
 @dataclass(frozen=True)
@@ -62,3 +66,11 @@ def listed(session: Session) -> list[Listed]:
             )
         )
     return rows
+
+
+def titled(row: Listed, level: Level | None) -> Listed:
+    """A row with what an orbital is counted from the frontier, which its number does not tell, and with its colours."""
+    text = row.text
+    if level is not None and level.frontier_name not in text and abs(level.place) <= _NEAR:
+        text = f"{level.frontier_name} ({text})"
+    return replace(row, text=text if row.scale is None else f"{text}, coloured by {row.scale.quantity}")

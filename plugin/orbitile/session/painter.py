@@ -18,8 +18,9 @@ from ..model.surface import Colouring, Surface
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import CUT, reaches_faces
 from .request import Sample
-from .session import Session, surface_of
-from .shown import Shown
+from .session import Session
+from .shown import Shown, surface_of
+from .words import unit_in_print
 
 _DRAFT_FACES = 15_000
 """Triangles, about, of the surface that is drawn while the slider moves."""
@@ -100,8 +101,8 @@ class Painter:
         """Drop what is being drawn."""
         self._painting = None
 
-    def put(self, painting: Painting) -> None:
-        """Show what was drawn; a large volume is put by `put_volume`.
+    def put(self, painting: Painting) -> str:
+        """Show what was drawn, and give the name of the surface; a large volume is put by `put_volume`.
 
         Raises
         ------
@@ -115,11 +116,11 @@ class Painter:
         drawing = painting.drawing.result()
         if painting.redraws:  # a film is begun anew, with its volumes
             with_volume = shown.request.frame is not None
-            session.show(shown, found, painting.redraws, drawing, with_volume=with_volume)
-            return
+            return session.show(shown, found, painting.redraws, drawing, with_volume=with_volume)
         later = found.volume.values.size > _VOLUME_AT_ONCE
         base = session.show_instead(painting.replaces, shown, found, drawing=drawing, with_volume=not later)
         self._volume_due = (base, found) if later else None
+        return base
 
     def put_volume(self) -> None:
         """Put the volume that is to follow, if its surface is still shown."""
@@ -172,7 +173,7 @@ def account_of(what: str, painting: Painting) -> str:
         f", encloses {100 * shown.request.share:g} %" if encloses and shown.isovalue == painting.found.isovalue else ""
     )
     cut = f"; {CUT}" if not painting.redraws and reaches_faces(volume, shown.isovalue) else ""
-    return f"{what}, isovalue {shown.isovalue:.4g} {volume.unit}".rstrip() + share + cut
+    return f"{what}, isovalue {shown.isovalue:.4g} {unit_in_print(volume.unit)}".rstrip() + share + cut
 
 
 def origin_of(painting: Painting) -> str:

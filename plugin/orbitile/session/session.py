@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 from ..errors import OrbitileError
 from ..fields import files_in, with_absolute_files
-from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
 from .calculation import RunningCalculation
 from .computing import Computing
@@ -16,9 +15,10 @@ from .declaration import Argument
 from .host import Viewer, trajectory_viewer
 from .look import Look
 from .player import MEMORY, TICK, Player
-from .request import Corners, Request, Sample, surface_within
+from .request import Corners, Request, Sample
+from .saving import Saving
 from .shelf import Shelf
-from .shown import Shown, numbered
+from .shown import Shown, numbered, surface_of
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, files_of, is_trajectory
 from .words import plain_fields
@@ -52,6 +52,8 @@ class Session:
         Keeps surfaces of trajectories in step with the frame that is seen.
     calculation : RunningCalculation or None
         What `orb_scf` computes in the background.
+    saving : Saving
+        Pictures and films of what is shown.
     panel : Window or None
         The window, once it was opened.
     """
@@ -65,6 +67,7 @@ class Session:
         self.player = Player(host, self.shelf, self.computing, memory)
         self.panel: Window | None = None
         self.calculation: RunningCalculation | None = None
+        self.saving = Saving(host, self.computing)
         self._told = 0
 
     def cancel(self) -> bool:
@@ -73,6 +76,7 @@ class Session:
         if self.calculation is not None:
             self.computing.aside(self.calculation.cancel)  # it may take a moment to end
             computing = True
+        computing = self.saving.cancel() or computing
         by_window = self.panel is not None and self.panel.cancel()
         return computing or by_window
 
@@ -363,10 +367,3 @@ class Session:
 def _references(*fields: str) -> tuple[str, ...]:
     """Files that fields refer to, with what they hold now."""
     return tuple(str(OneFile(file).noted()) for file in dict.fromkeys(sum(map(files_in, fields), ())))
-
-
-def surface_of(shown: Shown, found: Sample) -> Surface:
-    """The surface that is to be drawn: that of the sample, unless the isovalue was changed since."""
-    if shown.isovalue == found.isovalue:
-        return found.surface
-    return surface_within(found.volume, shown.isovalue, shown.request.most_faces)[0]

@@ -223,9 +223,7 @@ class Shelf:
             return
         there = self._viewer.objects()
         for name, shown in list(self._shown.items()):
-            if not self._viewer.parts(name) & there:
-                self._forget(name)
-            elif shown.molecule not in there:
+            if name not in there or shown.molecule not in there:
                 self.remove(name)
 
     def look(self) -> None:

@@ -8,7 +8,7 @@ that the viewer belongs to; that looks at what is under way: what was asked for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..errors import Cancelled, OrbitileError
@@ -16,9 +16,10 @@ from ..fields import as_drawn
 from ..fields.orbital import names_orbital, orbital_name, orbital_of
 from ..model.wavefunction import Wavefunction
 from .agenda import Agenda
-from .asking import Asking, Wanted
+from .asking import Asked, Asking, Wanted
 from .choices import choices_of
-from .listed import Listed, listed
+from .isovalue_range import range_about
+from .listed import Listed, listed, titled
 from .look import Look
 from .orbitals import Level, Levels
 from .painter import Painter, Painting, account_of, origin_of
@@ -36,23 +37,8 @@ _MOST_FACES = 90_000
 """Triangles that a viewer can be given without its window standing still; volume and export keep all of them."""
 _VOLUME_LATER = 0.1
 """Seconds after the surface in which a larger volume follows, so that the window is drawn in between."""
-_NEAR = 20
-"""Orbitals that are counted from the frontier."""
-_RANGE = 30.0
-"""Isovalues to slide through: so many times less and more than the one that is shown."""
 _LISTED_EVERY = 0.1
 """Seconds between two looks at what is shown."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A field as it is asked for; what is None is left to the field."""
-
-    field: str
-    isovalue: float | None = None
-    color_by: str = ""
-    color_range: float | None = None
-    look: Look | None = None
 
 
 class Showing:
@@ -141,10 +127,7 @@ class Showing:
     # ---- what there is
 
     def _fit_range(self, current: str, shown: Shown | None) -> None:
-        """Have the isovalues to slide through be those about the one that is shown, unless it is among them already.
-
-        No surface can be had beyond the largest value of the field.
-        """
+        """Have the isovalues to slide through be those about the one that is shown, unless it is among them already."""
         if shown is None:
             return
         low, high = self.isovalue_range
@@ -152,12 +135,8 @@ class Showing:
         if about == self._ranged and low <= self.isovalue <= high:
             return
         self._ranged = about
-        low, high = self.isovalue / _RANGE, self.isovalue * _RANGE
         held = self._held()
-        if held is not None:
-            values = held[2].volume.values
-            high = min(high, max(float(values.max()), -float(values.min())) * (1 - 1e-3))
-        self.isovalue_range = low, max(high, self.isovalue)
+        self.isovalue_range = range_about(self.isovalue, None if held is None else held[2].volume)
 
     def current(self) -> str:
         """Surface that the window acts on: of those of the chosen molecule the one chosen last; empty for none."""
@@ -169,7 +148,8 @@ class Showing:
         return self.session.shelf[current] if current else None
 
     def _listing(self) -> None:
-        rows, current = [self._titled(row) for row in listed(self.session)], self.current()
+        shelf, current = self.session.shelf, self.current()
+        rows = [titled(row, self._level_of(shelf[row.name])) for row in listed(self.session)]
         if (rows, current) == self._rows:
             return
         self._rows = rows, current
@@ -182,13 +162,6 @@ class Showing:
         self._fit_range(current, shown)
         self.view.show_surfaces(rows, current)
         self.view.show_choices()
-
-    def _titled(self, row: Listed) -> Listed:
-        """A row with what an orbital is counted from the frontier, which its number does not tell."""
-        level = self._level_of(self.session.shelf[row.name])
-        if level is None or level.frontier_name in row.text or abs(level.place) > _NEAR:
-            return row
-        return replace(row, text=f"{level.frontier_name} ({row.text})")
 
     def level_shown(self) -> Level | None:
         """The orbital that the controls act on, where it is one of those listed."""
@@ -359,7 +332,7 @@ class Showing:
 
     def _put(self, painting: Painting) -> None:
         try:
-            self._painter.put(painting)
+            base = self._painter.put(painting)
         except Exception as error:
             self._queue, self._together = [], None
             self.view.say(of_error(error), error=True)
@@ -370,13 +343,14 @@ class Showing:
                 shelf.remove(name)
         self._gives_way = ()
         if self._together is not None:
-            self._together.append(self.current())
+            self._together.append(base)
         self._agenda.later(self._painter.put_volume, _VOLUME_LATER)
-        self.isovalue = painting.shown.isovalue
-        self._listing()
-        row = next((row for row in self._rows[0] if row.name == self.current()), None) if self._rows else None
-        what = painting.found.volume.quantity if row is None else row.text
-        self.view.say(account_of(what, painting), detail=origin_of(painting))
+        if base == self.current():  # no other molecule was chosen meanwhile
+            self.isovalue = painting.shown.isovalue
+            self._listing()
+            row = next((row for row in self._rows[0] if row.name == base), None) if self._rows else None
+            what = painting.found.volume.quantity if row is None else row.text
+            self.view.say(account_of(what, painting), detail=origin_of(painting))
         if self._queue:
             self._ask(self._queue.pop(0), "")
             return

@@ -10,10 +10,11 @@ from typing import Any
 
 from ..errors import OrbitileError
 from ..model.lattice import QUALITIES
+from ..model.surface import Surface
 from ..surfaces.colour_maps import MAPS
 from .declaration import brief
 from .look import STYLES, Look, Scale
-from .request import Request
+from .request import Request, Sample, surface_within
 from .source import is_trajectory
 
 
@@ -177,3 +178,10 @@ def numbered(name: str) -> Iterator[str]:
     yield name
     for n in count(2):
         yield f"{name}_{n}"
+
+
+def surface_of(shown: Shown, found: Sample) -> Surface:
+    """The surface that is to be drawn: that of the sample, unless the isovalue was changed since."""
+    if shown.isovalue == found.isovalue:
+        return found.surface
+    return surface_within(found.volume, shown.isovalue, shown.request.most_faces)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ..errors import OrbitileError
@@ -31,6 +32,14 @@ def alternatives(words: Sequence[str]) -> str:
     """Words as a text offers them: a, b or c."""
     *others, last = words
     return f"{', '.join(others)} or {last}" if others else last
+
+
+_RAISED = str.maketrans("0123456789+-/", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᐟ")
+
+
+def unit_in_print(unit: str) -> str:
+    """A unit with its exponents raised, as it is printed: bohr^-3/2 as bohr⁻³ᐟ²."""
+    return re.sub(r"\^([-+0-9/]+)", lambda found: found[1].translate(_RAISED), unit)
 
 
 def of_error(error: Exception) -> str:

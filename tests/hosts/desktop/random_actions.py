@@ -178,18 +178,22 @@ def click_anything(window: Window, folder: Folder, rng: random.Random) -> str:
 def _leave_dialogs(window: Window, rng: random.Random) -> None:
     """Leave what asks something, with or without an answer."""
     for _ in range(4):
-        if not window.ask("dialogs() or open_entries()"):
+        if not window.ask("dialogs() or menus()"):
             return
         window.screen.key(rng.choice(["Escape", "Escape", "Return"]))
         time.sleep(0.2)
-    while window.ask("dialogs() or open_entries()"):
+    while window.ask("dialogs() or menus()"):
         window.screen.key("Escape")
         time.sleep(0.2)
 
 
 @action(2)
 def choose_colour(window: Window, folder: Folder, rng: random.Random) -> str:
-    window.screen.click(window.at(f"box(panel().{rng.choice(['positive_button', 'negative_button'])})"))
+    window.screen.click(window.at("box(panel().pair_button)"))
+    window.wait("open_entries()", 5)
+    free = [place for text, place in window.ask("open_entries()") if text.startswith("Other colour")]
+    left, top, width, height = rng.choice(free)
+    window.screen.click((left + width // 2, top + height // 2))
     window.wait("dialogs()", 5)
     text = rng.choice(["#00aa55", "#ffffff", "#000000"])
     window.screen.write_over(window.at("box(find('#', 'QLineEdit'))"), text)
@@ -389,7 +393,7 @@ class Round:
                 detail = f"not possible: {error}"
             except (TimeoutError, RuntimeError) as error:
                 done.append(f"{number} {each.__name__}")
-                return done, [f"{each.__name__}: {error}", *_trouble(window.log()[before:])]
+                return done, [f"{each.__name__}: {error}", *trouble_in(window.log()[before:])]
             done.append(f"{number} {each.__name__} {detail}")
             time.sleep(rng.choice([0.0, 0.05, 0.3, 1.0]))
         try:
@@ -400,11 +404,11 @@ class Round:
             wrong += window.ask("strays()")
         except (TimeoutError, RuntimeError, LookupError) as error:
             wrong.append(str(error))
-        return done, wrong + _trouble(window.log()[before:])
+        return done, wrong + trouble_in(window.log()[before:])
 
 
-def _trouble(text: str) -> list[str]:
-    """Passages of a log that tell of something wrong."""
+def trouble_in(text: str) -> list[str]:
+    """Passages of PyMOL's log that tell of something wrong."""
     lines, found, at = text.splitlines(), [], 0
     while at < len(lines):
         line = lines[at]
@@ -430,6 +434,8 @@ def run_rounds(rounds: list[Round], folder: Path, say: Callable[[str], None] = p
                 window.open_panel()
             begin = time.monotonic()
             done, wrong = each.run(window, samples)
+            with open(folder / "actions.log", "a") as log:
+                log.write("\n  ".join([f"round {number}, seed {each.seed}:", *done]) + "\n")
             alive = window.process.poll() is None
             if not alive:
                 wrong.append(f"PyMOL has ended with {window.process.returncode}")

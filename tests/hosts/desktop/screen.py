@@ -86,13 +86,13 @@ class Screen:
     def release(self) -> None:
         self.do("mouseup", 1)
 
-    def drag(self, start: Point, end: Point, seconds: float = 0.4, button: int = 1) -> None:
+    def drag(self, start: Point, end: Point, seconds: float = 0.4, button: int = 1, pause: float = 0.05) -> None:
         """Press at one place, move to another, release there."""
         words: list[object] = ["mousemove", *start, "sleep", 0.05, "mousedown", button]
         for step in range(1, _STEPS + 1):
             here = [round(a + (b - a) * step / _STEPS) for a, b in zip(start, end, strict=True)]
             words += ["sleep", seconds / _STEPS, "mousemove", *here]
-        self.do(*words, "sleep", 0.05, "mouseup", button)
+        self.do(*words, "sleep", pause, "mouseup", button)
 
     def turn_wheel(self, at: Point, clicks: int) -> None:
         """Turn the wheel, away from the user where the number is positive."""
@@ -108,8 +108,16 @@ class Screen:
     def write_over(self, at: Point, text: str) -> None:
         """Type into a field in place of what stands there."""
         self.click(at)
+        time.sleep(0.15)  # the window manager gives the keyboard to the window
         self.key("ctrl+a")
         self.type(text) if text else self.key("Delete")
+
+    def corner_of(self, title: str) -> Point:
+        """Upper left corner of the inside of a window, once it is there."""
+        window = self.do("search", "--sync", "--onlyvisible", "--name", f"^{title}$").split()[0]
+        lines = self.do("getwindowgeometry", "--shell", window).splitlines()
+        places = dict(line.split("=") for line in lines)
+        return int(places["X"]), int(places["Y"])
 
     def picture(self, path: Path, box: tuple[int, int, int, int] | None = None) -> Path:
         """Save what the screen shows, or a part of it: left, top, width, height."""

@@ -116,22 +116,25 @@ def entries():
 
 def open_entries():
     """What can be chosen of the menu opened last, and where."""
-    menus = _shown(QtWidgets.QMenu)
-    actions = menus[-1].actions() if menus else []
+    menu = QtWidgets.QApplication.activePopupWidget()
+    actions = menu.actions() if isinstance(menu, QtWidgets.QMenu) else []
     return [
-        [action.text(), box(menus[-1], menus[-1].actionGeometry(action))]
+        [action.text(), box(menu, menu.actionGeometry(action))]
         for action in actions
         if action.isEnabled() and action.isVisible() and not action.isSeparator()
     ]
 
 
+_CLICKABLE = QtWidgets.QAbstractButton, QtWidgets.QComboBox, QtWidgets.QSlider, QtWidgets.QLabel, QtWidgets.QHeaderView
+
+
 def clickable():
     """What can be clicked on in the window of Orbitile, and where: buttons, boxes, and what is in lists."""
     window, found = panel(), []
-    for kind in (QtWidgets.QAbstractButton, QtWidgets.QComboBox, QtWidgets.QSlider, QtWidgets.QLabel):
+    for kind in _CLICKABLE:
         found += [[next(_words(w), ""), box(w)] for w in window.findChildren(kind) if box(w)]
     for view in window.findChildren(QtWidgets.QAbstractItemView):
-        if box(view) and view is not window.table:
+        if box(view) and not isinstance(view, QtWidgets.QHeaderView) and view is not window.table:
             model, inside = view.model(), view.viewport()
             cells = [
                 model.index(row, column) for row in range(model.rowCount()) for column in range(model.columnCount())
@@ -155,6 +158,11 @@ def cell(row, column):
 def dialogs():
     """Titles of the dialogs that are open."""
     return [w.windowTitle() or type(w).__name__ for w in _shown(QtWidgets.QDialog)]
+
+
+def menus():
+    """Number of menus that are open."""
+    return len(_shown(QtWidgets.QMenu))
 
 
 def windows():
@@ -188,6 +196,16 @@ def at_rest():
     """Whether nothing is under way."""
     window = panel()
     return window is None or window.at_rest()
+
+
+def bar():
+    """Whether the bar of progress is seen, how far it is, and what is said."""
+    window = panel()
+    return (
+        [False, 0, ""]
+        if window is None
+        else [window.progress.isVisible(), window.progress.value(), window.status.text()]
+    )
 
 
 def strays():

@@ -9,6 +9,7 @@ from typing import Any
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from ...surfaces.colour_maps import RGB
+from .widgets import ask_by
 
 Pair = tuple[RGB, RGB]
 """Colours where a field is positive and where it is negative."""
@@ -80,8 +81,7 @@ class PairMenu(QtWidgets.QMenu):  # type: ignore[misc]  # Qt has no types here
         dialog = QtWidgets.QColorDialog(QtGui.QColor.fromRgbF(*self._pair[which]), self.parentWidget() or self)
         dialog.setWindowTitle(f"Colour where the field is {('positive', 'negative')[which]}")
         dialog.colorSelected.connect(partial(self._replace, which))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        ask_by(dialog)
 
     def _replace(self, which: int, colour: Any) -> None:
         pair = list(self._pair)

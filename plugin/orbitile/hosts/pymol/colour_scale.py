@@ -42,7 +42,7 @@ class ColourScale(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types h
         super().__init__(parent)
         self._limit: float | None = None
         self.ramp = _Ramp()
-        self.ramp.range_asked.connect(self._ask)
+        self.ramp.range_asked.connect(self.edit_range)
         self._unit = QtWidgets.QLabel()
         self.range_edit = QtWidgets.QLineEdit()
         self.range_edit.setPlaceholderText("automatic")
@@ -80,7 +80,8 @@ class ColourScale(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types h
     def _write_limit(self) -> None:
         self.range_edit.setText("" if self._limit is None else f"{self._limit:.4g}")
 
-    def _ask(self) -> None:
+    def edit_range(self) -> None:
+        """Put the keys where the range is typed."""
         self.range_edit.setFocus()
         self.range_edit.selectAll()
 

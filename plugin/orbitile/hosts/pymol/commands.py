@@ -21,6 +21,9 @@ from ...session.session import Session
 from .loading import add_formats
 from .viewer import PyMOLViewer, main_window
 
+_SOON = 100
+"""Milliseconds after which it is looked whether a script that loads a molecule goes on."""
+
 
 def state_of(cmd: Any) -> Session:
     """The session of the PyMOL that a `cmd` belongs to; it lives and dies with that instance."""
@@ -125,15 +128,22 @@ def _load(filename: str, name: str = "", *, view: str = "", quiet: int = 1, _sel
     """What PyMOL's own ways of opening do: `orb_load`, and where there is a window, a first look at what was loaded."""
     names = PYMOL_COMMANDS["orb_load"](filename, name, view=view, quiet=quiet, _self=_self)
     if names and state_of(_self).host.has_window() and threading.current_thread() is threading.main_thread():
-        from pymol.Qt import QtCore
-
-        QtCore.QTimer.singleShot(0, lambda: _take_up(_self, names.split()[-1]))
+        _take_up_later(_self, names.split()[-1])
     return names
 
 
-def _take_up(cmd: Any, name: str) -> None:
-    with suppress(OrbitileError):  # there is no Qt, or it has been deleted meanwhile
-        open_panel(cmd).take_up(name)
+def _take_up_later(cmd: Any, name: str) -> None:
+    """Show a molecule in the window when nothing else goes on: a script may go on with what it wants to be shown."""
+    from pymol.Qt import QtCore
+
+    def take_up() -> None:
+        if state_of(cmd).computing.is_waited_for:
+            _take_up_later(cmd, name)
+            return
+        with suppress(OrbitileError):  # there is no Qt, or it has been deleted meanwhile
+            open_panel(cmd).take_up(name)
+
+    QtCore.QTimer.singleShot(_SOON, take_up)
 
 
 def register(cmd: Any = global_cmd) -> None:

@@ -10,12 +10,12 @@ from pymol.Qt import QtCore, QtWidgets
 
 from ...fields import field_groups, unavailable
 from ...model.wavefunction import Wavefunction
-from ...session.field_patterns import Part, asked_for, completed, largest, takes_several_files
+from ...session.field_patterns import Part, asked_for, completed, largest, number_titles, takes_several_files
 from ...session.presets import PRESETS, Preset, why_not
 from .file_filters import files_to_open
-from .widgets import row
+from .widgets import ask_by, row
 
-_SENTENCE = 58
+_SENTENCE = 66
 """Letters of a sentence that stand in the menu."""
 
 
@@ -102,8 +102,7 @@ class FieldMenu(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types
         elif self._wavefunction is not None:
             dialog = FieldDialog(name, sentence, largest(name, self._wavefunction), self)
             dialog.accepted.connect(lambda: self.field_chosen.emit(dialog.field()))
-            dialog.finished.connect(dialog.deleteLater)
-            dialog.open()
+            ask_by(dialog)
 
 
 class FieldDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types here
@@ -132,8 +131,8 @@ class FieldDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types h
         form.addRow(explanation)
         asked = asked_for(pattern)
         self.inputs = [self._input(part) for part in asked]
-        for at, widget in enumerate(self.inputs):
-            form.addRow(_label(asked, at), widget)
+        for title, widget in zip(_titles(pattern, asked), self.inputs, strict=True):
+            form.addRow(title, widget)
         form.addRow("Field", self._preview)
         form.addRow(buttons)
         self._told()
@@ -159,6 +158,10 @@ class _Number(QtWidgets.QSpinBox):  # type: ignore[misc]  # Qt has no types here
         super().__init__()
         self.setRange(1, max(most, 1))
         self.valueChanged.connect(lambda value: changed())
+
+    def showEvent(self, event: Any) -> None:
+        super().showEvent(event)
+        self.selectAll()  # what is typed replaces it
 
     def answer(self) -> str:
         return str(self.value())
@@ -196,14 +199,15 @@ class _File(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
             self.edit.setText(file)
 
 
-def _label(asked: list[Part], at: int) -> str:
-    kind = asked[at].kind
-    alone = [part.kind for part in asked].count(kind) == 1
-    if kind == "choice":
-        return "Which"
-    if kind == "file":
-        return "File" if alone else f"File {at + 1}"
-    return "Number N" if alone else ("From number", "To number")[at]
+def _titles(pattern: str, asked: list[Part]) -> list[str]:
+    """What stands before each of the answers."""
+    files = [part.kind for part in asked].count("file")
+    titles = {
+        "number": iter(number_titles(pattern)),
+        "file": iter([f"File {n + 1}" for n in range(files)] if files > 1 else ["File"]),
+        "choice": iter(["Which"]),
+    }
+    return [next(titles[part.kind]) for part in asked]
 
 
 def _ask_files(parent: Any, title: str, several: bool) -> str:

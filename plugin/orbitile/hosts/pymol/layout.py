@@ -13,7 +13,8 @@ from ...session.choices import TWO_COLOURS, Choices
 from ...session.look import STYLES
 from ...session.orbital_filter import EXPLANATION
 from ...session.words import device_names, plain_fields, quality_spacings
-from .colour_button import ColourButton
+from ...surfaces.colour_maps import PAIRS
+from .colour_pairs import PairButton
 from .colour_scale import ColourScale
 from .field_menu import FieldMenu
 from .frame_bar import FrameBar
@@ -48,6 +49,8 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         outer.setContentsMargins(8, 8, 8, 6)
         self._add_molecules(outer)
         self._add_orbitals(outer)
+        for energies in (self.table, self.diagram):
+            energies.set_unit(choices.unit)
         self.frame_bar = FrameBar(choices.rate)
         self.frame_bar.hide()
         outer.addWidget(self.frame_bar)
@@ -137,17 +140,15 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         form.addLayout(row(self.iso_slider, self.iso_edit, self.iso_unit, self.auto_box), 0, 1)
 
     def _add_look(self, form: Any, choices: Choices) -> None:
-        self.positive_button = ColourButton(choices.look.colours[0], "Colour where the field is positive")
-        self.negative_button = ColourButton(choices.look.colours[1], "Colour where the field is negative")
+        self.pair_button = PairButton(PAIRS)
+        self.pair_button.show_pair(choices.look.colours)
         self.second_box = QtWidgets.QComboBox()
         self.second_box.addItem(TWO_COLOURS)
         self.second_box.addItems(plain_fields())
         self.second_box.setToolTip("Colour the surface by a second field: esp on density at 0.001, above all")
         self.colour_scale = ColourScale()
         form.addWidget(QtWidgets.QLabel("Colours"), 1, 0)
-        form.addLayout(
-            row(self.positive_button, self.negative_button, QtWidgets.QLabel("or by"), self.second_box, None), 1, 1
-        )
+        form.addLayout(row(self.pair_button, QtWidgets.QLabel("or by"), self.second_box, None), 1, 1)
         form.addWidget(self.colour_scale, 2, 1)
         self.style_box = QtWidgets.QComboBox()
         self.style_box.addItems(STYLES)

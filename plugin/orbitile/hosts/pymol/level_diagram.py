@@ -124,11 +124,13 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types 
     def _placed_of(self, at: int) -> list[_Line]:
         low, high = self._range
         left, right = self._column(at)
+        in_view = sorted(
+            (level for level in self._levels[at] if low <= level.energy <= high), key=lambda level: level.energy
+        )
         tied: list[list[Level]] = []
-        for level in sorted(self._levels[at], key=lambda level: level.energy):
-            if not low <= level.energy <= high:
-                continue
-            if tied and self._height_of(tied[-1][0].energy) - self._height_of(level.energy) < _TIED:
+        least = _TIED * (high - low) / max(self.height() - 2 * _MARGIN, 1)
+        for level in in_view:
+            if tied and level.energy - tied[-1][0].energy < least:
                 tied[-1].append(level)
             else:
                 tied.append([level])
@@ -236,13 +238,23 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types 
         text, pale = palette.color(QtGui.QPalette.Text), faded(palette)
         halo = QtGui.QColor(palette.color(QtGui.QPalette.Highlight))
         halo.setAlpha(110)
+        plain: dict[bool, list[Any]] = {True: [], False: []}
+        prominent = []
         for line in self._placed():
+            if line.level.mark or self._is_chosen(line.level):
+                prominent.append(line)
+            else:
+                plain[line.level.occupied].append(_segment(line))
+        for occupied, segments in plain.items():
+            painter.setPen(QtGui.QPen(text if occupied else pale, 1.4))
+            painter.drawLines(segments)
+        for line in prominent:
             level, is_chosen = line.level, self._is_chosen(line.level)
             if is_chosen:
                 painter.fillRect(QtCore.QRectF(line.left - 2, line.height - 5, line.right - line.left + 4, 10), halo)
             colour = mark_colour(level.mark, palette) if level.mark else text if level.occupied else pale
-            painter.setPen(QtGui.QPen(colour, 3 if is_chosen else 2 if level.mark else 1.4))
-            painter.drawLine(QtCore.QPointF(line.left, line.height), QtCore.QPointF(line.right, line.height))
+            painter.setPen(QtGui.QPen(colour, 3 if is_chosen else 2))
+            painter.drawLine(_segment(line))
 
     # ---- what the user does
 
@@ -290,3 +302,7 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types 
         if 0.01 < (high - low) * factor < _WIDEST:
             self._show_range(at + (low - at) * factor, at + (high - at) * factor)
         event.accept()
+
+
+def _segment(line: _Line) -> Any:
+    return QtCore.QLineF(line.left, line.height, line.right, line.height)

@@ -1,7 +1,8 @@
 """PyMOL's own ways of opening a file, for the files that Orbitile reads.
 
-PyMOL finds the function that loads a format in a table, by the ending of the file. `load`, `loadall`, File > Open, its
-recent files, its command line and files that are dropped onto its viewport all come by there.
+PyMOL finds the function that loads a format in a table, by the ending of the file: `load`, `loadall` and its command
+line come by there. What is opened by hand in its window, by File > Open, from its recent files or dropped onto its
+viewport, comes by one method of that window, and goes on to ours.
 """
 
 from __future__ import annotations
@@ -27,9 +28,36 @@ def add_formats(orb_load: Callable[..., Any]) -> None:
     """Have PyMOL leave files of wavefunctions to the command `orb_load`, which is called as PyMOL's commands are."""
     table = importing.loadfunctions
     opened = _opener(orb_load)
-    for format in _formats():
+    for format in (*_formats(), "npz"):
         if format not in table:
             table[format] = _unless_macromodel(opened) if format == "mmod" else opened
+
+
+def take_what_is_opened(window: Any, open_file: Callable[[str], None]) -> None:
+    """Have files that the user opens in PyMOL's window, and that Orbitile reads, go elsewhere."""
+    by_pymol = window.load_dialog
+
+    def load_dialog(filename: str, **options: Any) -> Any:
+        if not _is_ours(filename):
+            return by_pymol(filename, **options)
+        window.initialdir = str(PurePath(filename).parent)
+        window.recent_filenames_add(filename)
+        open_file(filename)
+        return True  # or else PyMOL opens no more of several files
+
+    window.load_dialog = load_dialog
+
+
+def _is_ours(filename: str) -> bool:
+    """Whether a file is left to Orbitile by its name; of MacroModel's, by what it holds."""
+    format = importing.filename_to_format(filename)[2]
+    if "://" in filename:
+        return False
+    return format in _VOLUMES or (format in _formats() and not (format == "mmod" and _is_macromodel(Path(filename))))
+
+
+_VOLUMES = ("cube", "cub", "npz")
+"""Volumes of quantum chemistry; PyMOL asks how to load those of crystallography."""
 
 
 def _formats() -> set[str]:

@@ -20,6 +20,9 @@ _MARK = " orbitile:"
 shows beside that of the object, behind it the key of its source, a dot, and a mark of this object alone. A title stays
 with an object when it is renamed, and in a saved session; it has room for 255 characters."""
 
+_CARBON = "grey60"
+"""In place of another colour for each molecule, which those of orbitals would mix with."""
+
 _MARGIN = 2.5
 """Angstrom around the atoms when a molecule is looked at, which most of its surfaces need."""
 
@@ -67,6 +70,7 @@ class Molecules:
         cmd.show_as("sticks spheres", name)
         for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
             cmd.set(setting, value, name)
+        cmd.color(_CARBON, f"%{name} and elem C")
         if atoms.is_ghost.any():
             ghosts = f"%{name} and elem {GHOST}"
             cmd.unbond(ghosts, f"%{name}")
@@ -168,9 +172,20 @@ class Molecules:
     # ---- titles
 
     def _marks(self) -> dict[str, str]:
-        """What the titles of molecules say behind `_MARK`."""
+        """What the titles of molecules say behind `_MARK`; copies lose it, being no object of ours."""
         titles = {name: self._title(name, 1) for name in self.cmd.get_names_of_type("object:molecule")}
-        return {name: title.partition(_MARK)[2] for name, title in titles.items() if _MARK in title}
+        marks = {name: title.partition(_MARK)[2] for name, title in titles.items() if _MARK in title}
+        if len(set(marks.values())) == len(marks):
+            return marks
+        own = {mark: name for name, mark in reversed(marks.items())} | {
+            mark: name for name, mark in self._seen.items() if marks.get(name) == mark
+        }
+        for name in marks.keys() - own.values():
+            for state in range(1, self.cmd.count_states(name) + 1):
+                title = self._title(name, state)
+                if _MARK in title:
+                    self.cmd.set_title(name, state, title.partition(_MARK)[0])
+        return {name: mark for name, mark in marks.items() if own[mark] == name}
 
     def _marked(self, source: str) -> str:
         """Title of an object from a source, which is noted; sources of objects that are gone are forgotten."""

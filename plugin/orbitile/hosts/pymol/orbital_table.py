@@ -40,12 +40,19 @@ class OrbitalModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has 
         self.unit = unit
         self.columns = columns_of(self.levels, unit)
         self.headerDataChanged.emit(Qt.Horizontal, 0, len(self.columns) - 1)
-        self.tell_changed()
+        self.tell_changed(0, self.rowCount() - 1)
 
-    def tell_changed(self) -> None:
-        """Have all cells drawn anew."""
-        if self.rowCount():
-            self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, self.columnCount() - 1))
+    def choose(self, level: Level | None) -> None:
+        """Mark another orbital as chosen."""
+        before, self.chosen = self.chosen, level
+        for changed in (before, level):
+            if changed is not None:
+                self.tell_changed(changed.index, changed.index)
+
+    def tell_changed(self, first: int, last: int) -> None:
+        """Have rows drawn anew."""
+        if first <= last:
+            self.dataChanged.emit(self.index(first, 0), self.index(last, self.columnCount() - 1))
 
     def rowCount(self, parent: Any = None) -> int:
         return max(len(those) for those in self.levels)
@@ -203,7 +210,7 @@ class OrbitalTable(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  #
         level = those[index] if 0 <= index < len(those) else None
         if level is not self.orbitals.chosen:
             self._quiet = True
-            self._mark(level)
+            self.orbitals.choose(level)
             self.setCurrentIndex(self._cell_of(level))
             self._quiet = False
         return level
@@ -220,7 +227,7 @@ class OrbitalTable(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  #
         super().currentChanged(current, previous)
         level = self._level_of(current)
         if not self._quiet and level is not None and level is not self.orbitals.chosen:
-            self._mark(level)
+            self.orbitals.choose(level)
             self.chosen.emit(level)
 
     def mousePressEvent(self, event: Any) -> None:
@@ -274,7 +281,7 @@ class OrbitalTable(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  #
         super().changeEvent(event)
         if event.type() == QtCore.QEvent.PaletteChange:
             self.orbitals.palette = self.palette()
-            self.orbitals.tell_changed()
+            self.viewport().update()
         elif event.type() == QtCore.QEvent.FontChange:
             self._fit_columns()
 
@@ -294,10 +301,6 @@ class OrbitalTable(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  #
         self.updateGeometry()
 
     # ---- cells and orbitals
-
-    def _mark(self, level: Level | None) -> None:
-        self.orbitals.chosen = level
-        self.orbitals.tell_changed()
 
     def _homo(self) -> Level | None:
         return next((level for level in self.orbitals.levels[0] if level.mark == "HOMO"), None)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pymol.Qt import QtCore, QtWidgets
+from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from ...session.browser import Browser
 from ...session.choices import TWO_COLOURS, choices_of
@@ -15,6 +14,7 @@ from ...session.listed import Listed
 from ...session.orbitals import Level, summary
 from ...session.playback import Playback
 from ...session.session import Session
+from ...session.words import unit_in_print
 from .dropping import Dropping
 from .file_filters import files_to_export, files_to_open
 from .layout import STEPS, PanelLayout
@@ -45,7 +45,7 @@ class Panel(PanelLayout):
         self.session = session
         self.browser = Browser(session, self)
         self._connect()
-        Dropping(self, self.open_files)
+        Dropping(self, lambda paths: self.open(*paths))
         self._place(window)
         self._timer = QtCore.QTimer(self)
         self._timer.timeout.connect(self._look)
@@ -90,10 +90,7 @@ class Panel(PanelLayout):
         self.quality_box.currentTextChanged.connect(browser.set_quality)
         self.quality_box.activated.connect(lambda: browser.compute_anew())
         self.device_box.activated.connect(lambda: browser.choose_device(self.device_box.currentText()))
-        for button in (self.positive_button, self.negative_button):
-            button.changed.connect(
-                lambda: browser.change_look(colours=(self.positive_button.colour, self.negative_button.colour))
-            )
+        self.pair_button.chosen.connect(lambda pair: browser.change_look(colours=pair))
         self.second_box.activated.connect(lambda at: browser.choose_second(self.second_box.itemText(at)))
         self.transparency_slider.valueChanged.connect(lambda at: browser.change_look(transparency=at / 100))
         self.style_box.activated.connect(lambda: browser.change_look(style=self.style_box.currentText()))
@@ -147,11 +144,10 @@ class Panel(PanelLayout):
         self.iso_slider.setValue(round(STEPS * min(max(at, 0.0), 1.0)))
         self.iso_slider.blockSignals(False)
         self.iso_edit.setText(f"{isovalue:.4g}" if shown is not None else "")
-        self.iso_unit.setText("" if shown is None else shown.unit)
+        self.iso_unit.setText("" if shown is None else unit_in_print(shown.unit))
         self.auto_box.setVisible(self.browser.acts_on_orbital())
         self.auto_box.setChecked(choices.automatic)
-        self.positive_button.set_colour(look.colours[0])
-        self.negative_button.set_colour(look.colours[1])
+        self.pair_button.show_pair(look.colours)
         self.style_box.setCurrentText(look.style)
         if not self.transparency_slider.isSliderDown():
             self.transparency_slider.blockSignals(True)
@@ -170,12 +166,18 @@ class Panel(PanelLayout):
         self.shown_list.fill(rows, current)
         scale = next((row.scale for row in rows if row.name == current), None)
         self.colour_scale.setVisible(scale is not None)
-        if scale is not None:
-            self.colour_scale.show_scale(scale.colour_map, scale.low, scale.high, scale.unit)
+        shown = self.browser.shown()
+        if scale is not None and shown is not None:
+            limit = shown.request.color_range
+            self.colour_scale.show_scale(scale.colour_map, scale.low, scale.high, unit_in_print(scale.unit), limit)
         level = self.browser.level_shown()
-        if level is not None and self.browser.asking.wanted is None:
+        if self.browser.asking.wanted is not None:
+            return
+        if level is not None:
             self.table.choose(level.spin, level.index)
             self.diagram.choose(level.spin, level.index)
+        elif current:  # something else than an orbital
+            self.table.clearSelection()
 
     def show_playback(self, playback: Playback | None) -> None:
         """Show where a trajectory is; hide the bar of frames where there is none."""
@@ -223,14 +225,9 @@ class Panel(PanelLayout):
 
     # ---- what others ask of it
 
-    def open(self, path: str | Path) -> None:
-        """Read a file, in a thread, and show its molecule when that is done."""
-        self.browser.open(path)
-
-    def open_files(self, paths: Sequence[str]) -> None:
-        """The same with several files, one after the other."""
-        for path in paths:
-            self.open(path)
+    def open(self, *paths: str | Path) -> None:
+        """Read files, in threads, and show their molecules when that is done."""
+        self.browser.open(*paths)
 
     def take_up(self, molecule: str) -> None:
         """Show a molecule that was loaded by PyMOL's own ways."""
@@ -298,7 +295,7 @@ class Panel(PanelLayout):
             str(Path(recent[0]).parent) if recent else "",
             files_to_open(),
         )
-        self.open_files(paths)
+        self.open(*paths)
 
     def _fill_recent(self) -> None:
         self.recent_menu.clear()
@@ -318,8 +315,12 @@ class Panel(PanelLayout):
             self.export(path)
 
     def _ask_colours(self, name: str) -> None:
+        """Let the user change what the colours of a surface in the list come from: two colours, or a scale."""
         self.browser.choose_surface(name)
-        self.positive_button.click()
+        if self.colour_scale.isVisible():
+            self.colour_scale.edit_range()
+        else:
+            self.pair_button.menu().popup(QtGui.QCursor.pos())
 
     def _enable(self) -> None:
         for widget in (self.table, self.show_button, self.diagram):
@@ -332,6 +333,7 @@ class Panel(PanelLayout):
     def _place(self, window: Any) -> None:
         settings = self.browser.settings
         window.addDockWidget(Qt.RightDockWidgetArea, self)
+        self.topLevelChanged.connect(self._docked)
         self.setFloating(bool(settings.get("floating", True)))
         if not self.isFloating():
             return
@@ -345,6 +347,15 @@ class Panel(PanelLayout):
                 window.move(moved.x, moved.y)
                 window.resize(moved.width - frame, window.height())
         self.setGeometry(*place)
+
+    def _docked(self, floating: bool) -> None:
+        """Make PyMOL's window wider by what this one takes of it, as far as the screen goes."""
+        window = self.parent()
+        if floating or window.isMaximized() or window.isFullScreen():
+            return
+        room = window.screen().availableGeometry().right() - window.frameGeometry().right()
+        window.resize(window.width() + max(0, min(room, self.width())), window.height())
+        QtCore.QTimer.singleShot(0, lambda: window.resizeDocks([self], [self.minimumSizeHint().width()], Qt.Horizontal))
 
     def _remember(self) -> None:
         geometry = [self.x(), self.y(), self.width(), self.height()]

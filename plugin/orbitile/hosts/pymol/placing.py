@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 _WIDTH, _HEIGHT = 540, 760
 """Pixels that the window takes at first, where the screen has them."""
+_LEAST = 450
+"""Pixels below which it cannot be made narrower."""
 _GAP = 8
-_NARROWEST = 640
+_NARROWEST = 560
 """Pixels to which PyMOL's window is made narrower, to have both side by side."""
 
 
@@ -37,7 +39,7 @@ def places_of(host: Place, screen: Place) -> tuple[Place, Place]:
     """
     height = min(_HEIGHT, screen.height - 30)
     top = min(max(host.y, screen.y), screen.y + screen.height - height)
-    width = min(_WIDTH, max(screen.width - _NARROWEST - _GAP, screen.width // 3))
+    width = min(_WIDTH, max(screen.width - _NARROWEST - _GAP, _LEAST))
     if screen.right - host.right >= width + _GAP:
         return host, Place(host.right + _GAP, top, width, height)
     if host.x - screen.x >= width + _GAP:

@@ -59,13 +59,19 @@ def register_commands() -> None:
 
 
 def add_menu() -> None:
-    """Add Plugin > Orbitile to the menu of PyMOL's window, once."""
+    """Add Plugin > Orbitile to the menu of PyMOL's window, and have that open the files that Orbitile reads; once."""
     global _menu_added
     from pymol.plugins import addmenuitemqt
 
     if not _menu_added:
         addmenuitemqt("Orbitile", _open)
         _menu_added = True
+        if not missing():
+            from .commands import open_panel
+            from .loading import take_what_is_opened
+            from .viewer import main_window
+
+            take_what_is_opened(main_window(), lambda path: open_panel().open(path))
 
 
 def _open() -> None:

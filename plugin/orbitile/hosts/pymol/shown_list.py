@@ -69,7 +69,7 @@ class ShownModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has no
             several = len({row.molecule for row in self.rows}) > 1
             return f"{listed.text}, {listed.molecule}" if several else listed.text
         if column == _ISOVALUE:
-            return f"{listed.isovalue:.3g}" + (" a.u." if listed.unit else "")
+            return f"{listed.isovalue:.3g}"
         return f"{100 * listed.look.transparency:.0f} %" if column == _TRANSPARENCY else None
 
     def _picture(self, listed: Listed, column: int) -> Any:
@@ -213,7 +213,8 @@ class ShownList(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  # Qt
         height = rows * self.verticalHeader().defaultSectionSize() + 2 * self.frameWidth()
         return QtCore.QSize(300, height)
 
-    minimumSizeHint = sizeHint
+    def minimumSizeHint(self) -> Any:
+        return QtCore.QSize(160, self.sizeHint().height())
 
     def changeEvent(self, event: Any) -> None:
         super().changeEvent(event)

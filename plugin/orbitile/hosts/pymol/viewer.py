@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from pymol import editing
 
 from ...errors import FileError, OrbitileError
+from ...films.writing import Pixels
 from ...model.elements import SYMBOLS
 from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
@@ -18,10 +20,13 @@ from ...model.units import angstrom
 from ...model.volume import Volume
 from ...session.host import Colour, TrajectoryViewer
 from ...session.look import Look
+from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
 from .drawing import drawing_of
 from .maps import nothing_at, put_map
 from .molecules import Molecules, delete
+from .ray_tracing import scene_of, traced
+from .viewpoint import viewpoint_of
 
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
@@ -52,6 +57,7 @@ class PyMOLViewer(TrajectoryViewer):
         self.cmd = cmd
         self.loaded = Molecules(cmd)
         self._places: dict[str, int] = {}
+        self._view_before: tuple[float, ...] | None = None
         self._timers: dict[Callable[[], None], Any] = {}
 
     def legal_name(self, name: str) -> str:
@@ -164,6 +170,7 @@ class PyMOLViewer(TrajectoryViewer):
         state = self.loaded.state_of_orbitals(molecule) if frame is None else frame + 1
         self.cmd.load_cgo(drawing, name, state, zoom=0)
         self.set_transparency(name, look.transparency)
+        self.cmd.set("two_sided_lighting", 1, name)  # the inside of a surface that is cut is grey without
         self._group(molecule, name)
         self._put_scale(f"{name}_scale", molecule, colouring)
 
@@ -180,10 +187,28 @@ class PyMOLViewer(TrajectoryViewer):
             self.cmd.enable(part)
 
     def set_grid(self, places: Mapping[str, int]) -> None:
+        if places and not self._places:
+            self._view_before = self.cmd.get_view()
         self._places = dict(places)
         self.cmd.set("grid_mode", 1 if places else 0)
         if places:
             self._put_into_grid(self.objects() - set(self.cmd.get_names_of_type("object:group")))
+            self._fit_into_cells(" ".join(places), len(places))
+        elif self._view_before is not None:
+            self.cmd.set_view(self._view_before)
+
+    def _fit_into_cells(self, names: str, n_cells: int) -> None:
+        """Have objects seen whole in each cell of the grid; PyMOL itself fits them into the whole picture."""
+        if not self.cmd.get_setting_boolean("auto_zoom"):
+            return
+        self.cmd.zoom(names)
+        width, height = self.cmd.get_viewport()
+        rows = math.isqrt(n_cells - 1) + 1 if n_cells > 2 else 1
+        columns = math.ceil(n_cells / rows)
+        narrow = (width / columns) / (height / rows)
+        distance = -self.cmd.get_view()[11]
+        if narrow < 1:
+            self.cmd.move("z", -distance * (1 / narrow - 1))
 
     def _put_into_grid(self, names: Iterable[str]) -> None:
         """Have objects stand where they are to; those without a place in all cells, in place of a cell of their own."""
@@ -194,6 +219,12 @@ class PyMOLViewer(TrajectoryViewer):
         self.loaded.group(molecule, names)
         if self._places:
             self._put_into_grid(names.split())
+
+    def viewpoint(self, n_frames: int = 0) -> Viewpoint:
+        return viewpoint_of(self.cmd, n_frames)
+
+    def ray_tracing(self, surfaces: Set[str]) -> tuple[Callable[..., Pixels], Any]:
+        return traced, scene_of(self.cmd, surfaces)
 
     def set_transparency(self, name: str, transparency: float) -> None:
         self.cmd.set("cgo_transparency", transparency, name)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...model.units import angstrom
 from ...renderer import Camera, Molecule
@@ -17,26 +18,26 @@ _THIN = 0.03
 """Radius of lines and crosses in Angstrom, which PyMOL draws a pixel wide or two."""
 
 
-def viewpoint_of(cmd: Any, frame: int | None = None) -> Viewpoint:
+def viewpoint_of(cmd: Any, n_frames: int = 0) -> Viewpoint:
     """What can be seen in a PyMOL: atoms drawn as spheres, sticks or lines.
 
     Parameters
     ----------
     cmd
         Of the PyMOL.
-    frame : int, optional
-        State whose atoms are meant, from 0, where an object has several; by default the one that is shown.
+    n_frames : int
+        States from the first on for which it is also told where the atoms are.
     """
     width, height = cmd.get_viewport()
-    red, green, blue = _colour(cmd, cmd.get_setting_int("bg_rgb"))
     view = np.array(cmd.get_view())
-    centre = view[12:15] * angstrom
+    molecule, paths = _molecule(cmd, n_frames)
     return Viewpoint(
         _camera(view, bool(cmd.get_setting_int("orthoscopic"))),
-        _molecule(cmd, frame),
-        (red, green, blue),
+        molecule,
+        view[12:15] * angstrom,
+        _colour(cmd, cmd.get_setting_int("bg_rgb")),
         (int(width), int(height)),
-        (float(centre[0]), float(centre[1]), float(centre[2])),
+        paths,
     )
 
 
@@ -51,8 +52,9 @@ def _camera(view: np.ndarray[Any, Any], orthographic: bool) -> Camera:
     return Camera(rotation, eye, field_of_view, orthographic, height if orthographic else None, (near, far))
 
 
-def _molecule(cmd: Any, frame: int | None) -> Molecule:
-    """Balls and sticks of all atoms that can be seen."""
+def _molecule(cmd: Any, n_frames: int) -> tuple[Molecule, NDArray[np.float64]]:
+    """Balls and sticks of all atoms that can be seen, and where the atoms are in the first states."""
+    paths = [np.zeros((n_frames, 0, 3))]
     centres: list[tuple[float, ...]] = []
     radii: list[float] = []
     colours: list[int] = []
@@ -60,15 +62,15 @@ def _molecule(cmd: Any, frame: int | None) -> Molecule:
     stick_radii: list[float] = []
     seen = set(cmd.get_object_list("visible") or ())
     for name in (name for name in cmd.get_names_of_type("object:molecule") if name in seen):
-        n_states = cmd.count_states(name)
-        state = cmd.get_object_state(name) if frame is None else min(frame + 1, n_states)
-        if not 1 <= state <= n_states:  # PyMOL stands where this object has nothing
+        state = cmd.get_object_state(name)
+        if not 1 <= state <= cmd.count_states(name):  # PyMOL stands where this object has nothing
             continue
         first = len(centres)
         atoms = _atoms(cmd, name, state)
         radii += [atom.radius for atom in atoms]
         centres += [atom.centre for atom in atoms]
         colours += [atom.colour for atom in atoms]
+        paths.append(_paths(cmd, name, [atom.centre for atom in atoms], n_frames))
         for a, b, _ in cmd.get_bonds(_drawn(name), state):
             both = atoms[a].shown_as & atoms[b].shown_as
             if both & (_STICKS | _LINES):
@@ -78,13 +80,24 @@ def _molecule(cmd: Any, frame: int | None) -> Molecule:
                 for end in (first + a, first + b):
                     radii[end] = max(radii[end], radius)
     inks = {colour: _colour(cmd, colour) for colour in set(colours)}
-    return Molecule(
+    molecule = Molecule(
         np.array(centres, np.float64).reshape(-1, 3) * angstrom,
         np.array(radii, np.float64) * angstrom,
         np.array([inks[colour] for colour in colours], np.float64).reshape(-1, 3),
         np.array(bonds, np.int64).reshape(-1, 2),
         np.array(stick_radii, np.float64) * angstrom,
     )
+    return molecule, np.concatenate(paths, axis=1) * angstrom
+
+
+def _paths(cmd: Any, name: str, now: list[tuple[float, ...]], n_frames: int) -> NDArray[np.float64]:
+    """Where the atoms of an object are in the first states, in Angstrom; where they are now, without such a state."""
+    last = cmd.count_states(name)
+    paths = np.empty((n_frames, len(now), 3))
+    for frame in range(n_frames):
+        found = cmd.get_coords(_drawn(name), frame + 1) if 1 < last > frame else None
+        paths[frame] = now if found is None or len(found) != len(now) else found
+    return paths
 
 
 @dataclass(frozen=True)

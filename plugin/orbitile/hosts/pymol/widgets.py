@@ -8,6 +8,9 @@ from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from .tints import faded
 
+_GONE = 100
+"""Milliseconds after which a window manager has taken a dialog away, and given the keys to PyMOL's main window."""
+
 
 class ChosenByUser:
     """For views of items, before their class: no item becomes the current one because the view gets the focus.
@@ -36,6 +39,14 @@ def row(*widgets: Any, spacing: int = 6) -> Any:
         else:
             layout.addWidget(widget)
     return layout
+
+
+def ask_by(dialog: Any) -> None:
+    """Open a dialog; when it is done, the keys go to the window of its parent again."""
+    window = dialog.parentWidget().window()
+    dialog.finished.connect(lambda result: QtCore.QTimer.singleShot(_GONE, window.activateWindow))
+    dialog.finished.connect(dialog.deleteLater)
+    dialog.open()
 
 
 def write_on(view: Any, text: str) -> None:

@@ -6,8 +6,9 @@ from ..declaration import Command
 from .computing import orb_cancel, orb_device, orb_scf
 from .loading import orb_info, orb_load
 from .presets import orb_preset
+from .saving import orb_export, orb_film, orb_picture
 from .shown import orb_delete, orb_hide, orb_keep, orb_style, orb_surfaces, orb_unhide
-from .surfaces import orb_color, orb_export, orb_field, orb_iso, orb_mo, orb_next, orb_prev
+from .surfaces import orb_color, orb_field, orb_iso, orb_mo, orb_next, orb_prev
 from .trajectories import orb_frames, orb_memory, orb_play
 
 COMMANDS: tuple[Command, ...] = (
@@ -27,6 +28,8 @@ COMMANDS: tuple[Command, ...] = (
     orb_keep,
     orb_delete,
     orb_export,
+    orb_picture,
+    orb_film,
     orb_device,
     orb_cancel,
     orb_frames,
@@ -54,6 +57,8 @@ __all__ = [
     "orb_keep",
     "orb_delete",
     "orb_export",
+    "orb_picture",
+    "orb_film",
     "orb_device",
     "orb_cancel",
     "orb_frames",

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from ...errors import OrbitileError
-from ...exporters import exporter_for, kind_of, save, suffixes
 from ...fields import as_drawn
 from ...surfaces.colour_maps import NEGATIVE, POSITIVE
-from ...surfaces.isosurface import isosurface
 from ...surfaces.isovalue import CUT, reaches_faces
-from ..declaration import PATH, POSITIVE_NUMBER, SHARE, TEXT, Answer, Argument, command
+from ..declaration import POSITIVE_NUMBER, SHARE, TEXT, Answer, Argument, command
 from ..session import Session
 from ..shown import Shown
-from ..volume_file import is_volume_file
 from ._arguments import OBJECT, QUALITY, SURFACE
 
 
@@ -166,25 +162,3 @@ def orb_next(session: Session, name: str) -> Answer:
 def orb_prev(session: Session, name: str) -> Answer:
     base, found = session.step(session.surface(name), -1)
     return Answer(base, found.volume.quantity)
-
-
-@command(
-    f"Write a field that is shown: as a volume ({suffixes('volume')}) or its surface as a mesh ({suffixes('mesh')}).",
-    Argument("filename", PATH, "the suffix decides", required=True),
-    SURFACE,
-    related=("orb_mo", "orb_field"),
-)
-def orb_export(session: Session, filename: Path, name: str) -> Answer:
-    shown = session.now(session.surface(name))
-    kind = "mesh" if kind_of(filename) == "mesh" else "volume"
-    exporter_for(filename, kind)
-    found = session.computing.sampled(shown.request)
-    source, frame = shown.request.path, shown.request.frame
-    wavefunction = None if is_volume_file(source) else session.computing.wavefunctions.get(source, frame)
-
-    def write() -> None:
-        written = isosurface(found.volume, shown.isovalue) if kind == "mesh" else found.volume
-        save(written, filename, wavefunction=wavefunction)
-
-    session.computing.aside(write)
-    return Answer(None, f"wrote {filename}")

@@ -1,0 +1,120 @@
+"""Commands that write what is shown to files: fields, pictures, films."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from ...errors import OrbitileError
+from ...exporters import exporter_for, kind_of, save, suffixes
+from ...films.writing import checked_film
+from ...renderer import check_path, checked_size
+from ...surfaces.isosurface import isosurface
+from ..declaration import COUNT, FLAG, NUMBER, PATH, POSITIVE_NUMBER, TEXT, Answer, Argument, command, one_of
+from ..saving import RunningFilm
+from ..seen import film_moments, picture_of, visible
+from ..session import Session
+from ..volume_file import is_volume_file
+from ._arguments import SURFACE
+
+_WIDTH = Argument("width", COUNT, "in pixels", 0, "that of the view, or what follows from the height")
+_HEIGHT = Argument("height", COUNT, "in pixels", 0, "that of the view, or what follows from the width")
+_LEGEND = Argument("legend", FLAG, "names, isovalues and scales of colours", True, "1")
+_MOST_PICTURES = 100_000
+"""Of a film: an hour and more at 25 a second."""
+
+
+@command(
+    f"Write a field that is shown: as a volume ({suffixes('volume')}) or its surface as a mesh ({suffixes('mesh')}).",
+    Argument("filename", PATH, "the suffix decides", required=True),
+    SURFACE,
+    related=("orb_mo", "orb_field", "orb_picture"),
+)
+def orb_export(session: Session, filename: Path, name: str) -> Answer:
+    shown = session.now(session.surface(name))
+    kind = "mesh" if kind_of(filename) == "mesh" else "volume"
+    exporter_for(filename, kind)
+    found = session.computing.sampled(shown.request)
+    source, frame = shown.request.path, shown.request.frame
+    wavefunction = None if is_volume_file(source) else session.computing.wavefunctions.get(source, frame)
+
+    def write() -> None:
+        written = isosurface(found.volume, shown.isovalue) if kind == "mesh" else found.volume
+        save(written, filename, wavefunction=wavefunction)
+
+    session.computing.aside(write)
+    return Answer(None, f"wrote {filename}")
+
+
+@command(
+    "Write a picture of what is shown, from where it is seen: atoms, bonds, and all surfaces that are not hidden.",
+    Argument("filename", PATH, "ends in .png", required=True),
+    _WIDTH,
+    _HEIGHT,
+    Argument(
+        "by",
+        one_of("orbitile", "ray"),
+        "the renderer of Orbitile, which has exact transparency, or the ray tracer of the viewer",
+        "orbitile",
+        "orbitile",
+    ),
+    Argument("background", TEXT, "a colour, or transparent", otherwise="that of the viewer"),
+    _LEGEND,
+    examples=("orb_picture homo.png, 2400", "orb_picture homo.png, 1600, 1200, ray, transparent"),
+    related=("orb_film", "orb_export"),
+)
+def orb_picture(
+    session: Session, filename: Path, width: int, height: int, by: str, background: str, legend: bool
+) -> Answer:
+    target = check_path(filename.absolute())
+    picture, _ = picture_of(session, (width, height), background, legend)
+    picture = replace(picture, size=checked_size(picture.size))
+    (session.saving.traced_picture if by == "ray" else session.saving.picture)(picture, target)
+    return Answer(str(target), f"wrote {filename}, {picture.size[0]} x {picture.size[1]}")
+
+
+@command(
+    "Write a film of what is shown, in the background where there is a window: of a trajectory all its frames, of "
+    "anything else a full turn.",
+    Argument("filename", PATH, "ends in .mp4 or .gif, or is a new folder for pictures", required=True),
+    _WIDTH,
+    _HEIGHT,
+    Argument("rate", POSITIVE_NUMBER, "pictures a second", None, "10 of a trajectory, else 25"),
+    Argument("turn", NUMBER, "degrees by which it turns in all", None, "0 of a trajectory, else 360"),
+    Argument("pictures", COUNT, "how many, where it is no trajectory", 150, "150"),
+    Argument("background", TEXT, "a colour", otherwise="that of the viewer"),
+    _LEGEND,
+    examples=("orb_film turn.mp4", "orb_film path.gif, 640, rate=20"),
+    related=("orb_picture", "orb_play", "orb_cancel"),
+)
+def orb_film(
+    session: Session,
+    filename: Path,
+    width: int,
+    height: int,
+    rate: float | None,
+    turn: float | None,
+    pictures: int,
+    background: str,
+    legend: bool,
+) -> Answer:
+    if session.saving.film is not None:
+        raise OrbitileError(f"{session.saving.film.target} is being drawn; orb_cancel stops that")
+    if not 1 <= pictures <= _MOST_PICTURES:
+        raise OrbitileError(f"pictures: expected 1 to {_MOST_PICTURES}, got {pictures}")
+    n_frames = _n_frames(session)
+    picture, seen = picture_of(session, (width, height), background, legend, n_frames)
+    even = picture.size[0] // 2 * 2, picture.size[1] // 2 * 2
+    picture = replace(picture, size=even if filename.suffix.lower() == ".mp4" else picture.size)
+    target = checked_film(filename.absolute(), picture.size, transparent=picture.paper is None)
+    moments = film_moments(picture, seen, (0.0 if n_frames else 360.0) if turn is None else turn, pictures)
+    film = RunningFilm(picture, moments, rate or (10.0 if n_frames else 25.0), target)
+    session.saving.begin_film(film)
+    doing = "is being drawn in the background; orb_cancel stops it" if session.saving.film is film else "is written"
+    return Answer(str(target), f"{filename}, {len(moments)} pictures, {doing}")
+
+
+def _n_frames(session: Session) -> int:
+    """Frames of the longest trajectory whose surfaces can be seen; 0 where nothing moves."""
+    of_films = [name for name in visible(session) if session.shelf[name].request.frame is not None]
+    return max((session.n_frames(session.shelf[name].molecule) for name in of_films), default=0)

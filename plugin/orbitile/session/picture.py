@@ -1,0 +1,293 @@
+"""Pictures and films of what a viewer shows: all that they are made from, and what makes them, in a worker process.
+
+What is passed to the worker is plain: surfaces, or the requests for those of other frames, atoms, and a camera.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Cancelled, OrbitileError
+from ..films.writing import Pixels, write_film, write_folder
+from ..model.surface import Surface
+from ..renderer import (
+    Camera,
+    LegendPart,
+    Mesh,
+    Molecule,
+    Scene,
+    annotate,
+    dots,
+    legend_of,
+    render_scene,
+    wires,
+    write_png,
+)
+from ..surfaces.colour_maps import RGB
+from ..watch import checkpoint, stage, tell
+from .sampling import WavefunctionCache, sample
+from .shown import Shown, surface_of
+
+_LINE = 1 / 700
+"""Width of the lines of a mesh, as a share of the height of the picture; dots are three times as wide."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnSurface:
+    """A surface of a picture.
+
+    Attributes
+    ----------
+    name : str
+        Object of the viewer.
+    shown : Shown
+        How it looks, and what to ask for to have it at another frame.
+    surface : Surface
+        As it is shown now.
+    """
+
+    name: str
+    shown: Shown
+    surface: Surface
+
+
+Pane = tuple[DrawnSurface, ...]
+"""Surfaces that are in one another."""
+
+DrawPane = Callable[[Pane, tuple[int, int], RGB | None], Pixels]
+"""Draws a pane in a picture of (width, height) pixels on paper of a colour, None for a transparent one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """All that a picture shows.
+
+    Attributes
+    ----------
+    panes : tuple of Pane
+        Surfaces that are in one another; several such sets stand side by side, each with the molecule.
+    molecule : Molecule
+    camera : Camera
+        With an eye.
+    size : (int, int)
+        Width and height in pixels.
+    paper : (red, green, blue) or None
+        The background; None for a transparent one.
+    legend : bool
+        Whether names, isovalues and scales of colours are written on it.
+    """
+
+    panes: tuple[Pane, ...]
+    molecule: Molecule
+    camera: Camera
+    size: tuple[int, int]
+    paper: RGB | None
+    legend: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """What changes from one picture of a film to the next.
+
+    Attributes
+    ----------
+    camera : Camera
+    frame : int or None
+        Of the trajectories that are shown; None where nothing moves.
+    centres : ndarray, shape (n_atoms, 3), or None
+        Where the atoms of the molecule are, in bohr; None where nothing moves.
+    """
+
+    camera: Camera
+    frame: int | None = None
+    centres: NDArray[np.float64] | None = None
+
+
+# Pictures ---------------------------------------------------------------------------------------------------------
+
+
+def pixels_of(picture: Picture, draw: DrawPane | None = None) -> Pixels:
+    """Draw a picture: each of its panes by our renderer, or by another one, and a legend on each.
+
+    Raises
+    ------
+    OrbitileError
+        When it cannot be drawn: there is no OpenGL.
+    """
+    columns, rows = grid_of(len(picture.panes), picture.size)
+    width, height = picture.size
+    result = np.empty((height, width, 4), np.uint8)
+    result[:] = (255, 255, 255, 0) if picture.paper is None else [*(round(255 * ink) for ink in picture.paper), 255]
+    across, down = (np.linspace(0, length, n + 1).astype(int) for length, n in ((width, columns), (height, rows)))
+    for place, pane in enumerate(picture.panes):
+        column, row = place % columns, place // columns
+        (x0, x1), (y0, y1) = across[column : column + 2].tolist(), down[row : row + 2].tolist()
+        size = x1 - x0, y1 - y0
+        pixels = _drawn(picture, pane, size) if draw is None else draw(pane, size, picture.paper)
+        parts = legend_parts(pane, size) if picture.legend else []
+        result[y0:y1, x0:x1] = annotate(pixels, parts, scale=None, paper=picture.paper)
+    return result
+
+
+def grid_of(n_panes: int, size: tuple[int, int]) -> tuple[int, int]:
+    """Columns and rows in which pictures stand side by side, each about as wide as high, as PyMOL has them."""
+    columns, rows = 1, 1
+    while columns * rows < n_panes:
+        wide = size[0] / size[1]
+        more_rows, more_columns = wide * (rows + 1) / columns, wide * rows / (columns + 1)
+        if max(more_rows, 1 / more_rows) > max(more_columns, 1 / more_columns):
+            columns += 1
+        else:
+            rows += 1
+    return columns, rows
+
+
+def _drawn(picture: Picture, pane: Pane, size: tuple[int, int]) -> Pixels:
+    """The surfaces that are in one another, with the molecule, by our renderer."""
+    seen = [drawn for drawn in pane if len(drawn.surface.faces) and drawn.shown.look.transparency < 1]
+    meshes = tuple(map(mesh_of, seen))
+    scene = Scene(picture.molecule, meshes)
+    line = _LINE * _height(picture.camera, scene) / 2
+    styled = tuple(
+        wires(mesh, line) if style == "mesh" else dots(mesh, 3 * line) if style == "dots" else mesh
+        for mesh, style in zip(meshes, (drawn.shown.look.style for drawn in seen), strict=True)
+    )
+    return render_scene(replace(scene, meshes=styled), picture.camera, size, picture.paper)
+
+
+def mesh_of(drawn: DrawnSurface) -> Mesh:
+    """The triangles of a surface, in its colours."""
+    look = drawn.shown.look
+    return Mesh.of(drawn.surface, *look.colours, 1 - look.transparency)
+
+
+def _height(camera: Camera, scene: Scene) -> float:
+    """What the picture shows from its lower to its upper edge at the depth of the middle of the scene, in bohr."""
+    centres, _ = scene.extent()
+    if camera.eye is None or not len(centres):
+        return 1.0
+    middle = (centres.min(axis=0) + centres.max(axis=0)) / 2
+    depth = max(float((camera.eye - middle) @ camera.rotation[2]), 1e-3)
+    return camera.height or 2 * depth * float(np.tan(np.radians(camera.field_of_view) / 2))
+
+
+def legend_parts(pane: Pane, size: tuple[int, int]) -> list[LegendPart]:
+    """What the legend says of surfaces, in a picture of (width, height) pixels."""
+    return legend_of([drawn.surface for drawn in pane], [drawn.shown.look.colours for drawn in pane], size)
+
+
+def save_picture(picture: Picture, target: Path) -> None:
+    """Draw a picture by our renderer into a PNG file, which is there whole or not at all.
+
+    Raises
+    ------
+    DeviceError
+        When there is no OpenGL.
+    FileError
+        When the file cannot be written.
+    """
+    write_png(target, pixels_of(picture))
+
+
+def save_traced(picture: Picture, target: Path, trace: Callable[..., Pixels], scene: Any) -> None:
+    """Have a picture drawn by the ray tracer of a viewer, and keep it in a PNG file.
+
+    Parameters
+    ----------
+    picture, target
+        As for `save_picture`.
+    trace, scene
+        From `Viewer.ray_tracing`.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be written.
+    """
+    write_png(target, pixels_of(picture, partial(trace, scene)))
+
+
+# Films ------------------------------------------------------------------------------------------------------------
+
+
+def turning(camera: Camera, centre: NDArray[np.float64], degrees: float, n_pictures: int) -> list[Moment]:
+    """Views of a film in which all turns about a vertical line, by so many degrees in all; a full turn closes."""
+    assert camera.eye is not None  # a film is seen from somewhere
+    from_centre = camera.rotation @ (camera.eye - centre)
+    moments = []
+    for n in range(n_pictures):
+        turned = camera.turned(y=degrees * n / n_pictures)
+        moments.append(Moment(replace(turned, eye=centre + turned.rotation.T @ from_centre)))
+    return moments
+
+
+def save_film(picture: Picture, moments: list[Moment], rate: float, target: Path) -> tuple[str, ...]:
+    """Draw a film by our renderer; says which frames were left out, and why.
+
+    Parameters
+    ----------
+    picture : Picture
+        The first one.
+    moments : list of View
+        From where each picture of the film is taken, of which frame.
+    rate : float
+        Pictures a second.
+    target : Path
+        As `orbitile.films.writing.checked_film` gave it.
+
+    Raises
+    ------
+    OrbitileError
+        When it cannot be drawn or written, or no frame has a surface that could be shown.
+    Cancelled
+        When it is withdrawn; nothing is left then.
+    """
+    left_out: list[str] = []
+    pictures = _film(picture, moments, left_out)
+    if target.suffix:
+        write_film(pictures, target, picture.size, rate)
+    else:
+        write_folder(pictures, target)
+    return tuple(left_out)
+
+
+def _film(picture: Picture, moments: list[Moment], left_out: list[str]) -> Iterator[Pixels]:
+    cache = WavefunctionCache()
+    n_surfaces = 0
+    for n, moment in enumerate(moments):
+        with stage(n / len(moments), (n + 1) / len(moments)):
+            checkpoint()
+            seen = replace(picture, camera=moment.camera)
+            if moment.centres is not None:
+                seen = replace(seen, molecule=replace(picture.molecule, centres=moment.centres))
+            if moment.frame is not None:
+                panes = tuple(tuple(_at(drawn, moment.frame, cache, left_out) for drawn in pane) for pane in seen.panes)
+                seen = replace(seen, panes=tuple(tuple(filter(None, pane)) for pane in panes))
+            n_surfaces += sum(map(len, seen.panes))
+            pixels = pixels_of(seen)
+            tell(1.0)
+        yield pixels
+    if left_out and not n_surfaces:
+        raise OrbitileError(f"no frame has a surface: {left_out[0]}")
+
+
+def _at(drawn: DrawnSurface, frame: int, cache: WavefunctionCache, left_out: list[str]) -> DrawnSurface | None:
+    """A surface at another frame of its trajectory; None where it has none there."""
+    if drawn.shown.request.frame is None:
+        return drawn
+    request = replace(drawn.shown.request, frame=frame)
+    try:
+        found = sample(request, cache)
+        return replace(drawn, surface=surface_of(drawn.shown, found))
+    except Cancelled:
+        raise
+    except OrbitileError as error:
+        left_out.append(f"frame {frame + 1}: {error}")
+        return None

@@ -1,0 +1,148 @@
+"""How to have again what is shown: as commands, and as a line of `orbitile render` for a terminal."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import OrbitileError
+from ..renderer import Camera
+from ..surfaces.colour_maps import RGB
+from .look import Look
+from .session import Session
+from .shown import Shown
+from .source import OneFile, Source, files_of, is_trajectory
+from .viewpoint import Viewpoint
+from .volume_file import is_volume_file
+
+
+def command_lines(session: Session, names: Sequence[str]) -> list[str]:
+    """Commands of Orbitile that show some surfaces, and load their molecules before; each a line.
+
+    Parameters
+    ----------
+    session : Session
+    names : sequence of str
+        Surfaces, in the order in which they are to be shown.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such surface.
+    """
+    shown = {session.surface(name): session.now(name) for name in names}
+    molecules = dict.fromkeys(each.molecule for each in shown.values())
+    hidden = session.host.hidden({name: each.molecule for name, each in shown.items()})
+    lines = [_loading(molecule, session.source(molecule)) for molecule in molecules]
+    for name, each in shown.items():
+        lines += [*_showing(each), *(["orb_hide"] if name in hidden else [])]
+    return lines
+
+
+def _loading(molecule: str, source: str) -> str:
+    parts = [" ".join(files_of(source)), molecule]
+    if is_trajectory(source):
+        trajectory = Source.read(source)
+        parts += [] if trajectory.track else ["track=0"]
+        parts += ["align=1"] if trajectory.align else []
+        parts += [f"interpolate={trajectory.between}"] if trajectory.between else []
+    return _line("orb_load", parts)
+
+
+def _showing(shown: Shown) -> list[str]:
+    """Commands for one surface; all but the first act on what was shown last."""
+    request, look = shown.request, shown.look
+    parts = [shown.molecule, request.field, f"{shown.isovalue:.7g}", request.quality]
+    parts += [f"color_by={request.color_by}"] if request.color_by else []
+    parts += [f"color_range={request.color_range:g}"] if request.color_range else []
+    lines = [_line("orb_field", parts)]
+    if (look.colours, look.transparency) != (Look().colours, Look().transparency):
+        lines.append(_line("orb_color", [*(f"0x{_hexadecimal(c)}" for c in look.colours), f"{look.transparency:g}"]))
+    lines += [f"orb_style {look.style}"] if look.style != Look().style else []
+    return [*lines, *(["orb_keep"] if shown.kept else [])]
+
+
+def _line(command: str, parts: Sequence[str]) -> str:
+    return f"{command} {', '.join(_quoted(part) for part in parts)}"
+
+
+def _quoted(part: str) -> str:
+    """An argument, in quotes where a console would take it apart."""
+    return part if re.fullmatch(r"[^\s,;\"'()\[\]{}#]+", part) else f'"{part}"'
+
+
+def _hexadecimal(colour: RGB) -> str:
+    return "".join(f"{round(255 * channel):02x}" for channel in colour)
+
+
+def render_line(session: Session, names: Sequence[str]) -> str:
+    """A line for a terminal that draws surfaces of one molecule, from the direction from which they are seen.
+
+    Parameters
+    ----------
+    session : Session
+    names : sequence of str
+        Surfaces.
+
+    Raises
+    ------
+    OrbitileError
+        When `orbitile render` cannot draw them: they are of several molecules, of a frame of orbitals that were
+        followed, or one of several is coloured by a second field.
+    """
+    shown = [session.now(session.surface(name)) for name in names]
+    molecules = {each.molecule for each in shown}
+    if len(molecules) != 1:
+        raise OrbitileError(f"orbitile render draws surfaces of one molecule, got {len(molecules)}")
+    coloured = any(each.request.color_by for each in shown)
+    if coloured and len(shown) > 1:
+        raise OrbitileError("orbitile render draws a surface that is coloured by a second field by itself")
+    first = shown[0]
+    words = ["orbitile", "render", *_file(first), *(each.request.field for each in shown)]
+    words += ["--isovalue", ",".join(f"{each.isovalue:.7g}" for each in shown), "--quality", first.request.quality]
+    if coloured:
+        words += ["--color-by", first.request.color_by]
+        words += ["--color-range", f"{first.request.color_range:g}"] if first.request.color_range else []
+    else:
+        words += ["--colors", ",".join(f"#{_hexadecimal(colour)}" for each in shown for colour in each.look.colours)]
+    words += ["--opacity", f"{1 - first.look.transparency**2:.4g}"]  # of a lobe: its front and its back
+    seen = session.host.viewpoint()
+    if seen is not None:
+        positions = session.wavefunction(first.molecule).positions
+        words += [f"--turn={','.join(f'{angle:.4g}' for angle in _turns(positions, seen))}"]
+        words += ["--background", f"#{_hexadecimal(seen.background)}"]
+    return shlex.join([*words, "--legend", "-o", f"{names[0]}.png"])
+
+
+def _file(shown: Shown) -> list[str]:
+    """The file of a molecule, and which frame of it."""
+    source, frame = shown.request.path, shown.request.frame
+    if is_volume_file(source):
+        raise OrbitileError(f"{OneFile.read(source).path}: has no orbitals that orbitile render could draw")
+    if frame is None:
+        return [files_of(source)[0]]
+    trajectory = Source.read(source)
+    if frame and (trajectory.track or trajectory.align or trajectory.between):
+        raise OrbitileError(
+            "orbitile render draws frames as they are in their files: orb_picture draws this one, orbitile animate all"
+        )
+    if len(trajectory.files) > 1:
+        return [trajectory.files[frame]]
+    return [trajectory.files[0], "--frame", str(frame + 1)]
+
+
+def _turns(positions: np.ndarray, seen: Viewpoint) -> tuple[float, float, float]:
+    """Degrees about the horizontal axis, the vertical one and the line of sight: from `Camera.facing` to what is seen.
+
+    These are the angles of `Camera.turned`, which turns by them one after the other.
+    """
+    turn = seen.camera.rotation @ Camera.facing(positions).rotation.T
+    if abs(turn[2, 0]) > 1 - 1e-9:  # the first and the last turn are about one line
+        angles = np.arctan2(-turn[1, 2], turn[1, 1]), -np.sign(turn[2, 0]) * np.pi / 2, 0.0
+    else:
+        angles = np.arctan2(turn[2, 1], turn[2, 2]), -np.arcsin(turn[2, 0]), np.arctan2(turn[1, 0], turn[0, 0])
+    x, y, z = (float(np.degrees(angle)) for angle in angles)
+    return x, y, z

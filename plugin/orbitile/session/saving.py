@@ -1,0 +1,162 @@
+"""Pictures and films in files, drawn by processes of their own."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import CancelledError
+from pathlib import Path
+
+from ..errors import Cancelled, OrbitileError
+from ..workers import Worker, Workers
+from .computing import Computing
+from .host import Viewer
+from .picture import Moment, Picture, save_film, save_picture, save_traced
+
+_IDLE = 120.0
+"""Seconds after which the process that draws pictures ends, if no other is asked for."""
+
+_NICE = 5
+"""How far these processes step back for the window."""
+_LOOK = 100
+"""Milliseconds between two looks at a film that is drawn."""
+
+
+class RunningFilm:
+    """A film that is drawn by a process of its own.
+
+    Parameters
+    ----------
+    picture : Picture
+        The first one.
+    moments : list of Moment
+        What each picture of it shows.
+    rate : float
+        Pictures a second.
+    target : Path
+        As `orbitile.films.writing.checked_film` gave it.
+    """
+
+    def __init__(self, picture: Picture, moments: list[Moment], rate: float, target: Path) -> None:
+        self.target, self.n_pictures = target, len(moments)
+        self._workers = Workers([_drawer("the film")])
+        self._job = self._workers.submit(save_film, picture, moments, rate, target)
+
+    @property
+    def share(self) -> float:
+        """Share of it that is done."""
+        return self._job.share
+
+    def running(self) -> bool:
+        """Whether it is still drawn."""
+        return not self._job.done()
+
+    def cancel(self) -> None:
+        """End it; nothing of it is left."""
+        self._workers.shutdown(cancel_futures=True)
+
+    def finish(self) -> str:
+        """What there is to say of it, once it has ended.
+
+        Raises
+        ------
+        Cancelled
+            When `cancel` ended it.
+        OrbitileError
+            When it failed, with the reason.
+        """
+        try:
+            left_out = self._job.result()
+        except CancelledError:
+            raise Cancelled("cancelled") from None
+        finally:
+            self._workers.shutdown(wait=False)
+        without = f"; without a surface: {'; '.join(left_out[:3])}" if left_out else ""
+        return f"wrote {self.target}: {self.n_pictures} pictures{without}"
+
+
+class Saving:
+    """Pictures and films of what a viewer shows.
+
+    Parameters
+    ----------
+    host : Viewer
+    computing : Computing
+        Of the viewer.
+
+    Attributes
+    ----------
+    film : RunningFilm or None
+        What is drawn in the background.
+    """
+
+    def __init__(self, host: Viewer, computing: Computing) -> None:
+        self._host, self._computing = host, computing
+        self._drawer = _drawer("the process that draws")
+        self._tracer = Worker("the ray tracer", patience=0.0, idle=_IDLE, nice=_NICE)
+        self.film: RunningFilm | None = None
+
+    def picture(self, picture: Picture, target: Path) -> None:
+        """Draw a picture by our renderer into a PNG file, and wait for it.
+
+        Raises
+        ------
+        OrbitileError
+            When it cannot be drawn or written, or `orb_cancel` withdraws it.
+        """
+        self._computing.aside(lambda: self._drawer.call(save_picture, picture, target))
+
+    def traced_picture(self, picture: Picture, target: Path) -> None:
+        """Have a picture drawn by the ray tracer of the viewer into a PNG file, and wait for it.
+
+        Raises
+        ------
+        OrbitileError
+            When the viewer has none, it cannot be drawn or written, or `orb_cancel` withdraws it.
+        """
+        trace, scene = self._host.ray_tracing({drawn.name for pane in picture.panes for drawn in pane})
+        self._computing.aside(lambda: self._tracer.call(save_traced, picture, target, trace, scene))
+
+    def begin_film(self, film: RunningFilm) -> None:
+        """Follow a film that is drawn; where the viewer cannot be left alone, wait for it.
+
+        Raises
+        ------
+        OrbitileError
+            When waited for and failed.
+        """
+        self.film = film
+        if self._host.every(_LOOK, self._look):
+            return
+        try:
+            while film.running():
+                time.sleep(0.05)
+                self._host.progress(film.share)
+        except KeyboardInterrupt:
+            film.cancel()
+        self.film = None
+        film.finish()
+
+    def _look(self) -> None:
+        film = self.film
+        if film is None:
+            return
+        self._host.progress(film.share)
+        if not film.running():
+            self.film = None
+            try:
+                self._host.say(film.finish())
+            except OrbitileError as error:
+                self._host.say(f"{film.target}: {error}")
+
+    def cancel(self) -> bool:
+        """Withdraw the film that is drawn, from any thread; says whether there was one."""
+        film = self.film
+        if film is not None:
+            self._computing.aside(film.cancel)  # it may take a moment to end
+        return film is not None
+
+
+def _drawer(name: str) -> Worker:
+    """A process that draws by our renderer; of a Python that can compute, since a film asks for other frames."""
+    return Worker(name, python=os.environ.get("ORBITILE_PYTHON"), idle=_IDLE, nice=_NICE)
