@@ -174,6 +174,21 @@ def test_opening_looks_at_the_molecule_and_hides_the_one_before(cmd):
     assert "benzene_homo" not in seen(cmd)  # that the user has hidden
 
 
+def test_what_was_set_aside_comes_back_in_another_session(cmd, tmp_path):
+    from orbitile.hosts.pymol import commands
+
+    cmd.load(BENZENE)
+    commands.orb_mo("benzene", "homo", quality="coarse", _self=cmd)
+    cmd.load(str(SAMPLES / "ethanol.mkl"))
+    cmd.save(str(tmp_path / "kept.pse"))
+    cmd.reinitialize()
+    cmd.load(str(tmp_path / "kept.pse"))
+    assert "benzene_homo" not in seen(cmd)
+    cmd.enable("benzene")
+    commands.orb_info("benzene", _self=cmd)
+    assert "benzene_homo" in seen(cmd)
+
+
 def test_the_view_stays_where_pymol_is_told_so(cmd):
     cmd.set("auto_zoom", 0)
     view = cmd.get_view()

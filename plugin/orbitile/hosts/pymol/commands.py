@@ -231,15 +231,14 @@ def _look(cmd: Any, look: Callable[[Session], None]) -> None:
 
 def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session = state_of(_self)
-    saved["orbitile"], saved["orbitile_sources"] = session.shelf.saved(), dict(_host_of(session).loaded.sources)
+    saved["orbitile"] = session.shelf.saved()
+    saved.update(_host_of(session).loaded.saved())
     return 1
 
 
 def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
-    session, sources = state_of(_self), saved.get("orbitile_sources", {})
-    if isinstance(sources, dict):
-        texts = {key: text for key, text in sources.items() if isinstance(key, str) and isinstance(text, str)}
-        _host_of(session).loaded.sources.update(texts)
+    session = state_of(_self)
+    _host_of(session).loaded.restore(saved)
     session.shelf.restore(saved.get("orbitile", {}))
     return 1
 
