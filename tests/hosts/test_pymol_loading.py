@@ -87,6 +87,14 @@ def test_equal_names_of_two_folders_are_two_objects(cmd, tmp_path):
     assert list(molecules(cmd)) == ["job", "job_2"]
 
 
+def test_a_name_is_numbered_that_a_selection_has(cmd):
+    cmd.fragment("ala", "mine")
+    cmd.select("benzene", "mine and elem C")
+    cmd.load(BENZENE)
+    assert list(molecules(cmd)) == ["benzene_2"]
+    assert cmd.count_atoms("benzene") == 3
+
+
 def test_logs_are_opened_and_files_of_macromodel_stay_with_pymol(cmd, tmp_path):
     cmd.fragment("ala", "mine")
     for ending in ("out", "dat", "mmd"):
