@@ -28,7 +28,7 @@ from ..readers import load, load_volumes
 from ..readers._references import FileReferences
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import suitable_isovalue
-from ..watch import Cancel, Progress, checkpoint, patiently, stage, watched
+from ..watch import Cancel, Progress, checkpoint, patiently, stage, tell, watched
 from ..workers import afterwards
 from .fingerprint import require_unchanged
 from .request import Request, Sample, lattice_of, shared_lattice, surface_within
@@ -38,6 +38,8 @@ from .volume_file import chosen, is_volume_file
 
 _READ, _FOLLOWED = 0.05, 0.4
 """Share of a request in which the wavefunction is read; of a frame of a trajectory, whose orbitals are followed."""
+_READ_WHOLE = 0.6
+"""The same of a file of volumes, which holds the values."""
 _ENDS = {False: (0.25, 0.85, 1.0), True: (0.15, 0.45, 0.55)}
 """Shares of the rest after which the lattice is known, the values, and the surface; without colours, and with them."""
 
@@ -179,7 +181,9 @@ def sample(
         When it cannot be met, or is withdrawn.
     """
     with watched(progress, cancelled):
-        return _sample(request, cache, extract)
+        found = _sample(request, cache, extract)
+        tell(1.0)
+        return found
 
 
 def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volume, float], Surface]) -> Sample:
@@ -245,12 +249,14 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
 def _sample_of_file(request: Request, cache: WavefunctionCache, extract: Callable[[Volume, float], Surface]) -> Sample:
     """A volume as it is in a file, with its surface."""
     begin = time.perf_counter()
-    volume = chosen(cache.volumes(request.path), request.field, request.path)
+    with stage(0.0, _READ_WHOLE):
+        volume = chosen(cache.volumes(request.path), request.field, request.path)
     if request.color_by:
         raise OrbitileError(f"{volume.quantity}: values from a file cannot be coloured by {request.color_by}")
-    checkpoint()
-    isovalue = suitable_isovalue(volume, request.share) if request.isovalue is None else request.isovalue
-    surface, step = surface_within(volume, isovalue, request.most_faces, extract)
+    with stage(_READ_WHOLE, 1.0):
+        checkpoint()
+        isovalue = suitable_isovalue(volume, request.share) if request.isovalue is None else request.isovalue
+        surface, step = surface_within(volume, isovalue, request.most_faces, extract)
     return Sample(request, volume, surface, isovalue, "", step, time.perf_counter() - begin)
 
 
