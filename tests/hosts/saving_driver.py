@@ -43,7 +43,7 @@ def drive():
     from orbitile.hosts.pymol.commands import open_panel, state_of
     from orbitile.hosts.pymol.help import SAVING, Manual, add_help, explain, open_manual
     from orbitile.hosts.pymol.menus import fill_more_menu, fill_surface_menu
-    from orbitile.hosts.pymol.saving import FilmProgress, SaveFilm, SavePicture
+    from orbitile.hosts.pymol.saving import SaveFilm, SavePicture
 
     panel = open_panel(cmd)
     session = state_of(cmd)
@@ -87,6 +87,24 @@ def drive():
         report[f"{by} stood still"] = pulse.stop()
         report[f"{by} says"] = panel.status.text()
 
+    asked = []
+
+    def answer():
+        """Accept the dialog that is open, the file dialog with a name without a suffix."""
+        dialog = QtWidgets.QApplication.activeModalWidget()
+        asked.append(type(dialog).__name__)
+        if isinstance(dialog, QtWidgets.QFileDialog):
+            dialog.findChild(QtWidgets.QLineEdit).setText(str(FOLDER / "asked"))
+        else:
+            dialog.width_box.setValue(200)
+            dialog.width_box.editingFinished.emit()
+        QtCore.QTimer.singleShot(300, answer) if len(asked) < 2 else None
+        dialog.accept()
+
+    QtCore.QTimer.singleShot(300, answer)
+    SavePicture.ask(panel)
+    report["asked"] = asked
+
     film = SaveFilm(panel)
     film.width_box.setValue(320)
     film.height_box.setValue(240)
@@ -94,16 +112,16 @@ def drive():
     pulse = Pulse()
     film.save(FOLDER / "turn")
     report["film begun"] = session.saving.film is not None
-    report["progress shown"] = len(panel.findChildren(FilmProgress))
+    wait(lambda: panel.progress.isVisible() and panel.progress.value() > 0)
     wait(lambda: session.saving.film is None)
     report["film stood still"] = pulse.stop()
-    wait(lambda: not panel.findChildren(FilmProgress), 5)
+    wait(lambda: not panel.progress.isVisible(), 5)
 
     film.seconds_box.setValue(60)
     film.save(FOLDER / "long.gif")
     wait(lambda: session.saving.film.share > 0.001)
     began = time.monotonic()
-    panel.findChildren(FilmProgress)[0].canceled.emit()
+    QTest.mouseClick(panel.cancel_button, Qt.LeftButton)
     wait(lambda: session.saving.film is None)
     report["stopped after"] = time.monotonic() - began
     report["left"] = sorted(path.name for path in FOLDER.iterdir())

@@ -87,6 +87,14 @@ def test_equal_names_of_two_folders_are_two_objects(cmd, tmp_path):
     assert list(molecules(cmd)) == ["job", "job_2"]
 
 
+def test_a_name_is_numbered_that_a_selection_has(cmd):
+    cmd.fragment("ala", "mine")
+    cmd.select("benzene", "mine and elem C")
+    cmd.load(BENZENE)
+    assert list(molecules(cmd)) == ["benzene_2"]
+    assert cmd.count_atoms("benzene") == 3
+
+
 def test_logs_are_opened_and_files_of_macromodel_stay_with_pymol(cmd, tmp_path):
     cmd.fragment("ala", "mine")
     for ending in ("out", "dat", "mmd"):
@@ -172,6 +180,21 @@ def test_opening_looks_at_the_molecule_and_hides_the_one_before(cmd):
     commands.orb_info("ring", _self=cmd)
     assert {"ring", "benzene_lumo"} <= seen(cmd)
     assert "benzene_homo" not in seen(cmd)  # that the user has hidden
+
+
+def test_what_was_set_aside_comes_back_in_another_session(cmd, tmp_path):
+    from orbitile.hosts.pymol import commands
+
+    cmd.load(BENZENE)
+    commands.orb_mo("benzene", "homo", quality="coarse", _self=cmd)
+    cmd.load(str(SAMPLES / "ethanol.mkl"))
+    cmd.save(str(tmp_path / "kept.pse"))
+    cmd.reinitialize()
+    cmd.load(str(tmp_path / "kept.pse"))
+    assert "benzene_homo" not in seen(cmd)
+    cmd.enable("benzene")
+    commands.orb_info("benzene", _self=cmd)
+    assert "benzene_homo" in seen(cmd)
 
 
 def test_the_view_stays_where_pymol_is_told_so(cmd):

@@ -89,6 +89,10 @@ class Viewer(ABC):
         """
         return surface
 
+    def names(self) -> set[str]:
+        """Names that something new is not to have; by default those of all that is there."""
+        return self.objects()
+
     def legal_name(self, name: str) -> str:
         """The name that the program would give an object that is to be called `name`."""
         return name

@@ -21,9 +21,9 @@ def wavefunctions_to_open() -> str:
 
 def files_of_field(pattern: str) -> str:
     """Filter of a dialog that asks for a file that the name of a field refers to; see `fields.field_names`."""
-    return (
-        "Point charges (*.pqr *.txt *.xyzq);;All files (*)" if pattern.startswith("esp:") else wavefunctions_to_open()
-    )
+    if pattern.startswith("esp:"):
+        return "Point charges (*.pqr *.txt *.xyzq);;All files (*)"
+    return wavefunctions_to_open()
 
 
 def suffix_of(pattern: str) -> str:

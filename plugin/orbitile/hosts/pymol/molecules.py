@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from pymol import commanding, editing
@@ -27,6 +27,10 @@ _MARGIN = 2.5
 """Angstrom around the atoms when a molecule is looked at, which most of its surfaces need."""
 
 
+SAVED = ("orbitile_sources", "orbitile_aside")
+"""Parts of a saved session: where molecules come from, and what is set aside with them."""
+
+
 class Molecules:
     """The molecules of one PyMOL that came from wavefunctions.
 
@@ -38,7 +42,7 @@ class Molecules:
     Attributes
     ----------
     sources : dict of str to str
-        Where molecules come from, by the keys in their titles; saved with a session.
+        Where molecules come from, by the keys in their titles.
     """
 
     def __init__(self, cmd: Any) -> None:
@@ -109,6 +113,23 @@ class Molecules:
             return 1
         states = range(self.cmd.count_states(molecule), 0, -1)
         return next((state for state in states if _MARK in self._title(molecule, state)), 1)
+
+    # ---- saved sessions
+
+    def saved(self) -> dict[str, Any]:
+        """What is kept with a session, in plain types: parts by name."""
+        aside = {name: sorted(seen) for name, seen in self._aside.items()}
+        return dict(zip(SAVED, (dict(self.sources), aside), strict=True))
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Take up the parts of a session, as far as they are not damaged; it may be merged into what is there."""
+        sources, aside = map(saved.get, SAVED)
+        for key, text in sources.items() if isinstance(sources, dict) else ():
+            if isinstance(key, str) and isinstance(text, str):
+                self.sources[key] = text
+        for name, seen in aside.items() if isinstance(aside, dict) else ():
+            if isinstance(name, str) and isinstance(seen, list):
+                self._aside[name] = {part for part in seen if isinstance(part, str)}
 
     # ---- what is seen
 

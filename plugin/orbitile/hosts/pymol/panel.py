@@ -269,7 +269,9 @@ class Panel(PanelLayout):
     # ---- what the user does
 
     def _look(self) -> None:
-        self.progress.setValue(int(100 * self.browser.share))
+        share = self.browser.share
+        self.progress.setRange(0, 0 if share is None else 100)  # a bar that moves, where nobody knows how far it is
+        self.progress.setValue(int(100 * (share or 0)))
         try:
             self.browser.tick()
         except Exception as error:  # it is called a hundred times a second: told once, where it is seen

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pymol.Qt import QtCore, QtWidgets
+from pymol.Qt import QtWidgets
 
 from ...session import commands
 from ...session.declaration import Command
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 _BACKGROUNDS = {"as in PyMOL": "", "white": "white", "black": "black", "transparent": "transparent"}
 _PRINT = 300 / 2.54
 """Pixels a centimetre in print."""
-_LOOK = 100
-"""Milliseconds between two looks at what is drawn."""
 
 
 def run(panel: Panel, command: Command, arguments: Sequence[Any]) -> None:
@@ -35,13 +33,15 @@ def run(panel: Panel, command: Command, arguments: Sequence[Any]) -> None:
 
 def ask_target(panel: Panel, title: str, start: str, pattern: str) -> Path | None:
     """Ask for a file to save; one without a suffix gets that of the kind that was chosen."""
-    dialog = QtWidgets.QFileDialog(panel, title, start, pattern)
+    dialog = QtWidgets.QFileDialog(panel, title, "", pattern)
     dialog.setAcceptMode(QtWidgets.QFileDialog.AcceptSave)
+    dialog.selectFile(start)
     dialog.setDefaultSuffix(suffix_of(dialog.selectedNameFilter()))
     dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(suffix_of(chosen)))
-    if dialog.exec_() != QtWidgets.QDialog.Accepted:
-        return None
-    return Path(dialog.selectedFiles()[0])
+    accepted = dialog.exec_() == QtWidgets.QDialog.Accepted
+    chosen = Path(dialog.selectedFiles()[0]) if accepted else None
+    dialog.deleteLater()
+    return chosen
 
 
 class _Save(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types here
@@ -92,12 +92,12 @@ class _Save(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types here
     def ask(cls, panel: Panel) -> None:
         """Ask how, then where, and save."""
         dialog = cls(panel)
-        if dialog.exec_() != QtWidgets.QDialog.Accepted:
-            return
-        start = f"{panel.browser.current() or panel.browser.molecule or 'orbitile'}.{suffix_of(cls.pattern)}"
-        path = ask_target(panel, cls.title, start, cls.pattern)
-        if path is not None:
-            dialog.save(path)
+        if dialog.exec_() == QtWidgets.QDialog.Accepted:
+            start = f"{panel.browser.current() or panel.browser.molecule or 'orbitile'}.{suffix_of(cls.pattern)}"
+            path = ask_target(panel, cls.title, start, cls.pattern)
+            if path is not None:
+                dialog.save(path)
+        dialog.deleteLater()
 
     def sizes(self) -> dict[str, int]:
         """Widths to choose from, by what they are called."""
@@ -146,8 +146,8 @@ class SavePicture(_Save):
 
     def save(self, path: Path) -> None:
         look = [self.background, int(self.legend_box.isChecked())]
-        with _Waiting(self.panel, f"Drawing {path.name} …"):
-            run(self.panel, commands.orb_picture, [str(path), *self.usual, self.by_box.currentData(), *look])
+        self.panel.say(f"Drawing {path.name} …")
+        run(self.panel, commands.orb_picture, [str(path), *self.usual, self.by_box.currentData(), *look])
 
 
 class SaveFilm(_Save):
@@ -183,47 +183,6 @@ class SaveFilm(_Save):
         pictures = "" if self.moves else max(1, round(rate * self.seconds_box.value()))
         arguments = [str(path), *self.usual, rate, self.turn_box.value(), pictures, self.background]
         run(self.panel, commands.orb_film, [*arguments, int(self.legend_box.isChecked())])
-        if self.panel.session.saving.film is not None:
-            FilmProgress(self.panel, path.name).show()
-
-
-class FilmProgress(QtWidgets.QProgressDialog):  # type: ignore[misc]  # Qt has no types here
-    """How far a film is, and a button that stops it."""
-
-    def __init__(self, panel: Panel, name: str) -> None:
-        super().__init__(f"Drawing {name} …", "Stop", 0, 1000, panel)
-        self.setWindowTitle("Save film")
-        self.setMinimumDuration(0)
-        self._saving = panel.session.saving
-        self.canceled.connect(lambda: self._saving.cancel())
-        self._timer = QtCore.QTimer(self)
-        self._timer.timeout.connect(self._look)
-        self._timer.start(_LOOK)
-
-    def _look(self) -> None:
-        film = self._saving.film
-        if film is None:
-            self._timer.stop()
-            self.close()
-            self.deleteLater()
-        else:
-            self.setValue(min(round(1000 * film.share), 999))
-
-
-class _Waiting:
-    """A bar that moves, and a button that cancels, while something is drawn; it opens after half a second."""
-
-    def __init__(self, panel: Panel, text: str) -> None:
-        self._bar = QtWidgets.QProgressDialog(text, "Cancel", 0, 0, panel)
-        self._bar.setMinimumDuration(500)
-        self._bar.canceled.connect(lambda: panel.session.computing.cancel())
-
-    def __enter__(self) -> None:
-        self._bar.setValue(0)
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.reset()
-        self._bar.deleteLater()
 
 
 def _pixels(value: int) -> Any:

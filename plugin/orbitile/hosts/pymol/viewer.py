@@ -60,6 +60,9 @@ class PyMOLViewer(TrajectoryViewer):
         self._view_before: tuple[float, ...] | None = None
         self._timers: dict[Callable[[], None], Any] = {}
 
+    def names(self) -> set[str]:
+        return set(self.cmd.get_names("all"))  # selections too: in commands they go before objects of their name
+
     def legal_name(self, name: str) -> str:
         legal: str = self.cmd.get_legal_name(name)
         return legal
