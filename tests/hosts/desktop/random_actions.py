@@ -178,11 +178,11 @@ def click_anything(window: Window, folder: Folder, rng: random.Random) -> str:
 def _leave_dialogs(window: Window, rng: random.Random) -> None:
     """Leave what asks something, with or without an answer."""
     for _ in range(4):
-        if not window.ask("dialogs() or menus()"):
+        if not window.ask("dialogs() or drops_down()"):
             return
         window.screen.key(rng.choice(["Escape", "Escape", "Return"]))
         time.sleep(0.2)
-    while window.ask("dialogs() or menus()"):
+    while window.ask("dialogs() or drops_down()"):
         window.screen.key("Escape")
         time.sleep(0.2)
 
