@@ -122,6 +122,9 @@ class Viewer(ABC):
         They come back when the user shows the molecule, or another surface of it is put. By default nothing happens.
         """
 
+    def bring_back(self, molecule: str) -> None:
+        """Show a molecule that was set aside."""
+
     def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
         """Those of surfaces that are there and not seen, since the user has hidden them or the group they are in.
 

@@ -388,6 +388,7 @@ class Round:
             try:
                 if window.ask("panel() is None"):
                     window.open_panel()
+                _know_place(window)
                 detail = each(window, folder, rng)
             except LookupError as error:  # there is no such thing to click on now
                 detail = f"not possible: {error}"
@@ -405,6 +406,17 @@ class Round:
         except (TimeoutError, RuntimeError, LookupError) as error:
             wrong.append(str(error))
         return done, wrong + trouble_in(window.log()[before:])
+
+
+def _know_place(window: Window) -> None:
+    """Have Qt know where the window is: now and then it misses that a window manager has placed what was undocked."""
+    for _ in range(5):
+        place = window.ask("box(panel())[:2] if panel() is not None and panel().isFloating() else None")
+        if place is None or tuple(place) == window.screen.corner_of("Orbitile"):
+            return
+        button = "panel().findChild(QtWidgets.QWidget, 'qt_dockwidget_floatbutton')"
+        window.ask(f"QtCore.QTimer.singleShot(0, {button}.click)")
+        time.sleep(0.5)
 
 
 def trouble_in(text: str) -> list[str]:

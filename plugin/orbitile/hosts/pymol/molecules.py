@@ -50,6 +50,7 @@ class Molecules:
         self.sources: dict[str, str] = {}
         self._seen: dict[str, str] = {}
         self._aside: dict[str, set[str]] = {}
+        self._members: dict[str, set[str]] = {}
 
     def add(self, name: str, atoms: Molecule, geometry: int) -> None:
         """Show atoms, a state for each geometry."""
@@ -171,8 +172,21 @@ class Molecules:
         for candidate in map(self.cmd.get_legal_name, numbered(f"{molecule}_orb")):
             if candidate in groups or candidate.lower() not in there:
                 self.cmd.group(candidate, names)
+                self._members.setdefault(candidate, set()).update(names.split())
                 break
         self.bring_back({molecule})
+
+    def drop_empty_groups(self) -> None:
+        """Dissolve groups of which all that was put into them is gone."""
+        there = set(self.cmd.get_names("objects"))
+        for group in [group for group, members in self._members.items() if not members & there]:
+            del self._members[group]
+            if group in self.cmd.get_names_of_type("object:group"):
+                self._dissolve(group)
+
+    def _dissolve(self, group: str) -> None:
+        self.cmd.group(group, action="empty")  # what the user has put into it stays
+        delete(self.cmd, group)
 
     def group_name(self, molecule: str) -> str:
         """What the group of a molecule is called, unless that name was taken."""
@@ -185,10 +199,11 @@ class Molecules:
         if group not in self.cmd.get_names_of_type("object:group") or molecule in there:
             return
         if other is None:
-            self.cmd.group(group, action="empty")
-            delete(self.cmd, group)
+            self._members.pop(group, None)
+            self._dissolve(group)
         elif (wanted := self.group_name(other)) not in there:
             editing.set_name(group, wanted, _self=self.cmd)
+            self._members[wanted] = self._members.pop(group, set())
 
     # ---- titles
 

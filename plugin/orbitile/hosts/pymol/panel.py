@@ -169,6 +169,7 @@ class Panel(PanelLayout):
         self.shown_list.fill(rows, current)
         scale = next((row.scale for row in rows if row.name == current), None)
         self.colour_scale.setVisible(scale is not None)
+        self.pair_button.setEnabled(scale is None)
         shown = self.browser.shown()
         if scale is not None and shown is not None:
             limit = shown.request.color_range
@@ -268,7 +269,9 @@ class Panel(PanelLayout):
     # ---- what the user does
 
     def _look(self) -> None:
-        self.progress.setValue(int(100 * self.browser.share))
+        share = self.browser.share
+        self.progress.setRange(0, 0 if share is None else 100)  # a bar that moves, where nobody knows how far it is
+        self.progress.setValue(int(100 * (share or 0)))
         try:
             self.browser.tick()
         except Exception as error:  # it is called a hundred times a second: told once, where it is seen
