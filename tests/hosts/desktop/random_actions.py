@@ -252,8 +252,10 @@ def turn_view(window: Window, folder: Folder, rng: random.Random) -> str:
 
 @action(1)
 def close_and_open(window: Window, folder: Folder, rng: random.Random) -> str:
-    window.ask("panel().titleBarWidget()")
-    window.screen.click(window.at("box(panel().findChild(QtWidgets.QWidget, 'qt_dockwidget_closebutton'))"))
+    for _ in range(3):  # it may be on its way to where it docks
+        if window.ask("panel() is not None"):
+            window.screen.click(window.at("box(panel().findChild(QtWidgets.QWidget, 'qt_dockwidget_closebutton'))"))
+            time.sleep(0.5)
     window.wait("panel() is None", 5)
     if rng.random() < 0.5:
         window.prompt("orb_panel")
