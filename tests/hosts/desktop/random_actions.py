@@ -63,6 +63,9 @@ class Folder:
         self.broken.write_text("[Molden Format]\n[Atoms] Angs\nC 1 6 0 0\n")
 
 
+_PYMOLS_OWN = "Visible", "Floating", "External GUI", "Orbitile"
+"""Entries of a menu that hides parts of PyMOL's window, the prompt among them."""
+
 Action = Callable[[Window, Folder, random.Random], str]
 ACTIONS: list[tuple[int, Action]] = []
 
@@ -165,7 +168,7 @@ def click_anything(window: Window, folder: Folder, rng: random.Random) -> str:
     time.sleep(0.15)
     said = f"{words!r} with button {button}"
     for _ in range(2):  # a menu, and what opens beside it
-        entries = window.ask("open_entries()")
+        entries = [entry for entry in window.ask("open_entries()") if entry[0] not in _PYMOLS_OWN]
         if entries:
             text, (left, top, width, height) = rng.choice(entries)
             window.screen.click((left + width // 2, top + height // 2))
@@ -390,7 +393,7 @@ class Round:
             try:
                 if window.ask("panel() is None"):
                     window.open_panel()
-                _know_place(window)
+                _know_place(window, done[-1].split()[1] if done else "")
                 detail = each(window, folder, rng)
             except LookupError as error:  # there is no such thing to click on now
                 detail = f"not possible: {error}"
@@ -410,8 +413,10 @@ class Round:
         return done, wrong + trouble_in(window.log()[before:])
 
 
-def _know_place(window: Window) -> None:
+def _know_place(window: Window, before: str) -> None:
     """Have Qt know where the window is: now and then it misses that a window manager has placed what was undocked."""
+    if before in ("dock_or_undock", "click_anything", "close_and_open"):
+        time.sleep(0.4)
     for _ in range(5):
         place = window.ask("box(panel())[:2] if panel() is not None and panel().isFloating() else None")
         if place is None or tuple(place) == window.screen.corner_of("Orbitile"):
