@@ -235,6 +235,8 @@ def strays():
     window = panel()
     if window is not None:
         listed = [window.molecule_box.itemText(at) for at in range(window.molecule_box.count())]
+        if "defect" in window.status.text():
+            found.append(window.status.text())
         if listed != list(molecules):
             found.append(f"the window lists {listed}, PyMOL has {list(molecules)}")
     return found
