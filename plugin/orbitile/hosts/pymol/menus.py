@@ -52,7 +52,7 @@ def fill_more_menu(menu: Any, panel: Panel) -> None:
     menu.addSeparator()
     _add_copying(menu, panel, visible(panel.session))
     menu.addSeparator()
-    menu.addAction("Manual", lambda: open_manual(panel)).setShortcut("F1")
+    menu.addAction("Manual\tF1", lambda: open_manual(panel))  # the key is that of the window
     menu.addAction("List of commands", lambda: open_manual(panel, COMMANDS))
 
 

@@ -18,7 +18,9 @@ from ...session.session import Session
 from ...session.words import unit_in_print
 from .dropping import Dropping
 from .file_filters import files_to_export, files_to_open
+from .help import TRAJECTORIES, add_help, explain
 from .layout import STEPS, PanelLayout
+from .menus import fill_more_menu, fill_surface_menu
 from .placing import Place, kept_place, places_of
 
 Qt = QtCore.Qt
@@ -48,6 +50,8 @@ class Panel(PanelLayout):
         self._defects: set[str] = set()
         self._width_before: int | None = None
         self._connect()
+        add_help(self)
+        explain(self.frame_bar, TRAJECTORIES)
         Dropping(self, lambda paths: self.open(*paths))
         self._place(window)
         self._timer = QtCore.QTimer(self)
@@ -83,6 +87,8 @@ class Panel(PanelLayout):
         shown.kept_changed.connect(browser.keep)
         shown.deleted.connect(browser.delete)
         shown.colours_asked.connect(self._ask_colours)
+        shown.menu_asked.connect(self._open_menu)
+        self.more_menu.aboutToShow.connect(self._fill_more)
         self.colour_scale.range_changed.connect(browser.choose_range)
         self.frame_bar.played.connect(browser.play)
         self.frame_bar.stepped.connect(browser.step)
@@ -327,6 +333,16 @@ class Panel(PanelLayout):
             self.colour_scale.edit_range()
         else:
             self.pair_button.menu().popup(QtGui.QCursor.pos())
+
+    def _open_menu(self, name: str, where: Any) -> None:
+        menu = QtWidgets.QMenu(self)
+        fill_surface_menu(menu, self, name)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(where)
+
+    def _fill_more(self) -> None:
+        self.more_menu.clear()
+        fill_more_menu(self.more_menu, self)
 
     def _enable(self) -> None:
         for widget in (self.table, self.show_button, self.diagram):
