@@ -74,7 +74,7 @@ def test_an_orbital_is_two_isosurfaces_of_a_volume(tmp_path):
     assert out[2] == "benzene 1 0 1 benzene_lumo 0 1 2"
     positive, negative = out[3:5]
     assert positive == "style {Isosurface 0.03 0 0 0 1 1} color {ColorID 23} material Orbitile035 scale {0.0 0.0}"
-    assert negative == "style {Isosurface -0.03 0 0 0 1 1} color {ColorID 30} material Orbitile035 scale {0.0 0.0}"
+    assert negative == "style {Isosurface -0.03 0 0 0 1 1} color {ColorID 31} material Orbitile035 scale {0.0 0.0}"
     assert int(out[5]) > 1000
     assert out[6] == "turned turned 0"  # the view stays, and so does the molecule that is on top
     assert float(out[7]) == pytest.approx(0.65)
