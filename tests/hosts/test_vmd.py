@@ -15,6 +15,7 @@ import pytest
 
 from orbitile.model.lattice import QUALITIES
 from orbitile.session.commands import COMMANDS
+from orbitile.session.look import STYLES
 from orbitile.session.words import plain_fields
 from tests.conftest import SAMPLES
 
@@ -26,7 +27,7 @@ STAND_IN = Path(__file__).with_name("vmd_stand_in.tcl")
 
 def install(home, *arguments):
     done = subprocess.run(
-        [sys.executable, "-m", "orbitile", "install", "vmd", *arguments],
+        [sys.executable, "-m", "orbitile", "install", "vmd", "--no-kernels", *arguments],
         env={**os.environ, "HOME": str(home)},
         capture_output=True,
         text=True,
@@ -73,8 +74,14 @@ def test_an_orbital_is_two_isosurfaces_of_a_volume(tmp_path):
     assert out[:2] == ["benzene", "benzene_lumo"]
     assert out[2] == "benzene 1 0 1 benzene_lumo 0 1 2"
     positive, negative = out[3:5]
-    assert positive == "style {Isosurface 0.03 0 0 0 1 1} color {ColorID 23} material Orbitile035 scale {0.0 0.0}"
-    assert negative == "style {Isosurface -0.03 0 0 0 1 1} color {ColorID 31} material Orbitile035 scale {0.0 0.0}"
+    assert (
+        positive
+        == "style {Isosurface 0.03 0 0 0 1 1} color {ColorID 23} selection all material Orbitile035 scale {0.0 0.0}"
+    )
+    assert (
+        negative
+        == "style {Isosurface -0.03 0 0 0 1 1} color {ColorID 31} selection all material Orbitile035 scale {0.0 0.0}"
+    )
     assert int(out[5]) > 1000
     assert out[6] == "turned turned 0"  # the view stays, and so does the molecule that is on top
     assert float(out[7]) == pytest.approx(0.65)
@@ -176,6 +183,71 @@ def test_many_orbitals_leave_nothing_behind(tmp_path):
         """,
     )
     assert out == ["benzene 1 0 1 benzene_mo21 0 1 2", "2", "2", "1", "0", "3"]
+
+
+def test_what_stands_side_by_side_is_moved_aside_with_its_atoms_and_back(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        """
+        proc place {molid} {
+            list [lindex $::vmd($molid,global_matrix) 0 3] [lindex $::vmd($molid,scale_matrix) 0 0]
+        }
+        orb_load $benzene
+        puts [orb_preset benzene -quality coarse]
+        puts [report]
+        foreach molid [molinfo list] { puts [place $molid] }
+        puts $vmd(top)
+        orb_iso 0.001 benzene_lumo
+        puts [place $orbitile::molecules(benzene_lumo)]
+        orb_delete benzene_homo
+        puts [report]
+        foreach molid [molinfo list] { puts [place $molid] }
+        """,
+    )
+    assert out[:2] == ["benzene_lumo", "benzene 1 0 1 benzene_homo 0 1 2 benzene_lumo 0 1 2 benzene 1 0 1"]
+    assert [tuple(map(float, line.split())) for line in out[2:6]] == [(-0.95, 0.75)] * 2 + [(0.95, 0.75)] * 2
+    assert out[6] == "0"
+    assert tuple(map(float, out[7].split())) == (0.95, 0.75)
+    assert out[8] == "benzene 1 0 1 benzene_lumo 0 1 2"
+    assert [tuple(map(float, line.split())) for line in out[9:]] == [(0.0, 1.0)] * 2
+
+
+def test_surfaces_are_hidden_drawn_as_meshes_and_kept(tmp_path):
+    state = tmp_path / "state.vmd"
+    shown = """
+        foreach molid [molinfo list] {
+            puts [list [molinfo $molid get drawn] [dict get [lindex $vmd($molid,reps) 0] style]]
+        }
+        orb_surfaces
+        puts $orbitile::told
+        """
+    out = in_vmd(
+        tmp_path,
+        f"""
+        orb_load $benzene
+        orb_mo benzene homo 0.04 coarse
+        orb_style mesh
+        orb_keep
+        orb_mo benzene lumo 0.03 coarse
+        orb_style dots
+        orb_hide
+        orb_iso 0.02
+        save_state {{{state}}}
+        {shown}
+        orb_unhide
+        puts $vmd(2,drawn)
+        mol off 1
+        orb_surfaces
+        puts $orbitile::told
+        """,
+    )
+    assert out[1:3] == ["1 {Isosurface 0.04 0 0 1 1 1}", "0 {Isosurface 0.02 0 0 2 1 1}"]
+    assert out[3].endswith("mesh, kept")
+    assert out[4].endswith("dots, hidden")
+    assert out[5] == "1"
+    assert out[6].endswith("mesh, hidden, kept")  # the user's own click is seen
+    assert out[7].endswith("dots")
+    assert in_vmd(tmp_path, f"source {{{state}}}\n{shown}") == out[:5]
 
 
 def test_a_second_field_colours_a_surface(tmp_path):
@@ -384,69 +456,167 @@ screen = pytest.mark.skipif(
 )
 WISH = ("xvfb-run", "-a", "wish")
 IN_WINDOW = """
+        wm withdraw .
         lassign $vmd(menu) place opens
         set w [$opens]
         puts "$place [winfo exists $w]"
-        update
         set f $w.inside
         set table $f.table.orbitals
-        proc tk_getOpenFile args { return $::benzene }
-        proc press {widget} { # as a user does
-            update
+        set list $f.list.surfaces
+        proc tk_getOpenFile args { return [list $::benzene] }
+        proc bgerror {problem} { puts "$problem: $::errorInfo" }
+        proc settle {{quiet 4}} { # until everything that was asked for is shown
+            set n 0
+            while {$n < $quiet} {
+                after 60 {set ::woken 1}
+                vwait ::woken
+                set n [expr {$orbitile::panel::busy || [llength $orbitile::panel::asked] ? 0 : $n + 1}]
+            }
+        }
+        proc click {widget x y} {
             event generate $widget <Enter>
-            event generate $widget <ButtonPress-1> -x 5 -y 5
-            event generate $widget <ButtonRelease-1> -x 5 -y 5
-            update
+            event generate $widget <Motion> -x $x -y $y
+            event generate $widget <ButtonPress-1> -x $x -y $y
+            event generate $widget <ButtonRelease-1> -x $x -y $y
+            event generate $widget <Leave>
+            settle
         }
-        proc row {n} {
-            set items [$::table children {}]
-            $::table see [lindex $items $n]
+        proc press {widget} { update; click $widget 5 5 }
+        proc cell {table item column} { # as a user clicks it
+            $table see $item
             update
-            lassign [$::table bbox [lindex $items $n] energy] x y width height
-            event generate $::table <ButtonPress-1> -x [expr {$x + 5}] -y [expr {$y + 5}]
-            event generate $::table <ButtonRelease-1> -x [expr {$x + 5}] -y [expr {$y + 5}]
-            update
+            lassign [$table bbox $item $column] x y width height
+            click $table [expr {$x + $width / 2}] [expr {$y + $height / 2}]
         }
-        set orbitile::panel::quality coarse
+        proc row {n} { cell $::table [lindex [$::table children {}] $n] energy }
+        proc key {name} { event generate [focus] <Key-$name>; event generate [focus] <KeyRelease-$name>; settle }
+        proc selected {} { $::table item [$::table selection] -values }
+        proc current_rep {what} { dict get [lindex $::vmd([lindex $::vmd(order) end],reps) 0] $what }
+        settle
+        orbitile::panel::tell quality coarse
         press $f.file.open
 """
 
 
 @screen
-def test_the_window_lists_orbitals_and_shows_the_one_chosen(tmp_path):
+def test_a_file_that_is_opened_shows_its_homo_and_the_keys_walk(tmp_path):
     out = in_vmd(
         tmp_path,
         IN_WINDOW
         + """
         puts [llength [$table children {}]]
-        foreach n {20 21} { puts [$table item [lindex [$table children {}] $n] -values] }
-        row 20
+        puts [selected]
         puts [report]
-        press $f.do.next
+        puts [string equal [focus] $table]
+        key Down
+        puts [selected]
         puts [report]
-        press $f.do.previous
+        row 18
         puts [report]
+        key Home
+        puts [selected]
+        puts [$f.table.summary cget -text]
         set orbitile::panel::field hommo
-        press $f.do.show
+        press $f.field.show
         puts $orbitile::panel::status
-        foreach box {field colours quality} {
-            uplevel #0 [$f.what.$box cget -postcommand]
-            puts [$f.what.$box cget -values]
+        foreach box {look.colours.second look.quality.quality look.style.style} {
+            uplevel #0 [$f.$box cget -postcommand]
+            puts [$f.$box cget -values]
         }
         """,
         WISH,
     )
-    assert out[8].split() == plain_fields()
-    assert out[9] == f"{{two colours}} {out[8]}"
-    assert out[10].split() == list(QUALITIES)
-    assert out[0] == "Visualization/Orbitile 1"
-    assert out[1] == "31"
-    assert out[2] == "21 {} -8.952 2.00 A HOMO"
-    assert out[3] == "22 {} 3.993 0.00 A LUMO"
-    assert out[4] == "benzene 1 0 1 benzene_mo21 0 1 2"
-    assert out[5] == "benzene 1 0 1 benzene_mo22 0 1 2"
-    assert out[6] == out[4]
-    assert "Nearest match" in out[7]
+    assert out[:5] == [
+        "Visualization/Orbitile 1",
+        "31",
+        "21 -8.952 HOMO A 2",
+        "benzene 1 0 1 benzene_mo21 0 1 2",
+        "1",
+    ]
+    assert out[5:8] == [
+        "22 3.993 LUMO A 0",
+        "benzene 1 0 1 benzene_mo22 0 1 2",
+        "benzene 1 0 1 benzene_mo19 0 1 2",
+    ]
+    assert out[8].startswith("1 -305.")
+    assert out[9].startswith("C6H6, restricted")
+    assert "Nearest match" in out[10]
+    assert out[11] == f"{{two colours}} {' '.join(plain_fields())}"
+    assert out[12].split() == list(QUALITIES)
+    assert out[13].split() == list(STYLES)
+
+
+@screen
+def test_a_filter_and_another_unit_change_nothing_of_what_is_shown(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        IN_WINDOW
+        + """
+        focus -force $f.table.filter.words
+        update
+        foreach letter {7 minus 9} { key $letter }
+        puts [$table children {}]
+        puts [report]
+        orbitile::panel::other_unit
+        settle
+        puts "[$table children {}] [$table heading energy -text] [$table set mo:7 energy]"
+        focus -force $f.table.filter.words
+        key Escape
+        puts "[llength [$table children {}]] [lindex [selected] 0]"
+        puts [report]
+        """,
+        WISH,
+    )
+    assert out[1] == "mo:7 mo:8 mo:9"
+    assert out[2] == out[5] == "benzene 1 0 1 benzene_mo21 0 1 2"
+    assert re.fullmatch(r"mo:7 mo:8 mo:9 E / hartree -\d\.\d{5}", out[3])
+    assert out[4] == "31 21"
+
+
+@pytest.mark.slow
+@screen
+def test_the_list_of_what_is_shown_hides_keeps_deletes_and_chooses(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        IN_WINDOW
+        + """
+        cell $list benzene_mo21 kept
+        key Down
+        puts [report]
+        cell $list benzene_mo21 seen
+        puts "[molinfo 1 get drawn] [molinfo 2 get drawn] [$list set benzene_mo21 seen]"
+        puts [orb_surfaces]
+        cell $list benzene_mo21 name
+        orbitile::panel::tell style mesh
+        settle
+        puts [dict get [lindex $vmd(1,reps) 0] style]
+        puts [molinfo 1 get drawn]
+        puts [lindex [selected] 0]
+        mol on 1
+        after 700 {set waited 1}
+        vwait waited
+        settle
+        puts [$list set benzene_mo21 seen]
+        cell $list benzene_mo22 delete
+        puts [report]
+        orb_hide benzene_mo21
+        settle 12
+        puts "[molinfo 1 get drawn] [$list set benzene_mo21 seen]"
+        mol delete 0
+        update
+        settle 12
+        puts "[report][$list children {}][$table children {}]"
+        """,
+        WISH,
+    )
+    assert out[1] == "benzene 1 0 1 benzene_mo21 0 1 2 benzene_mo22 0 1 2"
+    assert out[2] == "0 1 ○"
+    assert out[3:5] == ["benzene_mo21", "benzene_mo22"]
+    assert re.fullmatch(r"Isosurface 0\.0\d+ 0 0 1 1 1", out[5])
+    assert out[6:9] == ["0", "21", "◉"]  # it stays hidden, until the user shows it in VMD's own window
+    assert out[9] == "benzene 1 0 1 benzene_mo21 0 1 2"
+    assert out[10] == "0 ○"
+    assert out[11] == ""
 
 
 @pytest.mark.slow
@@ -456,63 +626,112 @@ def test_the_slider_moves_the_surface_and_keeps_its_volume(tmp_path):
         tmp_path,
         IN_WINDOW
         + """
-        row 20
-        set slider $f.what.isovalue.slider
+        set slider $f.look.isovalue.slider
         set molid [lindex $vmd(order) end]
-        puts [dict get [lindex $vmd($molid,reps) 1] style]
+        puts [current_rep style]
+        event generate $slider <ButtonPress-1> -x 1 -y 1
         $slider set -1.0
-        puts [dict get [lindex $vmd($molid,reps) 1] style]
+        puts [current_rep style]
         event generate $slider <ButtonRelease-1> -x 1 -y 1
-        update
+        settle
         puts [dict get $orbitile::looks(benzene_mo21) isovalue]
         puts [expr {$molid == [lindex $vmd(order) end]}]
         puts $orbitile::panel::automatic
+        key Down
+        puts [current_rep style]
+        orbitile::panel::show_preset potential 0
+        settle
+        puts "[current_rep style] [$f.look.isovalue.automatic instate disabled] [winfo ismapped $f.look.scale]"
+        $f.look.scale.high delete 0 end
+        $f.look.scale.high insert 0 0.05
+        focus -force $f.look.scale.high
+        key Return
+        puts "[current_rep scale] [$f.look.scale.low get]"
         """,
         WISH,
     )
-    assert re.fullmatch(r"Isosurface -0\.02[78]\d* 0 0 0 1 1", out[1])  # encloses 90 percent
-    assert out[2] == "Isosurface -0.1 0 0 0 1 1"
-    assert out[3:] == ["0.1", "1", "0"]
+    assert re.fullmatch(r"Isosurface 0\.02[78]\d* 0 0 0 1 1", out[1])  # encloses 90 percent
+    assert out[2] == "Isosurface 0.1 0 0 0 1 1"
+    assert out[3:6] == ["0.1", "1", "0"]
+    assert out[6] == out[2]  # it stays with orbitals, and with them alone
+    assert out[7] == "Isosurface 0.001 0 0 0 1 1 1 1"
+    assert out[8] == "-0.05 0.05 -0.05"
 
 
 @pytest.mark.slow
 @screen
-def test_what_is_under_way_is_seen_and_cancelled_and_the_last_wish_is_done_next(tmp_path):
+def test_every_field_is_in_the_menu_and_what_it_needs_is_asked_for(tmp_path):
+    cation = tmp_path / "cation.molden"
+    cation.write_text("Occup=    0.00000".join(Path(BENZENE).read_text().rsplit("Occup=    2.00000", 1)))
+    out = in_vmd(
+        tmp_path,
+        IN_WINDOW
+        + f"""
+        set cation {{{cation}}}
+        """
+        + """
+        set menu $f.field.choose.menu
+        orbitile::panel::fill_menu $menu
+        set labels {}
+        for {set n 0} {$n <= [$menu index end]} {incr n} {
+            if {[$menu type $n] ne "separator"} { lappend labels [$menu entrycget $n -label] }
+        }
+        puts $labels
+        puts [$menu entrycget 0 -accelerator]
+        puts [list [$menu entrycget 6 -state] [$menu entrycget 6 -accelerator]]
+        proc tk_getOpenFile args { return [expr {[dict get $args -multiple] ? [list $::cation] : $::cation}] }
+        $menu.group2 invoke 2
+        settle
+        puts [report]
+        after 300 {
+            set orbitile::panel::answer 3
+            $orbitile::panel::top.question.inside.ok invoke
+        }
+        $menu.group1 invoke 2
+        settle
+        puts [report]
+        """,
+        WISH,
+    )
+    assert out[1].startswith("{HOMO and LUMO} {Potential on the density} {Weak interactions (NCI)}")
+    assert out[1].endswith("{Derivatives of the density}")
+    assert out[2].startswith("The highest occupied")
+    assert out[3].startswith("disabled {")
+    assert "excit" in out[3]
+    assert out[4] == "benzene 1 0 1 benzene_difference_cation_molden 0 1 1"
+    assert out[5] == "benzene 1 0 1 benzene_homo_m3 0 1 2"
+
+
+@pytest.mark.slow
+@screen
+def test_what_is_under_way_is_seen_and_cancelled_and_the_last_wish_is_done(tmp_path):
     out = in_vmd(
         tmp_path,
         IN_WINDOW
         + """
-        row 20
-        proc watch args {
-            global shares f
-            lappend shares $orbitile::share
-            if {[llength $shares] == 2} {
-                puts [$f.do.cancel instate !disabled]
-                after idle {event generate $f.do.cancel <Enter>; $f.do.cancel invoke}
-            }
-        }
-        set shares {}
-        trace add variable orbitile::share write watch
-        set orbitile::panel::field esp
-        set orbitile::panel::quality fine
-        press $f.do.show
-        puts $orbitile::panel::status
-        trace remove variable orbitile::share write watch
-        puts "$orbitile::share [$f.do.cancel instate disabled]"
+        orbitile::panel::tell quality fine
+        orbitile::panel::tell field esp
+        while {!$orbitile::panel::busy} { vwait orbitile::panel::busy }
+        update
+        puts [winfo ismapped $f.bottom.cancel]
+        event generate $f.bottom.cancel <Enter>
+        $f.bottom.cancel invoke
+        settle
+        puts "$orbitile::panel::status [winfo ismapped $f.bottom.cancel]"
         puts [report]
-        set orbitile::panel::quality coarse
-        after idle {set orbitile::panel::field lumo; press $f.do.show}
-        set orbitile::panel::field homo-1
-        press $f.do.show
+        orbitile::panel::tell quality coarse
+        orbitile::panel::tell field homo-1
+        orbitile::panel::tell field lumo
+        settle
         puts [report]
         """,
         WISH,
     )
     assert out[1] == "1"
-    assert out[2] == "cancelled"
-    assert out[3] == "0.0 1"
-    assert out[4] == "benzene 1 0 1 benzene_mo21 0 1 2"  # what was shown stays
-    assert out[5] == "benzene 1 0 1 benzene_lumo 0 1 2"
+    assert out[2].lower().startswith("cancelled")
+    assert out[2].endswith(" 0")
+    assert out[3] == "benzene 1 0 1 benzene_mo21 0 1 2"  # what was shown stays
+    assert out[4] == "benzene 1 0 1 benzene_lumo 0 1 2"
 
 
 @pytest.mark.slow

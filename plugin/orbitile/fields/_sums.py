@@ -192,6 +192,7 @@ def _magnitude(expansion: GaussianExpansion, points: NDArray[np.float64]) -> flo
     orders = np.arange(bounds.shape[1])
     largest = 0.0
     for point in points:
+        checkpoint()
         d = np.sqrt(((point - expansion.centre) ** 2).sum(axis=1))
         near = expansion.exponent * d**2 < 30
         value = (bounds[near] * d[near, None] ** orders).sum(axis=1) * np.exp(-expansion.exponent[near] * d[near] ** 2)

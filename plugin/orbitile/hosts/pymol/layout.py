@@ -19,6 +19,7 @@ from .colour_scale import ColourScale
 from .field_menu import FieldMenu
 from .frame_bar import FrameBar
 from .level_diagram import LevelDiagram
+from .opening_menu import OpeningMenu
 from .orbital_table import OrbitalTable
 from .shown_list import ShownList
 from .widgets import row
@@ -71,8 +72,8 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         self.open_button.setText("Open…")
         self.open_button.setPopupMode(QtWidgets.QToolButton.MenuButtonPopup)
         self.open_button.setToolTip("Open the output of a quantum-chemistry program; the arrow lists recent files")
-        self.recent_menu = QtWidgets.QMenu(self)
-        self.open_button.setMenu(self.recent_menu)
+        self.opening_menu = OpeningMenu(self)
+        self.open_button.setMenu(self.opening_menu)
         self.molecule_box = QtWidgets.QComboBox()
         self.molecule_box.setToolTip("Molecule whose orbitals are listed")
         self.molecule_box.setSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
