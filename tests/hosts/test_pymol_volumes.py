@@ -63,6 +63,7 @@ def test_a_density_encloses_most_of_its_electrons(cmd, cubes, ending):
     assert cmd.count_atoms("density") == (12 if ending == "cube" else 1)
     extent = np.array(cmd.get_extent(surface))
     assert np.all(np.abs(extent.mean(axis=0)) < 0.3)  # it is where the molecule is
+    assert -cmd.get_view()[11] > np.linalg.norm(extent[1] - extent[0])  # and seen whole
 
 
 def test_several_kinds_of_files_at_once(cmd, cubes):
