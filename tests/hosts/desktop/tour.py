@@ -104,6 +104,11 @@ class Tour:
                 return [f"not there after {seconds:g} s: {until}"], still
             time.sleep(0.015)
 
+    def wait(self) -> None:
+        """Wait until what was asked for is shown, and drawn."""
+        time.sleep(0.5)
+        self.window.wait("at_rest()", 240)
+
     # ---- what is done several times
 
     def open(self, *names: str) -> None:

@@ -60,14 +60,14 @@ proc ::orbitile::panel::build {} {
     pack $inside.field $inside.list $inside.look $inside.saving -fill x -pady 2
     pack $inside.bottom -fill x -pady {4 0}
     wm geometry $top 470x[expr {min(760, [winfo screenheight $top] - 80)}]
-    bind $top <F1> [list ${here}::help ""]
+    bind $top <F1> [list ${here}::help the-window]
     trace add variable ::orbitile::channel write ${here}::server_changed
     trace add variable ::orbitile::share write ${here}::share_changed
 }
 
 # ---- telling and being told
 
-foreach event {said busy molecules opened table filtered field choices shown playback recipe} {
+foreach event {said busy molecules opened table rows filtered field choices shown playback recipe} {
     interp alias {} ::orbitile::on_$event {} ::orbitile::panel::on_$event
 }
 
@@ -177,8 +177,15 @@ proc ::orbitile::panel::share_changed {args} {
 }
 
 proc ::orbitile::panel::cancel {} {
-    if {[catch {::orbitile::call orb_cancel {}} problem]} {
+    do orb_cancel
+}
+
+# Do a command as if it were typed into VMD's console.
+proc ::orbitile::panel::do {command args} {
+    if {[catch {::orbitile::call $command $args} problem]} {
         say $problem 1
+    } else {
+        say $::orbitile::told
     }
 }
 
