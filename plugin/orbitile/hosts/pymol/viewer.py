@@ -86,8 +86,8 @@ class PyMOLViewer(TrajectoryViewer):
         self.loaded.follow_user()
         return names
 
-    def look_at(self, molecules: Sequence[str], how: str) -> None:
-        self.loaded.look_at(molecules, how)
+    def look_at(self, names: Sequence[str], how: str) -> None:
+        self.loaded.look_at(names, how)
 
     def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
         self.loaded.set_aside(molecule, set[str]().union(*map(self.parts, surfaces)))
