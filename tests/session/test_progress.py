@@ -49,7 +49,7 @@ def test_the_share_moves_through_all_that_is_done(monkeypatch):
     monkeypatch.setattr("orbitile.watch._INTERVAL", -1.0)  # every one is told
     told = answered("density", "esp")
     assert told == sorted(told)
-    for begin, end in ((0, 0.15), (0.15, 0.45), (0.45, 0.6), (0.6, 1.0)):
+    for begin, end in ((0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.6)):
         assert any(begin < share < end for share in told), (begin, end)
 
 
