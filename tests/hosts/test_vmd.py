@@ -11,7 +11,9 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from orbitile.model.lattice import QUALITIES
 from orbitile.session.commands import COMMANDS
@@ -700,6 +702,68 @@ def test_every_field_is_in_the_menu_and_what_it_needs_is_asked_for(tmp_path):
     assert "excit" in out[3]
     assert out[4] == "benzene 1 0 1 benzene_difference_cation_molden 0 1 1"
     assert out[5] == "benzene 1 0 1 benzene_homo_m3 0 1 2"
+
+
+@pytest.mark.slow
+@screen
+def test_pictures_files_and_commands_are_taken_along(tmp_path):
+    picture, mesh = tmp_path / "seen.png", tmp_path / "homo.ply"
+    out = in_vmd(
+        tmp_path,
+        IN_WINDOW
+        + f"""
+        proc tk_getSaveFile args {{ return $::target }}
+        set target {{{picture}}}
+        $f.saving.picture.menu invoke 0
+        settle
+        puts $orbitile::panel::status
+        set target {{{mesh}}}
+        press $f.saving.export
+        puts $orbitile::panel::status
+        """
+        + """
+        orbitile::panel::tell style mesh
+        orbitile::panel::tell second esp
+        settle
+        press $f.saving.copy
+        set copied [clipboard get]
+        puts [llength [split $copied \\n]]
+        puts [lindex $copied end]
+        orb_delete benzene_mo21
+        eval $copied
+        puts [current_rep style]
+        puts [dict get $orbitile::looks(benzene_mo21) scale quantity]
+        """,
+        WISH,
+    )
+    assert out[1].endswith("seen.png")
+    with Image.open(picture) as image:
+        pixels = np.asarray(image.convert("RGB"))
+    assert pixels.shape == (480, 640, 3)
+    assert pixels.any()  # the legend, on black
+    assert out[2].endswith("homo.ply")
+    assert mesh.stat().st_size > 1000
+    assert out[3:5] == ["3", "mesh"]
+    assert re.fullmatch(r"Isosurface 0\.02\d* 0 0 1 1 1", out[5])
+    assert "potential" in out[6]
+
+
+@screen
+def test_the_manual_opens_at_the_window(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        IN_WINDOW
+        + """
+        press $f.file.help
+        set text $w.manual.text
+        set at [$text index heading:the-window]
+        puts [$text get $at "$at lineend"]
+        puts [$text bbox heading:the-window]
+        """,
+        WISH,
+    )
+    assert out[1] == "The window"
+    assert out[2]  # it is in sight
 
 
 @pytest.mark.slow
