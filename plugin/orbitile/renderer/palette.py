@@ -10,7 +10,7 @@ from ..model.surface import Surface
 from ..surfaces.colour_maps import PAIRS, RGB
 
 Colour = str | tuple[float, float, float]
-"""A name or hexadecimal string that Pillow knows ("white", "#2f74e0"), or red, green and blue between 0 and 1."""
+"""A name or hexadecimal string that Pillow knows ("white", "#3d57fb"), or red, green and blue between 0 and 1."""
 
 ColourPair = tuple[Colour, Colour]
 """Colours of the positive and the negative part of a field."""
@@ -39,7 +39,7 @@ def parse_colour(colour: Colour, what: str = "colour") -> RGB:
                 raise ValueError
     except (TypeError, ValueError) as error:
         raise RenderError(
-            f'{what}: expected a name ("white"), a hexadecimal string ("#2f74e0") or three numbers between 0 and 1, '
+            f'{what}: expected a name ("white"), a hexadecimal string ("#3d57fb") or three numbers between 0 and 1, '
             f"got {colour!r}"
         ) from error
     return red, green, blue

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Generator
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from typing import Any
 
 from ..errors import OrbitileError
 from ..evaluation.preparation import FIRST, PREPARING, STEPS, is_prepared, keep, take_step
+from .advance import Advance
+from .sampling import rehearse
+
+_SECONDS = 1.0
+"""In which half of a step is done, about."""
 
 _Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
-_TYPICAL = 2.0
-"""Seconds that a step takes, about: nothing is heard of a compiler while it works."""
-
 
 class Preparing:
-    """Has a worker process compile what was never compiled on this machine, and load what the first picture needs.
+    """Has a worker process compile what was never compiled on this machine, and load what every picture needs.
 
     It goes on when `look` is called. What is asked of the worker meanwhile has to wait for one step at most.
 
@@ -44,7 +44,7 @@ class Preparing:
         self._run, self.device = run, device
         self.text, self.is_over = "", False
         self.error: OrbitileError | None = None
-        self._done, self._begun = 0, time.monotonic()
+        self._advance = Advance(1 / len(STEPS), _SECONDS)
         self._calls = self._in_order()
         self._next: _Call | None = next(self._calls)
         self._running: Future[Any] | None = None
@@ -53,35 +53,34 @@ class Preparing:
         ready = yield is_prepared, (self.device,)
         if not ready:
             for number in range(len(STEPS)):
-                self._done, self.text = number, f"{PREPARING}: {number + 1} of {len(STEPS)}"
+                self.text = f"{PREPARING}: {number + 1} of {len(STEPS)}"
+                self._advance.tell(number / len(STEPS))
                 yield take_step, (number, self.device)
-            self._done = len(STEPS)
+            self._advance.tell(1.0)
             yield keep, (self.device,)
             self.text = ""
         for number in range(FIRST):
             yield take_step, (number, self.device)
+        yield rehearse, (self.device,)
 
     @property
     def share(self) -> float:
-        """Share of what has to be compiled that is done; it grows within a step, by the time that one takes."""
-        if self._running is None or not self.text:
-            return self._done / len(STEPS)
-        within = 1 - math.exp((self._begun - time.monotonic()) / _TYPICAL)
-        return min(1.0, (self._done + within) / len(STEPS))
+        """Share of what has to be compiled that is done."""
+        return self._advance.share
 
     def look(self, is_idle: bool) -> None:
         """Take note of what the worker has done, and have it take the next step if it has nothing else to do."""
         if self._running is not None and self._running.done():
-            self._advance(self._running)
+            self._go_on(self._running)
         if self._next is not None and self._running is None and is_idle:
             function, arguments = self._next
-            self._begun, self._running = time.monotonic(), self._run(function, *arguments)
+            self._running = self._run(function, *arguments)
 
-    def _advance(self, done: Future[Any]) -> None:
+    def _go_on(self, done: Future[Any]) -> None:
         self._running = None
         try:
             self._next = self._calls.send(done.result())
-        except StopIteration:
+        except (StopIteration, CancelledError):  # that was all; or the worker is closed
             self.stop()
         except OrbitileError as error:
             self.error = error

@@ -24,7 +24,7 @@ Pair = tuple[RGB, RGB]
 PAIRS: dict[str, Pair] = {
     name: (_display(positive), _display(negative))
     for name, (positive, negative) in {
-        "blue and orange": ("2f74e0", "ec6e19"),
+        "blue and orange": ("3d57fb", "ec6e19"),
         "lavender and crimson": ("a685c9", "a33846"),
         "light blue and dark red": ("1595fe", "a33a2c"),
         "teal and brown": ("10a1ab", "785717"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ class Panel(PanelLayout):
         super().__init__(window, choices_of(session.host.settings()))
         self.session = session
         self.browser = Browser(session, self)
+        self._defects: set[str] = set()
+        self._width_before: int | None = None
         self._connect()
         add_help(self)
         explain(self.frame_bar, TRAJECTORIES)
@@ -282,6 +285,9 @@ class Panel(PanelLayout):
             self.browser.tick()
         except Exception as error:  # it is called a hundred times a second: told once, where it is seen
             self.say(f"defect of Orbitile: {type(error).__name__}: {error}", error=True)
+            if repr(error) not in self._defects:
+                self._defects.add(repr(error))
+                traceback.print_exc()
 
     def _selected(self, level: Level) -> None:
         self.diagram.choose(level.spin, level.index)
@@ -289,6 +295,7 @@ class Panel(PanelLayout):
         self.browser.ask_for(level)
 
     def _show_typed(self) -> None:
+        self.field_edit.completer().popup().hide()
         self.field_edit.setModified(False)
         self.browser.ask_for_named(self.field_edit.text().strip())  # as typed: it may name a file
 
@@ -348,7 +355,7 @@ class Panel(PanelLayout):
     def _place(self, window: Any) -> None:
         settings = self.browser.settings
         window.addDockWidget(Qt.RightDockWidgetArea, self)
-        self.topLevelChanged.connect(self._docked)
+        self.topLevelChanged.connect(lambda floating: QtCore.QTimer.singleShot(0, self._share_width))
         self.setFloating(bool(settings.get("floating", True)))
         if not self.isFloating():
             return
@@ -363,14 +370,20 @@ class Panel(PanelLayout):
                 window.resize(moved.width - frame, window.height())
         self.setGeometry(*place)
 
-    def _docked(self, floating: bool) -> None:
-        """Make PyMOL's window wider by what this one takes of it, as far as the screen goes."""
+    def _share_width(self) -> None:
+        """Have PyMOL's window wider by what this one takes of it when docked, as far as the screen goes; else as before."""
         window = self.parent()
-        if floating or window.isMaximized() or window.isFullScreen():
+        if window.isMaximized() or window.isFullScreen():
             return
+        if self.isFloating():
+            if self._width_before is not None:
+                window.resize(self._width_before, window.height())
+            self._width_before = None
+            return
+        self._width_before = window.width()
         room = window.screen().availableGeometry().right() - window.frameGeometry().right()
         window.resize(window.width() + max(0, min(room, self.width())), window.height())
-        QtCore.QTimer.singleShot(0, lambda: window.resizeDocks([self], [self.minimumSizeHint().width()], Qt.Horizontal))
+        window.resizeDocks([self], [self.minimumSizeHint().width()], Qt.Horizontal)
 
     def _remember(self) -> None:
         geometry = [self.x(), self.y(), self.width(), self.height()]

@@ -105,8 +105,9 @@ class ServedViewer(VolumeViewer):
         return max(min(due for _, due in self._again.values()) - time.monotonic(), 0.0)
 
     def set_frame(self, molecule: str, frame: int) -> None:
-        """Take note of the frame that the viewer is at."""
+        """Take note of the frame that the viewer is at; whoever looks at frames does so at the next tick."""
         self._frames[molecule] = frame
+        self._again = {function: (seconds, 0.0) for function, (seconds, _) in self._again.items()}
         self._going.pop(molecule, None)
 
     def tick(self) -> None:

@@ -15,19 +15,22 @@ from ...session.browser import Browser
 from ...session.choices import TWO_COLOURS
 from ...session.declaration import COUNT, FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Kind, brief, one_of
 from ...session.listed import Listed
-from ...session.look import STYLES
+from ...session.look import STYLES, Scale
 from ...session.orbitals import ENERGY_UNITS, Level, summary
 from ...session.playback import Playback
 from ...session.presets import PRESETS, why_not
 from ...session.recipe import calls
 from ...session.seen import visible
 from ...session.session import Session
+from ...session.words import unit_in_print
 from .picture import with_legend
 from .table import energy_unit, field_of, passing, table_of
 from .viewer import ServedViewer
 
 _TICK = 15
 """Milliseconds between two looks at what is under way."""
+_PIECE = 100
+"""Rows of the table in one message, so that no viewer stands still while it reads one."""
 _FOLLOW = 500
 """Milliseconds between two looks at what was changed by commands."""
 
@@ -202,8 +205,11 @@ class ServedWindow:
             return
         missing = {preset.name: why for preset in PRESETS if (why := why_not(preset, wavefunction))}
         table = table_of(wavefunction, browser.levels, unit)
-        message |= {"summary": summary(wavefunction), "notes": list(browser.notes), **table}
+        rows = table.pop("rows")
+        message |= {"summary": summary(wavefunction), "notes": list(browser.notes), **table, "rows": rows[:_PIECE]}
         self._host.tell({**message, "unavailable": {**unavailable(wavefunction), **missing}})
+        for begin in range(_PIECE, len(rows), _PIECE):
+            self._host.tell({"event": "rows", "rows": rows[begin : begin + _PIECE]})
         if self._words:
             self._filter(self._words)
 
@@ -216,13 +222,13 @@ class ServedWindow:
             {
                 "isovalue": self.browser.isovalue if shown is not None else None,
                 "isovalue_range": self.browser.isovalue_range,
-                "unit": "" if shown is None else shown.unit,
+                "unit": "" if shown is None else unit_in_print(shown.unit),
                 "is_orbital": is_orbital,
                 "automatic": choices.automatic and is_orbital,
                 "quality": choices.quality,
                 "device": self.browser.session.computing.device,
                 "second": ("" if shown is None else shown.request.color_by) or TWO_COLOURS,
-                "scale": None if shown is None or shown.scale is None else asdict(shown.scale),
+                "scale": None if shown is None else _scale(shown.scale),
                 "look": asdict(choices.look if shown is None else shown.look),
                 "rate": choices.rate,
             },
@@ -232,7 +238,9 @@ class ServedWindow:
         """Tell what is shown, and which row of the table it is that the window acts on."""
         level, wavefunction = self.browser.level_shown(), self.browser.wavefunction
         row = "" if level is None or wavefunction is None else field_of(wavefunction, level)
-        surfaces = [asdict(listed) for listed in rows]
+        surfaces = [
+            {**asdict(listed), "unit": unit_in_print(listed.unit), "scale": _scale(listed.scale)} for listed in rows
+        ]
         self._tell_changes("shown", {"surfaces": surfaces, "current": current, "row": row})
 
     def show_playback(self, playback: Playback | None) -> None:
@@ -277,6 +285,10 @@ class ServedWindow:
         if self._told.get(event) != parts:
             self._told[event] = parts
             self._host.tell({"event": event, **parts})
+
+
+def _scale(scale: Scale | None) -> dict[str, Any] | None:
+    return None if scale is None else {**asdict(scale), "unit": unit_in_print(scale.unit)}
 
 
 def _number_or_none(what: str, value: Any) -> float | None:

@@ -117,12 +117,13 @@ proc orbitile::stop {} {
     if {$channel ne ""} ended
 }
 
+# One message at a time, so that windows are drawn in between.
 proc orbitile::receive {} {
     variable channel
     variable replies
     variable failure
     variable heard
-    while {$channel ne "" && [gets $channel line] >= 0} {
+    if {[gets $channel line] >= 0} {
         set message [from_json $line]
         if {[dict exists $message event]} {
             set event [dict get $message event]
@@ -229,7 +230,7 @@ proc orbitile::window {} {
     variable home
     package require Tk
     if {![llength [info commands panel::show]]} {
-        foreach part {window orbitals fields shown look saving} {
+        foreach part {window orbitals fields shown look saving manual} {
             uplevel #0 [list source [file join $home panel $part.tcl]]
         }
     }

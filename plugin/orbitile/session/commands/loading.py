@@ -78,7 +78,8 @@ def orb_load(
     if new:
         for other in set(before) - set(loaded) if hide else ():
             session.host.set_aside(other, [name for name in shelf.present() if shelf[name].molecule == other])
-        session.host.look_at(new, view or usual_view(session))
+        surfaces = [name for name in shelf.present() if shelf[name].molecule in new]
+        session.host.look_at([*new, *surfaces], view or usual_view(session))
     return Answer(" ".join(loaded), "; ".join(loaded.values()))
 
 

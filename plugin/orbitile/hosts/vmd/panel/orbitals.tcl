@@ -3,6 +3,7 @@
 namespace eval ::orbitile::panel {
     variable words ""         ;# of the filter
     variable unit eV          ;# of the energies
+    variable listed ""        ;# the molecule that the table is of
     variable every {}         ;# rows of the table, with those that the filter hides
 }
 
@@ -41,11 +42,11 @@ proc ::orbitile::panel::build_table {f} {
     bind $f.orbitals <End> [list ${here}::row_at end]
     bind $f.orbitals <Button-3> [list ${here}::surface_menu "" %X %Y]
     ttk::label $f.notes -foreground "#8a5a00"
-    grid $f.summary - -sticky we
-    grid $f.notes - -sticky we
+    foreach {row name} {0 summary 1 notes 2 filter} {
+        grid $f.$name -row $row -columnspan 2 -sticky we -pady 1
+    }
     grid remove $f.notes
-    grid $f.filter - -sticky we -pady 2
-    grid $f.orbitals $f.bar -sticky nsew
+    grid $f.orbitals $f.bar -row 3 -sticky nsew
     grid columnconfigure $f 0 -weight 1
     grid rowconfigure $f 3 -weight 1
 }
@@ -79,9 +80,13 @@ proc ::orbitile::panel::on_opened {message} {
 proc ::orbitile::panel::on_table {message} {
     variable top
     variable molecule [dict get $message molecule]
+    variable listed
+    if {$listed ne $molecule} {
+        set listed $molecule
+        variable row ""
+    }
     variable unit [dict get $message unit]
     variable unavailable [dict get $message unavailable]
-    variable row
     variable every
     set table $top.inside.table.orbitals
     $top.inside.table.summary configure -text [dict get $message summary]
@@ -98,24 +103,43 @@ proc ::orbitile::panel::on_table {message} {
     foreach column [dict get $message columns] {
         show_column $table [dict get $column what] [dict get $column title]
     }
+    if {[dict get $message filter] eq ""} {
+        variable words ""
+    }
+    variable has_frontier 0
+    on_rows $message
+}
+
+# Rows that follow those that are there; the first frontier orbital comes into sight.
+proc ::orbitile::panel::on_rows {message} {
+    variable top
+    variable row
+    variable every
+    variable has_frontier
+    set table $top.inside.table.orbitals
     foreach orbital [dict get $message rows] {
         set field [dict get $orbital field]
         $table insert {} end -id $field -tags [dict get $orbital kind] -values [dict get $orbital cells]
         lappend every $field
-        if {[dict get $orbital kind] eq "frontier" && ![info exists frontier]} {
-            set frontier [$table index $field]
+        if {[dict get $orbital kind] eq "frontier" && !$has_frontier} {
+            set has_frontier 1
+            after idle [list ::orbitile::panel::see_row $field]
+        }
+        if {$field eq $row} {
+            select_row $row
         }
     }
-    if {[dict get $message filter] eq ""} {
-        variable words ""
+}
+
+# Bring a row to the middle of the table, unless another was selected meanwhile.
+proc ::orbitile::panel::see_row {name} {
+    variable top
+    variable row
+    variable every
+    set table $top.inside.table.orbitals
+    if {[$table exists $name] && $row in [list "" $name]} {
+        $table yview moveto [expr {double(max(0, [$table index $name] - 6)) / max(1, [llength $every])}]
     }
-    if {[lsearch -exact $every $row] < 0} {
-        set row ""
-    }
-    if {[info exists frontier]} {
-        $table yview moveto [expr {double(max(0, $frontier - 6)) / [llength $every]}]
-    }
-    select_row $row
 }
 
 proc ::orbitile::panel::show_column {table what title} {

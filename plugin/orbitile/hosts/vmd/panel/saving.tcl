@@ -1,12 +1,15 @@
-# Pictures, files, the commands that would show the same, and the manual.
+# Pictures, files, and the commands that would show the same.
 
 proc ::orbitile::panel::build_saving {f} {
     set here ::orbitile::panel
     ttk::frame $f
     ttk::menubutton $f.picture -text "Save picture" -menu $f.picture.menu
     menu $f.picture.menu -tearoff 0
-    $f.picture.menu add command -label "As VMD's window shows it..." -command [list ${here}::save_picture snapshot]
-    $f.picture.menu add command -label "Ray-traced by VMD..." -command [list ${here}::save_picture TachyonInternal]
+    foreach {label how} {
+        "As VMD's window shows it..." snapshot "Ray-traced by VMD..." TachyonInternal "By Orbitile's renderer..." ""
+    } {
+        $f.picture.menu add command -label $label -command [list ${here}::save_picture $how]
+    }
     ttk::button $f.export -text "Save surface..." -command ${here}::export
     ttk::button $f.copy -text "Copy commands" -command ${here}::copy_commands
     pack $f.picture $f.export $f.copy -side left -fill x -expand 1 -padx {0 4}
@@ -15,13 +18,13 @@ proc ::orbitile::panel::build_saving {f} {
     tip $f.copy "Copy the commands that would show the same"
 }
 
-# VMD writes pictures of its own formats; the server makes a png of them.
+# VMD writes pictures of its own formats; the server makes a png of them, with a legend.
 proc ::orbitile::panel::save_picture {renderer} {
     variable top
     set file [tk_getSaveFile -parent $top -title "Save picture" -defaultextension .png -filetypes {{PNG .png} {All *}}]
     if {$file eq ""} return
-    if {$::orbitile::folder eq ""} {
-        say "There is nothing to be seen yet." 1
+    if {$renderer eq ""} {
+        do orb_picture $file
         return
     }
     set written [file join $::orbitile::folder picture.tga]
@@ -65,13 +68,4 @@ proc ::orbitile::panel::on_recipe {message} {
     clipboard clear -displayof $top
     clipboard append -displayof $top [join $lines \n]
     say "Copied [llength $lines] commands, which show the same again: paste them into VMD's console."
-}
-
-proc ::orbitile::panel::help {place} {
-    if {![dict exists $::orbitile::offered manual]} return
-    set address [dict get $::orbitile::offered manual][expr {$place eq "" ? "" : "#$place"}]
-    if {[llength [info commands ::vmd_open_url]]} {
-        vmd_open_url $address
-    }
-    say "The manual: $address"
 }

@@ -31,8 +31,10 @@ proc ::orbitile::panel::on_shown {message} {
     variable surfaces [dict create]
     variable current [dict get $message current]
     set list $top.inside.list.surfaces
+    set molecules {}
     foreach surface [dict get $message surfaces] {
         dict set surfaces [dict get $surface name] $surface
+        dict set molecules [dict get $surface molecule] 1
     }
     foreach name [$list children {}] {
         if {![dict exists $surfaces $name]} {
@@ -45,7 +47,7 @@ proc ::orbitile::panel::on_shown {message} {
         if {![$list exists $name]} {
             $list insert {} $place -id $name
         }
-        show_surface $list $surface
+        show_surface $list $surface [expr {[dict size $molecules] > 1}]
         incr place
     }
     $list selection set [expr {$current eq "" ? {} : [list $current]}]
@@ -54,11 +56,15 @@ proc ::orbitile::panel::on_shown {message} {
     }
 }
 
-proc ::orbitile::panel::show_surface {list surface} {
+# A row; where there are several molecules, with the name of its own.
+proc ::orbitile::panel::show_surface {list surface of_several} {
     set name [dict get $surface name]
     set seen [dict get $surface visible]
     set isovalue [format "%.4g %s" [dict get $surface isovalue] [dict get $surface unit]]
-    set text "[dict get $surface molecule]: [dict get $surface text]"
+    set text [dict get $surface text]
+    if {$of_several} {
+        set text "[dict get $surface molecule]: $text"
+    }
     set values [list [expr {$seen ? "\u25c9" : "\u25cb"}] [expr {[dict get $surface kept] ? "\u2605" : "\u2606"}] \
         $text $isovalue "\u00d7"]
     if {[dict get $surface scale] ne ""} {
