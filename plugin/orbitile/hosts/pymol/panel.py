@@ -21,7 +21,7 @@ from .file_filters import files_to_export, files_to_open
 from .help import TRAJECTORIES, add_help, explain
 from .layout import STEPS, PanelLayout
 from .menus import fill_more_menu, fill_surface_menu
-from .placing import Place, kept_place, places_of
+from .placing import put_beside
 
 Qt = QtCore.Qt
 
@@ -48,12 +48,11 @@ class Panel(PanelLayout):
         self.session = session
         self.browser = Browser(session, self)
         self._defects: set[str] = set()
-        self._width_before: int | None = None
         self._connect()
         add_help(self)
         explain(self.frame_bar, TRAJECTORIES)
         Dropping(self, lambda paths: self.open(*paths))
-        self._place(window)
+        put_beside(self, window, self.browser.settings)
         self._timer = QtCore.QTimer(self)
         self._timer.timeout.connect(self._look)
         self._timer.start(_LOOK)
@@ -351,39 +350,6 @@ class Panel(PanelLayout):
             widget.setEnabled(bool(self.browser.current()))
 
     # ---- where it is
-
-    def _place(self, window: Any) -> None:
-        settings = self.browser.settings
-        window.addDockWidget(Qt.RightDockWidgetArea, self)
-        self.topLevelChanged.connect(lambda floating: QtCore.QTimer.singleShot(0, self._share_width))
-        self.setFloating(bool(settings.get("floating", True)))
-        if not self.isFloating():
-            return
-        screen = Place(*window.screen().availableGeometry().getRect())
-        place = kept_place(settings, screen)
-        if place is None:
-            host = Place(*window.frameGeometry().getRect())
-            moved, place = places_of(host, screen)
-            if moved != host:
-                frame = host.width - window.width()  # what the window manager draws around it
-                window.move(moved.x, moved.y)
-                window.resize(moved.width - frame, window.height())
-        self.setGeometry(*place)
-
-    def _share_width(self) -> None:
-        """Have PyMOL's window wider by what this one takes of it when docked, as far as the screen goes; else as before."""
-        window = self.parent()
-        if window.isMaximized() or window.isFullScreen():
-            return
-        if self.isFloating():
-            if self._width_before is not None:
-                window.resize(self._width_before, window.height())
-            self._width_before = None
-            return
-        self._width_before = window.width()
-        room = window.screen().availableGeometry().right() - window.frameGeometry().right()
-        window.resize(window.width() + max(0, min(room, self.width())), window.height())
-        window.resizeDocks([self], [self.minimumSizeHint().width()], Qt.Horizontal)
 
     def _remember(self) -> None:
         geometry = [self.x(), self.y(), self.width(), self.height()]
