@@ -22,7 +22,7 @@ from .samples import SampleCache
 from .sampling import WavefunctionCache, sample
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source
-from .volume_file import VALUES
+from .volume_file import VALUES, is_volume_file
 
 _LOOK = 0.05
 """Seconds between two looks at whether what is read is still wanted."""
@@ -90,7 +90,8 @@ class Computing:
             When it cannot be met, or `cancel` withdraws it.
         """
         in_worker = self._uses_worker()
-        self._announce(in_worker)
+        if not is_volume_file(request.path):  # which takes no kernel
+            self._announce(in_worker)
         if in_worker:
             return self._waited(self.worker.submit(request, self._viewer.progress))
         self._cancelled.clear()
