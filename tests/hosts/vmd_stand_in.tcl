@@ -314,8 +314,14 @@ proc animate {verb args} {
         }
     }
 }
-# What is seen, in place of a scene.
+# What is seen, in place of a scene; of the pictures that VMD makes itself, all black, in the format tga.
 proc render {method file} {
+    if {$method in {snapshot TachyonInternal}} {
+        set channel [open $file wb]
+        puts -nonewline $channel [binary format c3x9s2c2 {0 0 2} {640 480} {24 0}][string repeat \0 [expr {3 * 640 * 480}]]
+        close $channel
+        return
+    }
     if {$method ne "Tachyon"} { refuse "render $method" }
     set channel [open $file w]
     puts $channel [report]

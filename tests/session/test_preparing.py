@@ -7,6 +7,7 @@ import pytest
 from orbitile.errors import DeviceError
 from orbitile.evaluation.preparation import FIRST, STEPS, is_prepared, keep, take_step
 from orbitile.session.preparing import Preparing
+from orbitile.session.sampling import rehearse
 
 
 class StandIn:
@@ -41,11 +42,11 @@ def drive(preparing, worker, n_calls=1000):
     return told
 
 
-def test_all_is_compiled_and_kept_and_the_first_of_it_loaded_again(worker):
+def test_all_is_compiled_and_kept_and_what_is_needed_first_loaded_again(worker):
     preparing = Preparing(worker.run, "cpu")
     told = drive(preparing, worker)
     steps = [(take_step, number, "cpu") for number in range(len(STEPS))]
-    assert worker.calls == [(is_prepared, "cpu"), *steps, (keep, "cpu"), *steps[:FIRST]]
+    assert worker.calls == [(is_prepared, "cpu"), *steps, (keep, "cpu"), *steps[:FIRST], (rehearse, "cpu")]
     assert told[1][0] == f"preparing kernels for this machine, once: 1 of {len(STEPS)}"
     shares = [share for _, share in told]
     assert shares == sorted(shares)
@@ -60,7 +61,8 @@ def test_nothing_is_told_where_all_was_compiled_before(worker):
     worker.answer(True)
     told = drive(preparing, worker)
     assert {text for text, _ in told} == {""}
-    assert worker.calls == [(is_prepared, "cpu"), *((take_step, number, "cpu") for number in range(FIRST))]
+    loaded = [(take_step, number, "cpu") for number in range(FIRST)]
+    assert worker.calls == [(is_prepared, "cpu"), *loaded, (rehearse, "cpu")]
 
 
 def test_a_step_is_begun_only_while_nothing_else_is_asked_for(worker):

@@ -22,9 +22,9 @@ proc ::orbitile::panel::help {heading} {
     }
     wm deiconify $window
     raise $window
-    set found [lsearch -exact [$window.text mark names] "heading $heading"]
+    set found [lsearch -exact [$window.text mark names] heading:$heading]
     if {$found >= 0} {
-        $window.text yview "heading $heading"
+        $window.text yview heading:$heading
     }
 }
 
@@ -46,8 +46,8 @@ proc ::orbitile::panel::build_manual {} {
     foreach line $lines {
         if {[regexp {^#+ (.*)} $line all title]} {
             add_paragraph $window.text paragraph
-            $window.text mark set "heading [link_of $title]" "end - 1 chars"
-            $window.text mark gravity "heading [link_of $title]" left
+            $window.text mark set heading:[link_of $title] "end - 1 chars"
+            $window.text mark gravity heading:[link_of $title] left
             $window.text insert end $title\n heading
         } elseif {[regexp {^(    .*|\|.*)$} $line]} { # commands, and rows of tables
             add_paragraph $window.text paragraph

@@ -151,29 +151,35 @@ proc ::orbitile::panel::on_busy {message} {
 
 # The bar moves by itself as long as nothing is known of how far it is.
 proc ::orbitile::panel::show_busy {is_busy} {
-    variable top
     variable busy [expr {!!$is_busy}]
-    set bar $top.inside.bottom.progress
-    $bar stop
-    if {$busy} {
-        $bar configure -mode indeterminate
-        $bar start 50
-        pack $top.inside.bottom.cancel $bar -side right -padx {6 0}
-    } else {
-        pack forget $top.inside.bottom.cancel $bar
-    }
+    set ::orbitile::share 0.0
+    show_bar $busy 0.0
 }
 
+# What commands compute is shown too.
 proc ::orbitile::panel::share_changed {args} {
-    variable top
     variable busy
+    show_bar [expr {$busy || $::orbitile::share > 0}] $::orbitile::share
+}
+
+proc ::orbitile::panel::show_bar {is_shown share} {
+    variable top
     set bar $top.inside.bottom.progress
-    if {!$busy || ![winfo exists $bar] || $::orbitile::share <= 0} return
-    if {[$bar cget -mode] ne "determinate"} {
+    if {![winfo exists $bar]} return
+    if {!$is_shown} {
         $bar stop
-        $bar configure -mode determinate
+        pack forget $top.inside.bottom.cancel $bar
+        return
     }
-    $bar configure -value $::orbitile::share
+    if {[winfo manager $bar] eq ""} {
+        pack $top.inside.bottom.cancel $bar -side right -padx {6 0}
+        $bar configure -mode indeterminate
+        $bar start 50
+    }
+    if {$share > 0} {
+        $bar stop
+        $bar configure -mode determinate -value $share
+    }
 }
 
 proc ::orbitile::panel::cancel {} {
