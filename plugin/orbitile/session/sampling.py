@@ -29,7 +29,7 @@ from ..readers import load, load_volumes
 from ..readers._references import FileReferences
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import suitable_isovalue
-from ..watch import Cancel, Progress, checkpoint, patiently, stage, watched
+from ..watch import Cancel, Progress, checkpoint, patiently, stage, tell, watched
 from ..workers import afterwards
 from .fingerprint import require_unchanged
 from .request import Request, Sample, lattice_of, shared_lattice, surface_within
@@ -194,7 +194,9 @@ def sample(
         When it cannot be met, or is withdrawn.
     """
     with watched(progress, cancelled):
-        return _sample(request, cache, extract)
+        found = _sample(request, cache, extract)
+        tell(1.0)
+        return found
 
 
 def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volume, float], Surface]) -> Sample:
