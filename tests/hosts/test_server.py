@@ -142,11 +142,54 @@ def test_the_table_of_orbitals(server):
     server.ask("orb_load", [BENZENE])
     _, answer = server.ask("orbitals", ["benzene"], objects=["benzene"])
     wavefunction = ob.load(BENZENE)
-    assert len(answer["value"]) == len(wavefunction.alpha)
-    field, number, spin, energy, occupation, _, mark = answer["value"][20]
-    assert (field, number, spin, occupation, mark) == ("mo:21", 21, "", 2.0, "HOMO")
-    assert energy * electronvolt == pytest.approx(wavefunction.alpha.energies[20])
-    assert "which molecule" not in answer
+    columns, rows = answer["value"]["columns"], answer["value"]["rows"]
+    assert len(rows) == len(wavefunction.alpha)
+    assert (rows[20]["field"], rows[20]["kind"]) == ("mo:21", "frontier")
+    cells = dict(zip([column["what"] for column in columns], rows[20]["cells"], strict=True))
+    assert (cells["number"], cells["mark"], cells["occupation"]) == ("21", "HOMO", "2")
+    assert float(cells["energy"]) * electronvolt == pytest.approx(wavefunction.alpha.energies[20], abs=2e-5)
+    _, answer = server.ask("orbitals", ["benzene", "hartree", "homo..lumo"])
+    rows = answer["value"]["rows"]
+    assert [row["field"] for row in rows] == ["mo:21", "mo:22"]
+    assert float(rows[0]["cells"][1]) == pytest.approx(wavefunction.alpha.energies[20], abs=1e-5)
+    _, answer = server.ask("orbitals", ["benzene", "furlong"])
+    assert "expected eV or hartree" in answer["error"]
+
+
+def test_what_a_later_event_adds_or_removes_is_not_taken_for_the_users_deed(tmp_path):
+    """A request may have been written before the viewer has read what was told last."""
+    events = []
+    host = ServedViewer(events.append, tmp_path)
+    session = Session(host)
+    commands.orb_load.run(session, [BENZENE])
+    seen = len(events)
+    name = commands.orb_mo.run(session, ["benzene"], {"quality": "coarse"}).value
+    host.set_there({"benzene"}, seen)
+    assert host.objects() == {"benzene", name}
+    host.set_there({"benzene", name}, len(events))
+    session.shelf.remove(name)
+    host.set_there({"benzene", name}, len(events) - 1)
+    assert host.objects() == {"benzene"}
+    host.set_there(set(), len(events))
+    assert host.objects() == set()
+
+
+def test_what_the_user_hides_is_known_and_what_is_set_aside_comes_back(tmp_path):
+    events = []
+    host = ServedViewer(events.append, tmp_path)
+    session = Session(host)
+    commands.orb_load.run(session, [BENZENE])
+    name = commands.orb_mo.run(session, ["benzene"], {"quality": "coarse"}).value
+    host.set_hidden({name}, len(events))
+    assert "hidden" in commands.orb_surfaces.run(session).text
+    commands.orb_unhide.run(session)
+    assert events[-1] == {"event": "visible", "name": name, "visible": True}
+    host.set_hidden({name}, len(events) - 1)  # written before the viewer had read that
+    assert host.hidden({name: "benzene"}) == set()
+    host.set_aside("benzene", [name])
+    assert host.hidden({name: "benzene"}) == {name}
+    host.set_hidden({name}, len(events))  # the user shows the molecule
+    assert [(event["name"], event["visible"]) for event in events[-2:]] == [("benzene", True), (name, True)]
 
 
 def test_a_state_is_restored_by_another_server():
@@ -172,7 +215,8 @@ def test_a_state_is_restored_by_another_server():
         "",
         "3",
         "{}",
-        '{"molecules": 3, "shown": {}}',
+        '{"molecules": 3, "shown": {}, "hidden": []}',
+        '{"molecules": {}, "shown": {}, "hidden": 3}',
         '{"molecules": {"a": 3}, "shown": {}}',
         '{"molecules": {}, "shown": {"a": {"molecule": "b"}}}',
         '{"molecules": {}, "shown": {"a": {"molecule": "b", "request": {"x": 1}, "isovalue": 1, "colours": [[], []]}}}',
@@ -203,6 +247,8 @@ def test_what_the_viewer_has_lost_is_known(server):
         b'{"command": "orb_mo", "arguments": 3}\n',
         b'{"command": "orb_mo", "named": []}\n',
         b'{"command": "orb_mo", "objects": [3]}\n',
+        b'{"command": "orb_mo", "hidden": "all"}\n',
+        b'{"command": "orb_mo", "seen": 1.5}\n',
         b'{"id": [], "command": "orb_mo"}\n',
         b'{"token": "", "command": "orb_mo"}\n',
         b'{"command": "orb_iso", "arguments": [' + b"9" * 5000 + b"]}\n",
@@ -256,7 +302,7 @@ names = st.sampled_from([command.name for command in COMMANDS if command.name no
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    command=names | st.sampled_from(["orbitals", "state", "restore", "frame"]) | st.text(max_size=8),
+    command=names | st.sampled_from(["orbitals", "window", "state", "restore", "frame"]) | st.text(max_size=8),
     arguments=st.lists(values, max_size=5) | values,
     named=st.dictionaries(st.text(max_size=5) | st.just("name"), values, max_size=2) | values,
     objects=st.none() | values,

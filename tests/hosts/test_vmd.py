@@ -4,7 +4,6 @@ VMD cannot be passed on; the stand-in takes the arguments that VMD's sources tak
 """
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orbitile.model.lattice import QUALITIES
 from orbitile.session.commands import COMMANDS
-from orbitile.session.words import plain_fields
 from tests.conftest import SAMPLES
 
 pytestmark = pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")
@@ -73,8 +70,14 @@ def test_an_orbital_is_two_isosurfaces_of_a_volume(tmp_path):
     assert out[:2] == ["benzene", "benzene_lumo"]
     assert out[2] == "benzene 1 0 1 benzene_lumo 0 1 2"
     positive, negative = out[3:5]
-    assert positive == "style {Isosurface 0.03 0 0 0 1 1} color {ColorID 23} material Orbitile035 scale {0.0 0.0}"
-    assert negative == "style {Isosurface -0.03 0 0 0 1 1} color {ColorID 30} material Orbitile035 scale {0.0 0.0}"
+    assert (
+        positive
+        == "style {Isosurface 0.03 0 0 0 1 1} color {ColorID 23} selection all material Orbitile035 scale {0.0 0.0}"
+    )
+    assert (
+        negative
+        == "style {Isosurface -0.03 0 0 0 1 1} color {ColorID 31} selection all material Orbitile035 scale {0.0 0.0}"
+    )
     assert int(out[5]) > 1000
     assert out[6] == "turned turned 0"  # the view stays, and so does the molecule that is on top
     assert float(out[7]) == pytest.approx(0.65)
@@ -176,6 +179,71 @@ def test_many_orbitals_leave_nothing_behind(tmp_path):
         """,
     )
     assert out == ["benzene 1 0 1 benzene_mo21 0 1 2", "2", "2", "1", "0", "3"]
+
+
+def test_what_stands_side_by_side_is_moved_aside_with_its_atoms_and_back(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        """
+        proc place {molid} {
+            list [lindex $::vmd($molid,global_matrix) 0 3] [lindex $::vmd($molid,scale_matrix) 0 0]
+        }
+        orb_load $benzene
+        puts [orb_preset benzene -quality coarse]
+        puts [report]
+        foreach molid [molinfo list] { puts [place $molid] }
+        puts $vmd(top)
+        orb_iso 0.001 benzene_lumo
+        puts [place $orbitile::molecules(benzene_lumo)]
+        orb_delete benzene_homo
+        puts [report]
+        foreach molid [molinfo list] { puts [place $molid] }
+        """,
+    )
+    assert out[:2] == ["benzene_lumo", "benzene 1 0 1 benzene_homo 0 1 2 benzene_lumo 0 1 2 benzene 1 0 1"]
+    assert [tuple(map(float, line.split())) for line in out[2:6]] == [(-0.95, 0.75)] * 2 + [(0.95, 0.75)] * 2
+    assert out[6] == "0"
+    assert tuple(map(float, out[7].split())) == (0.95, 0.75)
+    assert out[8] == "benzene 1 0 1 benzene_lumo 0 1 2"
+    assert [tuple(map(float, line.split())) for line in out[9:]] == [(0.0, 1.0)] * 2
+
+
+def test_surfaces_are_hidden_drawn_as_meshes_and_kept(tmp_path):
+    state = tmp_path / "state.vmd"
+    shown = """
+        foreach molid [molinfo list] {
+            puts [list [molinfo $molid get drawn] [dict get [lindex $vmd($molid,reps) 0] style]]
+        }
+        orb_surfaces
+        puts $orbitile::told
+        """
+    out = in_vmd(
+        tmp_path,
+        f"""
+        orb_load $benzene
+        orb_mo benzene homo 0.04 coarse
+        orb_style mesh
+        orb_keep
+        orb_mo benzene lumo 0.03 coarse
+        orb_style dots
+        orb_hide
+        orb_iso 0.02
+        save_state {{{state}}}
+        {shown}
+        orb_unhide
+        puts $vmd(2,drawn)
+        mol off 1
+        orb_surfaces
+        puts $orbitile::told
+        """,
+    )
+    assert out[1:3] == ["1 {Isosurface 0.04 0 0 1 1 1}", "0 {Isosurface 0.02 0 0 2 1 1}"]
+    assert out[3].endswith("mesh, kept")
+    assert out[4].endswith("dots, hidden")
+    assert out[5] == "1"
+    assert out[6].endswith("mesh, hidden, kept")  # the user's own click is seen
+    assert out[7].endswith("dots")
+    assert in_vmd(tmp_path, f"source {{{state}}}\n{shown}") == out[:5]
 
 
 def test_a_second_field_colours_a_surface(tmp_path):
@@ -383,136 +451,6 @@ screen = pytest.mark.skipif(
     shutil.which("wish") is None or shutil.which("xvfb-run") is None, reason="wish or xvfb-run is not installed"
 )
 WISH = ("xvfb-run", "-a", "wish")
-IN_WINDOW = """
-        lassign $vmd(menu) place opens
-        set w [$opens]
-        puts "$place [winfo exists $w]"
-        update
-        set f $w.inside
-        set table $f.table.orbitals
-        proc tk_getOpenFile args { return $::benzene }
-        proc press {widget} { # as a user does
-            update
-            event generate $widget <Enter>
-            event generate $widget <ButtonPress-1> -x 5 -y 5
-            event generate $widget <ButtonRelease-1> -x 5 -y 5
-            update
-        }
-        proc row {n} {
-            set items [$::table children {}]
-            $::table see [lindex $items $n]
-            update
-            lassign [$::table bbox [lindex $items $n] energy] x y width height
-            event generate $::table <ButtonPress-1> -x [expr {$x + 5}] -y [expr {$y + 5}]
-            event generate $::table <ButtonRelease-1> -x [expr {$x + 5}] -y [expr {$y + 5}]
-            update
-        }
-        set orbitile::panel::quality coarse
-        press $f.file.open
-"""
-
-
-@screen
-def test_the_window_lists_orbitals_and_shows_the_one_chosen(tmp_path):
-    out = in_vmd(
-        tmp_path,
-        IN_WINDOW
-        + """
-        puts [llength [$table children {}]]
-        foreach n {20 21} { puts [$table item [lindex [$table children {}] $n] -values] }
-        row 20
-        puts [report]
-        press $f.do.next
-        puts [report]
-        press $f.do.previous
-        puts [report]
-        set orbitile::panel::field hommo
-        press $f.do.show
-        puts $orbitile::panel::status
-        foreach box {field colours quality} {
-            uplevel #0 [$f.what.$box cget -postcommand]
-            puts [$f.what.$box cget -values]
-        }
-        """,
-        WISH,
-    )
-    assert out[8].split() == plain_fields()
-    assert out[9] == f"{{two colours}} {out[8]}"
-    assert out[10].split() == list(QUALITIES)
-    assert out[0] == "Visualization/Orbitile 1"
-    assert out[1] == "31"
-    assert out[2] == "21 {} -8.952 2.00 A HOMO"
-    assert out[3] == "22 {} 3.993 0.00 A LUMO"
-    assert out[4] == "benzene 1 0 1 benzene_mo21 0 1 2"
-    assert out[5] == "benzene 1 0 1 benzene_mo22 0 1 2"
-    assert out[6] == out[4]
-    assert "Nearest match" in out[7]
-
-
-@pytest.mark.slow
-@screen
-def test_the_slider_moves_the_surface_and_keeps_its_volume(tmp_path):
-    out = in_vmd(
-        tmp_path,
-        IN_WINDOW
-        + """
-        row 20
-        set slider $f.what.isovalue.slider
-        set molid [lindex $vmd(order) end]
-        puts [dict get [lindex $vmd($molid,reps) 1] style]
-        $slider set -1.0
-        puts [dict get [lindex $vmd($molid,reps) 1] style]
-        event generate $slider <ButtonRelease-1> -x 1 -y 1
-        update
-        puts [dict get $orbitile::looks(benzene_mo21) isovalue]
-        puts [expr {$molid == [lindex $vmd(order) end]}]
-        puts $orbitile::panel::automatic
-        """,
-        WISH,
-    )
-    assert re.fullmatch(r"Isosurface -0\.02[78]\d* 0 0 0 1 1", out[1])  # encloses 90 percent
-    assert out[2] == "Isosurface -0.1 0 0 0 1 1"
-    assert out[3:] == ["0.1", "1", "0"]
-
-
-@pytest.mark.slow
-@screen
-def test_what_is_under_way_is_seen_and_cancelled_and_the_last_wish_is_done_next(tmp_path):
-    out = in_vmd(
-        tmp_path,
-        IN_WINDOW
-        + """
-        row 20
-        proc watch args {
-            global shares f
-            lappend shares $orbitile::share
-            if {[llength $shares] == 2} {
-                puts [$f.do.cancel instate !disabled]
-                after idle {event generate $f.do.cancel <Enter>; $f.do.cancel invoke}
-            }
-        }
-        set shares {}
-        trace add variable orbitile::share write watch
-        set orbitile::panel::field esp
-        set orbitile::panel::quality fine
-        press $f.do.show
-        puts $orbitile::panel::status
-        trace remove variable orbitile::share write watch
-        puts "$orbitile::share [$f.do.cancel instate disabled]"
-        puts [report]
-        set orbitile::panel::quality coarse
-        after idle {set orbitile::panel::field lumo; press $f.do.show}
-        set orbitile::panel::field homo-1
-        press $f.do.show
-        puts [report]
-        """,
-        WISH,
-    )
-    assert out[1] == "1"
-    assert out[2] == "cancelled"
-    assert out[3] == "0.0 1"
-    assert out[4] == "benzene 1 0 1 benzene_mo21 0 1 2"  # what was shown stays
-    assert out[5] == "benzene 1 0 1 benzene_lumo 0 1 2"
 
 
 @pytest.mark.slow

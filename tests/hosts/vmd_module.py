@@ -33,7 +33,9 @@ class _Module:
         return self.all[molid]
 
     def make(self, name, frames):
-        one = SimpleNamespace(name=name, frames=frames, frame=len(frames) - 1, volumes=[], reps=[], view=dict(_FIRST))
+        one = SimpleNamespace(
+            name=name, frames=frames, frame=len(frames) - 1, volumes=[], reps=[], view=dict(_FIRST), visible=True
+        )
         first = {"style": "Lines", "color": "Name", "selection": "all", "material": "Opaque", "scale": (0.0, 0.0)}
         one.reps.append(first)
         self.all[self.next] = one
@@ -163,6 +165,8 @@ def make():
             rename=lambda molid, name: setattr(it.of(molid), "name", name),
             get_top=lambda: it.top,
             set_top=set_top,
+            get_visible=lambda molid: it.of(molid).visible,
+            set_visible=lambda molid, state: setattr(it.of(molid), "visible", bool(state)),
             numframes=lambda molid: len(it.of(molid).frames),
             get_frame=lambda molid: it.of(molid).frame,
             set_frame=set_frame,

@@ -4,7 +4,7 @@
 
 array set vmd {
     next 0 top -1 order {} materials {Opaque Transparent} menu {} scale RGB
-    style {Lines} color {Name} material Opaque level all
+    style {Lines} color {Name} selection all material Opaque level all
 }
 
 proc refuse {what} { error "stand-in for VMD: $what" }
@@ -27,8 +27,11 @@ proc arity {words least {most ""}} {
 # Data that is read turns all molecules to VMD's first view.
 proc first_view {} {
     foreach molid $::vmd(order) {
-        foreach matrix {center rotate scale global} {
+        foreach matrix {center rotate} {
             set ::vmd($molid,${matrix}_matrix) "first $matrix"
+        }
+        foreach matrix {scale global} {
+            set ::vmd($molid,${matrix}_matrix) {{1 0 0 0} {0 1 0 0} {0 0 1 0} {0 0 0 1}}
         }
     }
 }
@@ -80,7 +83,7 @@ proc mol {verb args} {
             if {[llength $args] % 2 == 0} { refuse "options come in pairs: $args" }
             set molid $vmd(next)
             array set vmd [list $molid,name [file tail [lindex $args 0]] $molid,volumes {} $molid,files {} $molid,types {} \
-                $molid,frames 0 $molid,frame -1 $molid,drawn 1 $molid,reps {{style Lines color Name material Opaque scale {0.0 0.0}}}]
+                $molid,frames 0 $molid,frame -1 $molid,drawn 1 $molid,reps {{style Lines color Name selection all material Opaque scale {0.0 0.0}}}]
             lappend vmd(order) $molid
             if {[catch {read_file $molid $args} problem]} {
                 set vmd(order) [lrange $vmd(order) 0 end-1]
@@ -136,7 +139,7 @@ proc mol {verb args} {
         addrep {
             arity $args 1
             set molid [named [lindex $args 0]]
-            lappend vmd($molid,reps) [list style $vmd(style) color $vmd(color) material $vmd(material) scale {0.0 0.0}]
+            lappend vmd($molid,reps) [list style $vmd(style) color $vmd(color) selection $vmd(selection) material $vmd(material) scale {0.0 0.0}]
         }
         modstyle { style_is [lrange $args 2 end]; modify $args style [lrange $args 2 end] }
         modcolor { colour_is [lrange $args 2 end]; modify $args color [lrange $args 2 end] }
@@ -207,7 +210,7 @@ proc molinfo {which args} {
                     lassign $key what rep
                     rep_there $rep $which
                     lappend found [dict get [lindex $vmd($which,reps) $rep] \
-                        [dict get {rep style color color material material} $what]]
+                        [dict get {rep style color color selection selection material material} $what]]
                 }
             }
         }
@@ -288,8 +291,21 @@ proc rotate {axis by angle} {
     number $angle
     foreach molid $::vmd(order) { append ::vmd($molid,rotate_matrix) " $axis $angle" }
 }
-proc animate {verb frame} {
+proc animate {verb args} {
+    if {$verb eq "write"} { # xyz FILE waitfor all MOLECULE: atoms without their places
+        lassign $args type file waitfor all molid
+        if {"$type $waitfor $all" ne "xyz waitfor all"} { refuse "animate write $args" }
+        there $molid
+        set channel [open $file w]
+        for {set n 0} {$n < $::vmd($molid,frames)} {incr n} {
+            puts $channel "$::vmd($molid,atoms)\n frame $n[string repeat "\nC 0 0 0" $::vmd($molid,atoms)]"
+        }
+        close $channel
+        return
+    }
     if {$verb ne "goto"} { refuse "animate $verb" }
+    arity $args 1
+    lassign $args frame
     whole $frame
     foreach molid $::vmd(order) {
         if {$frame < $::vmd($molid,frames)} {
@@ -298,8 +314,14 @@ proc animate {verb frame} {
         }
     }
 }
-# What is seen, in place of a scene.
+# What is seen, in place of a scene; of the pictures that VMD makes itself, all black, in the format tga.
 proc render {method file} {
+    if {$method in {snapshot TachyonInternal}} {
+        set channel [open $file wb]
+        puts -nonewline $channel [binary format c3x9s2c2 {0 0 2} {640 480} {24 0}][string repeat \0 [expr {3 * 640 * 480}]]
+        close $channel
+        return
+    }
     if {$method ne "Tachyon"} { refuse "render $method" }
     set channel [open $file w]
     puts $channel [report]

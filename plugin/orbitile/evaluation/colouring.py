@@ -29,6 +29,29 @@ _EVEN = 0.3
 the spacing of the lattice, and about an atom there is nothing else."""
 
 
+_PASSES = 6
+"""How often the values of a field that jumps are averaged: the teeth of the triangles along a jump are one wide."""
+
+
+def _blended(values: NDArray[np.float32], faces: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Values at vertices, each averaged with those of its neighbours where these lie across a jump of sign.
+
+    Vertices farther from a jump than the passes reach keep theirs.
+    """
+    first = np.concatenate([faces[:, k] for k in range(3)])
+    second = np.concatenate([faces[:, (k + 1) % 3] for k in range(3)])
+    near = np.zeros(len(values), bool)
+    across = values[first] * values[second] < 0
+    near[first[across]] = near[second[across]] = True
+    count = np.bincount(first, minlength=len(values)) + 1.0  # in a closed mesh each edge is there both ways
+    blended = values.astype(np.float64)
+    for _ in range(_PASSES):
+        total = blended + np.bincount(first, blended[second], len(values))
+        blended = np.where(near, total / count, blended)
+        near[first[near[second]]] = True
+    return blended.astype(np.float32)
+
+
 def _range_of(values: NDArray[np.float32], peaks: bool) -> tuple[float, float]:
     """Range of values that colours are to span: round numbers, symmetric about 0 where values have both signs.
 
@@ -88,6 +111,8 @@ def coloured(
         values = evaluate(wavefunction, resolved, surface.vertices, device=device, precision=precision)
     values = values.astype(np.float32)
     colour_map = resolved.colour_map
+    if resolved.jumps:
+        values = _blended(values, surface.faces)
     if limit is None:
         limit = resolved.colour_range
     low, high = _range_of(values, resolved.peaks_at_nuclei) if limit is None else (-limit, limit)

@@ -51,17 +51,23 @@ class Browsing(Showing):
         self._n_frames = 0
         self._listed = "", ""
         self._refused = False
+        self._saving = False
 
     # ---- what is under way
 
     @property
-    def share(self) -> float:
-        """Share of the work under way that is done."""
-        return self.asking.share if self.asking.wanted else self._preparing.share
+    def share(self) -> float | None:
+        """Share of the work under way that is done; None where nobody knows."""
+        if self.asking.wanted is not None:
+            return self.asking.share
+        return self.session.saving.share if self.session.saving.is_busy else self._preparing.share
 
     def tick(self) -> None:
         """Look at what is under way, and do what is due."""
         super().tick()
+        if self._saving != self.session.saving.is_busy:
+            self._saving = self.session.saving.is_busy
+            self.view.set_busy(self.is_busy())
         self._prepare()
         if self._reading and self._reading[0][-1].done():  # in the order in which they were opened
             path, beside, reading = self._reading.pop(0)
@@ -76,7 +82,7 @@ class Browsing(Showing):
 
     def is_busy(self) -> bool:
         """Whether the user waits for something that can be cancelled, or kernels are compiled."""
-        return super().is_busy() or bool(self._reading or self._preparing.text)
+        return super().is_busy() or bool(self._reading or self._preparing.text) or self.session.saving.is_busy
 
     def _prepare(self) -> None:
         """Have kernels made ready while nobody waits for anything else; told where that takes long."""
@@ -113,6 +119,7 @@ class Browsing(Showing):
         self._stop_ahead()
         while self._reading:
             self._reading.pop()[-1].cancel()
+        self.session.saving.cancel()
         self.view.set_busy(self.is_busy())
         if busy:
             self.view.say("Cancelled.")
@@ -183,6 +190,7 @@ class Browsing(Showing):
         self.molecule, self.wavefunction, self.levels, self._n_frames = name, None, [[]], 0
         self.notes = ()
         self._listed = name, self.session.host.molecules().get(name, "")
+        self.session.host.bring_back(name)
         if name and not is_volume_file(self._listed[1]):
             try:
                 self.wavefunction = self.session.wavefunction(name)

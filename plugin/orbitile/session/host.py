@@ -89,6 +89,10 @@ class Viewer(ABC):
         """
         return surface
 
+    def names(self) -> set[str]:
+        """Names that something new is not to have; by default those of all that is there."""
+        return self.objects()
+
     def legal_name(self, name: str) -> str:
         """The name that the program would give an object that is to be called `name`."""
         return name
@@ -106,8 +110,8 @@ class Viewer(ABC):
         there = self.objects()
         return {name: source for name, source in self._sources.items() if name in there}
 
-    def look_at(self, molecules: Sequence[str], how: str) -> None:
-        """Bring molecules into view: zoom keeps the direction, orient looks along the axes of what is seen.
+    def look_at(self, names: Sequence[str], how: str) -> None:
+        """Bring molecules and surfaces into view: zoom keeps the direction, orient looks along the axes of molecules.
 
         By default the program does that by itself, or nothing happens.
         """
@@ -117,6 +121,9 @@ class Viewer(ABC):
 
         They come back when the user shows the molecule, or another surface of it is put. By default nothing happens.
         """
+
+    def bring_back(self, molecule: str) -> None:
+        """Show a molecule that was set aside."""
 
     def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
         """Those of surfaces that are there and not seen, since the user has hidden them or the group they are in.

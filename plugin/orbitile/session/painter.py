@@ -115,9 +115,9 @@ class Painter:
             raise OrbitileError(f"{shown.molecule} was deleted meanwhile")
         drawing = painting.drawing.result()
         if painting.redraws:  # a film is begun anew, with its volumes
-            with_volume = shown.request.frame is not None
+            with_volume = shown.request.frame is not None or session.host.draws_volumes
             return session.show(shown, found, painting.redraws, drawing, with_volume=with_volume)
-        later = found.volume.values.size > _VOLUME_AT_ONCE
+        later = found.volume.values.size > _VOLUME_AT_ONCE and not session.host.draws_volumes
         base = session.show_instead(painting.replaces, shown, found, drawing=drawing, with_volume=not later)
         self._volume_due = (base, found) if later else None
         return base

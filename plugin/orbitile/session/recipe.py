@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..errors import OrbitileError
 from ..renderer import Camera
 from ..surfaces.colour_maps import RGB
 from .look import Look
+from .picture import wall_transparency
 from .session import Session
 from .shown import Shown
 from .source import OneFile, Source, files_of, is_trajectory
@@ -19,8 +21,31 @@ from .viewpoint import Viewpoint
 from .volume_file import is_volume_file
 
 
+@dataclass(frozen=True)
+class Call:
+    """A command with its arguments, whatever the syntax of the console.
+
+    Attributes
+    ----------
+    command : str
+    arguments : tuple of str
+        By position.
+    named : dict
+        By name.
+    """
+
+    command: str
+    arguments: tuple[str, ...] = ()
+    named: Mapping[str, str] = field(default_factory=dict)
+
+
 def command_lines(session: Session, names: Sequence[str]) -> list[str]:
-    """Commands of Orbitile that show some surfaces, and load their molecules before; each a line.
+    """The same as `calls`, as PyMOL's prompt and scripts read it; each a line."""
+    return [_line(call) for call in calls(session, names)]
+
+
+def calls(session: Session, names: Sequence[str]) -> list[Call]:
+    """Commands of Orbitile that show some surfaces, and load their molecules before.
 
     Parameters
     ----------
@@ -36,37 +61,39 @@ def command_lines(session: Session, names: Sequence[str]) -> list[str]:
     shown = {session.surface(name): session.now(name) for name in names}
     molecules = dict.fromkeys(each.molecule for each in shown.values())
     hidden = session.host.hidden({name: each.molecule for name, each in shown.items()})
-    lines = [_loading(molecule, session.source(molecule)) for molecule in molecules]
+    found = [_loading(molecule, session.source(molecule)) for molecule in molecules]
     for name, each in shown.items():
-        lines += [*_showing(each), *(["orb_hide"] if name in hidden else [])]
-    return lines
+        found += [*_showing(each), *([Call("orb_hide")] if name in hidden else [])]
+    return found
 
 
-def _loading(molecule: str, source: str) -> str:
-    parts = [" ".join(files_of(source)), molecule]
+def _loading(molecule: str, source: str) -> Call:
+    named: dict[str, str] = {}
     if is_trajectory(source):
         trajectory = Source.read(source)
-        parts += [] if trajectory.track else ["track=0"]
-        parts += ["align=1"] if trajectory.align else []
-        parts += [f"interpolate={trajectory.between}"] if trajectory.between else []
-    return _line("orb_load", parts)
+        named |= {} if trajectory.track else {"track": "0"}
+        named |= {"align": "1"} if trajectory.align else {}
+        named |= {"interpolate": str(trajectory.between)} if trajectory.between else {}
+    return Call("orb_load", (" ".join(files_of(source)), molecule), named)
 
 
-def _showing(shown: Shown) -> list[str]:
+def _showing(shown: Shown) -> list[Call]:
     """Commands for one surface; all but the first act on what was shown last."""
     request, look = shown.request, shown.look
-    parts = [shown.molecule, request.field, f"{shown.isovalue:.7g}", request.quality]
-    parts += [f"color_by={request.color_by}"] if request.color_by else []
-    parts += [f"color_range={request.color_range:g}"] if request.color_range else []
-    lines = [_line("orb_field", parts)]
+    named = {"color_by": request.color_by} if request.color_by else {}
+    named |= {"color_range": f"{request.color_range:g}"} if request.color_range else {}
+    asked = Call("orb_field", (shown.molecule, request.field, f"{shown.isovalue:.7g}", request.quality), named)
+    changes = []
     if (look.colours, look.transparency) != (Look().colours, Look().transparency):
-        lines.append(_line("orb_color", [*(f"0x{_hexadecimal(c)}" for c in look.colours), f"{look.transparency:g}"]))
-    lines += [f"orb_style {look.style}"] if look.style != Look().style else []
-    return [*lines, *(["orb_keep"] if shown.kept else [])]
+        colours = [f"0x{_hexadecimal(colour)}" for colour in look.colours]
+        changes.append(Call("orb_color", (*colours, f"{look.transparency:g}")))
+    changes += [Call("orb_style", (look.style,))] if look.style != Look().style else []
+    return [asked, *changes, *([Call("orb_keep")] if shown.kept else [])]
 
 
-def _line(command: str, parts: Sequence[str]) -> str:
-    return f"{command} {', '.join(_quoted(part) for part in parts)}"
+def _line(call: Call) -> str:
+    parts = [*call.arguments, *(f"{name}={value}" for name, value in call.named.items())]
+    return f"{call.command} {', '.join(_quoted(part) for part in parts)}".strip()
 
 
 def _quoted(part: str) -> str:
@@ -108,7 +135,8 @@ def render_line(session: Session, names: Sequence[str]) -> str:
         words += ["--color-range", f"{first.request.color_range:g}"] if first.request.color_range else []
     else:
         words += ["--colors", ",".join(f"#{_hexadecimal(colour)}" for each in shown for colour in each.look.colours)]
-    words += ["--opacity", f"{1 - first.look.transparency**2:.4g}"]  # of a lobe: its front and its back
+    through = wall_transparency(first.look, is_coloured=coloured)
+    words += ["--opacity", f"{1 - through**2:.4g}"]  # of a lobe: its front and its back
     seen = session.host.viewpoint()
     if seen is not None:
         positions = session.wavefunction(first.molecule).positions
@@ -144,5 +172,5 @@ def _turns(positions: np.ndarray, seen: Viewpoint) -> tuple[float, float, float]
         angles = np.arctan2(-turn[1, 2], turn[1, 1]), -np.sign(turn[2, 0]) * np.pi / 2, 0.0
     else:
         angles = np.arctan2(turn[2, 1], turn[2, 2]), -np.arcsin(turn[2, 0]), np.arctan2(turn[1, 0], turn[0, 0])
-    x, y, z = (float(np.degrees(angle)) for angle in angles)
+    x, y, z = (round(float(np.degrees(angle)), 3) + 0.0 for angle in angles)  # no -0
     return x, y, z

@@ -186,5 +186,8 @@ def surface_within(
         step = max(step + 1, math.ceil(math.sqrt(whole / most_faces)))
 
 
+MOST_FACES = 90_000
+"""Triangles that a viewer can be given without its window standing still; volume and export keep all of them."""
+
 _FEW_POINTS = 300_000
 """Volumes of fewer points are extracted whole without a look: it takes milliseconds."""

@@ -67,12 +67,25 @@ class Tour:
         self.lines = [_HEAD, "|" + "---|" * 6]
         self._read = 0
 
-    def step(self, name: str, do: Callable[[], object], until: str = "at_rest()", seconds: float = 120) -> float:
-        """Do something, wait until it is there, take a picture, and note what there is to note."""
+    def step(
+        self,
+        name: str,
+        do: Callable[[], object],
+        until: str = "at_rest()",
+        seconds: float = 120,
+        meanwhile: float = 0.0,
+    ) -> None:
+        """Do something, wait until it is there, take a picture, and note what there is to note.
+
+        Another picture is taken so many seconds after it was done, if it is not there by then.
+        """
         self.window.ask("pulse.take()")
         begin = time.monotonic()
         do()
         acted = time.monotonic()
+        if meanwhile:
+            time.sleep(meanwhile)
+            self.window.screen.picture(self.pictures / f"{name}-meanwhile.png")
         wrong, still = self._wait(until, seconds)
         took = time.monotonic() - begin
         freezes = self.window.ask("pulse.take()")
@@ -87,7 +100,6 @@ class Tour:
         times = f"{took:.2f} ({acted - begin:.2f}) | {longest} | {still:.2f}"
         self.lines.append(f"| {name} | {times} | {os.getloadavg()[0]:.1f} | {said} |")
         sys.stdout.write(self.lines[-1] + "\n")
-        return took
 
     def _wait(self, until: str, seconds: float) -> tuple[list[str], float]:
         """Wait until something is so; says what was wrong, and for how long the bar has not moved meanwhile."""
@@ -103,6 +115,11 @@ class Tour:
             if now - begin > seconds:
                 return [f"not there after {seconds:g} s: {until}"], still
             time.sleep(0.015)
+
+    def wait(self) -> None:
+        """Wait until what was asked for is shown, and drawn."""
+        time.sleep(0.5)
+        self.window.wait("at_rest()", 240)
 
     # ---- what is done several times
 
@@ -148,7 +165,9 @@ def first_minute(tour: Tour) -> None:
     """Of a new user: nothing is compiled yet."""
     window = tour.window
     tour.step("01-panel", window.open_panel, "panel() is not None")
-    tour.step("02-first-picture-cold", lambda: tour.open("threonine.molden"), "len(objects()) > 2 and at_rest()", 240)
+    tour.step(
+        "02-first-picture-cold", lambda: tour.open("threonine.molden"), "len(objects()) > 2 and at_rest()", 240, 2.0
+    )
     for number, key in enumerate(("Down", "Down", "Up"), 3):
         tour.step(f"{number:02}-{key.lower()}", lambda key=key: window.screen.key(key))
     tour.step("06-field-menu", lambda: window.screen.click(window.at("box(panel().field_menu)")), "open_entries()")
@@ -171,6 +190,8 @@ def showing(tour: Tour) -> None:
     tour.step("19-localisation", lambda: tour.field("Electron loc"))
     tour.step("20-weak", lambda: (tour.open("dimer.molden"), time.sleep(1), tour.field("Weak inter")))
     tour.step("21-dots", lambda: (screen.click(window.at("box(panel().style_box)")), screen.key("End", "Return")))
+    screen.click(window.at("box(panel().style_box)"))
+    screen.key("Home", "Return")
     window.prompt("bg_color black")
 
 

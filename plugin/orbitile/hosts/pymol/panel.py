@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from ...session.session import Session
 from ...session.words import unit_in_print
 from .dropping import Dropping
 from .file_filters import files_to_export, files_to_open
+from .help import TRAJECTORIES, add_help, explain
 from .layout import STEPS, PanelLayout
-from .placing import Place, kept_place, places_of
+from .menus import fill_more_menu, fill_surface_menu
+from .placing import put_beside
 
 Qt = QtCore.Qt
 
@@ -44,9 +47,12 @@ class Panel(PanelLayout):
         super().__init__(window, choices_of(session.host.settings()))
         self.session = session
         self.browser = Browser(session, self)
+        self._defects: set[str] = set()
         self._connect()
+        add_help(self)
+        explain(self.frame_bar, TRAJECTORIES)
         Dropping(self, lambda paths: self.open(*paths))
-        self._place(window)
+        put_beside(self, window, self.browser.settings)
         self._timer = QtCore.QTimer(self)
         self._timer.timeout.connect(self._look)
         self._timer.start(_LOOK)
@@ -62,7 +68,10 @@ class Panel(PanelLayout):
         """What the user does to the widgets is done."""
         browser = self.browser
         self.open_button.clicked.connect(self._ask_file)
-        self.recent_menu.aboutToShow.connect(self._fill_recent)
+        menu = self.opening_menu
+        menu.aboutToShow.connect(lambda: menu.fill(browser.settings["recent"], browser.opening_view()))
+        menu.file_chosen.connect(lambda path: self.open(path))
+        menu.view_chosen.connect(browser.choose_opening_view)
         self.molecule_box.activated.connect(lambda at: browser.choose_molecule(self.molecule_box.itemText(at)))
         self.filter_edit.textChanged.connect(self.table.set_filter)
         self.table.chosen.connect(self._selected)
@@ -77,6 +86,8 @@ class Panel(PanelLayout):
         shown.kept_changed.connect(browser.keep)
         shown.deleted.connect(browser.delete)
         shown.colours_asked.connect(self._ask_colours)
+        shown.menu_asked.connect(self._open_menu)
+        self.more_menu.aboutToShow.connect(self._fill_more)
         self.colour_scale.range_changed.connect(browser.choose_range)
         self.frame_bar.played.connect(browser.play)
         self.frame_bar.stepped.connect(browser.step)
@@ -166,6 +177,7 @@ class Panel(PanelLayout):
         self.shown_list.fill(rows, current)
         scale = next((row.scale for row in rows if row.name == current), None)
         self.colour_scale.setVisible(scale is not None)
+        self.pair_button.setEnabled(scale is None)
         shown = self.browser.shown()
         if scale is not None and shown is not None:
             limit = shown.request.color_range
@@ -265,11 +277,16 @@ class Panel(PanelLayout):
     # ---- what the user does
 
     def _look(self) -> None:
-        self.progress.setValue(int(100 * self.browser.share))
+        share = self.browser.share
+        self.progress.setRange(0, 0 if share is None else 100)  # a bar that moves, where nobody knows how far it is
+        self.progress.setValue(int(100 * (share or 0)))
         try:
             self.browser.tick()
         except Exception as error:  # it is called a hundred times a second: told once, where it is seen
             self.say(f"defect of Orbitile: {type(error).__name__}: {error}", error=True)
+            if repr(error) not in self._defects:
+                self._defects.add(repr(error))
+                traceback.print_exc()
 
     def _selected(self, level: Level) -> None:
         self.diagram.choose(level.spin, level.index)
@@ -277,6 +294,7 @@ class Panel(PanelLayout):
         self.browser.ask_for(level)
 
     def _show_typed(self) -> None:
+        self.field_edit.completer().popup().hide()
         self.field_edit.setModified(False)
         self.browser.ask_for_named(self.field_edit.text().strip())  # as typed: it may name a file
 
@@ -297,13 +315,6 @@ class Panel(PanelLayout):
         )
         self.open(*paths)
 
-    def _fill_recent(self) -> None:
-        self.recent_menu.clear()
-        for path in self.browser.settings["recent"]:
-            self.recent_menu.addAction(path, lambda path=path: self.open(path))
-        if not self.browser.settings["recent"]:
-            self.recent_menu.addAction("No recent files").setEnabled(False)
-
     def _ask_export(self) -> None:
         path, _ = QtWidgets.QFileDialog.getSaveFileName(
             self,
@@ -322,6 +333,16 @@ class Panel(PanelLayout):
         else:
             self.pair_button.menu().popup(QtGui.QCursor.pos())
 
+    def _open_menu(self, name: str, where: Any) -> None:
+        menu = QtWidgets.QMenu(self)
+        fill_surface_menu(menu, self, name)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(where)
+
+    def _fill_more(self) -> None:
+        self.more_menu.clear()
+        fill_more_menu(self.more_menu, self)
+
     def _enable(self) -> None:
         for widget in (self.table, self.show_button, self.diagram):
             widget.setEnabled(self.browser.wavefunction is not None)
@@ -329,33 +350,6 @@ class Panel(PanelLayout):
             widget.setEnabled(bool(self.browser.current()))
 
     # ---- where it is
-
-    def _place(self, window: Any) -> None:
-        settings = self.browser.settings
-        window.addDockWidget(Qt.RightDockWidgetArea, self)
-        self.topLevelChanged.connect(self._docked)
-        self.setFloating(bool(settings.get("floating", True)))
-        if not self.isFloating():
-            return
-        screen = Place(*window.screen().availableGeometry().getRect())
-        place = kept_place(settings, screen)
-        if place is None:
-            host = Place(*window.frameGeometry().getRect())
-            moved, place = places_of(host, screen)
-            if moved != host:
-                frame = host.width - window.width()  # what the window manager draws around it
-                window.move(moved.x, moved.y)
-                window.resize(moved.width - frame, window.height())
-        self.setGeometry(*place)
-
-    def _docked(self, floating: bool) -> None:
-        """Make PyMOL's window wider by what this one takes of it, as far as the screen goes."""
-        window = self.parent()
-        if floating or window.isMaximized() or window.isFullScreen():
-            return
-        room = window.screen().availableGeometry().right() - window.frameGeometry().right()
-        window.resize(window.width() + max(0, min(room, self.width())), window.height())
-        QtCore.QTimer.singleShot(0, lambda: window.resizeDocks([self], [self.minimumSizeHint().width()], Qt.Horizontal))
 
     def _remember(self) -> None:
         geometry = [self.x(), self.y(), self.width(), self.height()]

@@ -31,6 +31,8 @@ from .viewpoint import viewpoint_of
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
 
+_MARGIN = 1.0
+"""Angstrom around what is seen in a cell of the grid."""
 _ALL_CELLS = -2
 """PyMOL's number for an object that is seen in all cells of its grid."""
 
@@ -60,6 +62,9 @@ class PyMOLViewer(TrajectoryViewer):
         self._view_before: tuple[float, ...] | None = None
         self._timers: dict[Callable[[], None], Any] = {}
 
+    def names(self) -> set[str]:
+        return set(self.cmd.get_names("all"))  # selections too: in commands they go before objects of their name
+
     def legal_name(self, name: str) -> str:
         legal: str = self.cmd.get_legal_name(name)
         return legal
@@ -81,8 +86,8 @@ class PyMOLViewer(TrajectoryViewer):
         self.loaded.follow_user()
         return names
 
-    def look_at(self, molecules: Sequence[str], how: str) -> None:
-        self.loaded.look_at(molecules, how)
+    def look_at(self, names: Sequence[str], how: str) -> None:
+        self.loaded.look_at(names, how)
 
     def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
         self.loaded.set_aside(molecule, set[str]().union(*map(self.parts, surfaces)))
@@ -174,6 +179,9 @@ class PyMOLViewer(TrajectoryViewer):
         self._group(molecule, name)
         self._put_scale(f"{name}_scale", molecule, colouring)
 
+    def bring_back(self, molecule: str) -> None:
+        self.loaded.bring_back({molecule})
+
     def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
         off = self.objects() - set(self.cmd.get_names("objects", enabled_only=1))
         return {name for name, molecule in surfaces.items() if {name, self.loaded.group_name(molecule)} & off}
@@ -192,16 +200,17 @@ class PyMOLViewer(TrajectoryViewer):
         self._places = dict(places)
         self.cmd.set("grid_mode", 1 if places else 0)
         if places:
-            self._put_into_grid(self.objects() - set(self.cmd.get_names_of_type("object:group")))
-            self._fit_into_cells(" ".join(places), len(places))
+            groups = self.cmd.get_names_of_type("object:group")  # what is set for one is set for all that is in it
+            self._put_into_grid([*groups, *(self.objects() - set(groups))])
+            self._fit_into_cells(" ".join(places.keys() & self.objects()), len(places))
         elif self._view_before is not None:
             self.cmd.set_view(self._view_before)
 
     def _fit_into_cells(self, names: str, n_cells: int) -> None:
         """Have objects seen whole in each cell of the grid; PyMOL itself fits them into the whole picture."""
-        if not self.cmd.get_setting_boolean("auto_zoom"):
+        if not (names and self.cmd.get_setting_boolean("auto_zoom")):
             return
-        self.cmd.zoom(names)
+        self.cmd.zoom(names, _MARGIN)
         width, height = self.cmd.get_viewport()
         rows = math.isqrt(n_cells - 1) + 1 if n_cells > 2 else 1
         columns = math.ceil(n_cells / rows)
@@ -252,6 +261,7 @@ class PyMOLViewer(TrajectoryViewer):
     def remove(self, name: str) -> None:
         for part in self.parts(name) & self.objects():
             delete(self.cmd, part)
+        self.loaded.drop_empty_groups()
 
     def rename_parts(self, old: str, new: str, molecule: str, colouring: Colouring | None) -> None:
         """Have the volume of a surface and the explanation of its colours follow the new name of the surface."""
@@ -260,6 +270,7 @@ class PyMOLViewer(TrajectoryViewer):
             editing.set_name(f"{old}_map", f"{new}_map", _self=self.cmd)
         delete(self.cmd, f"{old}_scale")  # made anew: PyMOL crashes when a ramp is renamed twice
         self._put_scale(f"{new}_scale", molecule, colouring)
+        self._group(molecule, " ".join(sorted({new, f"{new}_map"} & self.objects())))
 
     def _put_scale(self, name: str, molecule: str, colouring: Colouring | None) -> None:
         delete(self.cmd, name)

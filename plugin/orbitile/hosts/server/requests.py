@@ -1,26 +1,30 @@
-"""What the viewer at the other end of the pipe may ask for: the commands, and four requests of its own."""
+"""What the viewer at the other end of the pipe may ask for: the commands, and five requests of its own."""
 
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
+from ... import __version__
 from ...errors import FileChanged, OrbitileError
-from ...fields.orbital import orbital_name
-from ...model.units import electronvolt
+from ...fields import field_groups
 from ...session.commands import COMMANDS
 from ...session.commands.loading import place
 from ...session.declaration import Command, brief
-from ...session.orbitals import levels_of
+from ...session.field_patterns import parts_of, takes_several_files
+from ...session.orbital_filter import EXPLANATION
+from ...session.orbitals import ENERGY_UNITS, levels_of
+from ...session.presets import PRESETS
 from ...session.session import Session
 from ...session.shown import Shown
 from ...session.source import Source, changes, files_of, is_trajectory
-from ...session.words import plain_fields
+from ...session.words import alternatives, plain_fields
+from .table import energy_unit, table_of
 from .viewer import ServedViewer
+from .window import ServedWindow
 
 
 def read_request(line: bytes) -> dict[str, Any]:
@@ -37,9 +41,9 @@ def read_request(line: bytes) -> dict[str, Any]:
         raise OrbitileError(f"expected a line of JSON, got {brief(line)} ({brief(str(error))})") from None
     if not isinstance(request, dict):
         raise OrbitileError(f"expected an object of JSON, got {brief(request)}")
-    parts = {"id": None, "command": "", "arguments": [], "named": {}, "objects": None, **request}
-    if unknown := set(parts) - {"id", "command", "arguments", "named", "objects"}:
-        raise OrbitileError(f"expected id, command, arguments, named and objects, got {brief(sorted(unknown)[0])}")
+    parts = {**_PARTS, **request}
+    if unknown := set(parts) - set(_PARTS):
+        raise OrbitileError(f"expected {alternatives(list(_PARTS))}, got {brief(sorted(unknown)[0])}")
     if isinstance(parts["id"], dict | list | float) or len(str(brief(parts["id"]))) > 60:
         raise OrbitileError(f"id: expected a number or a short text, got {brief(parts['id'])}")
     if not isinstance(parts["command"], str):
@@ -48,10 +52,18 @@ def read_request(line: bytes) -> dict[str, Any]:
         raise OrbitileError(f"arguments: expected a list, got {brief(parts['arguments'])}")
     if not isinstance(parts["named"], dict):
         raise OrbitileError(f"named: expected an object, got {brief(parts['named'])}")
-    names = parts["objects"]
-    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise OrbitileError(f"objects: expected a list of names, got {brief(parts['objects'])}")
+    for part in ("objects", "hidden"):
+        names = parts[part]
+        if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+            raise OrbitileError(f"{part}: expected a list of names, got {brief(names)}")
+    if parts["seen"] is not None and type(parts["seen"]) is not int:
+        raise OrbitileError(f"seen: expected a whole number, got {brief(parts['seen'])}")
     return parts
+
+
+_PARTS: dict[str, Any] = {"id": None, "command": "", "arguments": [], "named": {}}
+_PARTS |= {"objects": None, "hidden": None, "seen": None}
+"""Parts of a request, and what they are where they are left out."""
 
 
 def answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
@@ -94,27 +106,52 @@ def description_of(command: Command) -> dict[str, Any]:
     return {"name": command.name, "usage": command.usage, "help": command.help, "arguments": arguments}
 
 
-def _orbitals(session: Session, name: str = "") -> list[list[Any]]:
-    """Rows of the table of orbitals: field, number, spin, energy in electronvolt, occupation, symmetry, mark."""
+def greeting(folder: str) -> dict[str, Any]:
+    """The first message: what can be asked for."""
+    return {
+        "event": "ready",
+        "version": __version__,
+        "folder": folder,
+        "commands": [description_of(command) for command in COMMANDS],
+        "presets": [
+            {"name": preset.name, "title": preset.title, "help": preset.sentence, "file": preset.needs_file}
+            for preset in PRESETS
+        ],
+        "fields": [
+            {"title": title, "fields": [_offered(name, sentence) for name, sentence in names]}
+            for title, names in field_groups()
+        ],
+        "filter": EXPLANATION,
+    }
+
+
+def _offered(pattern: str, sentence: str) -> dict[str, Any]:
+    several = takes_several_files(pattern, sentence)
+    parts = [{**asdict(part), "several": several and part.kind == "file"} for part in parts_of(pattern)]
+    return {"name": pattern, "help": sentence, "parts": parts}
+
+
+def _orbitals(session: Session, name: str = "", unit: str = "", words: str = "") -> dict[str, Any]:
+    """The table of the orbitals of a molecule that pass a filter, energies in electronvolt unless told otherwise."""
     wavefunction = session.wavefunction(session.molecule(name))
-    return [
-        [
-            orbital_name(wavefunction, level.index, level.spin),
-            level.index + 1,
-            level.spin if wavefunction.beta is not None else "",
-            level.energy / electronvolt if math.isfinite(level.energy) else None,
-            level.occupation,
-            level.symmetry,
-            level.mark,
-        ]
-        for levels in levels_of(wavefunction)
-        for level in levels
-    ]
+    return table_of(wavefunction, levels_of(wavefunction), energy_unit(unit or next(iter(ENERGY_UNITS))), words)
+
+
+def _window(session: Session, verb: str = "", *words: str) -> None:
+    """Do in the window what its user does; the first time it is opened."""
+    if session.panel is None:
+        host = session.host
+        assert isinstance(host, ServedViewer)  # `serve` made it
+        session.panel = ServedWindow(session, host)
+    assert isinstance(session.panel, ServedWindow)
+    session.panel.do(verb, words)
 
 
 def state(session: Session) -> str:
     """What is shown, for `restore`."""
-    return json.dumps({"molecules": session.host.molecules(), "shown": session.shelf.saved()})
+    shown = session.shelf.saved()
+    hidden = sorted(session.host.hidden({name: session.shelf[name].molecule for name in shown}))
+    return json.dumps({"molecules": session.host.molecules(), "shown": shown, "hidden": hidden})
 
 
 def restore(session: Session, text: str = "") -> None:
@@ -129,6 +166,7 @@ def restore(session: Session, text: str = "") -> None:
         told = json.loads(text)
         molecules = {str(name): _text_of_source(source) for name, source in told["molecules"].items()}
         shown = {str(name): Shown.from_message(message) for name, message in told["shown"].items()}
+        hidden = {str(name) for name in told["hidden"]}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OrbitileError) as error:
         why = f": {error}" if isinstance(error, OrbitileError) else ""
         raise OrbitileError(f"restore: expected what `state` gave, got {brief(text)}{why}") from None
@@ -154,6 +192,8 @@ def restore(session: Session, text: str = "") -> None:
             continue
         if saved.request.frame is not None:
             host.go_to(saved.molecule, saved.request.frame)
+        if name in hidden:
+            host.set_visible(name, saved.molecule, False)
 
 
 def _text_of_source(source: Any) -> str:
@@ -188,7 +228,8 @@ def _frame(session: Session, molecule: str = "", frame: str = "") -> None:
 
 
 _OWN: dict[str, tuple[Callable[..., Any], int]] = {
-    "orbitals": (_orbitals, 1),
+    "orbitals": (_orbitals, 3),
+    "window": (_window, 4),
     "state": (state, 0),
     "restore": (restore, 1),
     "frame": (_frame, 2),

@@ -13,11 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
-from ... import __version__
 from ...errors import OrbitileError
-from ...session.commands import COMMANDS, orb_cancel
+from ...session.commands import orb_cancel
 from ...session.session import Session
-from .requests import answer, description_of, read_request
+from .requests import answer, greeting, read_request
 from .viewer import ServedViewer, Tell
 
 _LONGEST = 1 << 20
@@ -52,14 +51,7 @@ def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> N
     with temporary as folder:
         host = ServedViewer(tell, Path(folder))
         session = Session(host)
-        tell(
-            {
-                "event": "ready",
-                "version": __version__,
-                "folder": folder,
-                "commands": [description_of(command) for command in COMMANDS],
-            }
-        )
+        tell(greeting(folder))
         waiting: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         ended = threading.Event()
 
@@ -85,7 +77,9 @@ def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> N
                 if request is None:
                     break
                 if request["objects"] is not None:
-                    host.set_there(set(request["objects"]))
+                    host.set_there(set(request["objects"]), request["seen"])
+                if request["hidden"] is not None:
+                    host.set_hidden(set(request["hidden"]), request["seen"])
                 tell(answer(session, request))
             host.tick()
 

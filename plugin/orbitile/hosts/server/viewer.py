@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
+import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,39 +41,86 @@ class ServedViewer(VolumeViewer):
     ----------
     there : set of str
         Names of the objects that the viewer has, as its last request said; to be changed by `set_there`.
-    period : float or None
-        Seconds between two calls of `tick`; None while there is nothing to call.
     """
 
     def __init__(self, tell: Tell, folder: Path) -> None:
         super().__init__()
         self.there: set[str] = set()
-        self.period: float | None = None
+        self._hidden: set[str] = set()
+        self._aside: dict[str, list[str]] = {}
+        self._last_visible = 0
         self._volumes: dict[tuple[str, int | None], weakref.ref[Volume]] = {}
-        self._tell, self._folder = tell, folder
+        self._send, self._folder = tell, folder
+        self._sending = threading.Lock()
+        self._sent = 0
+        self._changes: dict[str, tuple[int, bool]] = {}
         self._frames: dict[str, int] = {}
         self._going: dict[str, int] = {}
-        self._again: list[Callable[[], None]] = []
+        self._again: dict[Callable[[], None], tuple[float, float]] = {}
         self._number = 0
         self._told = 0.0
 
-    def set_there(self, names: set[str]) -> None:
-        """Take note of the objects that the viewer has; of all others its volumes are gone too."""
-        self.there = names
-        self._volumes = {key: volume for key, volume in self._volumes.items() if key[0] in names}
+    def tell(self, message: dict[str, Any]) -> int:
+        """Send an event, from any thread; gives its number, counted from 1."""
+        with self._sending:
+            self._send(message)
+            self._sent += 1
+            return self._sent
+
+    def set_there(self, names: set[str], seen: int | None = None) -> None:
+        """Take note of the objects that the viewer had; of all others its volumes are gone too.
+
+        Parameters
+        ----------
+        names
+            Objects that it had.
+        seen
+            How many events it had read then, all of them if None: what later ones add or remove is not known to it.
+        """
+        seen = self._sent if seen is None else seen
+        self._changes = {name: change for name, change in self._changes.items() if change[0] > seen}
+        added = {name for name, (_, is_there) in self._changes.items() if is_there}
+        self.there = (names | added) - (set(self._changes) - added)
+        self._volumes = {key: volume for key, volume in self._volumes.items() if key[0] in self.there}
+        self._hidden &= self.there
+
+    def _has_changed(self, name: str, number: int, is_there: bool) -> None:
+        """An event adds an object or removes it; `number` is that of the event."""
+        (self.there.add if is_there else self.there.discard)(name)
+        self._changes[name] = number, is_there
+
+    def set_hidden(self, names: set[str], seen: int | None = None) -> None:
+        """Take note of the objects that cannot be seen; `seen` is as for `set_there`."""
+        if seen is not None and seen < self._last_visible:  # it was told to hide or show one since
+            return
+        self._hidden = names & self.there
+        for molecule in set(self._aside) - names:  # the user shows it again
+            self._bring_back(molecule)
+
+    @property
+    def period(self) -> float | None:
+        """Seconds until `tick` has something to call; None while there is nothing."""
+        if not self._again:
+            return None
+        return max(min(due for _, due in self._again.values()) - time.monotonic(), 0.0)
 
     def set_frame(self, molecule: str, frame: int) -> None:
-        """Take note of the frame that the viewer is at."""
+        """Take note of the frame that the viewer is at; whoever looks at frames does so at the next tick."""
         self._frames[molecule] = frame
+        self._again = {function: (seconds, 0.0) for function, (seconds, _) in self._again.items()}
         self._going.pop(molecule, None)
 
     def tick(self) -> None:
-        """Call what is to be called again and again; what fails is told, and not called any more."""
-        for function in list(self._again):
+        """Call what is due of all that is to be called again and again; what fails is told, and not called any more."""
+        now = time.monotonic()
+        for function, (seconds, due) in list(self._again.items()):
+            if due > now:
+                continue
+            self._again[function] = seconds, now + seconds
             try:
                 function()
             except Exception as error:
-                self._again.remove(function)
+                del self._again[function]
                 self.say(f"defect of Orbitile: {type(error).__name__}: {brief(str(error))}")
 
     def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
@@ -81,10 +128,10 @@ class ServedViewer(VolumeViewer):
         file.write_text(xyz_of(atoms), encoding="utf-8")
         self.adopt(name, atoms.source)
         self.set_frame(name, geometry)
-        self.there.add(name)
         message = {"event": "molecule", "name": name, "file": str(file), "frame": geometry}
         ghosts = int(atoms.is_ghost.sum())
-        self._tell({**message, "ghosts": ghosts} if ghosts else message)
+        number = self.tell({**message, "ghosts": ghosts} if ghosts else message)
+        self._has_changed(name, number, is_there=True)
 
     def frame(self, molecule: str) -> int | None:
         return self._frames.get(molecule) if molecule in self.there else None
@@ -92,16 +139,42 @@ class ServedViewer(VolumeViewer):
     def go_to(self, molecule: str, frame: int) -> None:
         if self._going.get(molecule) != frame:  # it is there when the viewer says so
             self._going[molecule] = frame
-            self._tell({"event": "frame", "molecule": molecule, "frame": frame})
+            self.tell({"event": "frame", "molecule": molecule, "frame": frame})
 
     def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
         if function not in self._again:
-            self._again.append(function)
-            self.period = min(milliseconds / 1000, self.period or math.inf)
+            seconds = milliseconds / 1000
+            self._again[function] = seconds, time.monotonic() + seconds
         return True
 
     def objects(self) -> set[str]:
         return self.there
+
+    def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
+        return self._hidden & set(surfaces)
+
+    def set_visible(self, name: str, molecule: str, visible: bool) -> None:
+        if visible and self._aside.pop(molecule, None) is not None:
+            self._tell_visible(molecule, True)
+        self._tell_visible(name, visible)
+
+    def _tell_visible(self, name: str, visible: bool) -> None:
+        (self._hidden.discard if visible else self._hidden.add)(name)
+        self._last_visible = self.tell({"event": "visible", "name": name, "visible": visible})
+
+    def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
+        if molecule not in self._aside:
+            self._aside[molecule] = [name for name in surfaces if name not in self._hidden]
+            for name in (molecule, *self._aside[molecule]):
+                self._tell_visible(name, False)
+
+    def _bring_back(self, molecule: str) -> None:
+        for name in (molecule, *self._aside.pop(molecule, ())):
+            if name in self.there:
+                self._tell_visible(name, True)
+
+    def set_grid(self, places: Mapping[str, int]) -> None:
+        self.tell({"event": "grid", "places": dict(places)})
 
     def size(self, surface: Surface, volume: Volume) -> int:
         return volume.values.nbytes * (1 if surface.colouring is None else 2)  # files; shades have fewer points
@@ -115,6 +188,8 @@ class ServedViewer(VolumeViewer):
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
+        if molecule in self._aside and name not in self._aside[molecule]:
+            self._bring_back(molecule)
         message: dict[str, Any] = {"event": "surface", "name": name, "molecule": molecule}
         message |= {"isovalue": drawing.isovalue, "phases": drawing.phases, "colours": look.colours}
         message |= {"transparency": look.transparency, "style": look.style}
@@ -128,11 +203,12 @@ class ServedViewer(VolumeViewer):
             message["shades"] = str(self._written(drawing.shades.quantity, drawing.shades))
         if frame is not None:
             message["frame"] = frame
-        self.there.add(name)
-        self._tell(message)
+        number = self.tell(message)
+        if message["new"]:
+            self._has_changed(name, number, is_there=True)
 
     def set_transparency(self, name: str, transparency: float) -> None:
-        self._tell({"event": "transparency", "name": name, "transparency": transparency})
+        self.tell({"event": "transparency", "name": name, "transparency": transparency})
 
     def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
         known = self._volumes.get((name, frame))
@@ -141,24 +217,26 @@ class ServedViewer(VolumeViewer):
             file = str(self._written(name, volume))
             self._volumes[name, frame] = weakref.ref(volume)
         message = {"event": "volume", "name": name, "molecule": molecule, "file": file}
-        self._tell(message if frame is None else {**message, "frame": frame})
+        number = self.tell(message if frame is None else {**message, "frame": frame})
+        if name in self._changes:  # it is there with its volume, and not before
+            self._has_changed(name, number, is_there=True)
 
     def drop(self, name: str, frame: int) -> None:
         self._volumes.pop((name, frame), None)
-        self._tell({"event": "drop", "name": name, "frame": frame})
+        self.tell({"event": "drop", "name": name, "frame": frame})
 
     def remove(self, name: str) -> None:
-        self.set_there(self.there - {name})
-        self._tell({"event": "remove", "name": name})
+        self._has_changed(name, self.tell({"event": "remove", "name": name}), is_there=False)
+        self._volumes = {key: volume for key, volume in self._volumes.items() if key[0] != name}
 
     def progress(self, share: float) -> None:
         now = time.monotonic()
         if now - self._told > _EVERY:
             self._told = now
-            self._tell({"event": "progress", "share": round(share, 3)})
+            self.tell({"event": "progress", "share": round(share, 3)})
 
     def say(self, text: str) -> None:
-        self._tell({"event": "message", "text": text})
+        self.tell({"event": "message", "text": text})
 
     def _written(self, name: str, volume: Volume) -> Path:
         file = self._file(name, "plt")

@@ -25,10 +25,24 @@ proc orbitile::forget {name} {
     if {[info exists kept($name)]} {
         file delete {*}[concat {*}[dict values $kept($name)]]
     }
+    delete_copies $name
     foreach known {molecules sources looks drawn kept at hidden frames} {
         variable $known
         unset -nocomplain ${known}($name)
     }
+}
+
+# Objects that the user has hidden, here or in VMD's main window; not those that have no volume of the frame that is seen.
+proc orbitile::unseen_by_choice {} {
+    variable molecules
+    variable hidden
+    set found {}
+    foreach name [present] {
+        if {![info exists hidden($name)] && ![molinfo $molecules($name) get drawn]} {
+            lappend found $name
+        }
+    }
+    return $found
 }
 
 # VMD writes 0 into vmd_initialize_structure when a molecule is deleted: its fields go with it.
@@ -114,6 +128,13 @@ proc orbitile::frame_changed {name args} {
             }
         }
     }
+    variable copies
+    variable molecules
+    if {[info exists copies($name)]} {
+        foreach molid $copies($name) {
+            molinfo $molid set frame [molinfo $molecules($name) get frame]
+        }
+    }
     if {![llength $moved]} {
         after 1 orbitile::tell_frames
     }
@@ -122,21 +143,16 @@ proc orbitile::frame_changed {name args} {
     }
 }
 
-# Which objects there are can be told while no request is under way, whose messages may be about to change it.
 proc orbitile::tell_frames {} {
     variable channel
     variable molecules
     variable moved
-    variable replies
     set there [present]
     foreach name $moved {
         if {$channel eq "" || [lsearch -exact $there $name] < 0} continue
         set frame [molinfo $molecules($name) get frame]
         set request "\"command\": \"frame\", \"arguments\": [list_json [list $name $frame]]"
-        if {![array size replies]} {
-            append request ", \"objects\": [list_json $there]"
-        }
-        catch {puts $channel "{\"id\": 0, $request}"}
+        catch {puts $channel "{\"id\": 0, $request, [standing]}"}
     }
     set moved {}
 }

@@ -10,7 +10,7 @@ namespace eval orbitile {
     variable names {}                 ;# of the commands
     variable channel ""               ;# to the server, while it runs
     variable folder ""                ;# of its files
-    variable offered {}               ;# the commands of the server, as it told them
+    variable offered {}               ;# what the server told first: commands, fields and presets
     variable number 0                 ;# of the last request
     variable replies                  ;# by number of the request
     array set replies {}
@@ -30,13 +30,18 @@ namespace eval orbitile {
     array set at {}
     variable hidden                   ;# fields that have no volume of the frame that is seen
     array set hidden {}
+    variable copies                   ;# of the atoms of each molecule, for fields side by side
+    array set copies {}
+    variable moved_by                 ;# how far molecules of VMD were moved and shrunk for that
+    array set moved_by {}
     variable frames                   ;# to which the orbitals of each molecule belong
     array set frames {}
     variable saving {}                ;# while a state is saved: what the server shows, and sources
     variable restoring {}             ;# as sources, while a saved state is read
+    variable unseen {}                ;# fields of a saved state that are to be hidden
     variable busy 0
+    variable heard 0                  ;# events that the server has told
     variable moved {}                 ;# molecules of whose frame the server does not know
-    variable playing 0                ;# frames a second at most
     variable share 0.0                ;# of the work that is done
     variable told ""                  ;# by the last command
     variable home [file dirname [file normalize [info script]]]
@@ -46,15 +51,13 @@ apply {parts {
     foreach part $parts {
         uplevel #0 [list source [file join $::orbitile::home $part.tcl]]
     }
-}} {json molecules surfaces saved_states}
+}} {json molecules surfaces views grid saved_states}
 
 # ---- the pipe
 
 proc orbitile::start {} {
     variable command
     variable channel
-    variable folder
-    variable offered
     if {$channel ne ""} return
     set of_vmd [array get ::env PYTHONHOME] ;# where VMD's own Python is, not ours
     array unset ::env PYTHONHOME
@@ -64,22 +67,20 @@ proc orbitile::start {} {
         error "orbitile cannot be started with \"$command\": $opened"
     }
     set channel $opened
-    fconfigure $channel -encoding utf-8 -buffering line -translation lf
-    if {[gets $channel line] < 0} {
-        error "orbitile has ended: [ended]"
-    }
-    set ready [from_json $line]
-    set folder [dict get $ready folder]
-    set offered [dict get $ready commands]
-    fconfigure $channel -blocking 0
+    fconfigure $channel -encoding utf-8 -buffering line -translation lf -blocking 0
     fileevent $channel readable orbitile::receive
+}
+
+proc orbitile::on_ready {message} {
+    variable heard 0
+    variable folder [dict get $message folder]
+    variable offered $message
 }
 
 # Words that an argument of a command may be, or is often.
 proc orbitile::choices {command argument} {
     variable offered
-    start
-    foreach known $offered {
+    foreach known [dict get $offered commands] {
         if {[dict get $known name] ne $command} continue
         foreach part [dict get $known arguments] {
             if {[dict get $part name] eq $argument} {
@@ -116,15 +117,21 @@ proc orbitile::stop {} {
     if {$channel ne ""} ended
 }
 
+# One message at a time, so that windows are drawn in between.
 proc orbitile::receive {} {
     variable channel
     variable replies
     variable failure
-    while {$channel ne "" && [gets $channel line] >= 0} {
+    variable heard
+    if {[gets $channel line] >= 0} {
         set message [from_json $line]
         if {[dict exists $message event]} {
             set event [dict get $message event]
-            if {[catch {on_$event $message} problem]} {
+            set failed [catch {on_$event $message} problem]
+            if {$event ne "ready"} {
+                incr heard
+            }
+            if {$failed} {
                 if {[array size replies]} {
                     set failure "VMD: $problem"
                 } else {
@@ -133,6 +140,8 @@ proc orbitile::receive {} {
             }
         } elseif {[info exists replies([dict get $message id])]} {
             set replies([dict get $message id]) $message
+        } elseif {[dict get $message id] eq "window"} {
+            panel::answered $message
         }
     }
     if {$channel ne "" && [eof $channel]} ended
@@ -143,7 +152,6 @@ proc orbitile::call {name words} {
     variable busy
     variable share
     variable told
-    variable playing
     if {$busy && $name ne "orb_cancel"} {
         error "something is being computed: orb_cancel stops it"
     }
@@ -155,14 +163,25 @@ proc orbitile::call {name words} {
     if {$failed} {
         error $reply
     }
-    if {$name eq "orb_play"} {
-        set playing [dict get $reply value]
-    }
     set told [dict get $reply text]
     if {$told ne "" && $told ne [dict get $reply value]} { ;# VMD prints the value
-        puts "Orbitile) $told"
+        puts "Orbitile) [string map {\n "\nOrbitile) "} $told]"
     }
     return [dict get $reply value]
+}
+
+# What the server is to know with each request: what there is, what the user has hidden, and after which event that was.
+proc orbitile::standing {} {
+    variable heard
+    return "\"objects\": [list_json [present]], \"hidden\": [list_json [unseen_by_choice]], \"seen\": $heard"
+}
+
+# Tell the server what the user does in the window, and wait for nothing.
+proc orbitile::tell_window {verb args} {
+    variable channel
+    start
+    set words [list_json [linsert $args 0 $verb]]
+    if {[catch {puts $channel "{\"id\": \"window\", \"command\": \"window\", \"arguments\": $words, [standing]}"}]} ended
 }
 
 # Send a request and wait for its reply.
@@ -175,9 +194,7 @@ proc orbitile::ask {name arguments} {
     tell_frames
     set mine [incr number]
     set replies($mine) ""
-    set request "{\"id\": $mine, \"command\": [text_json $name], $arguments,\
-        \"objects\": [list_json [present]]}"
-    if {[catch {puts $channel $request}]} ended
+    if {[catch {puts $channel "{\"id\": $mine, \"command\": [text_json $name], $arguments, [standing]}"}]} ended
     while {$replies($mine) eq ""} {
         vwait orbitile::replies($mine)
     }
@@ -213,7 +230,9 @@ proc orbitile::window {} {
     variable home
     package require Tk
     if {![llength [info commands panel::show]]} {
-        uplevel #0 [list source [file join $home panel.tcl]]
+        foreach part {window orbitals fields shown look saving manual} {
+            uplevel #0 [list source [file join $home panel $part.tcl]]
+        }
     }
     return [panel::show]
 }

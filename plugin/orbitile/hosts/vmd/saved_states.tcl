@@ -13,12 +13,13 @@ proc orbitile::follow_save_state {} {
     }
 }
 
-# Films stand still from here on.
+# Films stand still from here on, and nothing stands side by side: copies of atoms have no file.
 proc orbitile::before_state {args} {
     variable sources
     variable kept
     variable saving
     if {![llength [present]]} return
+    end_grid
     set state [dict get [ask state "\"arguments\": \[\]"] value]
     set files {}
     foreach name [present] {
@@ -55,27 +56,14 @@ proc orbitile::renew {name} {
     variable at
     if {![dict exists $kept($name) $at($name)]} return
     set old $molecules($name)
-    set reps {}
-    for {set rep 0} {$rep < [molinfo $old get numreps]} {incr rep} {
-        lappend reps [molinfo $old get "{rep $rep} {color $rep} {material $rep}"]
-    }
+    set representations [representations_of $old]
     set drawn [molinfo $old get drawn]
     mol delete $old
     unset molecules($name)
     hold $name $at($name)
     set molid $molecules($name)
-    represent $molid $looks($name)
-    set rep 0
-    foreach representation $reps {
-        if {$rep == [molinfo $molid get numreps]} {
-            mol addrep $molid
-        }
-        lassign $representation style colour material
-        mol modstyle $rep $molid {*}$style
-        mol modcolor $rep $molid {*}$colour
-        mol modmaterial $rep $molid $material
-        incr rep
-    }
+    represent $name
+    give_representations $molid $representations
     mol [expr {$drawn ? "on" : "off"}] $molid
 }
 
@@ -107,6 +95,7 @@ proc orbitile::place {name files} {
 
 proc orbitile::restored {} {
     variable restoring
+    variable unseen
     variable molecules
     variable sources
     variable frames
@@ -136,4 +125,10 @@ proc orbitile::restored {} {
             frame_changed $name
         }
     }
+    foreach name $unseen {
+        if {[info exists molecules($name)]} {
+            mol off $molecules($name)
+        }
+    }
+    set unseen {}
 }

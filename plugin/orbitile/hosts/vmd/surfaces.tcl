@@ -8,6 +8,7 @@ proc orbitile::on_surface {message} {
 # volume of one frame: those of the others are kept in their files until they are dropped.
 proc orbitile::on_volume {message} {
     variable coming
+    variable molecules
     variable looks
     variable kept
     variable at
@@ -25,6 +26,7 @@ proc orbitile::on_volume {message} {
         }
     }
     set later [dict exists $restoring $name]
+    set unseen [expr {[lsearch -exact [unseen_by_choice] $name] >= 0}]
     if {!$later && ![dict get $coming new] && [lsearch -exact [present] $name] < 0} { ;# the user has deleted it
         file delete {*}$files
         frame_changed $parent
@@ -37,6 +39,7 @@ proc orbitile::on_volume {message} {
     }
     if {[llength $files]} {
         if {!$moving && !$later} {
+            set place [place_of $name]
             discard $name
         }
         if {[info exists kept($name)] && [dict exists $kept($name) $frame]} {
@@ -54,8 +57,14 @@ proc orbitile::on_volume {message} {
     } elseif {!$later} {
         if {[lsearch -exact [present] $name] < 0} {
             hold $name $frame
+            if {[info exists place]} {
+                take_place $name $place
+            }
         }
         show_frame $name
+        if {$unseen} {
+            mol off $molecules($name)
+        }
     }
     if {!$moving && [info exists kept($name)]} { ;# there is no other
         file delete {*}[dict get $kept($name) $frame]
@@ -83,7 +92,7 @@ proc orbitile::show_frame {name} {
     }
     set molid $molecules($name)
     if {![info exists drawn($name)] || $drawn($name) ne $looks($name)} {
-        represent $molid $looks($name)
+        represent $name
         set drawn($name) $looks($name)
     }
     if {$frame ne $at($name) && [molinfo $molid get drawn]} {
@@ -124,11 +133,7 @@ proc orbitile::hold {name frame} {
 # then, and makes a new molecule the top one; neither is wanted here. It is seen from where the atoms are seen.
 proc orbitile::load_volumes {name files parent} {
     variable molecules
-    set matrices {center_matrix rotate_matrix scale_matrix global_matrix}
-    set views {}
-    foreach other [molinfo list] {
-        lappend views $other [molinfo $other get $matrices]
-    }
+    set views [views]
     set top [molinfo top]
     set level ""
     catch {set level [vmdcon -loglevel]} ;# VMD has something to say of each volume
@@ -155,19 +160,39 @@ proc orbitile::load_volumes {name files parent} {
     if {$failed} {
         error $problem
     }
-    foreach {other view} $views {
-        molinfo $other set $matrices $view
-    }
     if {![dict exists $views $molid] && [lsearch -exact [present] $parent] >= 0} {
-        molinfo $molid set $matrices [dict get $views $molecules($parent)]
+        dict set views $molid [dict get $views $molecules($parent)]
     }
+    give_views $views
     if {$top >= 0 && [molinfo top] != $top} {
         mol top $top
     }
 }
 
+# The isosurfaces of a field at an isovalue: triangles, their edges, or points.
+proc orbitile::draw_at {name isovalue} {
+    variable molecules
+    variable looks
+    set way [dict get {surface 0 mesh 1 dots 2} [dict get $looks($name) style]]
+    set rep 0
+    foreach phase [dict get $looks($name) phases] {
+        mol modstyle $rep $molecules($name) Isosurface [expr {$phase * $isovalue}] 0 0 $way 1 1
+        incr rep
+    }
+}
+
+# The one of VMD's colour scales that is closest to a colour map.
+proc orbitile::scale_method {colour_map} {
+    set of {signed RWB sequential WBlk negative BlkW interaction BGR}
+    return [expr {[dict exists $of $colour_map] ? [dict get $of $colour_map] : "RWB"}]
+}
+
 # One representation of each phase: in a colour of its own, or in the colours of the second volume.
-proc orbitile::represent {molid look} {
+proc orbitile::represent {name} {
+    variable molecules
+    variable looks
+    set molid $molecules($name)
+    set look $looks($name)
     set phases [dict get $look phases]
     while {[molinfo $molid get numreps] > [llength $phases]} {
         mol delrep [expr {[molinfo $molid get numreps] - 1}] $molid
@@ -176,21 +201,38 @@ proc orbitile::represent {molid look} {
         mol addrep $molid
     }
     set material [material_of [dict get $look transparency]]
-    set scale_methods {signed RWB sequential WBlk negative BlkW interaction BGR}
+    draw_at $name [dict get $look isovalue]
     set rep 0
     foreach phase $phases {
-        mol modstyle $rep $molid Isosurface [expr {$phase * [dict get $look isovalue]}] 0 0 0 1 1
         mol modmaterial $rep $molid $material
         if {[dict exists $look scale]} {
             set scale [dict get $look scale]
-            set colour_map [dict get $scale colour_map]
-        color scale method [expr {[dict exists $scale_methods $colour_map] ? [dict get $scale_methods $colour_map] : "RWB"}]
+            color scale method [scale_method [dict get $scale colour_map]]
             mol modcolor $rep $molid Volume 1
             mol scaleminmax $molid $rep [dict get $scale low] [dict get $scale high]
         } else {
             mol modcolor $rep $molid ColorID [nearest_colour [lindex [dict get $look colours] [expr {$phase < 0}]]]
         }
         incr rep
+    }
+}
+
+# What is shown of a trajectory stays away where there is no surface of the frame that is seen.
+proc orbitile::on_visible {message} {
+    variable molecules
+    variable looks
+    variable hidden
+    variable restoring
+    variable unseen
+    set name [dict get $message name]
+    if {[dict exists $restoring $name]} {
+        lappend unseen $name
+    } elseif {[lsearch -exact [present] $name] >= 0} {
+        unset -nocomplain hidden($name)
+        mol [expr {[dict get $message visible] ? "on" : "off"}] $molecules($name)
+        if {[info exists looks($name)]} {
+            show_frame $name
+        }
     }
 }
 

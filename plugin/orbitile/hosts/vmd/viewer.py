@@ -7,7 +7,7 @@ and where a second field colours its surface, the volume of the colours.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -86,6 +86,18 @@ class VMDViewer(VolumeViewer):
     def objects(self) -> set[str]:
         return {name for name, number in self._numbers.items() if self._vmd.molecule.exists(number)}
 
+    def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
+        return {name for name in surfaces if not self._vmd.molecule.get_visible(self._numbers[name])}
+
+    def set_visible(self, name: str, molecule: str, visible: bool) -> None:
+        self._vmd.molecule.set_visible(self._numbers[name], visible)
+        if visible:
+            self._vmd.molecule.set_visible(self._numbers[molecule], True)
+
+    def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
+        for name in (molecule, *surfaces):
+            self._vmd.molecule.set_visible(self._numbers[name], False)
+
     def size(self, surface: Surface, volume: Volume) -> int:
         return volume.values.nbytes
 
@@ -100,6 +112,7 @@ class VMDViewer(VolumeViewer):
     ) -> None:
         if frame not in (None, self.frame(molecule)):
             return  # the volume that is put last is the only one, and nobody tells when frames change
+        self._vmd.molecule.set_visible(self._numbers[molecule], True)  # it may have been set aside
         if drawing.shades is not None or name not in self.objects():
             self.remove(name)  # shades stand beside the volume: both are put
             with self._same_view(molecule) as numbers:
@@ -140,6 +153,8 @@ class VMDViewer(VolumeViewer):
 
     def colour(self, name: str) -> Colour:
         known = self._vmd.color.get_colors()
+        if name.startswith(("#", "0x")):
+            return super().colour(name)
         if name not in known:
             raise OrbitileError(f"colour: VMD knows {', '.join(known)}, got {name!r}")
         red, green, blue = known[name]

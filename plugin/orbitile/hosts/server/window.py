@@ -1,0 +1,299 @@
+"""The window of the viewer at the other end of the pipe: it is told what to show, and tells what its user does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ...errors import OrbitileError
+from ...fields import unavailable
+from ...model.lattice import QUALITIES
+from ...session.browser import Browser
+from ...session.choices import TWO_COLOURS
+from ...session.declaration import COUNT, FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Kind, brief, one_of
+from ...session.listed import Listed
+from ...session.look import STYLES, Scale
+from ...session.orbitals import ENERGY_UNITS, Level, summary
+from ...session.playback import Playback
+from ...session.presets import PRESETS, why_not
+from ...session.recipe import calls
+from ...session.seen import visible
+from ...session.session import Session
+from ...session.words import unit_in_print
+from .picture import with_legend
+from .table import energy_unit, field_of, passing, table_of
+from .viewer import ServedViewer
+
+_TICK = 15
+"""Milliseconds between two looks at what is under way."""
+_PIECE = 100
+"""Rows of the table in one message, so that no viewer stands still while it reads one."""
+_FOLLOW = 500
+"""Milliseconds between two looks at what was changed by commands."""
+
+
+class ServedWindow:
+    """A window at the other end of the pipe, as the browser sees it; see `orbitile.session.view.View`.
+
+    Parameters
+    ----------
+    session : Session
+        Of the viewer.
+    host : ServedViewer
+        The viewer.
+    """
+
+    def __init__(self, session: Session, host: ServedViewer) -> None:
+        self._host = host
+        self._words = ""
+        self._chosen: Level | None = None
+        self._is_open = True
+        self._cancelled = threading.Event()
+        self._molecules: list[str] | None = None
+        self._told: dict[str, Any] = {}
+        self.browser = Browser(session, self)
+        self._verbs = self._done_by_verbs()
+        self.show_molecule()
+        self.show_choices()
+        host.every(_TICK, self._tick)
+        host.every(_FOLLOW, self.follow)
+
+    # ---- what its user does
+
+    def do(self, verb: str, words: Sequence[str]) -> None:
+        """Do what the user does in the window.
+
+        Raises
+        ------
+        OrbitileError
+            When it is none of what can be done there, or cannot be done.
+        """
+        if verb not in self._verbs:
+            raise OrbitileError(f"window: expected one of {', '.join(self._verbs)}, got {brief(verb)}")
+        function, *kinds = self._verbs[verb]
+        if len(words) != len(kinds):
+            raise OrbitileError(f"window {verb}: takes {len(kinds)} words, got {len(words)}")
+        function(*(kind.read(verb, word) for kind, word in zip(kinds, words, strict=True)))
+        self.set_busy(self.browser.is_busy())  # what is computed ahead may have been asked for
+
+    def _done_by_verbs(self) -> dict[str, tuple[Any, ...]]:
+        """By the verb of a request what it does, and kinds of the words that it takes."""
+        browser = self.browser
+        return {
+            "show": (lambda: self._set_open(True),),
+            "hide": (lambda: self._set_open(False),),
+            "follow": (self.follow,),
+            "open": (browser.open, PATH),
+            "molecule": (browser.choose_molecule, TEXT),
+            "orbital": (self._choose, TEXT),
+            "field": (browser.ask_for_named, TEXT),
+            "preset": (browser.show_preset, TEXT, TEXT),
+            "filter": (self._filter, TEXT),
+            "unit": (self._choose_unit, TEXT),
+            "isovalue": (browser.choose_isovalue, TEXT),
+            "automatic": (browser.choose_automatic, FLAG),
+            "quality": (self._choose_quality, one_of(*QUALITIES)),
+            "device": (browser.choose_device, TEXT),
+            "second": (browser.choose_second, TEXT),
+            "range": (browser.choose_range, _OR_NOTHING),
+            "colours": (self._choose_colours, TEXT, TEXT),
+            "transparency": (lambda share: browser.change_look(transparency=share), SHARE),
+            "style": (lambda style: browser.change_look(style=style), one_of(*STYLES)),
+            "surface": (browser.choose_surface, TEXT),
+            "visible": (browser.set_visible, TEXT, FLAG),
+            "keep": (browser.keep, TEXT, FLAG),
+            "delete": (browser.delete, TEXT),
+            "play": (browser.play, FLAG),
+            "rate": (browser.choose_rate, COUNT),
+            "frame": (browser.go_to, COUNT),
+            "step": (lambda forward: browser.step(1 if forward else -1), FLAG),
+            "export": (browser.export, PATH),
+            "picture": (self._picture, PATH, PATH),
+            "recipe": (self._recipe,),
+        }
+
+    def _set_open(self, is_open: bool) -> None:
+        self._is_open = is_open
+        self.follow()
+
+    def _choose(self, field: str) -> None:
+        wavefunction = self.browser.wavefunction
+        levels = [level for those in self.browser.levels for level in those]
+        found = [level for level in levels if wavefunction is not None and field_of(wavefunction, level) == field]
+        if not found:
+            raise OrbitileError(f"window orbital: expected an orbital of the table, got {brief(field)}")
+        self._chosen = found[0]
+        self.browser.ask_for(found[0])
+
+    def _filter(self, words: str) -> None:
+        self._words = words
+        wavefunction = self.browser.wavefunction
+        if wavefunction is not None:
+            rows = [field_of(wavefunction, level) for level in self._passing()]
+            self._host.tell({"event": "filtered", "rows": rows})
+
+    def _passing(self) -> list[Level]:
+        return passing(self.browser.levels, ENERGY_UNITS[self.browser.choices.unit], self._words)
+
+    def _choose_unit(self, unit: str) -> None:
+        self.browser.choose_unit(energy_unit(unit).name)
+        self._tell_table()
+
+    def _choose_quality(self, quality: str) -> None:
+        self.browser.set_quality(quality)
+        self.browser.compute_anew()
+
+    def _choose_colours(self, positive: str, negative: str) -> None:
+        self.browser.change_look(colours=(self._host.colour(positive), self._host.colour(negative)))
+
+    def _picture(self, taken: Path, target: Path) -> None:
+        with_legend(self.browser.session, taken, target)
+        self.say(f"Wrote {target}")
+
+    def _recipe(self) -> None:
+        commands = [asdict(call) for call in calls(self.browser.session, visible(self.browser.session))]
+        self._host.tell({"event": "recipe", "commands": commands})
+
+    def cancel(self) -> bool:
+        """Withdraw what was asked for, from any thread; says whether there was anything."""
+        self._cancelled.set()
+        return self.browser.is_busy()
+
+    def follow(self) -> None:
+        """Follow what was changed by commands, and in the viewer."""
+        self.browser.follow()
+        molecules = list(self._host.molecules())
+        if molecules != self._molecules:
+            self._molecules = molecules
+            self._host.tell({"event": "molecules", "names": molecules, "chosen": self.browser.molecule})
+
+    def _tick(self) -> None:
+        if self._cancelled.is_set():
+            self._cancelled.clear()
+            self.browser.cancel()
+        self.browser.tick()
+        self.set_busy(self.browser.is_busy())
+        if self.browser.is_busy():
+            self._host.progress(self.browser.share or 0.0)
+
+    # ---- what the browser asks of its window
+
+    def say(self, text: str, error: bool = False, detail: str = "") -> None:
+        """Put a message where it is seen, and what else there is to know."""
+        self._host.tell({"event": "said", "text": text, "error": error, "detail": detail})
+
+    def set_busy(self, busy: bool) -> None:
+        """Show, or no longer, that something is computed and can be cancelled."""
+        self._tell_changes("busy", {"busy": busy})
+
+    def show_molecule(self) -> None:
+        """Tell the table of orbitals, without what was filtered of another one."""
+        self._words, self._chosen = "", None
+        self._tell_table()
+
+    def _tell_table(self) -> None:
+        browser = self.browser
+        wavefunction, unit = browser.wavefunction, ENERGY_UNITS[browser.choices.unit]
+        message: dict[str, Any] = {"event": "table", "molecule": browser.molecule, "unit": unit.name}
+        message["filter"] = self._words
+        if wavefunction is None:
+            nothing = {"summary": "", "notes": [], "columns": [], "rows": [], "unavailable": {}}
+            self._host.tell({**message, **nothing})
+            return
+        missing = {preset.name: why for preset in PRESETS if (why := why_not(preset, wavefunction))}
+        table = table_of(wavefunction, browser.levels, unit)
+        rows = table.pop("rows")
+        message |= {"summary": summary(wavefunction), "notes": list(browser.notes), **table, "rows": rows[:_PIECE]}
+        self._host.tell({**message, "unavailable": {**unavailable(wavefunction), **missing}})
+        for begin in range(_PIECE, len(rows), _PIECE):
+            self._host.tell({"event": "rows", "rows": rows[begin : begin + _PIECE]})
+        if self._words:
+            self._filter(self._words)
+
+    def show_choices(self) -> None:
+        """Tell what the controls stand at: the surface that they act on, or what comes next."""
+        choices, shown = self.browser.choices, self.browser.shown()
+        is_orbital = self.browser.acts_on_orbital()
+        self._tell_changes(
+            "choices",
+            {
+                "isovalue": self.browser.isovalue if shown is not None else None,
+                "isovalue_range": self.browser.isovalue_range,
+                "unit": "" if shown is None else unit_in_print(shown.unit),
+                "is_orbital": is_orbital,
+                "automatic": choices.automatic and is_orbital,
+                "quality": choices.quality,
+                "device": self.browser.session.computing.device,
+                "second": ("" if shown is None else shown.request.color_by) or TWO_COLOURS,
+                "scale": None if shown is None else _scale(shown.scale),
+                "look": asdict(choices.look if shown is None else shown.look),
+                "rate": choices.rate,
+            },
+        )
+
+    def show_surfaces(self, rows: list[Listed], current: str) -> None:
+        """Tell what is shown, and which row of the table it is that the window acts on."""
+        level, wavefunction = self.browser.level_shown(), self.browser.wavefunction
+        row = "" if level is None or wavefunction is None else field_of(wavefunction, level)
+        surfaces = [
+            {**asdict(listed), "unit": unit_in_print(listed.unit), "scale": _scale(listed.scale)} for listed in rows
+        ]
+        self._tell_changes("shown", {"surfaces": surfaces, "current": current, "row": row})
+
+    def show_playback(self, playback: Playback | None) -> None:
+        """Tell where the trajectory is that the molecule is."""
+        at = {"frame": 0, "n_frames": 0, "playing": False, "state": ""}
+        if playback is not None:
+            at = {name: getattr(playback, name) for name in at}
+        self._tell_changes("playback", at)
+
+    def show_field(self, field: str) -> None:
+        """Name the field that is asked for."""
+        self._host.tell({"event": "field", "field": field})
+
+    def opened(self, first: Level | None) -> None:
+        """Show an orbital of a file that was opened, and have its row selected."""
+        self.follow()
+        wavefunction = self.browser.wavefunction
+        row = field_of(wavefunction, first) if wavefunction is not None and first is not None else ""
+        self._host.tell({"event": "opened", "molecule": self.browser.molecule, "row": row})
+        if row:
+            self._choose(row)
+
+    def neighbours(self) -> list[Level]:
+        """Orbitals below and above the one that is chosen."""
+        rows = self._passing()
+        if self._chosen is None or self._chosen not in rows:
+            return []
+        at = rows.index(self._chosen)
+        return rows[at + 1 : at + 2] + rows[max(at - 1, 0) : at]
+
+    def is_idle(self) -> bool:
+        """Whether it can be seen."""
+        return self._is_open
+
+    def is_sliding(self) -> bool:
+        """False: it draws what is dragged by itself, and tells where it came to rest."""
+        return False
+
+    is_typing = is_scrubbing = is_sliding
+
+    def _tell_changes(self, event: str, parts: dict[str, Any]) -> None:
+        if self._told.get(event) != parts:
+            self._told[event] = parts
+            self._host.tell({"event": event, **parts})
+
+
+def _scale(scale: Scale | None) -> dict[str, Any] | None:
+    return None if scale is None else {**asdict(scale), "unit": unit_in_print(scale.unit)}
+
+
+def _number_or_none(what: str, value: Any) -> float | None:
+    return None if value == "" else POSITIVE_NUMBER.read(what, value)
+
+
+_OR_NOTHING = Kind("float", _number_or_none)
+"""A positive number, or nothing."""

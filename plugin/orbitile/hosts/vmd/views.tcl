@@ -1,0 +1,39 @@
+# From where VMD shows its molecules, and as what: taken, and given back.
+
+# By number of the molecule. VMD turns everything to its first view whenever it reads a volume.
+proc orbitile::views {} {
+    set found {}
+    foreach molid [molinfo list] {
+        lappend found $molid [molinfo $molid get {center_matrix rotate_matrix scale_matrix global_matrix}]
+    }
+    return $found
+}
+
+proc orbitile::give_views {views} {
+    dict for {molid view} $views {
+        molinfo $molid set {center_matrix rotate_matrix scale_matrix global_matrix} $view
+    }
+}
+
+proc orbitile::representations_of {molid} {
+    set found {}
+    for {set rep 0} {$rep < [molinfo $molid get numreps]} {incr rep} {
+        lappend found [molinfo $molid get "{rep $rep} {color $rep} {selection $rep} {material $rep}"]
+    }
+    return $found
+}
+
+proc orbitile::give_representations {molid representations} {
+    set rep 0
+    foreach representation $representations {
+        if {$rep == [molinfo $molid get numreps]} {
+            mol addrep $molid
+        }
+        lassign $representation style colour selection material
+        mol modstyle $rep $molid {*}$style
+        mol modcolor $rep $molid {*}$colour
+        mol modselect $rep $molid {*}$selection
+        mol modmaterial $rep $molid $material
+        incr rep
+    }
+}
