@@ -47,7 +47,7 @@ def in_vmd(home, script, program=("tclsh",)):
         check=False,
         timeout=120,
     )
-    assert "stand-in" not in done.stdout + done.stderr
+    assert "stand-in" not in done.stdout + done.stderr, done.stdout[-3000:] + done.stderr
     assert done.returncode == 0, done.stdout + done.stderr
     return [line for line in done.stdout.splitlines() if not line.startswith("Orbitile)")]
 
