@@ -85,7 +85,7 @@ def run(series: Path, what: str, spacing: float | None, points: int | None, devi
     from orbitile.fields.orbital import orbital_of
     from orbitile.hosts.pymol.drawing import drawing_of
     from orbitile.session.request import Request, Sample
-    from orbitile.session.shown import NEGATIVE, POSITIVE
+    from orbitile.surfaces.colour_maps import NEGATIVE, POSITIVE
     from orbitile.workers import pack, unpack
 
     path = ob.follow(ob.load_trajectory(series, kept=n + 1))

@@ -39,6 +39,26 @@ def is_ours(folder: Path, others: int = stat.S_IWOTH) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & others
 
 
+def folder_for(purpose: str) -> Path:
+    """Where this package keeps files for a purpose, beside what compilers keep; it may not be there yet."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "orbitile" / purpose
+
+
+def made(folder: Path) -> Path:
+    """The same folder, which is there.
+
+    Raises
+    ------
+    OSError
+        When it cannot be made, or others could put files in it.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if os.name == "posix" and not all(is_ours(part) for part in (folder, folder.parent)):
+        raise PermissionError(f"{folder} belongs to another user, or others can write to it")
+    return folder
+
+
 def _can_write(folder: Path) -> bool:
     """Whether files can be made in a folder, which may yet have to be made itself."""
     while not folder.exists() and folder != folder.parent:

@@ -43,6 +43,9 @@ _SHARES = ((0.1, 1e-3), (0.2, 1e-2), (0.7, 1e-1))
 _NEGLIGIBLE = 1e-3
 """Share of what the planes may lose that goes to primitives of which, on a sheared lattice, no tables are made."""
 
+_MARGIN = 2.0
+"""Times by which the work of many rows may turn out to be more than before: slabs differ in how much is screened."""
+
 _LONGEST = 1 << 31
 """Entries of the lists of bricks: kernels count in 32 bits."""
 
@@ -173,10 +176,12 @@ def evaluate_rows(
         space.upload("weight", weight, real),
         space.upload("offset", _offsets(packed.spacing[1], packed.shape[0], start, shear, real), real, 2),
     )
+    if checkpoint is not None:
+        checkpoint(0.0)  # large tables take a while to be sent
     kept: Any = out
     if target.on_host:  # an index along one axis becomes a store of vectors
         kept = out.reshape(-1) if isinstance(out, np.ndarray) else view(out)
-    kernel = rows_kernel(target, out.dtype, sizes.sums > 1, shear != 0)
+    kernel = rows_kernel(target, out.dtype, shear != 0)
     call = _Call(
         kernel,
         space,
@@ -224,7 +229,7 @@ def _in_steps(call: _Call, plan: Layout, checkpoint: Checkpoint | None) -> None:
     sizes, paces = call.sizes, call.space.paces
     everything, columns, at_once = (0, sizes.primitives), (0, sizes.columns), paces["at once"]
     most = float(sizes.bricks * sizes.rows * sizes.sums)
-    if checkpoint is None or at_once.fits(most):
+    if checkpoint is None or at_once.fits(_MARGIN * most):
         at_once.run(
             np.full(1, most), lambda *_: _launch(call, everything, True, columns, (0, sizes.bricks)), checkpoint
         )
@@ -235,7 +240,7 @@ def _in_steps(call: _Call, plan: Layout, checkpoint: Checkpoint | None) -> None:
         checkpoint(0.0)
 
     prepared = paces["prepared"]
-    if prepared.fits(most):
+    if prepared.fits(_MARGIN * most):
         prepared.run(np.full(1, most), lambda *_: _launch(call, everything, True, columns), asked)
     else:
         counts = np.diff(plan.first_table_x) * sizes.sums * sizes.bricks_x + np.diff(plan.first_table) * (

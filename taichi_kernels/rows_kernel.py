@@ -3,11 +3,13 @@
 Each function below does one task of one step; the kernel at the end goes through the tasks of all steps.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from ._taichi import number, ti
+from ._taichi import lightly_optimised, number, ti
 from .gaussian import along_axis, exponential
 from .layout import BX, BY, BZ
 from .target import Target
@@ -20,8 +22,8 @@ _WIDE = 2
 
 
 @lru_cache
-def rows_kernel(target: Target, result: "np.dtype[np.floating]", several: bool, sheared: bool) -> object:
-    """The kernel for one device and precision of tables and sums, one type of the result, one sum or several.
+def rows_kernel(target: Target, result: "np.dtype[np.floating]", sheared: bool) -> Callable[..., Any]:
+    """The kernel for one device and precision of tables and sums, and one type of the result.
 
     On a sheared lattice each plane has tables along y of its own.
     """
@@ -47,7 +49,7 @@ def rows_kernel(target: Target, result: "np.dtype[np.floating]", several: bool, 
         distance, factor = eight_along(here[0], here[1], here[4], b * BX, step)
         for t in range(first_table_x[p], first_table_x[p + 1]):
             largest = ti.cast(0.0, real)
-            for o in range(n_sums if ti.static(several) else 1):
+            for o in range(n_sums):
                 last = o * n_terms + table[t][0] + table[t][1] - 1
                 value = V8(0.0)
                 for i in range(table[t][1]):
@@ -360,7 +362,7 @@ def rows_kernel(target: Target, result: "np.dtype[np.floating]", several: bool, 
 
         bricks = to_brick - from_brick
         if ti.static(on_cpu):
-            items = (n_sums if ti.static(several) else 1) * BX  # of a brick: planes of sums
+            items = n_sums * BX  # of a brick: planes of sums
             n_items = bricks * items
             ti.loop_config(block_dim=1)
             for task in range((n_items + chunk - 1) // chunk):
@@ -370,14 +372,14 @@ def rows_kernel(target: Target, result: "np.dtype[np.floating]", several: bool, 
                     s = item % BX
                     if column // bricks_y * BX + s < nx:
                         sum_in_plane(
-                            item % items // BX if ti.static(several) else 0, s, column // bricks_y, column % bricks_y,
-                            brick % bricks_z, brick, nx, ny, nz, bricks_x, bricks_y, n_tables, n_tables_x,
-                            brick_capacity, rows, x, y, z, brick_count, brick_rows, out,
+                            item % items // BX, s, column // bricks_y, column % bricks_y, brick % bricks_z, brick,
+                            nx, ny, nz, bricks_x, bricks_y, n_tables, n_tables_x, brick_capacity, rows, x, y, z,
+                            brick_count, brick_rows, out,
                         )  # fmt: skip
         else:
             ti.loop_config(block_dim=64)
-            for thread in range((n_sums if ti.static(several) else 1) * bricks * (64 // wide)):
-                o = thread // (64 // wide * bricks) if ti.static(several) else 0
+            for thread in range(n_sums * bricks * (64 // wide)):
+                o = thread // (64 // wide * bricks)
                 brick = from_brick + thread // (64 // wide) - o * bricks
                 lane = thread % (64 // wide)
                 column = brick // bricks_z
@@ -388,4 +390,4 @@ def rows_kernel(target: Target, result: "np.dtype[np.floating]", several: bool, 
                 )  # fmt: skip
         return ti.Vector([needed[0], needed[1]])
 
-    return evaluate
+    return lightly_optimised(evaluate)

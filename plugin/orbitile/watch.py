@@ -8,16 +8,21 @@ told; `stage` says which share of the whole a stage of the work is. The watch go
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from .errors import Cancelled
 
 Progress = Callable[[float], None]
 Cancel = Callable[[], bool]
+
+_Result = TypeVar("_Result")
 
 _INTERVAL = 0.03
 """Seconds between two reports from inside a stage."""
@@ -147,6 +152,28 @@ def tell(share: float) -> None:
     span = _now.get()
     if span is not None:
         span.tell(share, True)
+
+
+def patiently(call: Callable[[], _Result]) -> _Result:
+    """What a call gives that comes to no checkpoint, but lets other threads run, as a product of matrices.
+
+    Where somebody watches, it runs in a thread of its own, and checkpoints go on meanwhile; whoever ends at one leaves
+    it alone.
+    """
+    if _now.get() is None:
+        return call()
+    future: Future[_Result] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    while not wait([future], timeout=_INTERVAL).done:
+        checkpoint()
+    return future.result()
 
 
 def watcher() -> Progress | None:

@@ -30,7 +30,7 @@ import numpy as np
 
 from .._taichi import identity, number, ti
 from ..arrays import DeviceArray
-from ..cache_folder import is_ours
+from ..cache_folder import folder_for, made
 from ..kept_arrays import KeptArrays
 from ..launching import launch
 from ..session import finish, renew, session, started
@@ -141,8 +141,7 @@ def _polynomial(l, at):
 
 def cache_folder() -> Path:
     """Where sources and marks are kept."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "orbitile" / "molecules"
+    return folder_for("molecules")
 
 
 def kernel_when_ready(
@@ -217,11 +216,7 @@ _compiled: "dict[Path, Future[None]]" = {}
 
 def _written(text: str) -> Path:
     known = f"{identity()}\n{text}"
-    folder = cache_folder()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if os.name == "posix" and not all(is_ours(part) for part in (folder, folder.parent)):
-        raise PermissionError(f"{folder} belongs to another user, or others can write to it")
-    file = folder / f"{hashlib.sha256(known.encode()).hexdigest()[:32]}.py"
+    file = made(cache_folder()) / f"{hashlib.sha256(known.encode()).hexdigest()[:32]}.py"
     if not file.exists() or file.read_text(encoding="utf-8") != text:  # Taichi compiles what stands in the file
         part = file.with_suffix(f".{os.getpid()}")
         part.write_text(text, encoding="utf-8")

@@ -82,3 +82,19 @@ def test_the_density_is_that_of_the_surface_of_the_molecule_where_it_is_coloured
     assert ob.default_isovalue(benzene, "density") == 0.02
     assert ob.default_isovalue(benzene, "density", coloured=True) == 0.001
     assert ob.default_isovalue(benzene, "elf", coloured=True) == ob.default_isovalue(benzene, "elf")
+
+
+def test_colours_are_blended_across_a_jump_and_nowhere_else(surface, benzene):
+    """No neighbours have colours as far apart as the jump any more, and those farther off keep theirs."""
+    x = surface.vertices[:, 0] + 0.01
+    jump = np.where(x > 0, 0.02, -0.01)
+    field = Given(jump, peaks=False)
+    sharp = coloured(surface, benzene, field, device="cpu").colouring.values
+    field.jumps = True
+    soft = coloured(surface, benzene, field, device="cpu").colouring.values
+    edges = surface.faces[:, [0, 1]]
+    assert np.abs(np.diff(sharp[edges])).max() == pytest.approx(0.03)
+    assert np.abs(np.diff(soft[edges])).max() < 0.015
+    assert np.array_equal(soft[np.abs(x) > 5], sharp[np.abs(x) > 5])
+    assert soft.min() >= sharp.min()
+    assert soft.max() <= sharp.max()

@@ -63,9 +63,16 @@ def drive():
     for onto, name in ((panel.widget(), "three.mkl"), (panel.field_edit, "four.mkl")):
         report[f"dropped {name}"] = drop(onto, name)
         wait(lambda name=name: Path(name).stem in loaded() and panel.browser.molecule == Path(name).stem)
+    menu = panel.opening_menu
+    menu.aboutToShow.emit()
+    texts = {action.text(): action for action in menu.actions()}
+    report["menu"] = [Path(text).name for text in list(texts)[:2]], [text for text, a in texts.items() if a.isChecked()]
+    texts["Leave the view"].trigger()
+    view = cmd.get_view()
     drop(panel, "five.mkl", "broken.molden", "six.mkl")
     wait(lambda: {"five", "six"} <= set(loaded()) and panel.at_rest())
     report["beside each other"] = sorted(set(loaded()) & set(cmd.get_names("objects", enabled_only=1)))
+    report["view stays"] = view == cmd.get_view()
     report["panel"] = panel.browser.molecule
     report["field"] = panel.field_edit.text()
 

@@ -87,6 +87,14 @@ def test_equal_names_of_two_folders_are_two_objects(cmd, tmp_path):
     assert list(molecules(cmd)) == ["job", "job_2"]
 
 
+def test_a_name_is_numbered_that_a_selection_has(cmd):
+    cmd.fragment("ala", "mine")
+    cmd.select("benzene", "mine and elem C")
+    cmd.load(BENZENE)
+    assert list(molecules(cmd)) == ["benzene_2"]
+    assert cmd.count_atoms("benzene") == 3
+
+
 def test_logs_are_opened_and_files_of_macromodel_stay_with_pymol(cmd, tmp_path):
     cmd.fragment("ala", "mine")
     for ending in ("out", "dat", "mmd"):
@@ -174,6 +182,21 @@ def test_opening_looks_at_the_molecule_and_hides_the_one_before(cmd):
     assert "benzene_homo" not in seen(cmd)  # that the user has hidden
 
 
+def test_what_was_set_aside_comes_back_in_another_session(cmd, tmp_path):
+    from orbitile.hosts.pymol import commands
+
+    cmd.load(BENZENE)
+    commands.orb_mo("benzene", "homo", quality="coarse", _self=cmd)
+    cmd.load(str(SAMPLES / "ethanol.mkl"))
+    cmd.save(str(tmp_path / "kept.pse"))
+    cmd.reinitialize()
+    cmd.load(str(tmp_path / "kept.pse"))
+    assert "benzene_homo" not in seen(cmd)
+    cmd.enable("benzene")
+    commands.orb_info("benzene", _self=cmd)
+    assert "benzene_homo" in seen(cmd)
+
+
 def test_the_view_stays_where_pymol_is_told_so(cmd):
     cmd.set("auto_zoom", 0)
     view = cmd.get_view()
@@ -219,6 +242,8 @@ def test_files_are_opened_as_pymol_opens_files(tmp_path):
     assert report["read"] == "large"
     assert report["dropped three.mkl"]
     assert report["dropped four.mkl"]
+    assert report["menu"] == [["four.mkl", "three.mkl"], ["Zoom to it"]]
+    assert report["view stays"]
     assert report["panel"] == "six"
     assert report["field"] == "mo:1"
     assert report["beside each other"] == ["five", "six"]

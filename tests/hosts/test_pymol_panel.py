@@ -44,7 +44,7 @@ def in_window(script: Path, home: Path, seconds: float = 80, opened: tuple[Path,
 
 def installed(home: Path, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "orbitile", "install", "pymol", *arguments],
+        [sys.executable, "-m", "orbitile", "install", "pymol", "--no-kernels", *arguments],
         env=environment(home),
         capture_output=True,
         text=True,

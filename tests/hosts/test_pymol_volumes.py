@@ -72,6 +72,19 @@ def test_several_kinds_of_files_at_once(cmd, cubes):
     assert command(cmd, "orb_mo", "ethanol", quality="coarse") == "ethanol_homo"
 
 
+def test_one_rule_names_what_comes_from_files_of_one_name(cmd, cubes, tmp_path):
+    folders = [tmp_path / name for name in ("one", "two", "three")]
+    sources = (SAMPLES / "ethanol.mkl", SAMPLES / "h2_sto3g.mkl", cubes / "density.cube")
+    copies = [folder / f"job{source.suffix}" for folder, source in zip(folders, sources, strict=True)]
+    for folder, source, copy in zip(folders, sources, copies, strict=True):
+        folder.mkdir()
+        shutil.copy(source, copy)
+    assert command(cmd, "orb_load", [str(copy) for copy in copies]) == "job job_2 job_3"
+    assert [cmd.count_atoms(name) for name in ("job", "job_2", "job_3")] == [9, 2, 12]
+    assert "job_3_values" in cmd.get_names()
+    assert command(cmd, "orb_load", [str(copies[2]), str(copies[0])]) == "job_3 job"
+
+
 def test_a_cube_is_refused_what_it_cannot_give(cmd, cubes, tmp_path):
     command(cmd, "orb_load", str(cubes / "density.cube"))
     assert command(cmd, "orb_field", "density", "values", 0.05) == "density_values"

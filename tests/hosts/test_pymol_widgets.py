@@ -1,6 +1,7 @@
 """The widgets of PyMOL's window, one by one, with real events of mouse and keys, on a screen that nobody sees."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -340,6 +341,31 @@ def test_every_entry_that_is_open_has_a_dialog(benzene):
             dialog = FieldDialog(pattern, sentence, largest(pattern, benzene))
             titles = [label.text() for label in dialog.findChildren(QtWidgets.QLabel)]
             assert len(titles) == len(set(titles)) == len(dialog.inputs) + 3  # sentence, field and its preview
+
+
+@pytest.mark.parametrize(
+    ("entry", "files", "field"),
+    [
+        ("difference:FILE", ["/a.fchk", "/b.fchk"], "difference:/a.fchk,/b.fchk"),
+        ("fukui+:FILE", ["/a.fchk"], "fukui+:/a.fchk"),
+        ("esp:FILE", ["/a.pqr"], "esp:/a.pqr"),
+    ],
+)
+def test_a_field_of_a_file_asks_for_it(benzene, monkeypatch, entry, files, field):
+    offered = []
+
+    def choose(result):
+        return lambda parent, title, folder, filter: (offered.append(filter) or result, filter)
+
+    monkeypatch.setattr(QtWidgets.QFileDialog, "getOpenFileNames", choose(files))
+    monkeypatch.setattr(QtWidgets.QFileDialog, "getOpenFileName", choose(files[0]))
+    menu = FieldMenu()
+    menu.show_molecule(benzene)
+    told = told_by(menu.field_chosen)
+    groups = [action.menu() for action in menu.menu().actions() if action.menu() is not None]
+    next(a for group in groups for a in entries(group) if a.text().startswith(entry)).trigger()
+    assert told == [field]
+    assert f"*{Path(files[0]).suffix}" in offered[0]
 
 
 def test_a_dialog_waits_for_its_files(seen):

@@ -60,7 +60,7 @@ def test_it_is_installed_by_its_name(toy, capsys):
     with pytest.raises(SystemExit):
         main(["install", "--help"])
     assert "pymol, toy or vmd" in capsys.readouterr().out
-    assert main(["install", "toy", "--python", "other"]) == 0
+    assert main(["install", "toy", "--python", "other", "--no-kernels"]) == 0
     assert main(["install", "toy", "--uninstall"]) == 0
     assert capsys.readouterr().out == "installed for other\nremoved\n"
     assert main(["install", "nowhere"]) == 2
@@ -71,11 +71,11 @@ def test_where_orbitile_is_installed_is_told(toy, capsys, tmp_path, monkeypatch)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     monkeypatch.delenv("APPDATA", raising=False)
-    assert main(["install"]) == 0
+    assert main(["install", "--no-kernels"]) == 0
     assert "toy  Toy viewer, found at /somewhere/toy; Orbitile is not installed\n" in capsys.readouterr().out
-    assert main(["install", "vmd"]) == 0
+    assert main(["install", "vmd", "--no-kernels"]) == 0
     capsys.readouterr()
-    assert main(["install"]) == 0
+    assert main(["install", "--no-kernels"]) == 0
     assert f"Orbitile is installed in {tmp_path / '.vmdrc'}" in capsys.readouterr().out
 
 

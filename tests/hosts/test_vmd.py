@@ -23,7 +23,7 @@ STAND_IN = Path(__file__).with_name("vmd_stand_in.tcl")
 
 def install(home, *arguments):
     done = subprocess.run(
-        [sys.executable, "-m", "orbitile", "install", "vmd", *arguments],
+        [sys.executable, "-m", "orbitile", "install", "vmd", "--no-kernels", *arguments],
         env={**os.environ, "HOME": str(home)},
         capture_output=True,
         text=True,

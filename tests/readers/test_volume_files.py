@@ -14,7 +14,7 @@ from orbitile.exporters import save
 from orbitile.model.lattice import Lattice
 from orbitile.model.units import angstrom
 from orbitile.model.volume import Volume
-from orbitile.readers import load_volumes
+from orbitile.readers import holds_volumes, load_atoms, load_volumes
 from orbitile.readers.cube import read_atoms
 
 CUBES = [entry for entry in importlib.resources.files("iodata.test.data").iterdir() if entry.name.endswith(".cube")]
@@ -29,6 +29,8 @@ comment
     1    1.000000    1.500000    2.000000    3.000000
 """
 
+ATOMS = "".join(HEADER.splitlines(keepends=True)[6:]), ""
+
 
 def cube_text(*, n_atoms=2, nx=2, n_values="", labels="", values=None, per_line=6):
     values = [f"{n + 0.5:.5E}" for n in range(24)] if values is None else values
@@ -40,6 +42,22 @@ def load_text(tmp_path, text, suffix="cube"):
     path = tmp_path / f"file.{suffix}"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return load_volumes(path)
+
+
+def test_atoms_of_files_of_volumes(tmp_path):
+    (tmp_path / "file.cube").write_text(cube_text())
+    geometry = load_atoms(tmp_path / "file.cube")
+    assert geometry.atomic_numbers.tolist() == [6, 1]
+    assert geometry.positions.tolist() == [[1, 2, 3], [1.5, 2, 3]]
+    (tmp_path / "none.cube").write_text(cube_text(n_atoms=0).replace(*ATOMS))
+    assert load_atoms(tmp_path / "none.cube") is None
+    save(load_volumes(tmp_path / "file.cube")[0], tmp_path / "file.dx")
+    assert load_atoms(tmp_path / "file.dx") is None
+    (tmp_path / "odd.cube").write_text(cube_text().replace("    6    0.0", "  600    0.0"))
+    with pytest.raises(FileError, match=r"odd\.cube: atomic numbers"):
+        load_atoms(tmp_path / "odd.cube")
+    assert holds_volumes("A.CUBE.GZ")
+    assert not holds_volumes("a.molden")
 
 
 @pytest.mark.parametrize("cube", CUBES, ids=lambda cube: cube.name)

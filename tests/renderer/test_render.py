@@ -14,6 +14,7 @@ from orbitile.errors import DeviceError, FileError, RenderError
 from orbitile.model.surface import Surface
 from orbitile.model.units import angstrom
 from orbitile.model.wavefunction import Wavefunction
+from orbitile.surfaces.colour_maps import POSITIVE
 
 pytest.importorskip("OpenGL")
 
@@ -243,7 +244,7 @@ def test_legend_and_scale_bar():
         both = render(surface, atoms, size=SIZE, background=background, legend=True, scale=True)
         corner = np.s_[135:, :160]
         assert (legend[corner] != plain[0, 0]).any(axis=-1).mean() > 0.02
-        patch = np.rint(255 * np.array([33, 102, 172]) / 255)
+        patch = np.rint(255 * np.array(POSITIVE))
         assert (legend[corner][..., :3] == patch).all(axis=-1).sum() > 20
         right = np.s_[165:, 170:]
         assert np.array_equal(legend[right], np.broadcast_to(plain[0, 0], legend[right].shape))

@@ -14,7 +14,7 @@ from orbitile.model.lattice import Lattice
 from orbitile.model.surface import Surface
 from orbitile.model.volume import Volume
 from orbitile.surfaces.isosurface import _merge_at_lattice_points, isosurface, lobe, working_bytes
-from orbitile.surfaces.isovalue import enclosing_isovalue
+from orbitile.surfaces.isovalue import enclosing_isovalue, suitable_isovalue
 
 CENTRE = np.array([0.31, -0.22, 0.17])
 RADIUS = 1.7
@@ -172,6 +172,31 @@ def test_enclosing_isovalue_errors():
             enclosing_isovalue(Volume(np.ones(grid.shape), grid), share)
     with pytest.raises(IsovalueError, match="zero on the whole lattice"):
         enclosing_isovalue(Volume(np.zeros(grid.shape), grid))
+
+
+def test_a_suitable_isovalue_is_told_by_the_values_alone():
+    grid = lattice(LATTICES["skewed"], 81)
+    orbital, density = volume(grid, p_z), volume(grid, lambda r: gaussian(r) ** 2)
+    assert suitable_isovalue(orbital) == pytest.approx(enclosing_isovalue(orbital), rel=1e-3)
+    noisy = Volume(density.values - 1e-4, grid)
+    expected = enclosing_isovalue(volume(grid, gaussian)) ** 2  # the same surface
+    assert suitable_isovalue(density) == pytest.approx(expected, rel=1e-3)
+    assert suitable_isovalue(noisy) == pytest.approx(expected, rel=0.05)
+    assert suitable_isovalue(Volume(-density.values, grid)) == suitable_isovalue(density)
+
+
+@pytest.mark.parametrize("falls", [lambda r: 1 / (0.1 + np.linalg.norm(r, axis=1)), lambda r: 1 + gaussian(r)])
+def test_a_suitable_isovalue_gives_a_whole_surface_where_the_box_is_small(falls):
+    field = volume(lattice(LATTICES["orthogonal"], 31), falls)
+    assert_closed(isosurface(field, suitable_isovalue(field)))
+
+
+def test_what_has_no_suitable_isovalue():
+    flat = Lattice(np.zeros(3), np.eye(3), (5, 5, 1))
+    with pytest.raises(LatticeError, match="2 or more points"):
+        suitable_isovalue(Volume(np.ones(flat.shape), flat))
+    with pytest.raises(IsovalueError, match="zero on the whole lattice"):
+        suitable_isovalue(Volume(np.zeros((3, 3, 3)), Lattice(np.zeros(3), np.eye(3), (3, 3, 3))))
 
 
 def test_lobe_keeps_the_labels():

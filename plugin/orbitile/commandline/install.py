@@ -1,24 +1,35 @@
-"""`orbitile install`: Orbitile in a program that shows molecules."""
+"""`orbitile install`: Orbitile in a program that shows molecules, and its kernels compiled for this machine."""
 
 from __future__ import annotations
 
 import argparse
+import time
 
 from ._arguments import CommandParser
+from ._console import progress_bar, stoppable, tell
 
-HELP = "add Orbitile to a program that shows molecules"
+HELP = "add Orbitile to a program that shows molecules, and compile its kernels"
 PRIORITY = 40
+
+_EVERY = 0.05
+"""Seconds between two looks at what the compiler has done."""
 
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
+    parser.description = (
+        f"{HELP}. Kernels are compiled for the device that is used by default, and kept in the cache folder of the "
+        "user: it takes up to a minute, once, and otherwise the first pictures would wait for it. Ctrl-C leaves the "
+        "rest for then."
+    )
     parser.add_argument_of_formats("host", metavar="HOST", nargs="?", help=_help)
     parser.add_argument("--uninstall", action="store_true", help="remove it again")
     parser.add_argument("--python", metavar="PATH", help="Python to compute with, where that of the host lacks Taichi")
+    parser.add_argument("--no-kernels", action="store_true", help="compile them when they are first needed")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write to the start-up files of the host, or take away what was written, and print what was done."""
+    """Write to the start-up files of the host, or take away what was written, print what was done, and compile."""
     from ..hosts import installable_hosts, installation_of
 
     if options.host is None:
@@ -27,10 +38,35 @@ def run(options: argparse.Namespace) -> None:
             place, found = installation.status(), installation.find()
             installed = f"Orbitile is installed in {place}" if place else "Orbitile is not installed"
             print(f"{name}  {title}, {f'found at {found}' if found else 'not found on the path'}; {installed}")
-        return
-    installation = installation_of(options.host)
-    for line in installation.uninstall() if options.uninstall else installation.install(options.python):
-        print(line)
+    else:
+        installation = installation_of(options.host)
+        for line in installation.uninstall() if options.uninstall else installation.install(options.python):
+            print(line)
+    if not (options.uninstall or options.no_kernels):
+        _compile(options)
+
+
+def _compile(options: argparse.Namespace) -> None:
+    """In the process that the host would use, which says what it has come to while the compiler works."""
+    from ..evaluation.preparation import PREPARING
+    from ..session.preparing import Preparing
+    from ..session.sample_worker import SampleWorker
+
+    worker = SampleWorker(options.python)
+    preparing = Preparing(worker.run, "auto")
+    try:
+        with stoppable() as stopped, progress_bar(options, PREPARING) as progress:
+            while not (preparing.is_over or stopped()):
+                preparing.look(True)
+                if progress is not None:
+                    progress(preparing.share)
+                time.sleep(_EVERY)
+    finally:
+        worker.close()
+    if preparing.error is not None:
+        tell(f"kernels were not compiled: {preparing.error}")
+    elif preparing.is_over:
+        print("kernels are ready")
 
 
 def _help() -> str:

@@ -45,7 +45,7 @@ def add_arguments(parser: CommandParser) -> None:
     group.add_argument(
         "--colors",
         metavar="POS,NEG[,...]",
-        help="colours of the two phases, such as '#2166ac,#b2182b'; two more for each further field",
+        help="colours of the two phases, such as '#3d57fb,#ec6e19'; two more for each further field",
     )
     add_colouring(group)
     group.add_argument(
@@ -178,7 +178,7 @@ def _read_colours(text: str) -> list[tuple[str, str]]:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) % 2:
         raise OrbitileError(
-            f"--colors: expected two colours with a comma between, such as '#2166ac,#b2182b', for each field, got "
+            f"--colors: expected two colours with a comma between, such as '#3d57fb,#ec6e19', for each field, got "
             f"{text!r}"
         )
     return list(zip(parts[::2], parts[1::2], strict=True))

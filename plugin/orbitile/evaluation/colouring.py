@@ -13,8 +13,12 @@ from ..fields import Field
 from ..model.surface import Colouring, Surface
 from ..model.wavefunction import Wavefunction
 from ..surfaces.colour_maps import round_ends, rounded_up
+from ..watch import stage, watched
 from .points import evaluate
 from .requests import field_of
+
+_PREPARED = 0.3
+"""Share of the colouring in which the field is prepared, if it was not before."""
 
 _MOST, _OUTLYING = 95, 5.0
 """Percentile of the magnitudes, and how many times as large the largest one is if it is not to count."""
@@ -26,6 +30,29 @@ of its colours."""
 _EVEN = 0.3
 """Differences of a share of the largest magnitude that the colours span at least: less is where the vertices lie, by
 the spacing of the lattice, and about an atom there is nothing else."""
+
+
+_PASSES = 6
+"""How often the values of a field that jumps are averaged: the teeth of the triangles along a jump are one wide."""
+
+
+def _blended(values: NDArray[np.float32], faces: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Values at vertices, each averaged with those of its neighbours where these lie across a jump of sign.
+
+    Vertices farther from a jump than the passes reach keep theirs.
+    """
+    first = np.concatenate([faces[:, k] for k in range(3)])
+    second = np.concatenate([faces[:, (k + 1) % 3] for k in range(3)])
+    near = np.zeros(len(values), bool)
+    across = values[first] * values[second] < 0
+    near[first[across]] = near[second[across]] = True
+    count = np.bincount(first, minlength=len(values)) + 1.0  # in a closed mesh each edge is there both ways
+    blended = values.astype(np.float64)
+    for _ in range(_PASSES):
+        total = blended + np.bincount(first, blended[second], len(values))
+        blended = np.where(near, total / count, blended)
+        near[first[near[second]]] = True
+    return blended.astype(np.float32)
 
 
 def _range_of(values: NDArray[np.float32], peaks: bool) -> tuple[float, float]:
@@ -82,11 +109,15 @@ def coloured(
     """
     if limit is not None and not (np.isfinite(limit) and limit > 0):
         raise OrbitileError(f"range of colours: expected a positive number, got {limit}")
-    resolved = field_of(wavefunction, field)
-    values = evaluate(
-        wavefunction, resolved, surface.vertices, device=device, precision=precision, cancelled=cancelled
-    ).astype(np.float32)
+    with watched(cancelled=cancelled):
+        with stage(0.0, _PREPARED):
+            resolved = field_of(wavefunction, field)
+        with stage(_PREPARED, 1.0):
+            values = evaluate(wavefunction, resolved, surface.vertices, device=device, precision=precision)
+    values = values.astype(np.float32)
     colour_map = resolved.colour_map
+    if resolved.jumps:
+        values = _blended(values, surface.faces)
     if limit is None:
         limit = resolved.colour_range
     low, high = _range_of(values, resolved.peaks_at_nuclei) if limit is None else (-limit, limit)

@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from ..files.characters import plain
 from ..model.surface import Colouring, Surface
 from ..model.units import angstrom
-from ..surfaces.colour_maps import colours_of
-
-POSITIVE, NEGATIVE = (0x21, 0x66, 0xAC, 0xFF), (0xB2, 0x18, 0x2B, 0xFF)
-"""Colours of the two phases, red, green, blue and alpha: those of the pictures (`orbitile.renderer`)."""
+from ..surfaces.colour_maps import NEGATIVE, POSITIVE, colours_of
 
 
 def trimesh_of(surface: Surface) -> Any:
@@ -31,11 +28,13 @@ def trimesh_of(surface: Surface) -> Any:
 
 
 def _colours(surface: Surface) -> NDArray[np.uint8]:
-    """Those of the second field, or of the phases; shape (n, 4)."""
+    """Those of the second field, or of the phases: red, green, blue and alpha, shape (n, 4)."""
     if surface.colouring is None:
-        return np.where(surface.phases[:, None] > 0, POSITIVE, NEGATIVE).astype(np.uint8)
+        shown: NDArray[np.floating] = np.where(surface.phases[:, None] > 0, POSITIVE, NEGATIVE)
+    else:
+        shown = colours_of(surface.colouring)
     colours = np.full((len(surface.vertices), 4), 255, np.uint8)
-    colours[:, :3] = np.round(255 * colours_of(surface.colouring))
+    colours[:, :3] = np.round(255 * shown)
     return colours
 
 

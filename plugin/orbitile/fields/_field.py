@@ -51,6 +51,8 @@ class Field(ABC):
     peaks_at_nuclei : bool
         Whether it is larger by far near nuclei: where it colours a surface, such values do not tell what its colours
         span.
+    jumps : bool
+        Whether its values jump: where it colours a surface, colours are blended across the jump.
     colour_range : float or None
         Where the field colours a surface, the colours span minus this to plus this by convention; None: its values.
     colour_map : str or None
@@ -68,6 +70,7 @@ class Field(ABC):
     is_bounded: bool = True
     is_smooth: bool = False
     peaks_at_nuclei: bool = False
+    jumps: bool = False
     colour_range: float | None = None
     colour_map: str | None = None
     kernel: str = AUTO

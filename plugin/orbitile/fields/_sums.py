@@ -70,6 +70,8 @@ class SumField(Field):
         double precision where its terms still cancel.
     peaks_at_nuclei : bool
         Whether values there do not tell what its colours span: not of differences, whose peaks are of interest.
+    jumps : bool
+        Whether its values jump: where it colours a surface, colours are blended across the jump.
     coloured_isovalue : float or None
         One that suits it where a second field colours it; None for the same.
     fewest_points : int
@@ -96,6 +98,7 @@ class SumField(Field):
     colour_map: str | None = None
     coloured_isovalue: float | None = None
     absence: str = ""
+    jumps: bool = False
     peaks_at_nuclei: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -189,6 +192,7 @@ def _magnitude(expansion: GaussianExpansion, points: NDArray[np.float64]) -> flo
     orders = np.arange(bounds.shape[1])
     largest = 0.0
     for point in points:
+        checkpoint()
         d = np.sqrt(((point - expansion.centre) ** 2).sum(axis=1))
         near = expansion.exponent * d**2 < 30
         value = (bounds[near] * d[near, None] ** orders).sum(axis=1) * np.exp(-expansion.exponent[near] * d[near] ** 2)

@@ -47,7 +47,7 @@ _NONE = (
     f"reduced density gradient is nowhere below {_SURFACE:g}"
 )
 
-_THIN = 1 << 20
+_THIN = 1 << 21
 """Points of a lattice below which sheets of a tenth of an Angstrom have holes."""
 
 _ATTRACTION = 0.04
@@ -118,6 +118,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
             _density_of_coloured,
             signed_density,
             fewest_points=_THIN,
+            jumps=True,
             colour_range=_ATTRACTION,
             colour_map="interaction",
         )

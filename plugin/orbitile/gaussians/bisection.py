@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..watch import checkpoint
+
 Reals = NDArray[np.float64]
 
 HALVINGS = 40
@@ -28,6 +30,7 @@ def fallen(is_above: Callable[[float], bool], low: float, high: float, *, width:
     for _ in range(HALVINGS):
         if not high - low > width:
             break
+        checkpoint()
         middle = (low + high) / 2
         low, high = (middle, high) if is_above(middle) else (low, middle)
     return high
@@ -38,6 +41,7 @@ def all_fallen(
 ) -> Reals:
     """The same of many functions at once, shape (n,): `is_above` takes an argument of each."""
     for _ in range(halvings):
+        checkpoint()
         middle = (low + high) / 2
         above = is_above(middle)
         low, high = np.where(above, middle, low), np.where(above, high, middle)

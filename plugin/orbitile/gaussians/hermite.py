@@ -10,6 +10,7 @@ from math import factorial, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from ..watch import checkpoint
 from .expansion import GaussianExpansion
 from .packing import polynomial_powers
 
@@ -78,6 +79,7 @@ def sum_of_magnitudes(
     distance = np.maximum(np.sqrt(((point - centre) ** 2).sum(axis=1)), 1e-6)
     total = 0.0
     for column, order in enumerate(orders):
+        checkpoint()
         n = sum(order)
         far = 0.8863 / np.sqrt(exponent) * factorial(n) / distance ** (n + 1)
         total += float((np.abs(hermite[:, column]) * np.minimum(exponent ** (n / 2) * _largest(order), far)).sum())

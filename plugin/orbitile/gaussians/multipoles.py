@@ -217,7 +217,10 @@ def harmonics(order: int) -> tuple[tuple[int, int, int], ...]:
 def _add_moments(moments: Reals, class_: Class, sites: Reals, edges: NDArray[np.int32], order: int) -> None:
     """Moments of each site and level, those of level k in place k + 1: they are far when k + 1 levels are."""
     rows = moments.shape[1]
-    raising = [_raised(order, powers).T for powers in class_.orders]
+    raising = []
+    for powers in class_.orders:
+        checkpoint()
+        raising.append(_raised(order, powers).T)
     scaled = class_.hermite * (0.5 * np.sqrt(np.pi / class_.exponent))[:, None]
     for site, centre in enumerate(sites):
         checkpoint()

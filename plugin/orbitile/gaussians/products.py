@@ -14,13 +14,13 @@ moving both polynomials to P. Most pairs are too far apart to matter: their numb
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model.wavefunction import Wavefunction
-from ..watch import checkpoint
+from ..watch import checkpoint, patiently
 from .expansion import GaussianExpansion, concatenated, derivative, largest_magnitudes, starts, term_counts
 from .packing import MergedPrimitives, merged_primitives, polynomial_powers
 
@@ -111,14 +111,17 @@ def _products(primitives: GaussianExpansion, factors: list[tuple[Reals, Reals]],
     bounds: list[Reals] = []
     first = 0
     while first < len(primitives):
-        checkpoint()
+        checkpoint((first / len(primitives)) ** 2)
         rows = np.cumsum(counts[first:])
         stop = first + max(1, int(np.searchsorted(rows, _ROWS // int(primitives.first_term[-1]), side="right")))
         here = slice(int(primitives.first_term[first]), int(primitives.first_term[stop]))
         # pairs of a primitive with itself and with those before it; the others are their mirror images
         there = slice(0, here.stop)
-        matrix = sum(left[here] @ right[there].T for left, right in factors)
-        for part in _block(primitives, np.asarray(matrix), first, stop, tolerance):
+        matrix = np.zeros(())
+        for left, right in factors:
+            matrix = matrix + patiently(partial(np.matmul, left[here], right[there].T))
+            checkpoint()
+        for part in _block(primitives, matrix, first, stop, tolerance):
             parts.append(part)
             bounds.append(largest_magnitudes(part))
         first = stop
@@ -136,15 +139,19 @@ def _block(
     """Products of the primitives first <= p < stop with q <= p; matrix has the terms of the former as rows."""
     offset = primitives.first_term[first]
     heights, widths = np.abs(matrix), np.arange(first, stop)
+    checkpoint()
     # largest element of each block of terms, shape (stop - first, stop)
     by_row = np.maximum.reduceat(heights, primitives.first_term[first:stop] - offset, axis=0)
+    checkpoint()
     largest = np.maximum.reduceat(by_row, primitives.first_term[:stop], axis=1)
+    checkpoint()
     alpha, beta = primitives.exponent[widths][:, None], primitives.exponent[None, :stop]
     distance = ((primitives.centre[widths][:, None] - primitives.centre[None, :stop]) ** 2).sum(axis=2)
     ceiling = _ceilings(primitives)
     with np.errstate(under="ignore"):
         rough = largest * ceiling[widths][:, None] * ceiling[None, :stop]
         rough *= np.exp(-_SHARE * alpha * beta / (alpha + beta) * distance)
+    checkpoint()
     below = np.arange(stop)[None, :] <= widths[:, None]
     pairs = len(primitives) ** 2 / 2
     p, q = np.nonzero((2 * rough > tolerance / (2 * pairs)) & below)

@@ -155,13 +155,16 @@ def _on_upright_slabs(
                 reached = np.einsum("nd,nd->n", outside, outside) < radius**2
                 if target.on_host or reached.mean() < _MOST:
                     chosen = local.chosen(reached)
+            checkpoint()
+            plan = layout(chosen.degree)
+            checkpoint()
             part = out
             if in_parts:
                 shape = (last - first, *plane)
                 part = out[first - start : last - start] if target.on_host else allocate(shape, out.dtype)
             with stage((first - start) / (stop - start), (last - start) / (stop - start)):
                 orbital_on_lattice(
-                    layout(chosen.degree),
+                    plan,
                     chosen.centre,
                     chosen.exponent,
                     chosen.terms,

@@ -126,8 +126,6 @@ def load_atoms(path: str | PathLike[str]) -> Geometry | None:
     ------
     FileError
         When the file cannot be read or is damaged.
-    OrbitileError
-        When these are no atoms.
     """
     file = _checked_path(path)
     reader = _by_name(file, "volume")
@@ -135,7 +133,10 @@ def load_atoms(path: str | PathLike[str]) -> Geometry | None:
         return None
     with PlainFile(file) as plain:
         numbers, _, positions = reader.read_atoms(plain.path)
-    return Geometry(numbers, positions) if len(numbers) else None
+    try:
+        return Geometry(numbers, positions) if len(numbers) else None
+    except OrbitileError as error:
+        raise FileError(f"{file.name}: {error}") from error
 
 
 class FileFrames:

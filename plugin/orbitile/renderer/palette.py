@@ -7,17 +7,17 @@ from typing import Any
 
 from ..errors import RenderError
 from ..model.surface import Surface
-from ..surfaces.colour_maps import RGB
+from ..surfaces.colour_maps import PAIRS, RGB
 
 Colour = str | tuple[float, float, float]
-"""A name or hexadecimal string that Pillow knows ("white", "#2166ac"), or red, green and blue between 0 and 1."""
+"""A name or hexadecimal string that Pillow knows ("white", "#3d57fb"), or red, green and blue between 0 and 1."""
 
 ColourPair = tuple[Colour, Colour]
 """Colours of the positive and the negative part of a field."""
 
-PALETTES: tuple[ColourPair, ...] = (("#2166ac", "#b2182b"), ("#2bb8ad", "#efc01a"), ("#9a6fb0", "#6fae45"))
-"""Colours of the positive and the negative part of a first, second, third field in a picture. Blue and red, turquoise
-and yellow: told apart by colour-blind readers too, all four of them. A fourth field has those of the first again."""
+PALETTES: tuple[ColourPair, ...] = tuple(PAIRS.values())
+"""Colours of the positive and the negative part of a first, second, third field in a picture, and so on. Those of the
+first two are told apart by colour-blind readers too, all four of them. After the last come those of the first again."""
 
 
 def parse_colour(colour: Colour, what: str = "colour") -> RGB:
@@ -39,7 +39,7 @@ def parse_colour(colour: Colour, what: str = "colour") -> RGB:
                 raise ValueError
     except (TypeError, ValueError) as error:
         raise RenderError(
-            f'{what}: expected a name ("white"), a hexadecimal string ("#2166ac") or three numbers between 0 and 1, '
+            f'{what}: expected a name ("white"), a hexadecimal string ("#3d57fb") or three numbers between 0 and 1, '
             f"got {colour!r}"
         ) from error
     return red, green, blue

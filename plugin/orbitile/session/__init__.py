@@ -3,6 +3,7 @@
 - host: what a program has to do to be a host, `Viewer` or `TrajectoryViewer`
 - shelf: what is shown, known and changed there alone; shown is one surface of it
 - computing: what computes, a worker process or this one; caches, waiting, cancelling
+- preparing: kernels made ready in the worker while nobody asks for anything; advance is a share that a bar shows
 - session: both together, as commands want them
 - commands: those that users have in all consoles, each declared once (declaration)
 - player: frames of trajectories, kept in step with the one that is seen; film is one surface

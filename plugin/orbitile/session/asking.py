@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from dataclasses import dataclass
 
+from .advance import Advance
 from .computing import Computing
 from .look import Look
 from .request import Request, Sample
@@ -19,6 +20,10 @@ class Asked:
     color_by: str = ""
     color_range: float | None = None
     look: Look | None = None
+
+
+_ROOM = 0.15
+"""By how much the share that is shown may be ahead, see `Advance`."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +57,18 @@ class Asking:
     ----------
     wanted : Wanted or None
         Until it has come, or is withdrawn.
-    share : float
-        Of the work under way that is done.
     """
 
     def __init__(self, computing: Computing) -> None:
         self._computing = computing
         self.wanted: Wanted | None = None
-        self.share = 0.0
+        self._advance = Advance(_ROOM)
         self._ahead: tuple[Request, Future[Sample]] | None = None
+
+    @property
+    def share(self) -> float:
+        """Share of what is wanted that is done."""
+        return self._advance.share
 
     @property
     def is_ahead(self) -> bool:
@@ -84,13 +92,10 @@ class Asking:
         self.stop_ahead()
         begins = future is None
         if future is None:
-            self.share = 0.0
-            future = self._computing.worker.submit(request, self._progress)
+            self._advance = Advance(_ROOM)
+            future = self._computing.worker.submit(request, self._advance.tell)
         self.wanted = Wanted(request, molecule, base, future)
         return begins
-
-    def _progress(self, share: float) -> None:
-        self.share = share  # called from another thread
 
     def take(self) -> Wanted | None:
         """What was wanted, once it has come; its future is done then."""

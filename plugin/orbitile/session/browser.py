@@ -13,6 +13,7 @@ from . import commands
 from .asking import Asked
 from .browsing import Browsing
 from .choices import TWO_COLOURS
+from .commands.loading import usual_view
 from .host import trajectory_viewer
 from .presets import PresetSurface, preset_named, surfaces_of
 from .showing import QUIET
@@ -64,6 +65,14 @@ class Browser(Browsing):
         """List energies in another unit."""
         self.choices = replace(self.choices, unit=unit)
         self.remember()
+
+    def opening_view(self) -> str:
+        """What becomes of the view when a file is opened, of `VIEWS`."""
+        return usual_view(self.session)
+
+    def choose_opening_view(self, view: str) -> None:
+        """Have another thing become of it from now on."""
+        self.remember(opening=view)
 
     # ---- what is shown
 

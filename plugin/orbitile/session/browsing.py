@@ -16,6 +16,7 @@ from .computing import in_thread
 from .host import trajectory_viewer
 from .orbitals import levels_of
 from .playback import Playback, playback_of
+from .preparing import Preparing
 from .session import Session
 from .showing import Showing
 from .source import Source
@@ -46,20 +47,28 @@ class Browsing(Showing):
         self.notes: tuple[str, ...] = ()
         self._reading: list[tuple[Path, bool, Future[None]]] = []
         self._known: set[str] = set()
+        self._preparing = Preparing(session.computing.worker.run, session.computing.device)
         self._n_frames = 0
         self._listed = "", ""
         self._refused = False
+        self._saving = False
 
     # ---- what is under way
 
     @property
-    def share(self) -> float:
-        """Share of the work under way that is done."""
-        return self.asking.share
+    def share(self) -> float | None:
+        """Share of the work under way that is done; None where nobody knows."""
+        if self.asking.wanted is not None:
+            return self.asking.share
+        return self.session.saving.share if self.session.saving.is_busy else self._preparing.share
 
     def tick(self) -> None:
         """Look at what is under way, and do what is due."""
         super().tick()
+        if self._saving != self.session.saving.is_busy:
+            self._saving = self.session.saving.is_busy
+            self.view.set_busy(self.is_busy())
+        self._prepare()
         if self._reading and self._reading[0][-1].done():  # in the order in which they were opened
             path, beside, reading = self._reading.pop(0)
             self.view.set_busy(self.is_busy())
@@ -72,8 +81,23 @@ class Browsing(Showing):
             self.view.show_playback(playback)
 
     def is_busy(self) -> bool:
-        """Whether the user waits for something that can be cancelled."""
-        return super().is_busy() or bool(self._reading)
+        """Whether the user waits for something that can be cancelled, or kernels are compiled."""
+        return super().is_busy() or bool(self._reading or self._preparing.text) or self.session.saving.is_busy
+
+    def _prepare(self) -> None:
+        """Have kernels made ready while nobody waits for anything else; told where that takes long."""
+        computing, before = self.session.computing, self._preparing.text
+        if self._preparing.device != computing.device:
+            self._preparing = Preparing(computing.worker.run, computing.device)
+        asked = self.asking.wanted or self.asking.is_ahead or computing.is_waited_for or self.session.player.rate
+        self._preparing.look(not asked)
+        text = self._preparing.text
+        if text == before:
+            return
+        if not (text and before):
+            self.view.set_busy(self.is_busy())
+        if self.asking.wanted or not self.current():  # else what is said of the picture stays
+            self.view.say(text)
 
     def at_rest(self) -> bool:
         """Whether everything that was asked for is shown."""
@@ -88,12 +112,15 @@ class Browsing(Showing):
     def cancel(self) -> bool:
         """Withdraw what is under way; says whether there was anything."""
         busy = self.is_busy()
+        if not (self.asking.wanted or self._reading):
+            self._preparing.stop()
         self.asking.withdraw()
         self._queue.clear()
         self._stop_ahead()
         while self._reading:
             self._reading.pop()[-1].cancel()
-        self.view.set_busy(False)
+        self.session.saving.cancel()
+        self.view.set_busy(self.is_busy())
         if busy:
             self.view.say("Cancelled.")
         return busy
@@ -163,6 +190,7 @@ class Browsing(Showing):
         self.molecule, self.wavefunction, self.levels, self._n_frames = name, None, [[]], 0
         self.notes = ()
         self._listed = name, self.session.host.molecules().get(name, "")
+        self.session.host.bring_back(name)
         if name and not is_volume_file(self._listed[1]):
             try:
                 self.wavefunction = self.session.wavefunction(name)

@@ -7,11 +7,14 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
-from ..errors import Cancelled
+from ..errors import Cancelled, DeviceError
+from ..evaluation.preparation import PREPARING, is_first_use
 from ..readers import holds_volumes
 from ..watch import watched
+from ..workers import WorkerError
 from .host import Viewer
 from .request import Request, Sample
 from .sample_worker import SampleWorker
@@ -51,6 +54,7 @@ class Computing:
         self._asked: list[Future[Any]] = []
         self._computing = False
         self._cancelled = threading.Event()
+        self._announced: set[str] = set()
 
     @property
     def worker(self) -> SampleWorker:
@@ -81,7 +85,9 @@ class Computing:
         OrbitileError
             When it cannot be met, or `cancel` withdraws it.
         """
-        if self._viewer.has_window() or self.in_worker or os.environ.get("ORBITILE_PYTHON"):
+        in_worker = bool(self._viewer.has_window() or self.in_worker or os.environ.get("ORBITILE_PYTHON"))
+        self._announce(in_worker)
+        if in_worker:
             return self._waited(self.worker.submit(request, self._viewer.progress))
         self._cancelled.clear()
         self._computing = True
@@ -89,6 +95,16 @@ class Computing:
             return sample(request, self.wavefunctions, self._viewer.progress, self._cancelled.is_set)
         finally:
             self._computing = False
+
+    def _announce(self, in_worker: bool) -> None:
+        """Tell before the first request that kernels have to be compiled, where they never were."""
+        if self.device in self._announced:
+            return
+        self._announced.add(self.device)
+        with suppress(DeviceError, WorkerError):  # the request tells of it
+            first = self.worker.run(is_first_use, self.device) if in_worker else None
+            if is_first_use(self.device) if first is None else self._waited(first):
+                self._viewer.say(f"{PREPARING} ...")
 
     def sampled(self, request: Request) -> Sample:
         """The sample of a request, from the cache if it is there."""

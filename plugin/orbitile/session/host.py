@@ -89,6 +89,10 @@ class Viewer(ABC):
         """
         return surface
 
+    def names(self) -> set[str]:
+        """Names that something new is not to have; by default those of all that is there."""
+        return self.objects()
+
     def legal_name(self, name: str) -> str:
         """The name that the program would give an object that is to be called `name`."""
         return name
@@ -117,6 +121,9 @@ class Viewer(ABC):
 
         They come back when the user shows the molecule, or another surface of it is put. By default nothing happens.
         """
+
+    def bring_back(self, molecule: str) -> None:
+        """Show a molecule that was set aside."""
 
     def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
         """Those of surfaces that are there and not seen, since the user has hidden them or the group they are in.

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..model.surface import Colouring
-from ..surfaces.colour_maps import RGB
-
-POSITIVE, NEGATIVE = (0.129, 0.4, 0.675), (0.698, 0.094, 0.169)
-"""Blue and red of ColorBrewer's RdBu, as in our pictures."""
+from ..surfaces.colour_maps import NEGATIVE, POSITIVE, RGB
 
 STYLES = ("surface", "mesh", "dots")
 """What a surface can be drawn as: its triangles, their edges, or their corners."""

@@ -12,14 +12,14 @@ Condition = Callable[[Level], bool]
 """Whether an orbital is what a word says."""
 
 EXPLANATION = (
-    "Orbitals that have all the words:\n"
-    "17, 7-9\tby number\n"
-    "homo, lumo+1, homo-3..lumo+3\tcounted from the gap\n"
-    "occ, virt\toccupied or unoccupied\n"
-    "a1g\tby symmetry\n"
-    "-20..-5, -13.6, 0..\tby energy, in the unit of the table"
+    "Lists the orbitals that have all the words:\n"
+    "by number: 17, 7-9\n"
+    "counted from the gap: homo, lumo+1, homo-3..lumo+3\n"
+    "occupied or not: occ, virt\n"
+    "by symmetry: a1g\n"
+    "by energy, in the unit of the table: -20..-5, -13.6, 0.."
 )
-"""For people: a line for each kind of word, what it does behind a tab."""
+"""For people: a line for each kind of word."""
 
 _FRONTIER = re.compile(r"(homo|lumo)([+-]\d+)?[+-]?")
 _NUMBERS = re.compile(r"(\d+)-(\d*)")

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 
 from ..analysis.information import formula
+from ..errors import OrbitileError
 from ..fields._frontier import frontier_order
+from ..fields.orbital import orbital_of
 from ..model.units import electronvolt
 from ..model.wavefunction import Spin, Wavefunction
 
@@ -206,3 +208,15 @@ def summary(wavefunction: Wavefunction) -> str:
     """Formula, method and size of the basis, in one line."""
     method = f"{wavefunction.method}, " if wavefunction.method else ""
     return f"{formula(wavefunction)}, {method}{wavefunction.kind}, {wavefunction.n_basis} functions"
+
+
+def level_of(wavefunction: Wavefunction, levels: Levels, field: str) -> Level | None:
+    """The orbital that a field is; None for one that is none, or that the file does not hold."""
+    try:
+        orbital = orbital_of(wavefunction, field)
+    except OrbitileError:  # a saved session may name what the file does not hold
+        return None
+    if orbital is None:
+        return None
+    those = levels[1 if orbital.spin == "beta" and len(levels) > 1 else 0]
+    return those[orbital.index] if orbital.index < len(those) else None

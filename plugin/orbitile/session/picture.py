@@ -32,11 +32,16 @@ from ..renderer import (
 )
 from ..surfaces.colour_maps import RGB
 from ..watch import checkpoint, stage, tell
+from .look import Look
 from .sampling import WavefunctionCache, sample
 from .shown import Shown, surface_of
 
 _LINE = 1 / 700
 """Width of the lines of a mesh, as a share of the height of the picture; dots are three times as wide."""
+
+_FRONT = 0.71
+"""One over the mean, over what is seen of a ball, of the walls of glass that a line of sight goes through at each side:
+1 / (0.28 + 0.72 cos), see `renderer/shaders/mesh_paint.glsl`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +170,17 @@ def _drawn(picture: Picture, pane: Pane, size: tuple[int, int]) -> Pixels:
 def mesh_of(drawn: DrawnSurface) -> Mesh:
     """The triangles of a surface, in its colours."""
     look = drawn.shown.look
-    return Mesh.of(drawn.surface, *look.colours, 1 - look.transparency)
+    through = wall_transparency(look, is_coloured=drawn.surface.colouring is not None)
+    return Mesh.of(drawn.surface, *look.colours, 1 - through)
+
+
+def wall_transparency(look: Look, *, is_coloured: bool) -> float:
+    """Share of the light that our renderer is to let through a wall seen face on, for it to look like this.
+
+    The rims of glass are denser than its front: a ball of it lets through what it should as a whole. A surface that is
+    coloured by a second field is no glass.
+    """
+    return look.transparency if is_coloured else look.transparency**_FRONT
 
 
 def _height(camera: Camera, scene: Scene) -> float:

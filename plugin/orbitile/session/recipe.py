@@ -13,6 +13,7 @@ from ..errors import OrbitileError
 from ..renderer import Camera
 from ..surfaces.colour_maps import RGB
 from .look import Look
+from .picture import wall_transparency
 from .session import Session
 from .shown import Shown
 from .source import OneFile, Source, files_of, is_trajectory
@@ -134,7 +135,8 @@ def render_line(session: Session, names: Sequence[str]) -> str:
         words += ["--color-range", f"{first.request.color_range:g}"] if first.request.color_range else []
     else:
         words += ["--colors", ",".join(f"#{_hexadecimal(colour)}" for each in shown for colour in each.look.colours)]
-    words += ["--opacity", f"{1 - first.look.transparency**2:.4g}"]  # of a lobe: its front and its back
+    through = wall_transparency(first.look, is_coloured=coloured)
+    words += ["--opacity", f"{1 - through**2:.4g}"]  # of a lobe: its front and its back
     seen = session.host.viewpoint()
     if seen is not None:
         positions = session.wavefunction(first.molecule).positions
@@ -170,5 +172,5 @@ def _turns(positions: np.ndarray, seen: Viewpoint) -> tuple[float, float, float]
         angles = np.arctan2(-turn[1, 2], turn[1, 1]), -np.sign(turn[2, 0]) * np.pi / 2, 0.0
     else:
         angles = np.arctan2(turn[2, 1], turn[2, 2]), -np.arcsin(turn[2, 0]), np.arctan2(turn[1, 0], turn[0, 0])
-    x, y, z = (float(np.degrees(angle)) for angle in angles)
+    x, y, z = (round(float(np.degrees(angle)), 3) + 0.0 for angle in angles)  # no -0
     return x, y, z

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OrbitileError
+from ..errors import Cancelled, OrbitileError
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.volume import Volume
 from ..surfaces.isosurface import isosurface
+from ..watch import checkpoint
 
 Box = tuple[tuple[float, float, float], float, tuple[int, int, int]]
 """Origin in bohr, spacing in bohr and shape of a lattice along x, y and z."""
@@ -169,10 +170,14 @@ def surface_within(
         return extract(volume, isovalue), 1
     step = 2
     while True:
+        checkpoint()
         try:
             surface = extract(volume.every(step), isovalue)
+        except Cancelled:
+            raise
         except OrbitileError:  # so small a surface that it lies between these points
             return extract(volume, isovalue), 1
+        checkpoint(0.5)
         whole = len(surface.faces) * step**2  # the number of triangles goes with the square of the resolution
         if whole <= most_faces:
             return extract(volume, isovalue), 1
@@ -180,6 +185,9 @@ def surface_within(
             return surface, step
         step = max(step + 1, math.ceil(math.sqrt(whole / most_faces)))
 
+
+MOST_FACES = 90_000
+"""Triangles that a viewer can be given without its window standing still; volume and export keep all of them."""
 
 _FEW_POINTS = 300_000
 """Volumes of fewer points are extracted whole without a look: it takes milliseconds."""

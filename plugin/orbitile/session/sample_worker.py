@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from typing import Any, TypeVar
 
 from ..workers import Worker, Workers, environment
 from .request import Request, Sample
 from .sampling import answer
+
+_Result = TypeVar("_Result")
 
 _NICE = 5
 """How far the process steps back where processors are few: the window of the viewer is to be drawn first."""
@@ -48,6 +51,10 @@ class SampleWorker:
         job = self._workers.submit(answer, request)
         job.progress = progress
         return job
+
+    def run(self, function: Callable[..., _Result], *arguments: Any) -> Future[_Result]:
+        """Have a function of a module run in the process, after what was asked for before."""
+        return self._workers.submit(function, *arguments)
 
     @property
     def process_id(self) -> int | None:

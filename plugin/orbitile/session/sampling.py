@@ -11,13 +11,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
-import numpy as np
-
 from ..errors import OrbitileError
 from ..evaluation.boxes import enclosing_lattice, fits, resolving_spacing
 from ..evaluation.colouring import coloured
 from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.lattices import compute
+from ..evaluation.preparation import SURFACES, is_ready, take_step
 from ..evaluation.requests import field_of
 from ..evaluation.surfaces import absence_explained, extract_surface
 from ..fields import Field
@@ -29,13 +28,20 @@ from ..readers import load, load_volumes
 from ..readers._references import FileReferences
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import suitable_isovalue
-from ..watch import Cancel, Progress, checkpoint, stage, watched
+from ..watch import Cancel, Progress, checkpoint, patiently, stage, tell, watched
 from ..workers import afterwards
 from .fingerprint import require_unchanged
 from .request import Request, Sample, lattice_of, shared_lattice, surface_within
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, is_trajectory
 from .volume_file import chosen, is_volume_file
+
+_READ, _FOLLOWED = 0.05, 0.4
+"""Share of a request in which the wavefunction is read; of a frame of a trajectory, whose orbitals are followed."""
+_READ_WHOLE = 0.6
+"""The same of a file of volumes, which holds the values."""
+_ENDS = {False: (0.25, 0.85, 1.0), True: (0.15, 0.45, 0.55)}
+"""Shares of the rest after which the lattice is known, the values, and the surface; without colours, and with them."""
 
 _KEPT, _VOLUMES_KEPT = 8, 2
 """Wavefunctions, and files of volumes, kept in memory; of each trajectory four frames as read, as many followed."""
@@ -110,7 +116,7 @@ class WavefunctionCache:
         now = wanted.noted()
         found = _latest(known, now, self._lock) if now.content else None
         if found is None:
-            found = read(now.path)
+            found = patiently(partial(read, now.path))
             require_unchanged(now.path, now.content)  # it may have been replaced while it was read
             if now.content:
                 _keep(known, now, found, self._lock, most)
@@ -150,11 +156,12 @@ def answer(request: Request) -> Sample:
     OrbitileError
         When it cannot be met, or is withdrawn.
     """
+    by_kernel = is_ready(SURFACES)
     try:
-        found = sample(request, _cache, extract=_extract)
+        found = sample(request, _cache, extract=_by_kernel if by_kernel else isosurface)
     except MemoryError as error:
         raise OrbitileError("the worker has no memory left for this; choose a coarser quality") from error
-    if _extract is isosurface:
+    if not by_kernel:
         afterwards(_load_kernel)  # the first answer does not have to wait for it
     return found
 
@@ -174,7 +181,9 @@ def sample(
         When it cannot be met, or is withdrawn.
     """
     with watched(progress, cancelled):
-        return _sample(request, cache, extract)
+        found = _sample(request, cache, extract)
+        tell(1.0)
+        return found
 
 
 def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volume, float], Surface]) -> Sample:
@@ -187,13 +196,14 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
     isovalue, field, color_by = request.isovalue, request.field, request.color_by
     confidence = None
     trajectory = cache.trajectory(request.path) if is_trajectory(request.path) else None
-    prepared = 0.0 if trajectory is None else 0.5
-    if trajectory is not None:
-        with stage(0.0, prepared):
+    read = _READ if trajectory is None else _FOLLOWED
+    prepared, computed, extracted = (read + (1 - read) * end for end in _ENDS[bool(color_by)])
+    with stage(0.0, read):
+        if trajectory is not None:
             wavefunction = trajectory.frame(request.frame or 0)
-    else:
-        wavefunction = cache.get(request.path)
-    with stage(prepared, prepared):
+        else:
+            wavefunction = cache.get(request.path)
+    with stage(read, prepared):
         if trajectory is not None:
             if isovalue is None:
                 isovalue = trajectory.isovalue(
@@ -217,20 +227,20 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
                 resolve=cache.field,
             )
         lattice = _lattice(request, wavefunction, resolved, isovalue, of_all)
-    with stage(prepared, 1.0):
+    with stage(prepared, computed):
         volume = compute(wavefunction, resolved, lattice, device=request.device, precision=request.precision)
-    checkpoint()
-    with absence_explained(resolved, isovalue):
+    with stage(computed, extracted), absence_explained(resolved, isovalue):
         surface, step = surface_within(volume, isovalue, request.most_faces, extract)
     if color_by:
-        surface = coloured(
-            surface,
-            wavefunction,
-            cache.field(wavefunction, color_by),
-            request.color_range,
-            device=request.device,
-            precision=request.precision,
-        )
+        with stage(extracted, 1.0):
+            surface = coloured(
+                surface,
+                wavefunction,
+                cache.field(wavefunction, color_by),
+                request.color_range,
+                device=request.device,
+                precision=request.precision,
+            )
     _require_references(request)
     seconds = time.perf_counter() - begin
     return Sample(request, volume, surface, isovalue, running() or "", step, seconds, confidence)
@@ -239,12 +249,14 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
 def _sample_of_file(request: Request, cache: WavefunctionCache, extract: Callable[[Volume, float], Surface]) -> Sample:
     """A volume as it is in a file, with its surface."""
     begin = time.perf_counter()
-    volume = chosen(cache.volumes(request.path), request.field, request.path)
+    with stage(0.0, _READ_WHOLE):
+        volume = chosen(cache.volumes(request.path), request.field, request.path)
     if request.color_by:
         raise OrbitileError(f"{volume.quantity}: values from a file cannot be coloured by {request.color_by}")
-    checkpoint()
-    isovalue = suitable_isovalue(volume, request.share) if request.isovalue is None else request.isovalue
-    surface, step = surface_within(volume, isovalue, request.most_faces, extract)
+    with stage(_READ_WHOLE, 1.0):
+        checkpoint()
+        isovalue = suitable_isovalue(volume, request.share) if request.isovalue is None else request.isovalue
+        surface, step = surface_within(volume, isovalue, request.most_faces, extract)
     return Sample(request, volume, surface, isovalue, "", step, time.perf_counter() - begin)
 
 
@@ -281,14 +293,10 @@ def _by_kernel(volume: Volume, isovalue: float) -> Surface:
 
 
 def _load_kernel() -> None:
-    """Load the kernel by a cell of its own, and extract surfaces with it from now on."""
-    global _extract
-    corner = np.zeros((2, 2, 2), np.float32)
-    corner[0, 0, 0] = 1
+    from taichi_kernels.session import running
+
     with suppress(OrbitileError):  # the device has no room, or has gone
-        _by_kernel(Volume(corner, Lattice(np.zeros(3), np.eye(3), corner.shape)), 0.5)
-        _extract = _by_kernel
+        take_step(SURFACES, running())
 
 
 _cache = WavefunctionCache()
-_extract: Callable[[Volume, float], Surface] = isosurface

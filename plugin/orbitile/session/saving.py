@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from concurrent.futures import CancelledError
+from functools import partial
 from pathlib import Path
 
 from ..errors import Cancelled, OrbitileError
@@ -94,7 +96,18 @@ class Saving:
         self._host, self._computing = host, computing
         self._drawer = _drawer("the process that draws")
         self._tracer = Worker("the ray tracer", patience=0.0, idle=_IDLE, nice=_NICE)
+        self._pictures = 0
         self.film: RunningFilm | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a picture or a film is being drawn."""
+        return self._pictures > 0 or self.film is not None
+
+    @property
+    def share(self) -> float | None:
+        """Share of a film that is done; None where nobody knows."""
+        return None if self.film is None else self.film.share
 
     def picture(self, picture: Picture, target: Path) -> None:
         """Draw a picture by our renderer into a PNG file, and wait for it.
@@ -104,7 +117,7 @@ class Saving:
         OrbitileError
             When it cannot be drawn or written, or `orb_cancel` withdraws it.
         """
-        self._computing.aside(lambda: self._drawer.call(save_picture, picture, target))
+        self._draw(partial(self._drawer.call, save_picture, picture, target))
 
     def traced_picture(self, picture: Picture, target: Path) -> None:
         """Have a picture drawn by the ray tracer of the viewer into a PNG file, and wait for it.
@@ -115,7 +128,14 @@ class Saving:
             When the viewer has none, it cannot be drawn or written, or `orb_cancel` withdraws it.
         """
         trace, scene = self._host.ray_tracing({drawn.name for pane in picture.panes for drawn in pane})
-        self._computing.aside(lambda: self._tracer.call(save_traced, picture, target, trace, scene))
+        self._draw(partial(self._tracer.call, save_traced, picture, target, trace, scene))
+
+    def _draw(self, draw: Callable[[], None]) -> None:
+        self._pictures += 1
+        try:
+            self._computing.aside(draw)
+        finally:
+            self._pictures -= 1
 
     def begin_film(self, film: RunningFilm) -> None:
         """Follow a film that is drawn; where the viewer cannot be left alone, wait for it.
@@ -150,11 +170,13 @@ class Saving:
                 self._host.say(f"{film.target}: {error}")
 
     def cancel(self) -> bool:
-        """Withdraw the film that is drawn, from any thread; says whether there was one."""
-        film = self.film
+        """Withdraw what is drawn, from any thread; says whether there was anything."""
+        busy, film = self.is_busy, self.film
+        if self._pictures:
+            self._computing.cancel()
         if film is not None:
             self._computing.aside(film.cancel)  # it may take a moment to end
-        return film is not None
+        return busy
 
 
 def _drawer(name: str) -> Worker:

@@ -143,7 +143,7 @@ class Session:
             When the given name belongs to something that did not come from a wavefunction.
         """
         self.shelf.follow()
-        taken, molecules = {name.lower() for name in self.host.objects()}, self.host.molecules()
+        taken, molecules = {name.lower() for name in self.host.names()}, self.host.molecules()
         for candidate in numbered(wanted):
             name = self.host.legal_name(candidate)
             if not name:

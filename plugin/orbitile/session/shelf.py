@@ -95,7 +95,7 @@ class Shelf:
 
     def name_of(self, molecule: str, field: str) -> str:
         """Name for the surface of a field: its own, if there is one, otherwise one that nothing else has."""
-        taken = {name.lower() for name in self._viewer.objects()}
+        taken = {name.lower() for name in self._viewer.names()}
         for candidate in numbered(object_name(molecule, field)):
             name = self._viewer.legal_name(candidate)
             known = self._shown.get(name)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import Cancelled, OrbitileError
 from ..fields import as_drawn
-from ..fields.orbital import names_orbital, orbital_name, orbital_of
+from ..fields.orbital import names_orbital, orbital_name
 from ..model.wavefunction import Wavefunction
 from .agenda import Agenda
 from .asking import Asked, Asking, Wanted
@@ -21,9 +21,9 @@ from .choices import choices_of
 from .isovalue_range import range_about
 from .listed import Listed, listed, titled
 from .look import Look
-from .orbitals import Level, Levels
+from .orbitals import Level, Levels, level_of
 from .painter import Painter, Painting, account_of, origin_of
-from .request import Request, Sample
+from .request import MOST_FACES, Request, Sample
 from .session import Session
 from .shown import Shown
 from .view import View
@@ -33,8 +33,6 @@ QUIET = 0.25
 """Seconds after which neighbours are computed ahead, or a surface dragged by the slider is made exact."""
 _AHEAD_POINTS = 8_000_000
 """Samples larger than this are not computed ahead: they would push the others out of the cache."""
-_MOST_FACES = 90_000
-"""Triangles that a viewer can be given without its window standing still; volume and export keep all of them."""
 _VOLUME_LATER = 0.1
 """Seconds after the surface in which a larger volume follows, so that the window is drawn in between."""
 _LISTED_EVERY = 0.1
@@ -86,6 +84,7 @@ class Showing:
         self._together: list[str] | None = None
         self._gives_way: tuple[str, ...] = ()
         self._look: Look | None = None
+        self._titles: dict[str, str] = {}
         self._warmed = False
 
     # ---- what is under way
@@ -148,8 +147,9 @@ class Showing:
         return self.session.shelf[current] if current else None
 
     def _listing(self) -> None:
-        shelf, current = self.session.shelf, self.current()
-        rows = [titled(row, self._level_of(shelf[row.name])) for row in listed(self.session)]
+        current = self.current()
+        rows = [self._titled(row) for row in listed(self.session)]
+        self._titles = {row.name: row.text for row in rows}
         if (rows, current) == self._rows:
             return
         self._rows = rows, current
@@ -163,6 +163,13 @@ class Showing:
         self.view.show_surfaces(rows, current)
         self.view.show_choices()
 
+    def _titled(self, row: Listed) -> Listed:
+        """A row with what the levels of the molecule tell of it; those of another molecule have told it before."""
+        shown = self.session.shelf[row.name]
+        if shown.molecule != self.molecule:
+            return replace(row, text=self._titles.get(row.name, row.text))
+        return titled(row, self._level_of(shown))
+
     def level_shown(self) -> Level | None:
         """The orbital that the controls act on, where it is one of those listed."""
         shown = self.shown()
@@ -171,14 +178,7 @@ class Showing:
     def _level_of(self, shown: Shown) -> Level | None:
         if self.wavefunction is None or shown.molecule != self.molecule:
             return None
-        try:
-            orbital = orbital_of(self.wavefunction, shown.request.field)
-        except OrbitileError:  # a saved session may hold what the file does not
-            return None
-        if orbital is None:
-            return None
-        those = self.levels[1 if orbital.spin == "beta" and len(self.levels) > 1 else 0]
-        return those[orbital.index] if orbital.index < len(those) else None
+        return level_of(self.wavefunction, self.levels, shown.request.field)
 
     def acts_on_orbital(self) -> bool:
         """Whether the controls act on an orbital, or on nothing yet."""
@@ -277,7 +277,7 @@ class Showing:
             isovalue=asked.isovalue,
             color_by=color_by,
             color_range=asked.color_range,
-            most_faces=_MOST_FACES,
+            most_faces=MOST_FACES,
             box=self.session.computing.samples.last_box(self.session.source(self.molecule), self.choices.quality),
         )
 

@@ -1,4 +1,7 @@
-"""Colour maps: colours of values, round ranges and marks of their scales."""
+"""Colours: of the two signs of a field, and of values; round ranges and marks of their scales.
+
+All of them can be seen on black and on white, and told apart by readers who lack one kind of cones.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,52 @@ from ..model.surface import Colouring
 
 RGB = tuple[float, float, float]
 
+
+def _display(colour: str) -> RGB:
+    """Red, green and blue from 0 to 1 of a hexadecimal colour."""
+    return int(colour[0:2], 16) / 255, int(colour[2:4], 16) / 255, int(colour[4:6], 16) / 255
+
+
+Pair = tuple[RGB, RGB]
+"""Colours where a field is positive and where it is negative."""
+
+PAIRS: dict[str, Pair] = {
+    name: (_display(positive), _display(negative))
+    for name, (positive, negative) in {
+        "blue and orange": ("3d57fb", "ec6e19"),
+        "lavender and crimson": ("a685c9", "a33846"),
+        "light blue and dark red": ("1595fe", "a33a2c"),
+        "teal and brown": ("10a1ab", "785717"),
+        "pink and green": ("cd6be5", "036c17"),
+    }.items()
+}
+"""Pairs of colours by name, the usual one first.
+
+Each colour has a contrast of 3 or more with black and with white (WCAG 2.1, of graphical objects), so lobes are seen on
+either. The first two pairs are told apart from each other too, as the HOMO and the LUMO of one picture.
+"""
+
+POSITIVE, NEGATIVE = PAIRS["blue and orange"]
+
 MAPS: dict[str, tuple[RGB, ...]] = {
-    name: tuple((int(c[0:2], 16) / 255, int(c[2:4], 16) / 255, int(c[4:6], 16) / 255) for c in colours.split())
+    name: tuple(map(_display, colours.split()))
     for name, colours in {
-        "signed": "b2182b d6604d f4a582 fddbc7 f7f7f7 d1e5f0 92c5de 4393c3 2166ac",
-        "sequential": "ffffff eef8c0 c7e9b4 7fcdbb 41b6c4 1d91c0 225ea8 253494",
-        "negative": "bd0026 e31a1c fc4e2a fd8d3c feb24c fed976 ffeda0 ffffff",
-        "interaction": "1f3fb8 2c6fd0 33a3c4 3dbb94 55bf55 a6c93a e8b92e e0702c bb1a26",
+        "signed": "b2182b ce5643 e58867 efb8a0 e4e4e4 abcae6 76aade 4888c9 2166ac",
+        "sequential": "f3ee9f bce09e 85cfa2 54bbb1 2ea3b8 2687b7 296ab0 2c4c9f 2c2f86",
+        "negative": "a8001f c2241f d9411f e76123 ef802b f59d38 f5ba4a f4d673 f6ecaa",
+        "interaction": "1f3fb8 206ec6 3297c7 58b7aa 7fd27c ceb542 db8723 cd5926 bb1a26",
     }.items()
 }
 """Colour maps by name: equally spaced colours from the lower end of a range to the upper one, linear in between.
 
+Equal differences of value look equally large: neighbours have the same distance in OKLab. No end is black or white.
+
 signed
-    Red, white, blue (ColorBrewer's RdBu): red where a potential is negative. Its middle is zero.
+    Red, light grey, blue: red where a potential is negative. Its middle is zero.
 sequential
-    White, yellow, green, blue (ColorBrewer's YlGnBu): for positive values.
+    Yellow, green, blue: for positive values.
 negative
-    Red, orange, yellow, white (ColorBrewer's YlOrRd): for negative values, as of the potential of an anion.
+    Red, orange, yellow: for negative values, as of the potential of an anion.
 interaction
     Blue, green, red: attraction, van der Waals contact and repulsion, as sign(lambda2) rho is shown since E. R. Johnson
     et al., J. Am. Chem. Soc. 2010, 132, 6498.

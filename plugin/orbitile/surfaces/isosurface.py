@@ -16,6 +16,7 @@ from ..memory import require_memory
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.volume import Volume
+from ..watch import checkpoint
 from .isovalue import (
     check_shape,
     name_of,
@@ -80,6 +81,7 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
     values = np.ascontiguousarray(volume.values, dtype=np.float32)
     parts: list[_Part] = []
     for phase, (least, most) in ((1, (low, high)), (-1, (-high, -low))):
+        checkpoint()
         if least <= level < most:
             part = _one_phase(values if phase > 0 else -values, level, lattice.axes)
             if part is not None:
@@ -140,6 +142,7 @@ def isosurface_in_session(
     n, m = mesh.n_positive
     parts: list[_Part] = []
     for phase, vertices, faces in ((1, slice(n), mesh.faces[:m]), (-1, slice(n, None), mesh.faces[m:] - np.int32(n))):
+        checkpoint()
         indices, normals = mesh.vertices[vertices], mesh.normals[vertices]
         if mesh.on_points:
             kept, faces = _merge_at_lattice_points(indices, faces)
@@ -159,6 +162,7 @@ def _assembled(parts: list[_Part], lattice: Lattice, isovalue: float, quantity: 
     offsets = np.cumsum([0] + [len(indices) for _, indices, _, _ in parts])
     vertices = np.empty((offsets[-1], 3), np.float32)
     for start, (_, indices, _, _) in zip(offsets[:-1], parts, strict=True):
+        checkpoint()
         i, j, k = indices.T.astype(np.float64)
         for axis, (x, y, z) in enumerate(lattice.axes.T):  # a product of matrices would wake the threads of BLAS
             vertices[start : start + len(indices), axis] = lattice.origin[axis] + i * x + j * y + k * z

@@ -93,23 +93,26 @@ def suitable_isovalue(volume: Volume, share: float = 0.9) -> float:
     Raises
     ------
     IsovalueError, LatticeError
-        As for `enclosing_isovalue`.
+        As for `enclosing_isovalue`, and for a lattice with a single point along an axis.
     """
+    check_shape(volume.lattice, name_of(volume))
     low, high = range_of(volume)
     most, values = max(-low, high), volume.values
     if min(-low, high) > _NOISE * most:
         level = enclosing_isovalue(volume, share)
     else:
-        root = Volume(np.sqrt(np.abs(values)), volume.lattice, volume.quantity)
+        root = Volume(np.sqrt(np.maximum(values if high > -low else -values, 0)), volume.lattice, volume.quantity)
         level = enclosing_isovalue(root, share) ** 2
     if reaches_faces(volume, level):
         edges = [np.abs(face).max() for axis in range(3) for face in (values.take(at, axis) for at in (0, -1))]
-        level = min(1.05 * float(max(edges)), most / 2)
+        whole = 1.05 * float(max(edges))
+        level = whole if whole < _SMALL * most else most / 2
     return float(f"{level:.4g}")
 
 
-_NOISE = 0.01
-"""Share of the greatest magnitude up to which values of the other sign are inaccuracies."""
+_NOISE, _SMALL = 0.01, 0.8
+"""Shares of the greatest magnitude up to which values of the other sign are inaccuracies, and above which a surface is
+small."""
 
 
 def check_share(share: float) -> None:

@@ -31,7 +31,7 @@ _REST = 90.0
 
 _TROUBLE = re.compile(
     r"Traceback|^\w*Error: |^\w*Exception\b|-Error|Warning|invalid|Fatal|Segmentation|QObject|QTimer|QPainter|QThread|"
-    r"NoneType|PyMOL: |unhandled|leaked",
+    r"NoneType|PyMOL: |defect of|unhandled|leaked",
     re.MULTILINE,
 )
 """What does not stand in the log of a PyMOL that works. A clear answer to a wrong command is ` Error: ...`."""
@@ -62,6 +62,9 @@ class Folder:
         self.broken = self.root / "broken.molden"
         self.broken.write_text("[Molden Format]\n[Atoms] Angs\nC 1 6 0 0\n")
 
+
+_PYMOLS_OWN = "Visible", "Floating", "External GUI", "Orbitile"
+"""Entries of a menu that hides parts of PyMOL's window, the prompt among them."""
 
 Action = Callable[[Window, Folder, random.Random], str]
 ACTIONS: list[tuple[int, Action]] = []
@@ -165,7 +168,7 @@ def click_anything(window: Window, folder: Folder, rng: random.Random) -> str:
     time.sleep(0.15)
     said = f"{words!r} with button {button}"
     for _ in range(2):  # a menu, and what opens beside it
-        entries = window.ask("open_entries()")
+        entries = [entry for entry in window.ask("open_entries()") if entry[0] not in _PYMOLS_OWN]
         if entries:
             text, (left, top, width, height) = rng.choice(entries)
             window.screen.click((left + width // 2, top + height // 2))
@@ -178,11 +181,11 @@ def click_anything(window: Window, folder: Folder, rng: random.Random) -> str:
 def _leave_dialogs(window: Window, rng: random.Random) -> None:
     """Leave what asks something, with or without an answer."""
     for _ in range(4):
-        if not window.ask("dialogs() or menus()"):
+        if not window.ask("dialogs() or drops_down()"):
             return
         window.screen.key(rng.choice(["Escape", "Escape", "Return"]))
         time.sleep(0.2)
-    while window.ask("dialogs() or menus()"):
+    while window.ask("dialogs() or drops_down()"):
         window.screen.key("Escape")
         time.sleep(0.2)
 
@@ -252,8 +255,10 @@ def turn_view(window: Window, folder: Folder, rng: random.Random) -> str:
 
 @action(1)
 def close_and_open(window: Window, folder: Folder, rng: random.Random) -> str:
-    window.ask("panel().titleBarWidget()")
-    window.screen.click(window.at("box(panel().findChild(QtWidgets.QWidget, 'qt_dockwidget_closebutton'))"))
+    for _ in range(3):  # it may be on its way to where it docks
+        if window.ask("panel() is not None"):
+            window.screen.click(window.at("box(panel().findChild(QtWidgets.QWidget, 'qt_dockwidget_closebutton'))"))
+            time.sleep(0.5)
     window.wait("panel() is None", 5)
     if rng.random() < 0.5:
         window.prompt("orb_panel")
@@ -388,6 +393,7 @@ class Round:
             try:
                 if window.ask("panel() is None"):
                     window.open_panel()
+                _know_place(window, done[-1].split()[1] if done else "")
                 detail = each(window, folder, rng)
             except LookupError as error:  # there is no such thing to click on now
                 detail = f"not possible: {error}"
@@ -405,6 +411,19 @@ class Round:
         except (TimeoutError, RuntimeError, LookupError) as error:
             wrong.append(str(error))
         return done, wrong + trouble_in(window.log()[before:])
+
+
+def _know_place(window: Window, before: str) -> None:
+    """Have Qt know where the window is: now and then it misses that a window manager has placed what was undocked."""
+    if before in ("dock_or_undock", "click_anything", "close_and_open"):
+        time.sleep(0.4)
+    for _ in range(5):
+        place = window.ask("box(panel())[:2] if panel() is not None and panel().isFloating() else None")
+        if place is None or tuple(place) == window.screen.corner_of("Orbitile"):
+            return
+        button = "panel().findChild(QtWidgets.QWidget, 'qt_dockwidget_floatbutton')"
+        window.ask(f"QtCore.QTimer.singleShot(0, {button}.click)")
+        time.sleep(0.5)
 
 
 def trouble_in(text: str) -> list[str]:

@@ -113,7 +113,7 @@ class Screen:
         self.type(text) if text else self.key("Delete")
 
     def corner_of(self, title: str) -> Point:
-        """Upper left corner of the inside of a window, once it is there."""
+        """Upper left corner of a window without a frame, once it is there; with a frame it is some way into it."""
         window = self.do("search", "--sync", "--onlyvisible", "--name", f"^{title}$").split()[0]
         lines = self.do("getwindowgeometry", "--shell", window).splitlines()
         places = dict(line.split("=") for line in lines)

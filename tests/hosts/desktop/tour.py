@@ -104,6 +104,11 @@ class Tour:
                 return [f"not there after {seconds:g} s: {until}"], still
             time.sleep(0.015)
 
+    def wait(self) -> None:
+        """Wait until what was asked for is shown, and drawn."""
+        time.sleep(0.5)
+        self.window.wait("at_rest()", 240)
+
     # ---- what is done several times
 
     def open(self, *names: str) -> None:
@@ -171,6 +176,8 @@ def showing(tour: Tour) -> None:
     tour.step("19-localisation", lambda: tour.field("Electron loc"))
     tour.step("20-weak", lambda: (tour.open("dimer.molden"), time.sleep(1), tour.field("Weak inter")))
     tour.step("21-dots", lambda: (screen.click(window.at("box(panel().style_box)")), screen.key("End", "Return")))
+    screen.click(window.at("box(panel().style_box)"))
+    screen.key("Home", "Return")
     window.prompt("bg_color black")
 
 

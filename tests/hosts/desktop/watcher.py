@@ -160,9 +160,9 @@ def dialogs():
     return [w.windowTitle() or type(w).__name__ for w in _shown(QtWidgets.QDialog)]
 
 
-def menus():
-    """Number of menus that are open."""
-    return len(_shown(QtWidgets.QMenu))
+def drops_down():
+    """Whether a menu is open, or the list of a box: the next click would close it."""
+    return QtWidgets.QApplication.activePopupWidget() is not None
 
 
 def windows():
@@ -235,6 +235,8 @@ def strays():
     window = panel()
     if window is not None:
         listed = [window.molecule_box.itemText(at) for at in range(window.molecule_box.count())]
+        if "defect" in window.status.text():
+            found.append(window.status.text())
         if listed != list(molecules):
             found.append(f"the window lists {listed}, PyMOL has {list(molecules)}")
     return found

@@ -8,11 +8,8 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
-from ...surfaces.colour_maps import RGB
+from ...surfaces.colour_maps import Pair
 from .widgets import ask_by
-
-Pair = tuple[RGB, RGB]
-"""Colours where a field is positive and where it is negative."""
 
 SWATCH = QtCore.QSize(34, 12)
 """Room for the picture of a pair, in pixels."""

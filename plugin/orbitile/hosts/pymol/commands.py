@@ -133,15 +133,20 @@ def _load(filename: str, name: str = "", *, view: str = "", quiet: int = 1, _sel
 
 
 def _take_up_later(cmd: Any, name: str) -> None:
-    """Show a molecule in the window when nothing else goes on: a script may go on with what it wants to be shown."""
+    """Show a molecule in the window when nothing else goes on: a script may go on with what it wants to be shown.
+
+    A window that the user has closed stays closed.
+    """
     from pymol.Qt import QtCore
 
     def take_up() -> None:
-        if state_of(cmd).computing.is_waited_for:
+        session = state_of(cmd)
+        panel: Any = session.panel
+        if session.computing.is_waited_for:
             _take_up_later(cmd, name)
-            return
-        with suppress(OrbitileError):  # there is no Qt, or it has been deleted meanwhile
-            open_panel(cmd).take_up(name)
+        elif name in session.host.molecules() and (panel is None or panel.isVisible()):
+            with suppress(OrbitileError):  # there is no Qt
+                open_panel(cmd).take_up(name)
 
     QtCore.QTimer.singleShot(_SOON, take_up)
 
@@ -231,15 +236,14 @@ def _look(cmd: Any, look: Callable[[Session], None]) -> None:
 
 def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session = state_of(_self)
-    saved["orbitile"], saved["orbitile_sources"] = session.shelf.saved(), dict(_host_of(session).loaded.sources)
+    saved["orbitile"] = session.shelf.saved()
+    saved.update(_host_of(session).loaded.saved())
     return 1
 
 
 def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
-    session, sources = state_of(_self), saved.get("orbitile_sources", {})
-    if isinstance(sources, dict):
-        texts = {key: text for key, text in sources.items() if isinstance(key, str) and isinstance(text, str)}
-        _host_of(session).loaded.sources.update(texts)
+    session = state_of(_self)
+    _host_of(session).loaded.restore(saved)
     session.shelf.restore(saved.get("orbitile", {}))
     return 1
 

@@ -12,7 +12,7 @@ from ...fields import field_groups, unavailable
 from ...model.wavefunction import Wavefunction
 from ...session.field_patterns import Part, asked_for, completed, largest, number_titles, takes_several_files
 from ...session.presets import PRESETS, Preset, why_not
-from .file_filters import files_to_open
+from .file_filters import files_of_field, wavefunctions_to_open
 from .widgets import ask_by, row
 
 _SENTENCE = 66
@@ -87,7 +87,7 @@ class FieldMenu(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types
         if not preset.needs_file:
             self.preset_chosen.emit(preset.name, "")
             return
-        files = _ask_files(self, preset.sentence, several=True)
+        files = _ask_files(self, preset.sentence, wavefunctions_to_open(), several=True)
         if files:
             self.preset_chosen.emit(preset.name, files)
 
@@ -96,7 +96,8 @@ class FieldMenu(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types
         if not asked:
             self.field_chosen.emit(name)
         elif [part.kind for part in asked] == ["file"]:
-            files = _ask_files(self, sentence, several=takes_several_files(name, sentence))
+            several = takes_several_files(name, sentence)
+            files = _ask_files(self, sentence, files_of_field(name), several)
             if files:
                 self.field_chosen.emit(completed(name, [files]))
         elif self._wavefunction is not None:
@@ -194,7 +195,7 @@ class _File(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         return str(self.edit.text().strip())
 
     def _ask(self) -> None:
-        file = _ask_files(self, "File to compare with", several=False)
+        file = _ask_files(self, "File to compare with", wavefunctions_to_open(), several=False)
         if file:
             self.edit.setText(file)
 
@@ -210,11 +211,11 @@ def _titles(pattern: str, asked: list[Part]) -> list[str]:
     return [next(titles[part.kind]) for part in asked]
 
 
-def _ask_files(parent: Any, title: str, several: bool) -> str:
-    """Files that the user chooses, with commas between; empty where he chose none."""
+def _ask_files(parent: Any, title: str, offered: str, several: bool) -> str:
+    """Files that the user chooses of those that a filter offers, with commas between; empty where he chose none."""
     if several:
-        files, _ = QtWidgets.QFileDialog.getOpenFileNames(parent, title, "", files_to_open())
+        files, _ = QtWidgets.QFileDialog.getOpenFileNames(parent, title, "", offered)
     else:
-        file, _ = QtWidgets.QFileDialog.getOpenFileName(parent, title, "", files_to_open())
+        file, _ = QtWidgets.QFileDialog.getOpenFileName(parent, title, "", offered)
         files = [file]
     return ",".join(files)

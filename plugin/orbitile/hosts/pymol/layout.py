@@ -10,21 +10,22 @@ from ...exporters import suffixes
 from ...fields import field_names
 from ...model.lattice import QUALITIES
 from ...session.choices import TWO_COLOURS, Choices
-from ...session.look import NEGATIVE, POSITIVE, STYLES
+from ...session.look import STYLES
 from ...session.orbital_filter import EXPLANATION
 from ...session.words import device_names, plain_fields, quality_spacings
+from ...surfaces.colour_maps import PAIRS
 from .colour_pairs import PairButton
 from .colour_scale import ColourScale
 from .field_menu import FieldMenu
 from .frame_bar import FrameBar
 from .level_diagram import LevelDiagram
+from .opening_menu import OpeningMenu
 from .orbital_table import OrbitalTable
 from .shown_list import ShownList
 from .widgets import row
 
 Qt = QtCore.Qt
 
-_PAIRS = {"blue and red": (POSITIVE, NEGATIVE)}
 STEPS = 1000
 """Of the slider of the isovalue."""
 
@@ -71,8 +72,8 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         self.open_button.setText("Open…")
         self.open_button.setPopupMode(QtWidgets.QToolButton.MenuButtonPopup)
         self.open_button.setToolTip("Open the output of a quantum-chemistry program; the arrow lists recent files")
-        self.recent_menu = QtWidgets.QMenu(self)
-        self.open_button.setMenu(self.recent_menu)
+        self.opening_menu = OpeningMenu(self)
+        self.open_button.setMenu(self.opening_menu)
         self.molecule_box = QtWidgets.QComboBox()
         self.molecule_box.setToolTip("Molecule whose orbitals are listed")
         self.molecule_box.setSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
@@ -140,7 +141,7 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         form.addLayout(row(self.iso_slider, self.iso_edit, self.iso_unit, self.auto_box), 0, 1)
 
     def _add_look(self, form: Any, choices: Choices) -> None:
-        self.pair_button = PairButton(_PAIRS)
+        self.pair_button = PairButton(PAIRS)
         self.pair_button.show_pair(choices.look.colours)
         self.second_box = QtWidgets.QComboBox()
         self.second_box.addItem(TWO_COLOURS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from pymol import commanding, editing
@@ -27,6 +27,10 @@ _MARGIN = 2.5
 """Angstrom around the atoms when a molecule is looked at, which most of its surfaces need."""
 
 
+SAVED = ("orbitile_sources", "orbitile_aside")
+"""Parts of a saved session: where molecules come from, and what is set aside with them."""
+
+
 class Molecules:
     """The molecules of one PyMOL that came from wavefunctions.
 
@@ -38,7 +42,7 @@ class Molecules:
     Attributes
     ----------
     sources : dict of str to str
-        Where molecules come from, by the keys in their titles; saved with a session.
+        Where molecules come from, by the keys in their titles.
     """
 
     def __init__(self, cmd: Any) -> None:
@@ -46,6 +50,7 @@ class Molecules:
         self.sources: dict[str, str] = {}
         self._seen: dict[str, str] = {}
         self._aside: dict[str, set[str]] = {}
+        self._members: dict[str, set[str]] = {}
 
     def add(self, name: str, atoms: Molecule, geometry: int) -> None:
         """Show atoms, a state for each geometry."""
@@ -109,6 +114,23 @@ class Molecules:
         states = range(self.cmd.count_states(molecule), 0, -1)
         return next((state for state in states if _MARK in self._title(molecule, state)), 1)
 
+    # ---- saved sessions
+
+    def saved(self) -> dict[str, Any]:
+        """What is kept with a session, in plain types: parts by name."""
+        aside = {name: sorted(seen) for name, seen in self._aside.items()}
+        return dict(zip(SAVED, (dict(self.sources), aside), strict=True))
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Take up the parts of a session, as far as they are not damaged; it may be merged into what is there."""
+        sources, aside = map(saved.get, SAVED)
+        for key, text in sources.items() if isinstance(sources, dict) else ():
+            if isinstance(key, str) and isinstance(text, str):
+                self.sources[key] = text
+        for name, seen in aside.items() if isinstance(aside, dict) else ():
+            if isinstance(name, str) and isinstance(seen, list):
+                self._aside[name] = {part for part in seen if isinstance(part, str)}
+
     # ---- what is seen
 
     def look_at(self, names: Sequence[str], how: str) -> None:
@@ -150,8 +172,21 @@ class Molecules:
         for candidate in map(self.cmd.get_legal_name, numbered(f"{molecule}_orb")):
             if candidate in groups or candidate.lower() not in there:
                 self.cmd.group(candidate, names)
+                self._members.setdefault(candidate, set()).update(names.split())
                 break
         self.bring_back({molecule})
+
+    def drop_empty_groups(self) -> None:
+        """Dissolve groups of which all that was put into them is gone."""
+        there = set(self.cmd.get_names("objects"))
+        for group in [group for group, members in self._members.items() if not members & there]:
+            del self._members[group]
+            if group in self.cmd.get_names_of_type("object:group"):
+                self._dissolve(group)
+
+    def _dissolve(self, group: str) -> None:
+        self.cmd.group(group, action="empty")  # what the user has put into it stays
+        delete(self.cmd, group)
 
     def group_name(self, molecule: str) -> str:
         """What the group of a molecule is called, unless that name was taken."""
@@ -164,10 +199,11 @@ class Molecules:
         if group not in self.cmd.get_names_of_type("object:group") or molecule in there:
             return
         if other is None:
-            self.cmd.group(group, action="empty")
-            delete(self.cmd, group)
+            self._members.pop(group, None)
+            self._dissolve(group)
         elif (wanted := self.group_name(other)) not in there:
             editing.set_name(group, wanted, _self=self.cmd)
+            self._members[wanted] = self._members.pop(group, set())
 
     # ---- titles
 

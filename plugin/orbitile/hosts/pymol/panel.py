@@ -62,7 +62,10 @@ class Panel(PanelLayout):
         """What the user does to the widgets is done."""
         browser = self.browser
         self.open_button.clicked.connect(self._ask_file)
-        self.recent_menu.aboutToShow.connect(self._fill_recent)
+        menu = self.opening_menu
+        menu.aboutToShow.connect(lambda: menu.fill(browser.settings["recent"], browser.opening_view()))
+        menu.file_chosen.connect(lambda path: self.open(path))
+        menu.view_chosen.connect(browser.choose_opening_view)
         self.molecule_box.activated.connect(lambda at: browser.choose_molecule(self.molecule_box.itemText(at)))
         self.filter_edit.textChanged.connect(self.table.set_filter)
         self.table.chosen.connect(self._selected)
@@ -166,6 +169,7 @@ class Panel(PanelLayout):
         self.shown_list.fill(rows, current)
         scale = next((row.scale for row in rows if row.name == current), None)
         self.colour_scale.setVisible(scale is not None)
+        self.pair_button.setEnabled(scale is None)
         shown = self.browser.shown()
         if scale is not None and shown is not None:
             limit = shown.request.color_range
@@ -265,7 +269,9 @@ class Panel(PanelLayout):
     # ---- what the user does
 
     def _look(self) -> None:
-        self.progress.setValue(int(100 * self.browser.share))
+        share = self.browser.share
+        self.progress.setRange(0, 0 if share is None else 100)  # a bar that moves, where nobody knows how far it is
+        self.progress.setValue(int(100 * (share or 0)))
         try:
             self.browser.tick()
         except Exception as error:  # it is called a hundred times a second: told once, where it is seen
@@ -296,13 +302,6 @@ class Panel(PanelLayout):
             files_to_open(),
         )
         self.open(*paths)
-
-    def _fill_recent(self) -> None:
-        self.recent_menu.clear()
-        for path in self.browser.settings["recent"]:
-            self.recent_menu.addAction(path, lambda path=path: self.open(path))
-        if not self.browser.settings["recent"]:
-            self.recent_menu.addAction("No recent files").setEnabled(False)
 
     def _ask_export(self) -> None:
         path, _ = QtWidgets.QFileDialog.getSaveFileName(

@@ -144,6 +144,7 @@ class ShownList(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  # Qt
             self.clearSelection()
         elif self.currentIndex().row() != at:
             self.setCurrentIndex(self.surfaces.index(at, _TEXT))
+            self.scrollTo(self.surfaces.index(at, _TEXT))
         self._quiet = False
 
     # ---- what the user does

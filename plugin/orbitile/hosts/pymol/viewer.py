@@ -60,6 +60,9 @@ class PyMOLViewer(TrajectoryViewer):
         self._view_before: tuple[float, ...] | None = None
         self._timers: dict[Callable[[], None], Any] = {}
 
+    def names(self) -> set[str]:
+        return set(self.cmd.get_names("all"))  # selections too: in commands they go before objects of their name
+
     def legal_name(self, name: str) -> str:
         legal: str = self.cmd.get_legal_name(name)
         return legal
@@ -174,6 +177,9 @@ class PyMOLViewer(TrajectoryViewer):
         self._group(molecule, name)
         self._put_scale(f"{name}_scale", molecule, colouring)
 
+    def bring_back(self, molecule: str) -> None:
+        self.loaded.bring_back({molecule})
+
     def hidden(self, surfaces: Mapping[str, str]) -> set[str]:
         off = self.objects() - set(self.cmd.get_names("objects", enabled_only=1))
         return {name for name, molecule in surfaces.items() if {name, self.loaded.group_name(molecule)} & off}
@@ -252,6 +258,7 @@ class PyMOLViewer(TrajectoryViewer):
     def remove(self, name: str) -> None:
         for part in self.parts(name) & self.objects():
             delete(self.cmd, part)
+        self.loaded.drop_empty_groups()
 
     def rename_parts(self, old: str, new: str, molecule: str, colouring: Colouring | None) -> None:
         """Have the volume of a surface and the explanation of its colours follow the new name of the surface."""
@@ -260,6 +267,7 @@ class PyMOLViewer(TrajectoryViewer):
             editing.set_name(f"{old}_map", f"{new}_map", _self=self.cmd)
         delete(self.cmd, f"{old}_scale")  # made anew: PyMOL crashes when a ramp is renamed twice
         self._put_scale(f"{new}_scale", molecule, colouring)
+        self._group(molecule, " ".join(sorted({new, f"{new}_map"} & self.objects())))
 
     def _put_scale(self, name: str, molecule: str, colouring: Colouring | None) -> None:
         delete(self.cmd, name)

@@ -177,7 +177,7 @@ class ServedWindow:
         self.browser.tick()
         self.set_busy(self.browser.is_busy())
         if self.browser.is_busy():
-            self._host.progress(self.browser.share)
+            self._host.progress(self.browser.share or 0.0)
 
     # ---- what the browser asks of its window
 

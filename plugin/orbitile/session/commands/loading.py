@@ -14,7 +14,7 @@ from ...model.wavefunction import Wavefunction
 from ...readers import descriptions
 from ..declaration import COUNT, FLAG, PATHS, TEXT, Answer, Argument, command, one_of
 from ..host import trajectory_viewer
-from ..request import Request
+from ..request import MOST_FACES, Request
 from ..session import Session
 from ..shown import Shown
 from ..shown_trajectory import ShownTrajectory
@@ -78,11 +78,12 @@ def orb_load(
     if new:
         for other in set(before) - set(loaded) if hide else ():
             session.host.set_aside(other, [name for name in shelf.present() if shelf[name].molecule == other])
-        session.host.look_at(new, view or _usual_view(session))
+        session.host.look_at(new, view or usual_view(session))
     return Answer(" ".join(loaded), "; ".join(loaded.values()))
 
 
-def _usual_view(session: Session) -> str:
+def usual_view(session: Session) -> str:
+    """What the user wants to become of the view when a file is opened."""
     kept = session.host.settings().get("opening")
     return kept if kept in VIEWS else VIEWS[0]
 
@@ -105,12 +106,17 @@ def _load(session: Session, source: Source, wanted: str, *, given: bool) -> tupl
 
 def _show_volume(session: Session, name: str, source: str) -> str:
     """Show the first volume of a file, and its atoms as a molecule; an account of it."""
-    request = Request(source, VALUES, device=session.computing.device)
+    most = MOST_FACES if session.host.has_window() else None
+    request = Request(source, VALUES, device=session.computing.device, most_faces=most)
     found = session.computing.sampled(request)
     molecule = session.computing.aside(lambda: atoms_of(source, found.volume))
     _clear(session, name, source)
     session.host.add_molecule(name, molecule, 0)
-    surface = session.show(Shown(name, request, found.isovalue), found)
+    shown = Shown(name, request, found.isovalue)
+    surface = session.show(shown, found, with_volume=False)
+    session.computing.aside(lambda: None)  # a window is drawn before it takes a large volume, too
+    if surface in session.shelf.present():
+        session.shelf.put_volume(surface, session.shelf[surface], found.volume)
     size = " x ".join(map(str, found.volume.lattice.shape))
     text = f'"{name}", {found.volume.quantity or "values"} at {size} points, isovalue {found.isovalue:.4g}'
     return f'{text}; "orb_iso {2 * found.isovalue:.4g}, {surface}" changes that'

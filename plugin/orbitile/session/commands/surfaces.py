@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from ...errors import OrbitileError
 from ...fields import as_drawn
+from ...surfaces.colour_maps import NEGATIVE, POSITIVE
 from ...surfaces.isovalue import CUT, reaches_faces
 from ..declaration import POSITIVE_NUMBER, SHARE, TEXT, Answer, Argument, command
-from ..look import NEGATIVE, POSITIVE
 from ..session import Session
 from ..shown import Shown
 from ._arguments import OBJECT, QUALITY, SURFACE
@@ -132,7 +132,7 @@ def orb_iso(session: Session, isovalue: float, name: str) -> Answer:
 @command(
     "Change colours and transparency of a surface that is shown.",
     Argument("positive", TEXT, "a colour that the viewer knows", otherwise="blue"),
-    Argument("negative", TEXT, "a colour that the viewer knows", otherwise="red"),
+    Argument("negative", TEXT, "a colour that the viewer knows", otherwise="orange"),
     Argument("transparency", SHARE, "0 opaque to 1 invisible", None, "as it is"),
     SURFACE,
     examples=("orb_color marine, orange, 0.5",),

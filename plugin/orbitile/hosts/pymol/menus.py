@@ -1,0 +1,96 @@
+"""Menus of the window: what can be done with a surface, and with all that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pymol.Qt import QtWidgets
+
+from ...session import commands
+from ...session.look import STYLES
+from ...session.recipe import command_lines, render_line
+from ...session.seen import visible
+from ...session.words import of_error
+from .file_filters import SURFACES, VOLUMES
+from .help import COMMANDS, open_manual
+from .saving import SaveFilm, SavePicture, ask_target, run
+
+if TYPE_CHECKING:
+    from .panel import Panel
+
+
+def fill_surface_menu(menu: Any, panel: Panel, name: str) -> None:
+    """What can be done with a surface, into an empty menu."""
+    browser, shown = panel.browser, panel.session.shelf[name]
+    is_visible = name in visible(panel.session)
+    menu.addAction("Hide" if is_visible else "Show", lambda: browser.set_visible(name, not is_visible))
+    kept = menu.addAction("Keep", lambda: browser.keep(name, not shown.kept))
+    kept.setCheckable(True)
+    kept.setChecked(shown.kept)
+    styles = menu.addMenu("Style")
+    for style in STYLES:
+        action = styles.addAction(style.capitalize(), partial(_restyle, panel, name, style))
+        action.setCheckable(True)
+        action.setChecked(style == shown.look.style)
+    menu.addAction("Colours…", lambda: panel.shown_list.colours_asked.emit(name))
+    menu.addSeparator()
+    menu.addAction("Save volume…", partial(_ask_export, panel, name, VOLUMES))
+    menu.addAction("Save surface…", partial(_ask_export, panel, name, SURFACES))
+    menu.addAction("Save picture…", partial(SavePicture.ask, panel))
+    menu.addSeparator()
+    _add_copying(menu, panel, [name])
+    menu.addSeparator()
+    menu.addAction("Delete", lambda: browser.delete(name))
+
+
+def fill_more_menu(menu: Any, panel: Panel) -> None:
+    """What can be done with all that is shown, into an empty menu."""
+    menu.addAction("Save picture…", partial(SavePicture.ask, panel))
+    menu.addAction("Save film…", partial(SaveFilm.ask, panel))
+    menu.addSeparator()
+    _add_copying(menu, panel, visible(panel.session))
+    menu.addSeparator()
+    menu.addAction("Manual", lambda: open_manual(panel)).setShortcut("F1")
+    menu.addAction("List of commands", lambda: open_manual(panel, COMMANDS))
+
+
+def _add_copying(menu: Any, panel: Panel, names: Sequence[str]) -> None:
+    menu.addAction("Copy commands", lambda: _copy(panel, "\n".join(pymol_lines(panel, names)))).setEnabled(bool(names))
+    menu.addAction("Copy orbitile render line", partial(_copy_render_line, panel, names)).setEnabled(bool(names))
+
+
+def pymol_lines(panel: Panel, names: Sequence[str]) -> list[str]:
+    """Lines for PyMOL's prompt or a .pml file that show surfaces again, from where they are seen now."""
+    cmd, shelf = panel.session.host.cmd, panel.session.shelf  # type: ignore[attr-defined]  # it is a PyMOLViewer
+    lines = command_lines(panel.session, names)
+    frames = [panel.session.frame(shelf[name].molecule) for name in names]
+    moved = [f"frame {frame + 1}" for frame in frames if frame][:1]
+    loads = [line for line in lines if line.startswith("orb_load")]
+    view = ", ".join(f"{number:.6g}" for number in cmd.get_view())
+    return [*loads, *moved, *lines[len(loads) :], f"set_view ({view})"]
+
+
+def _copy_render_line(panel: Panel, names: Sequence[str]) -> None:
+    try:
+        _copy(panel, render_line(panel.session, names))
+    except Exception as error:
+        panel.say(of_error(error), error=True)
+
+
+def _copy(panel: Panel, text: str) -> None:
+    QtWidgets.QApplication.clipboard().setText(text)
+    first, *others = text.splitlines()
+    panel.say(f"Copied: {first}" + (f", and {len(others)} more lines" if others else ""), detail=text)
+
+
+def _restyle(panel: Panel, name: str, style: str) -> None:
+    panel.browser.choose_surface(name)
+    panel.browser.change_look(style=style)
+
+
+def _ask_export(panel: Panel, name: str, pattern: str) -> None:
+    path = ask_target(panel, "Save", name, pattern)
+    if path is not None:
+        run(panel, commands.orb_export, [str(path), name])

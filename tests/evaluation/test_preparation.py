@@ -1,0 +1,88 @@
+"""Kernels made ready: all that are met in practice, noted where they are kept, and nowhere else."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(program: str, cache: Path) -> str:
+    """What a program prints, in a process whose cache is in a folder."""
+    roots = os.pathsep.join([str(ROOT / "plugin"), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": roots, "XDG_CACHE_HOME": str(cache)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+ONE_STEP = """
+from orbitile.evaluation import preparation
+preparation.STEPS = preparation.STEPS[1:2]
+"""
+
+
+def test_it_is_noted_that_kernels_are_kept_as_long_as_they_are(tmp_path):
+    shares = run(
+        f"{ONE_STEP}shares = []\n"
+        "print(preparation.is_prepared('cpu'), end=' ')\n"
+        "preparation.prepare('cpu', progress=shares.append)\n"
+        "print(preparation.is_prepared('cpu'), shares)",
+        tmp_path,
+    )
+    assert shares == "False True [1.0]"
+    ask = f"{ONE_STEP}print(preparation.is_prepared('cpu'), preparation.is_first_use('cpu'))"
+    assert run(ask, tmp_path) == "True False"
+    next(tmp_path.rglob("*.tic")).unlink()
+    assert run(ask, tmp_path) == "False False"
+    for kept in tmp_path.rglob("*.tic"):
+        kept.unlink()
+    assert run(ask, tmp_path) == "False True"
+
+
+def test_a_note_holds_for_one_version_of_the_kernels(tmp_path):
+    run(f"{ONE_STEP}preparation.prepare('cpu')", tmp_path)
+    other = "from taichi_kernels import compiled\ncompiled._sources = lambda: 'changed'\n"
+    assert run(f"{other}{ONE_STEP}print(preparation.is_prepared('cpu'))", tmp_path) == "False"
+
+
+@pytest.mark.parametrize("text", ["", "kept_", "\xff"])
+def test_a_damaged_note_is_none(tmp_path, text):
+    run(f"{ONE_STEP}preparation.prepare('cpu')", tmp_path)
+    (note,) = tmp_path.rglob("*.prepared")
+    note.write_bytes(text.encode("latin-1"))
+    assert run(f"{ONE_STEP}print(preparation.is_prepared('cpu'))", tmp_path) == "False"
+
+
+EVERYTHING = """
+from pathlib import Path
+import numpy as np
+import orbitile
+from orbitile.evaluation.preparation import prepare
+from orbitile.evaluation.surfaces import extract_surface
+from taichi_kernels.session import finish
+from tests.conftest import random_wavefunction
+def kept():
+    return {file.name for file in Path(CACHE).rglob('*.tic')}
+prepare('cpu')
+before = kept()
+lattice = orbitile.Lattice.box([-3.0] * 3, [3.0] * 3, 0.5)
+for momenta in ((0,), (0, 1, 2, 3)):
+    molecule = random_wavefunction(5, momenta)
+    for name in ('mo:1', 'density', 'laplacian', 'gradient', 'elf', 'rdg', 'kinetic', 'esp'):
+        volume = orbitile.compute(molecule, name, lattice, device='cpu')
+        orbitile.evaluate(molecule, name, np.zeros((1, 3)), device='cpu')
+        extract_surface(volume, float(np.abs(volume.values).max()) / 2, device='cpu')
+    orbitile.compute_many(molecule, ['mo:1', 'mo:2'], lattice, device='cpu')
+finish()
+print(len(before) > 20, sorted(kept() - before))
+"""
+
+
+def test_no_field_needs_a_kernel_that_was_not_prepared(tmp_path):
+    assert run(f"CACHE = {str(tmp_path)!r}\n{EVERYTHING}", tmp_path) == "True []"

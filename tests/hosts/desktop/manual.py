@@ -1,0 +1,99 @@
+"""Makes the pictures of docs/pymol.md anew: python -m tests.hosts.desktop.manual [FOLDER OF MOLECULES]
+
+Each is what the screen shows after a few clicks; the molecules are those of the tour.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from PIL import Image
+
+from .screen import Screen, missing
+from .tour import ROOT, Tour, write_samples
+from .window import Window
+
+_IMAGES = ROOT / "docs" / "images"
+_MARGIN = 2
+_FRAME = 28
+"""Pixels that the window manager puts above a window."""
+
+
+class Manual(Tour):
+    """A tour that keeps pictures of both windows, without the screen about them."""
+
+    def keep(self, name: str) -> None:
+        """Save what is seen as a picture of the manual."""
+        self.window.screen.move((1450, 930))  # no tooltip
+        time.sleep(1.2)
+        path = self.window.screen.picture(self.pictures / f"{name}.png", self._both())
+        picture = Image.open(path).quantize(128, dither=Image.Dither.NONE)
+        picture.save(_IMAGES / f"pymol-{name}.png", optimize=True)
+        sys.stdout.write(f"{_IMAGES / f'pymol-{name}.png'}: {os.path.getsize(_IMAGES / f'pymol-{name}.png')} bytes\n")
+
+    def _both(self) -> tuple[int, int, int, int]:
+        """Where PyMOL's window and that of Orbitile are, with menus that are open."""
+        boxes = self.window.ask("[box(main_window()), box(panel()), *map(box, _shown(QtWidgets.QMenu))]")
+        left, top = max(min(at[0] for at in boxes) - _MARGIN, 0), min(at[1] for at in boxes) - _FRAME
+        right, bottom = max(at[0] + at[2] for at in boxes), max(at[1] + at[3] for at in boxes)
+        return left, top, right - left + _MARGIN, bottom - top + _MARGIN
+
+
+def take(manual: Manual) -> None:
+    """Go through what the page tells of."""
+    window, screen = manual.window, manual.window.screen
+    window.open_panel()
+    manual.open("threonine.molden")
+    manual.wait()
+    manual.keep("panel")
+    screen.click(window.at("box(panel().field_menu)"))
+    manual.keep("fields")
+    window.choose("Potential on")
+    manual.wait()
+    manual.keep("potential")
+    manual.field("HOMO and LUMO")
+    manual.wait()
+    manual.keep("frontier")
+    manual.in_list(1, 6)
+    manual.in_list(0, 1)
+    manual.type("field_edit", "density")
+    manual.wait()
+    screen.click(window.at("box(panel().style_box)"))
+    screen.key("Down", "Return")
+    manual.wait()
+    manual.keep("list")
+    window.prompt("delete all")
+    time.sleep(1)
+    manual.open("dimer.molden")
+    manual.wait()
+    manual.field("Weak inter")
+    manual.wait()
+    manual.keep("weak")
+    window.prompt("delete all")
+    time.sleep(1)
+    manual.open("hcn.h5")
+    manual.wait()
+    window.prompt("frame 10")
+    manual.wait()
+    manual.keep("trajectory")
+
+
+def main() -> None:
+    if missing():
+        sys.exit(missing())
+    with tempfile.TemporaryDirectory(prefix="orbitile-manual-") as place, Screen() as screen:
+        folder = Path(place)
+        files = Path(sys.argv[1]) if len(sys.argv) > 1 else folder / "files"
+        if not files.exists():
+            write_samples(files)
+        window = Window(screen, folder / "user", Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
+        window.install()
+        with window:
+            take(Manual(window, files, folder))
+            window.quit()
+
+
+if __name__ == "__main__":
+    main()

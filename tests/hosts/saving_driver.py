@@ -1,0 +1,143 @@
+"""Runs inside PyMOL's window: saves pictures and films by the dialogs, and opens the manual.
+
+python -m pymol -q saving_driver.py, with the environment variables REPORT, FILE and FOLDER.
+"""
+
+import os
+import time
+from pathlib import Path
+
+from pymol import cmd
+from pymol.Qt import QtCore, QtWidgets
+from PyQt5.QtTest import QTest
+
+from tests.hosts.in_pymol import report, run, wait
+
+Qt = QtCore.Qt
+FOLDER = Path(os.environ["FOLDER"])
+
+
+class Pulse:
+    """The longest time for which the window stood still."""
+
+    def __init__(self):
+        self.longest, self._last = 0.0, time.perf_counter()
+        self._timer = QtCore.QTimer()
+        self._timer.timeout.connect(self._beat)
+        self._timer.start(2)
+
+    def _beat(self):
+        now = time.perf_counter()
+        self.longest, self._last = max(self.longest, now - self._last), now
+
+    def stop(self):
+        self._timer.stop()
+        return round(1000 * self.longest)
+
+
+def actions(menu):
+    return {action.text(): action for action in menu.actions()}
+
+
+def drive():
+    from orbitile.hosts.pymol.commands import open_panel, state_of
+    from orbitile.hosts.pymol.help import SAVING, Manual, add_help, explain, open_manual
+    from orbitile.hosts.pymol.menus import fill_more_menu, fill_surface_menu
+    from orbitile.hosts.pymol.saving import SaveFilm, SavePicture
+
+    panel = open_panel(cmd)
+    session = state_of(cmd)
+    panel.open(os.environ["FILE"])
+    wait(lambda: panel.browser.current())
+    panel.browser.ask_for_named("homo")
+    wait(lambda: panel.browser.current() == "benzene_homo" and panel.at_rest())
+    QTest.qWait(500)
+
+    more = QtWidgets.QMenu()
+    fill_more_menu(more, panel)
+    report["more"] = [text for text in actions(more) if text]
+    actions(more)["Copy commands"].trigger()
+    report["copied"] = QtWidgets.QApplication.clipboard().text().splitlines()
+    actions(more)["Copy orbitile render line"].trigger()
+    report["render line"] = QtWidgets.QApplication.clipboard().text()
+
+    of_surface = QtWidgets.QMenu()
+    fill_surface_menu(of_surface, panel, "benzene_homo")
+    report["surface menu"] = [text for text in actions(of_surface) if text]
+    actions(of_surface)["Hide"].trigger()
+    report["hidden"] = "benzene_homo" in session.host.hidden({"benzene_homo": "benzene"})
+    again = QtWidgets.QMenu()
+    fill_surface_menu(again, panel, "benzene_homo")
+    actions(again)["Show"].trigger()
+    actions(actions(again)["Style"].menu())["Mesh"].trigger()
+    wait(panel.at_rest)
+    report["style"] = session.shelf["benzene_homo"].look.style
+    panel.browser.change_look(style="surface")
+    wait(panel.at_rest)
+
+    for by in ("orbitile", "ray"):
+        dialog = SavePicture(panel)
+        dialog.size_box.setCurrentText("Twice as large")
+        dialog.size_box.activated.emit(1)
+        dialog.by_box.setCurrentIndex(dialog.by_box.findData(by))
+        report["size"] = dialog.usual
+        report["view"] = list(cmd.get_viewport())
+        pulse = Pulse()
+        dialog.save(FOLDER / f"{by}.png")
+        report[f"{by} stood still"] = pulse.stop()
+        report[f"{by} says"] = panel.status.text()
+
+    asked = []
+
+    def answer():
+        """Accept the dialog that is open, the file dialog with a name without a suffix."""
+        dialog = QtWidgets.QApplication.activeModalWidget()
+        asked.append(type(dialog).__name__)
+        if isinstance(dialog, QtWidgets.QFileDialog):
+            dialog.findChild(QtWidgets.QLineEdit).setText(str(FOLDER / "asked"))
+        else:
+            dialog.width_box.setValue(200)
+            dialog.width_box.editingFinished.emit()
+        QtCore.QTimer.singleShot(300, answer) if len(asked) < 2 else None
+        dialog.accept()
+
+    QtCore.QTimer.singleShot(300, answer)
+    SavePicture.ask(panel)
+    report["asked"] = asked
+
+    film = SaveFilm(panel)
+    film.width_box.setValue(320)
+    film.height_box.setValue(240)
+    film.seconds_box.setValue(0.4)
+    pulse = Pulse()
+    film.save(FOLDER / "turn")
+    report["film begun"] = session.saving.film is not None
+    wait(lambda: panel.progress.isVisible() and panel.progress.value() > 0)
+    wait(lambda: session.saving.film is None)
+    report["film stood still"] = pulse.stop()
+    wait(lambda: not panel.progress.isVisible(), 5)
+
+    film.seconds_box.setValue(60)
+    film.save(FOLDER / "long.gif")
+    wait(lambda: session.saving.film.share > 0.001)
+    began = time.monotonic()
+    QTest.mouseClick(panel.cancel_button, Qt.LeftButton)
+    wait(lambda: session.saving.film is None)
+    report["stopped after"] = time.monotonic() - began
+    report["left"] = sorted(path.name for path in FOLDER.iterdir())
+
+    add_help(panel)
+    explain(panel.shown_list, SAVING)
+    panel.activateWindow()
+    panel.shown_list.setFocus()
+    QTest.qWait(100)
+    QTest.keyClick(panel.shown_list, Qt.Key_F1)
+    wait(lambda: panel.findChildren(Manual), 5)
+    shown = panel.findChildren(Manual)[0]
+    report["manual at"] = shown.text.textCursor().block().text()
+    open_manual(panel, "trajectories")
+    report["manual then at"] = shown.text.textCursor().block().text()
+    report["manuals"] = len(panel.findChildren(Manual))
+
+
+run(drive)

@@ -1,0 +1,56 @@
+"""Dialogs and menus by which what is shown is saved, in PyMOL's own window under Xvfb."""
+
+import json
+import shutil
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.hosts.test_pymol_panel import in_window
+from tests.pictures import shares_of_colours
+
+pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+pytestmark = pytest.mark.skipif(
+    shutil.which("xvfb-run") is None or find_spec("PyQt5") is None, reason="xvfb-run or PyQt5 is not installed"
+)
+
+BENZENE = str(files("orbitile") / "data" / "benzene.molden")
+
+
+def test_pictures_films_menus_and_help(tmp_path):
+    from PIL import Image
+
+    folder, report_file = tmp_path / "saved", tmp_path / "report.json"
+    folder.mkdir()
+    driver = Path(__file__).with_name("saving_driver.py")
+    out = in_window(driver, tmp_path, 150, REPORT=str(report_file), FILE=BENZENE, FOLDER=str(folder))
+    assert report_file.exists(), out
+    report = json.loads(report_file.read_text())
+    assert report.get("done"), report.get("error", "") + report.get("status", "")
+    assert {"Save picture…", "Save film…", "Copy commands", "Manual"} <= set(report["more"])
+    assert {"Hide", "Keep", "Style", "Save volume…", "Save surface…", "Delete"} <= set(report["surface menu"])
+    assert report["copied"][0].startswith("orb_load ")
+    assert report["copied"][1].startswith("orb_field benzene, homo, ")
+    assert report["copied"][-1].startswith("set_view (")
+    assert report["render line"].startswith("orbitile render ")
+    assert report["hidden"]
+    assert report["style"] == "mesh"
+    assert report["size"] == [2 * length for length in report["view"]]
+    for by in ("orbitile", "ray"):
+        with Image.open(folder / f"{by}.png") as picture:
+            assert list(picture.size) == report["size"]
+        assert min(shares_of_colours(folder / f"{by}.png")[:2]) > 0.002
+        assert report[f"{by} stood still"] < 200  # on a machine that others use as well
+    assert report["asked"] == ["SavePicture", "QFileDialog"]
+    with Image.open(folder / "asked.png") as picture:
+        assert picture.width == 200
+    assert report["film begun"]
+    assert len(list((folder / "turn").iterdir())) == 10
+    assert report["film stood still"] < 200
+    assert report["stopped after"] < 10
+    assert report["left"] == ["asked.png", "orbitile.png", "ray.png", "turn"]
+    assert report["manual at"] == "Pictures and films"
+    assert report["manual then at"] == "Trajectories"
+    assert report["manuals"] == 1

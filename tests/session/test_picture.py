@@ -1,0 +1,72 @@
+"""Pictures of what is shown: how they are laid out, how a film turns, how transparent surfaces come out."""
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile.renderer import Camera, Molecule
+from orbitile.session.look import Look
+from orbitile.session.picture import DrawnSurface, Picture, grid_of, pixels_of, turning
+from orbitile.session.request import Request
+from orbitile.session.shown import Shown
+
+
+@pytest.mark.parametrize(
+    ("n", "size", "expected"),
+    [
+        (1, (800, 600), (1, 1)),
+        (2, (800, 600), (2, 1)),
+        (2, (300, 900), (1, 2)),
+        (3, (900, 300), (3, 1)),
+        (4, (800, 800), (2, 2)),
+        (5, (900, 800), (3, 2)),
+    ],
+)
+def test_panes_are_laid_out_by_the_shape_of_the_picture(n, size, expected):
+    columns, rows = grid_of(n, size)
+    assert (columns, rows) == expected
+    assert columns * rows >= n
+
+
+def test_a_film_turns_about_its_centre():
+    camera = Camera(eye=np.array([1.0, 2.0, 30.0])).turned(x=20)
+    centre = np.array([1.0, 2.0, 3.0])
+    moments = turning(camera, centre, 360.0, 8)
+    assert len(moments) == 8
+    distances = [np.linalg.norm(moment.camera.eye - centre) for moment in moments]
+    assert distances == pytest.approx([np.linalg.norm(camera.eye - centre)] * 8)
+    places = [moment.camera.rotation @ (centre - moment.camera.eye) for moment in moments]
+    assert np.allclose(places, places[0])  # the centre stays where it is in the picture
+    assert np.allclose(moments[0].camera.eye, camera.eye)
+    assert np.allclose(moments[4].camera.rotation[1], camera.rotation[1])  # about what points upwards
+    assert np.allclose(moments[4].camera.rotation[0], -camera.rotation[0])
+
+
+def ball(transparency, style="surface"):
+    """A picture of a ball on white, from above."""
+    points = np.stack(np.meshgrid(*[np.linspace(-3, 3, 31)] * 3, indexing="ij"), axis=-1)
+    lattice = ob.Lattice(np.full(3, -3.0), np.eye(3) * 0.2, (31, 31, 31))
+    surface = ob.isosurface(ob.Volume(np.exp(-(points**2).sum(axis=-1)).astype(np.float32), lattice), 0.05)
+    look = Look(((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), transparency, style)
+    drawn = DrawnSurface("ball", Shown("ball", Request("ball.molden", "density"), 0.05, look), surface)
+    camera = Camera(eye=np.array([0.0, 0.0, 20.0]))
+    return pixels_of(Picture(((drawn,),), Molecule(), camera, (120, 120), None, legend=False))
+
+
+@pytest.mark.parametrize("transparency", [0.2, 0.35, 0.7])
+def test_a_ball_lets_through_as_much_as_its_transparency_says(transparency):
+    """Both of its walls, as a whole: its rim less, its middle more."""
+    inside = ball(0.0)[..., 3] == 255
+    through = 1 - ball(transparency)[..., 3].astype(float) / 255
+    assert through[inside].mean() == pytest.approx(transparency**2, abs=0.03)
+    assert through[60, 60] > through[inside].mean()
+
+
+def test_an_opaque_ball_is_opaque_and_an_invisible_one_is_not_drawn():
+    assert ball(0.0)[60, 60, 3] == 255
+    assert not ball(1.0)[..., 3].any()
+
+
+def test_styles_have_holes():
+    solid, mesh, dots = (ball(0.0, style)[..., 3].mean() / 255 for style in ("surface", "mesh", "dots"))
+    assert solid > 1.5 * mesh > 1.5 * dots > 0.01

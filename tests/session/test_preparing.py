@@ -1,0 +1,113 @@
+"""Kernels made ready between what is asked for: in order, one at a time, and told of only where it takes long."""
+
+from concurrent.futures import Future
+
+import pytest
+
+from orbitile.errors import DeviceError
+from orbitile.evaluation.preparation import FIRST, STEPS, is_prepared, keep, take_step
+from orbitile.session.preparing import Preparing
+
+
+class StandIn:
+    """A worker that has no kernels, and answers when it is told to."""
+
+    def __init__(self):
+        self.calls = []
+        self.futures = []
+
+    def run(self, function, *arguments):
+        self.calls.append((function, *arguments))
+        self.futures.append(Future())
+        return self.futures[-1]
+
+    def answer(self, result=None):
+        self.futures[-1].set_result(result)
+
+
+@pytest.fixture
+def worker():
+    return StandIn()
+
+
+def drive(preparing, worker, n_calls=1000):
+    """Answer so many calls as soon as they are made; texts and shares that were told."""
+    told = []
+    while not preparing.is_over and len(worker.calls) < n_calls:
+        preparing.look(True)
+        told.append((preparing.text, preparing.share))
+        worker.answer(False)
+        preparing.look(False)
+    return told
+
+
+def test_all_is_compiled_and_kept_and_the_first_of_it_loaded_again(worker):
+    preparing = Preparing(worker.run, "cpu")
+    told = drive(preparing, worker)
+    steps = [(take_step, number, "cpu") for number in range(len(STEPS))]
+    assert worker.calls == [(is_prepared, "cpu"), *steps, (keep, "cpu"), *steps[:FIRST]]
+    assert told[1][0] == f"preparing kernels for this machine, once: 1 of {len(STEPS)}"
+    shares = [share for _, share in told]
+    assert shares == sorted(shares)
+    assert max(shares) <= 1
+    assert {text for text, _ in told[len(STEPS) + 2 :]} == {""}
+    assert preparing.error is None
+
+
+def test_nothing_is_told_where_all_was_compiled_before(worker):
+    preparing = Preparing(worker.run, "cpu")
+    preparing.look(True)
+    worker.answer(True)
+    told = drive(preparing, worker)
+    assert {text for text, _ in told} == {""}
+    assert worker.calls == [(is_prepared, "cpu"), *((take_step, number, "cpu") for number in range(FIRST))]
+
+
+def test_a_step_is_begun_only_while_nothing_else_is_asked_for(worker):
+    preparing = Preparing(worker.run, "cpu")
+    preparing.look(False)
+    assert worker.calls == []
+    preparing.look(True)
+    preparing.look(True)
+    assert len(worker.calls) == 1
+    worker.answer(False)
+    preparing.look(False)
+    assert len(worker.calls) == 1
+    assert preparing.text
+    preparing.look(True)
+    assert len(worker.calls) == 2
+
+
+def test_the_share_grows_while_nothing_is_heard_of_a_step(worker, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("orbitile.session.advance.time.monotonic", lambda: now[0])
+    preparing = Preparing(worker.run, "cpu")
+    drive(preparing, worker, 3)
+    preparing.look(True)
+    shares = []
+    for _ in range(50):
+        shares.append(preparing.share)
+        now[0] += 0.2
+    assert shares == sorted(set(shares))
+    number = len(worker.calls) - 2
+    assert number / len(STEPS) <= shares[0] < shares[-1] <= (number + 1) / len(STEPS)
+
+
+def test_it_ends_where_the_device_cannot_be_used(worker):
+    preparing = Preparing(worker.run, "cuda")
+    preparing.look(True)
+    worker.futures[-1].set_exception(DeviceError("no driver"))
+    preparing.look(True)
+    assert preparing.is_over
+    assert str(preparing.error) == "no driver"
+    preparing.look(True)
+    assert len(worker.calls) == 1
+
+
+def test_it_can_be_left_for_another_time(worker):
+    preparing = Preparing(worker.run, "cpu")
+    drive(preparing, worker, 4)
+    preparing.stop()
+    preparing.look(True)
+    assert len(worker.calls) == 4
+    assert not preparing.text
