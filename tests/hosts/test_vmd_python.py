@@ -200,3 +200,4 @@ def test_surfaces_are_hidden_drawn_as_meshes_and_come_back_with_their_molecule(v
     assert not vmd.molecule.get_visible(number_of(vmd, "benzene"))
     commands.orb_mo("benzene", "lumo", quality="coarse")
     assert vmd.molecule.get_visible(number_of(vmd, "benzene"))
+    assert not vmd.molecule.get_visible(number_of(vmd, name))  # the user has hidden it

@@ -95,7 +95,7 @@ class ServedViewer(VolumeViewer):
             return
         self._hidden = names & self.there
         for molecule in set(self._aside) - names:  # the user shows it again
-            self._bring_back(molecule)
+            self.bring_back(molecule)
 
     @property
     def period(self) -> float | None:
@@ -168,8 +168,8 @@ class ServedViewer(VolumeViewer):
             for name in (molecule, *self._aside[molecule]):
                 self._tell_visible(name, False)
 
-    def _bring_back(self, molecule: str) -> None:
-        for name in (molecule, *self._aside.pop(molecule, ())):
+    def bring_back(self, molecule: str) -> None:
+        for name in (molecule, *self._aside.pop(molecule)) if molecule in self._aside else ():
             if name in self.there:
                 self._tell_visible(name, True)
 
@@ -189,7 +189,7 @@ class ServedViewer(VolumeViewer):
         frame: int | None = None,
     ) -> None:
         if molecule in self._aside and name not in self._aside[molecule]:
-            self._bring_back(molecule)
+            self.bring_back(molecule)
         message: dict[str, Any] = {"event": "surface", "name": name, "molecule": molecule}
         message |= {"isovalue": drawing.isovalue, "phases": drawing.phases, "colours": look.colours}
         message |= {"transparency": look.transparency, "style": look.style}
