@@ -229,7 +229,7 @@ def _frame(session: Session, molecule: str = "", frame: str = "") -> None:
 
 _OWN: dict[str, tuple[Callable[..., Any], int]] = {
     "orbitals": (_orbitals, 3),
-    "window": (_window, 4),
+    "window": (_window, 1000),
     "state": (state, 0),
     "restore": (restore, 1),
     "frame": (_frame, 2),
