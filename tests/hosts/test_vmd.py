@@ -443,6 +443,21 @@ def test_the_example_of_a_script_without_a_window(tmp_path):
         assert views[0] == views[1] != "first rotate"
 
 
+def test_pictures_are_seen_from_where_vmd_looks(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        """
+        orb_load $benzene
+        molinfo 0 set rotate_matrix {{{0 1 0 0} {0 0 1 0} {1 0 0 0} {0 0 0 1}}}
+        puts [orbitile::directions]
+        molinfo 0 set rotate_matrix {{{0 0 0 0} {0 0 0 0} {0 0 0 0} {0 0 0 1}}}
+        puts [catch {orb_picture seen.png} problem]$problem
+        """,
+    )
+    assert out[0] == "0 1 0 0 0 1 1 0 0"
+    assert "expected a rotation" in out[1]  # it is told before the picture
+
+
 def test_there_is_no_menu_without_a_screen(tmp_path):
     assert in_vmd(tmp_path, "puts $vmd(menu)") == [""]
 
