@@ -155,25 +155,26 @@ def test_opening_looks_at_the_molecule_and_hides_the_one_before(cmd):
 
     cmd.fragment("ala", "mine")
     cmd.translate([50, 0, 0], "mine")
-    cmd.load(BENZENE)
+    commands.orb_load(BENZENE, _self=cmd)
     assert cmd.get_position() == pytest.approx([0, 0, 0], abs=0.01)
     assert seen(cmd) == {"mine", "benzene"}  # what Orbitile did not load stays
     commands.orb_mo("benzene", "homo", quality="coarse", _self=cmd)
     view = cmd.get_view()
-    cmd.load(str(SAMPLES / "ethanol.mkl"))
+    commands.orb_load(str(SAMPLES / "ethanol.mkl"), _self=cmd)
     assert cmd.get_view() != view
     assert seen(cmd) & {"benzene", "benzene_homo", "ethanol"} == {"ethanol"}
     view = cmd.get_view()
-    cmd.load(str(SAMPLES / "ethanol.mkl"))  # again: nothing moves
+    commands.orb_load(str(SAMPLES / "ethanol.mkl"), _self=cmd)  # again: nothing moves
     assert cmd.get_view() == view
     cmd.load(str(SAMPLES / "h2o.molden.input"), zoom=0)
     assert cmd.get_view() == view
+    assert {"ethanol", "h2o"} <= seen(cmd)  # PyMOL's own command hides nothing in scripts
     commands.orb_load(str(SAMPLES / "h2_sto3g.mkl"), hide=0, view="orient", _self=cmd)
     assert {"h2o", "h2_sto3g"} <= seen(cmd)
     commands.orb_mo("benzene", "lumo", quality="coarse", _self=cmd)  # who asks for it wants to see it
     assert {"benzene", "benzene_homo", "benzene_lumo"} <= seen(cmd)
     cmd.disable("benzene_homo")
-    cmd.load(str(SAMPLES / "ethanol.mkl"), "one_more")
+    commands.orb_load(str(SAMPLES / "ethanol.mkl"), "one_more", _self=cmd)
     assert seen(cmd).isdisjoint({"benzene", "benzene_lumo"})
     cmd.set_name("benzene", "ring")
     cmd.enable("ring")
@@ -185,9 +186,9 @@ def test_opening_looks_at_the_molecule_and_hides_the_one_before(cmd):
 def test_what_was_set_aside_comes_back_in_another_session(cmd, tmp_path):
     from orbitile.hosts.pymol import commands
 
-    cmd.load(BENZENE)
+    commands.orb_load(BENZENE, _self=cmd)
     commands.orb_mo("benzene", "homo", quality="coarse", _self=cmd)
-    cmd.load(str(SAMPLES / "ethanol.mkl"))
+    commands.orb_load(str(SAMPLES / "ethanol.mkl"), _self=cmd)
     cmd.save(str(tmp_path / "kept.pse"))
     cmd.reinitialize()
     cmd.load(str(tmp_path / "kept.pse"))

@@ -21,13 +21,16 @@ from .file_filters import files_to_export, files_to_open
 from .help import TRAJECTORIES, add_help, explain
 from .layout import STEPS, PanelLayout
 from .menus import fill_more_menu, fill_surface_menu
-from .placing import Place, kept_place, places_of
+from .placing import put_beside
+from .widgets import take_keys
 
 Qt = QtCore.Qt
 
 _WELCOME = "Open the output of a quantum-chemistry program, or drop it here."
 _LOOK = 10
 """Milliseconds between two looks at what is under way."""
+_PLACED = 1000
+"""Milliseconds after which a place where the window was moved to is kept."""
 _FOLLOW = 500
 """Milliseconds between two looks at what was changed at PyMOL's prompt."""
 
@@ -43,17 +46,22 @@ class Panel(PanelLayout):
         Main window that it belongs to.
     """
 
+    _placed: Any = None
+
     def __init__(self, session: Session, window: Any) -> None:
         super().__init__(window, choices_of(session.host.settings()))
+        self._placed = QtCore.QTimer(self)  # PyMOL ends without telling: what is to be kept is kept when it changes
+        self._placed.setSingleShot(True)
+        self._placed.setInterval(_PLACED)
+        self._placed.timeout.connect(self._remember)
         self.session = session
         self.browser = Browser(session, self)
         self._defects: set[str] = set()
-        self._width_before: int | None = None
         self._connect()
         add_help(self)
         explain(self.frame_bar, TRAJECTORIES)
         Dropping(self, lambda paths: self.open(*paths))
-        self._place(window)
+        put_beside(self, window, self.browser.settings)
         self._timer = QtCore.QTimer(self)
         self._timer.timeout.connect(self._look)
         self._timer.start(_LOOK)
@@ -315,6 +323,7 @@ class Panel(PanelLayout):
             files_to_open(),
         )
         self.open(*paths)
+        take_keys(self)
 
     def _ask_export(self) -> None:
         path, _ = QtWidgets.QFileDialog.getSaveFileName(
@@ -323,6 +332,7 @@ class Panel(PanelLayout):
             f"{self.browser.current()}.cube",
             files_to_export(),
         )
+        take_keys(self)
         if path:
             self.export(path)
 
@@ -352,39 +362,6 @@ class Panel(PanelLayout):
 
     # ---- where it is
 
-    def _place(self, window: Any) -> None:
-        settings = self.browser.settings
-        window.addDockWidget(Qt.RightDockWidgetArea, self)
-        self.topLevelChanged.connect(lambda floating: QtCore.QTimer.singleShot(0, self._share_width))
-        self.setFloating(bool(settings.get("floating", True)))
-        if not self.isFloating():
-            return
-        screen = Place(*window.screen().availableGeometry().getRect())
-        place = kept_place(settings, screen)
-        if place is None:
-            host = Place(*window.frameGeometry().getRect())
-            moved, place = places_of(host, screen)
-            if moved != host:
-                frame = host.width - window.width()  # what the window manager draws around it
-                window.move(moved.x, moved.y)
-                window.resize(moved.width - frame, window.height())
-        self.setGeometry(*place)
-
-    def _share_width(self) -> None:
-        """Have PyMOL's window wider by what this one takes of it when docked, as far as the screen goes; else as before."""
-        window = self.parent()
-        if window.isMaximized() or window.isFullScreen():
-            return
-        if self.isFloating():
-            if self._width_before is not None:
-                window.resize(self._width_before, window.height())
-            self._width_before = None
-            return
-        self._width_before = window.width()
-        room = window.screen().availableGeometry().right() - window.frameGeometry().right()
-        window.resize(window.width() + max(0, min(room, self.width())), window.height())
-        window.resizeDocks([self], [self.minimumSizeHint().width()], Qt.Horizontal)
-
     def _remember(self) -> None:
         geometry = [self.x(), self.y(), self.width(), self.height()]
         self.browser.remember(floating=self.isFloating(), geometry=geometry)
@@ -392,6 +369,18 @@ class Panel(PanelLayout):
     def keyPressEvent(self, event: Any) -> None:
         """Keys that nothing here uses go nowhere: PyMOL would take them as typed at its prompt."""
         event.accept()
+
+    def moveEvent(self, event: Any) -> None:
+        super().moveEvent(event)
+        self._note_place()
+
+    def resizeEvent(self, event: Any) -> None:
+        super().resizeEvent(event)
+        self._note_place()
+
+    def _note_place(self) -> None:
+        if self._placed is not None:  # it is moved while it is made, too
+            self._placed.start()
 
     def closeEvent(self, event: Any) -> None:
         self.cancel()
