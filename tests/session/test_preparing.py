@@ -4,9 +4,11 @@ from concurrent.futures import Future
 
 import pytest
 
-from orbitile.errors import DeviceError
+from orbitile.errors import DeviceError, OrbitileError
 from orbitile.evaluation.preparation import FIRST, STEPS, is_prepared, keep, take_step
+from orbitile.session.computing import Computing
 from orbitile.session.preparing import Preparing
+from orbitile.session.request import Request
 from orbitile.session.sampling import rehearse
 
 
@@ -113,3 +115,35 @@ def test_it_can_be_left_for_another_time(worker):
     preparing.look(True)
     assert len(worker.calls) == 4
     assert not preparing.text
+
+
+class Script:
+    """A viewer without a window, which writes down what it is told to say."""
+
+    def __init__(self):
+        self.said = []
+
+    def say(self, text):
+        self.said.append(text)
+
+    def has_window(self):
+        return False
+
+    def progress(self, share):
+        pass
+
+
+@pytest.mark.parametrize("answers", [(True, False), (False, True)])
+def test_a_script_is_told_once_for_each_device(answers, monkeypatch):
+    monkeypatch.delenv("ORBITILE_PYTHON", raising=False)
+    asked = []
+    monkeypatch.setattr(
+        "orbitile.session.computing.is_first_use", lambda device: answers[asked.append(device) or len(asked) - 1]
+    )
+    script = Script()
+    computing = Computing(script)
+    for computing.device in ("cpu", "cpu", "vulkan"):
+        with pytest.raises(OrbitileError):
+            computing.sample(Request("nowhere.molden", "homo"))
+    assert asked == ["cpu", "vulkan"]
+    assert script.said == ["preparing kernels for this machine, once ..."]

@@ -67,6 +67,9 @@ class Browsing(Showing):
         super().tick()
         if self._saving != self.session.saving.is_busy:
             self._saving = self.session.saving.is_busy
+            if not self._saving and self.session.saving.outcome:
+                self.view.say(self.session.saving.outcome)
+                self.session.saving.outcome = ""
             self.view.set_busy(self.is_busy())
         self._prepare()
         if self._reading and self._reading[0][-1].done():  # in the order in which they were opened

@@ -46,9 +46,13 @@ class Viewpoint:
 
 
 def default_viewpoint(
-    molecules: Sequence[Wavefunction | Geometry], meshes: Sequence[Mesh], aspect: float, free: Margins
+    molecules: Sequence[Wavefunction | Geometry],
+    meshes: Sequence[Mesh],
+    aspect: float,
+    free: Margins,
+    directions: NDArray[np.float64] | None = None,
 ) -> Viewpoint:
-    """A viewpoint from which all can be seen, for a viewer that does not say where it looks from.
+    """A viewpoint from which all can be seen, for a viewer that does not say where it is.
 
     Parameters
     ----------
@@ -60,6 +64,8 @@ def default_viewpoint(
         Width over height of the picture.
     free
         What stays free at its edges.
+    directions
+        See `Viewer.directions`.
 
     Raises
     ------
@@ -69,7 +75,8 @@ def default_viewpoint(
     molecule = _joined([Molecule.of(atoms) for atoms in molecules])
     scene = Scene(molecule, tuple(meshes))
     points = molecule.centres if len(molecule.centres) else scene.extent()[0]
-    camera = default_camera(points).framed(scene, aspect, free)
+    camera = default_camera(points) if directions is None else Camera(directions)
+    camera = camera.framed(scene, aspect, free)
     return Viewpoint(camera, molecule, points.mean(axis=0))
 
 
