@@ -1,6 +1,7 @@
 """Runs inside PyMOL's window: files that are opened as PyMOL opens files, and dropped.
 
-python -m pymol -q job.fchk early.mkl loading_driver.py, with the environment variables REPORT and FOLDER, which has the job.
+python -m pymol -q job.fchk early.mkl loading_driver.py, with the environment variables REPORT and FOLDER, which has the
+two.
 """
 
 import os
