@@ -219,7 +219,7 @@ def test_files_are_opened_as_pymol_opens_files(tmp_path):
     """On its command line, in its dialog, and dropped onto it and onto our window."""
     installed(tmp_path)
     samples = {"job.fchk": "h2o_sto3g.fchk", "water.molden": "h2o.molden.input", "large.fchk": "o2_cc_pvtz_pure.fchk"}
-    samples |= {f"{name}.mkl": "h2_sto3g.mkl" for name in ("one", "three", "four", "five", "six")}
+    samples |= {f"{name}.mkl": "h2_sto3g.mkl" for name in ("early", "one", "three", "four", "five", "six")}
     for name, sample in samples.items():
         shutil.copy(SAMPLES / sample, tmp_path / name)
     wavefunction = ob.load(BENZENE)
@@ -227,11 +227,18 @@ def test_files_are_opened_as_pymol_opens_files(tmp_path):
     ob.save(ob.compute(wavefunction, "density", lattice, device="cpu"), tmp_path / "density.cube")
     (tmp_path / "broken.molden").write_text("[Molden Format]\nnothing\n")
     report_file, driver = tmp_path / "report.json", Path(__file__).with_name("loading_driver.py")
-    out = in_window(driver, tmp_path, opened=(tmp_path / "job.fchk",), REPORT=str(report_file), FOLDER=str(tmp_path))
+    out = in_window(
+        driver,
+        tmp_path,
+        opened=(tmp_path / "job.fchk", tmp_path / "early.mkl"),
+        REPORT=str(report_file),
+        FOLDER=str(tmp_path),
+    )
     assert report_file.exists(), out
     report = json.loads(report_file.read_text())
     assert report.pop("done", False), report
-    assert report["opened by the dialog"] == ["job", "water"]
+    assert report["on the command line"] == ["early", "early_mo1", "early_orb", "job"]
+    assert report["opened by the dialog"] == ["job", "early", "water"]
     assert report["recent"] == ["water.molden"]
     assert {"water", "water_mo5"} <= set(report["seen"])
     assert "job" not in report["seen"]

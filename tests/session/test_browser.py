@@ -239,7 +239,7 @@ def test_a_file_that_is_opened_again_is_listed_again(browser):
         assert "the arrow keys walk" in browser.window.said[-1]
 
 
-def test_what_is_loaded_at_the_prompt_is_listed_and_what_is_renamed_stays_listed(browser):
+def test_what_is_loaded_at_the_prompt_is_listed(browser):
     browser.open(BENZENE)
     wait(browser, browser.at_rest)
     commands.orb_load.run(browser.session, [str(SAMPLES / "ethanol.mkl")])

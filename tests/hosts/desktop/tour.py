@@ -231,7 +231,8 @@ def saving(tour: Tour) -> None:
     """Pictures, films, commands to copy, help."""
     window, screen = tour.window, tour.window.screen
     tour.step("60-benzene", lambda: tour.open("benzene.molden"), "at_rest()")
-    tour.step("61-menu-of-a-surface", lambda: tour.in_list(0, 2, button=3), "open_entries()")
+    rows = window.ask("panel().shown_list.model().rowCount()")
+    tour.step("61-menu-of-a-surface", lambda: tour.in_list(rows - 1, 2, button=3), "open_entries()")
     screen.key("Escape")
     more = "box(panel().more_button)"
     tour.step("62-more", lambda: screen.click(window.at(more)), "open_entries()")
