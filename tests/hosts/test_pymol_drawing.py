@@ -31,9 +31,11 @@ def corners(drawing):
         end = at + 6
         rows = []
         while drawing[end] != 3.0:
-            assert (drawing[end], drawing[end + 4]) == (5.0, 4.0)  # a normal, a position
-            rows.append(drawing[end + 5 : end + 8])
-            end += 8
+            assert (drawing[end] == 5.0) == (kind == 4.0)  # a normal, of what has a side that is lit
+            end += 4 if drawing[end] == 5.0 else 0
+            assert drawing[end] == 4.0  # a position
+            rows.append(drawing[end + 1 : end + 4])
+            end += 4
         parts.append((kind, colour, np.array(rows) * angstrom))
         at = end + 1
     return parts
@@ -64,4 +66,4 @@ def test_a_coloured_mesh_has_the_colour_of_each_end(surface):
     coloured = replace(surface, colouring=Colouring(values, -2.0, 2.0))
     drawing = np.array(drawing_of(coloured, Look(COLOURS, style="mesh")), np.float64)
     n_ends = 2 * len(edges_of(surface.faces))
-    assert len(drawing) == 12 * n_ends + 2 * 7  # two lobes, each with what begins and ends it
+    assert len(drawing) == 8 * n_ends + 2 * 7  # two lobes, each with what begins and ends it

@@ -43,6 +43,8 @@ def drawing_of(surface: Surface, look: Look) -> list[float]:
             piece = slice(first, first + _PIECE)
             numbers[piece, -7:-4] = part.normals[piece]
             numbers[piece, -3:] = part.vertices[piece] / angstrom
+        if look.style != "surface":  # edges and dots have no side that is lit
+            numbers = np.delete(numbers, np.s_[-8:-4], axis=1)
         instructions += [_BEGIN, _PRIMITIVES[look.style], _COLOR, *colour]
         corners = _corners(part, look.style)
         for first in range(0, len(corners), _PIECE):
