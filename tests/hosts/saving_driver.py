@@ -62,7 +62,7 @@ def choose(panel, *names):
 
 def drive():
     from orbitile.hosts.pymol.commands import open_panel, state_of
-    from orbitile.hosts.pymol.help import SAVING, Manual, explain, open_manual
+    from orbitile.hosts.pymol.help import Manual, open_manual
     from orbitile.hosts.pymol.saving import SaveFilm, SavePicture
 
     panel = open_panel(cmd)
@@ -142,7 +142,6 @@ def drive():
     report["stopped after"] = time.monotonic() - began
     report["left"] = sorted(path.name for path in FOLDER.iterdir())
 
-    explain(panel.shown_list, SAVING)
     panel.activateWindow()
     panel.shown_list.setFocus()
     QTest.qWait(100)
@@ -152,6 +151,7 @@ def drive():
     report["manual at"] = shown.text.textCursor().block().text()
     open_manual(panel, "trajectories")
     report["manual then at"] = shown.text.textCursor().block().text()
+    report["headings"] = list(shown.headings())
     report["manuals"] = len(panel.findChildren(Manual))
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.hosts.test_pymol_help import headings
+from tests.hosts.test_pymol_panel import in_window
 from tests.pictures import shares_of_colours
 
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
-
-from tests.hosts.test_pymol_panel import in_window
-
 pytestmark = pytest.mark.skipif(
     shutil.which("xvfb-run") is None or find_spec("PyQt5") is None, reason="xvfb-run or PyQt5 is not installed"
 )
@@ -53,6 +52,7 @@ def test_pictures_films_menus_and_help(tmp_path):
     assert report["film stood still"] < 600
     assert report["stopped after"] < 10
     assert report["left"] == ["asked.png", "orbitile.png", "ray.png", "turn"]
-    assert report["manual at"] == "Pictures and films"
+    assert report["manual at"] == "What is shown"
     assert report["manual then at"] == "Trajectories"
+    assert set(report["headings"]) == headings()  # Qt has read all of it
     assert report["manuals"] == 1

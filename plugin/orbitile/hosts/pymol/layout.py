@@ -18,7 +18,7 @@ from .colour_pairs import PairButton
 from .colour_scale import ColourScale
 from .field_menu import FieldMenu
 from .frame_bar import FrameBar
-from .help import help_button
+from .help import FIELDS, OPENING, ORBITALS, SHOWN, TRAJECTORIES, explain, help_button
 from .level_diagram import LevelDiagram
 from .opening_menu import OpeningMenu
 from .orbital_table import OrbitalTable
@@ -67,6 +67,15 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         self._add_computing(form, choices)
         self._add_status(outer)
         self.setWidget(inside)
+        for widget, heading in (
+            (self.open_button, OPENING),
+            (self.splitter, ORBITALS),
+            (self.field_menu, FIELDS),
+            (self.field_edit, FIELDS),
+            (self.shown_list, SHOWN),
+            (self.frame_bar, TRAJECTORIES),
+        ):
+            explain(widget, heading)
 
     def _add_molecules(self, outer: Any) -> None:
         self.open_button = QtWidgets.QToolButton()

@@ -18,7 +18,7 @@ from ...session.session import Session
 from ...session.words import unit_in_print
 from .dropping import Dropping
 from .file_filters import files_to_export, files_to_open
-from .help import TRAJECTORIES, add_help, explain
+from .help import add_help
 from .layout import STEPS, PanelLayout
 from .menus import fill_more_menu, fill_surface_menu
 from .placing import put_beside
@@ -59,7 +59,6 @@ class Panel(PanelLayout):
         self._defects: set[str] = set()
         self._connect()
         add_help(self)
-        explain(self.frame_bar, TRAJECTORIES)
         Dropping(self, lambda paths: self.open(*paths))
         put_beside(self, window, self.browser.settings)
         self._timer = QtCore.QTimer(self)
