@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.test_pymol_panel import in_window
 from tests.pictures import shares_of_colours
 
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+
+from tests.hosts.test_pymol_panel import in_window
+
 pytestmark = pytest.mark.skipif(
     shutil.which("xvfb-run") is None or find_spec("PyQt5") is None, reason="xvfb-run or PyQt5 is not installed"
 )
@@ -42,13 +44,13 @@ def test_pictures_films_menus_and_help(tmp_path):
         with Image.open(folder / f"{by}.png") as picture:
             assert list(picture.size) == report["size"]
         assert min(shares_of_colours(folder / f"{by}.png")[:2]) > 0.002
-        assert report[f"{by} stood still"] < 200  # on a machine that others use as well
+        assert report[f"{by} stood still"] < 600  # milliseconds, on a busy machine; each takes seconds
     assert report["asked"] == ["SavePicture", "QFileDialog"]
     with Image.open(folder / "asked.png") as picture:
         assert picture.width == 200
     assert report["film begun"]
     assert len(list((folder / "turn").iterdir())) == 10
-    assert report["film stood still"] < 200
+    assert report["film stood still"] < 600
     assert report["stopped after"] < 10
     assert report["left"] == ["asked.png", "orbitile.png", "ray.png", "turn"]
     assert report["manual at"] == "Pictures and films"

@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 from scipy.ndimage import map_coordinates
 
 import orbitile as ob
+from orbitile.errors import OrbitileError
 from orbitile.hosts.server.requests import restore, state
 from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.model.units import angstrom, electronvolt
 from orbitile.session import commands
 from orbitile.session.commands import COMMANDS
+from orbitile.session.seen import picture_of
 from orbitile.session.session import Session
 from tests.conftest import SAMPLES
 from tests.hosts.conftest import N
@@ -190,6 +192,18 @@ def test_what_the_user_hides_is_known_and_what_is_set_aside_comes_back(tmp_path)
     assert host.hidden({name: "benzene"}) == {name}
     host.set_hidden({name}, len(events))  # the user shows the molecule
     assert [(event["name"], event["visible"]) for event in events[-2:]] == [("benzene", True), (name, True)]
+
+
+def test_pictures_are_seen_from_where_the_user_looks(tmp_path):
+    host = ServedViewer(lambda event: None, tmp_path)
+    session = Session(host)
+    commands.orb_load.run(session, [BENZENE])
+    host.set_directions([0, 1.0003, 0, 0, 0, 1, 1, 0, 0])
+    picture, _ = picture_of(session, (40, 30), "", legend=False)
+    assert np.allclose(picture.camera.rotation, [[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    for wrong in ([0.0] * 9, [1.0] * 3, [0, 1, 0, 1, 0, 0, 0, 0, 1], [float("nan")] * 9):
+        with pytest.raises(OrbitileError, match="directions: expected"):
+            host.set_directions(wrong)
 
 
 def test_a_state_is_restored_by_another_server():

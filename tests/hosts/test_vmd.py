@@ -47,7 +47,7 @@ def in_vmd(home, script, program=("tclsh",)):
         check=False,
         timeout=120,
     )
-    assert "stand-in" not in done.stdout + done.stderr
+    assert "stand-in" not in done.stdout + done.stderr, done.stdout[-3000:] + done.stderr
     assert done.returncode == 0, done.stdout + done.stderr
     return [line for line in done.stdout.splitlines() if not line.startswith("Orbitile)")]
 
@@ -72,7 +72,7 @@ def test_an_orbital_is_two_isosurfaces_of_a_volume(tmp_path):
     positive, negative = out[3:5]
     assert (
         positive
-        == "style {Isosurface 0.03 0 0 0 1 1} color {ColorID 23} selection all material Orbitile035 scale {0.0 0.0}"
+        == "style {Isosurface 0.03 0 0 0 1 1} color {ColorID 25} selection all material Orbitile035 scale {0.0 0.0}"
     )
     assert (
         negative
@@ -441,6 +441,21 @@ def test_the_example_of_a_script_without_a_window(tmp_path):
         shown, _, *views = (tmp_path / name).read_text().splitlines()
         assert shown == f"benzene 1 0 1 benzene_{orbital} 0 1 2"
         assert views[0] == views[1] != "first rotate"
+
+
+def test_pictures_are_seen_from_where_vmd_looks(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        """
+        orb_load $benzene
+        molinfo 0 set rotate_matrix {{{0 1 0 0} {0 0 1 0} {1 0 0 0} {0 0 0 1}}}
+        puts [orbitile::directions]
+        molinfo 0 set rotate_matrix {{{0 0 0 0} {0 0 0 0} {0 0 0 0} {0 0 0 1}}}
+        puts [catch {orb_picture seen.png} problem]$problem
+        """,
+    )
+    assert out[0] == "0 1 0 0 0 1 1 0 0"
+    assert "expected a rotation" in out[1]  # it is told before the picture
 
 
 def test_there_is_no_menu_without_a_screen(tmp_path):

@@ -183,3 +183,21 @@ def test_errors_are_orbitiles_own(vmd):
         commands.orb_load("nofile.fchk")
     with pytest.raises(ob.OrbitileError, match="unknown"):
         commands.orb_mo(colour="blue")
+
+
+def test_surfaces_are_hidden_drawn_as_meshes_and_come_back_with_their_molecule(vmd, tmp_path):
+    commands.orb_load(BENZENE)
+    name = commands.orb_mo("benzene", quality="coarse")
+    commands.orb_style("mesh")
+    assert all(style.endswith(" 1 1 1") for style, _ in reps(vmd, name))
+    commands.orb_hide()
+    assert not vmd.molecule.get_visible(number_of(vmd, name))
+    commands.orb_unhide()
+    vmd.molecule.set_visible(number_of(vmd, name), False)  # as the user does in VMD's main window
+    assert commands.session().host.hidden({name: "benzene"}) == {name}
+    shutil.copy(SAMPLES / "neon_turbomole_def2-qzvp.molden", tmp_path / "neon.molden")
+    commands.orb_load(str(tmp_path / "neon.molden"))
+    assert not vmd.molecule.get_visible(number_of(vmd, "benzene"))
+    commands.orb_mo("benzene", "lumo", quality="coarse")
+    assert vmd.molecule.get_visible(number_of(vmd, "benzene"))
+    assert not vmd.molecule.get_visible(number_of(vmd, name))  # the user has hidden it

@@ -1,6 +1,7 @@
 """The window in VMD: the real server, a real Tk with clicks and keys, and a stand-in for VMD's own commands."""
 
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from PIL import Image
 from orbitile.model.lattice import QUALITIES
 from orbitile.session.look import STYLES
 from orbitile.session.words import plain_fields
+from tests.conftest import SAMPLES
 from tests.hosts.test_vmd import BENZENE, WISH, in_vmd, screen
 
 pytestmark = screen
@@ -254,6 +256,44 @@ def test_every_field_is_in_the_menu_and_what_it_needs_is_asked_for(tmp_path):
     assert "excit" in out[3]
     assert out[4] == "benzene 1 0 1 benzene_difference_cation_molden 0 1 1"
     assert out[5] == "benzene 1 0 1 benzene_homo_m3 0 1 2"
+
+
+@pytest.mark.slow
+def test_several_files_are_opened_at_once_and_the_one_that_is_chosen_is_seen(tmp_path):
+    shutil.copy(SAMPLES / "neon_turbomole_def2-qzvp.molden", tmp_path / "neon.molden")
+    radical = SAMPLES / "ch3_hf_sto3g.fchk"
+    out = in_vmd(
+        tmp_path,
+        IN_WINDOW
+        + f"""
+        proc tk_getOpenFile args {{ return [list {{{tmp_path / "neon.molden"}}} {{{radical}}}] }}
+        """
+        + """
+        proc drawn {} { lmap molid [molinfo list] { list $::vmd($molid,name) [molinfo $molid get drawn] } }
+        press $f.file.open
+        settle 12
+        puts [lsort [drawn]]
+        puts [$f.file.molecule cget -values]
+        puts [list $orbitile::panel::molecule [selected]]
+        set orbitile::panel::molecule benzene
+        event generate $f.file.molecule <<ComboboxSelected>>
+        settle 12
+        puts [lsort [lsearch -all -inline [drawn] benzene*]]
+        puts "[lindex [selected] 0] [llength [$table children {}]]"
+        puts [$list set benzene_mo21 name]
+        """,
+        WISH,
+    )
+    assert "benzene 0" in out[1]
+    assert "benzene_mo21 0" in out[1]
+    assert "ch3_hf_sto3g 1" in out[1]
+    assert "ch3_hf_sto3g_mo5_alpha 1" in out[1]
+    assert "neon 1" in out[1]  # it was opened with the other
+    assert out[2] == "benzene neon ch3_hf_sto3g"
+    assert re.match(r"ch3_hf_sto3g \{5 alpha -\d+\.\d+ HOMO", out[3])
+    assert out[4] == "{benzene 1} {benzene_mo21 1}"
+    assert out[5] == "21 31"
+    assert out[6].startswith("benzene: ")  # there are several molecules
 
 
 @pytest.mark.slow

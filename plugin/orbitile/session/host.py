@@ -155,6 +155,13 @@ class Viewer(ABC):
         """
         return None
 
+    def directions(self) -> NDArray[np.float64] | None:
+        """What points to the right, up, and towards the user, shape (3, 3); None where the program does not say.
+
+        For pictures of what is shown in a program that has no `viewpoint`.
+        """
+        return None
+
     def ray_tracing(self, surfaces: Set[str]) -> tuple[Callable[..., Pixels], Any]:
         """A function of a module that traces what is shown, in a worker process, and the scene, its first argument.
 

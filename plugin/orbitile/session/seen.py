@@ -94,9 +94,8 @@ def _default(
     atoms = [each for each in found if each is not None]
     width, height = whole_size(size, Viewpoint.size)
     free = margins((width, height), legend_parts(tuple(drawn), (width, height)) if legend else (), scale=False)
-    return default_viewpoint(
-        [found for found in atoms if found is not None], [mesh_of(surface) for surface in drawn], width / height, free
-    )
+    meshes = [mesh_of(surface) for surface in drawn]
+    return default_viewpoint(atoms, meshes, width / height, free, session.host.directions())
 
 
 def film_moments(picture: Picture, seen: Viewpoint, turn: float, n_pictures: int) -> list[Moment]:

@@ -35,6 +35,8 @@ class Viewpoint:
         Width and height of the view in pixels.
     paths : ndarray, shape (n_frames, n_atoms, 3)
         Where the atoms are at each frame, in bohr; without frames where they are not asked for.
+    left_out : str
+        What can be seen and is not told of here, in words, such as cartoons; empty for nothing.
     """
 
     camera: Camera
@@ -43,12 +45,17 @@ class Viewpoint:
     background: RGB = (1.0, 1.0, 1.0)
     size: tuple[int, int] = _WINDOW
     paths: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0, 3)))
+    left_out: str = ""
 
 
 def default_viewpoint(
-    molecules: Sequence[Wavefunction | Geometry], meshes: Sequence[Mesh], aspect: float, free: Margins
+    molecules: Sequence[Wavefunction | Geometry],
+    meshes: Sequence[Mesh],
+    aspect: float,
+    free: Margins,
+    directions: NDArray[np.float64] | None = None,
 ) -> Viewpoint:
-    """A viewpoint from which all can be seen, for a viewer that does not say where it looks from.
+    """A viewpoint from which all can be seen, for a viewer that does not say where it is.
 
     Parameters
     ----------
@@ -60,6 +67,8 @@ def default_viewpoint(
         Width over height of the picture.
     free
         What stays free at its edges.
+    directions
+        See `Viewer.directions`.
 
     Raises
     ------
@@ -69,7 +78,8 @@ def default_viewpoint(
     molecule = _joined([Molecule.of(atoms) for atoms in molecules])
     scene = Scene(molecule, tuple(meshes))
     points = molecule.centres if len(molecule.centres) else scene.extent()[0]
-    camera = default_camera(points).framed(scene, aspect, free)
+    camera = default_camera(points) if directions is None else Camera(directions)
+    camera = camera.framed(scene, aspect, free)
     return Viewpoint(camera, molecule, points.mean(axis=0))
 
 

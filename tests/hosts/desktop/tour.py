@@ -227,6 +227,33 @@ def together(tour: Tour) -> None:
     tour.step("51-stopped", lambda: screen.click(window.at(play)))
 
 
+def saving(tour: Tour) -> None:
+    """Pictures, films, commands to copy, help."""
+    window, screen = tour.window, tour.window.screen
+    tour.step("60-benzene", lambda: tour.open("benzene.molden"), "at_rest()")
+    rows = window.ask("panel().shown_list.model().rowCount()")
+    tour.step("61-menu-of-a-surface", lambda: tour.in_list(rows - 1, 2, button=3), "open_entries()")
+    screen.key("Escape")
+    more = "box(panel().more_button)"
+    tour.step("62-more", lambda: screen.click(window.at(more)), "open_entries()")
+    tour.step("63-picture", lambda: window.choose("Save picture"), "dialogs()")
+    for number, (words, path) in enumerate((("", "picture.png"), ("Save film", "turn.mp4"))):
+        target = tour.pictures / path
+        target.unlink(missing_ok=True)
+        if words:
+            screen.click(window.at(more))
+            window.choose(words)
+            window.wait("dialogs()")
+        screen.key("Return")
+        time.sleep(0.7)
+        screen.key("ctrl+a")
+        screen.type(str(target))
+        saved = f"os.path.exists({str(target)!r})"
+        tour.step(f"{64 + number}-saved", lambda: screen.key("Return"), saved, 300, 4.0 if words else 0.0)
+    tour.step("66-manual", lambda: (screen.click(window.at("box(panel().filter_edit)")), screen.key("F1")), "True")
+    screen.key("Escape")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?")
@@ -245,7 +272,7 @@ def main() -> None:
         sys.stdout.write(window.install())
         with window:
             tour = Tour(window, files, folder)
-            for part in (first_minute, showing, orbitals, together):
+            for part in (first_minute, showing, orbitals, together, saving):
                 try:
                     part(tour)
                 except (LookupError, RuntimeError, TimeoutError) as error:

@@ -22,12 +22,15 @@ from .help import TRAJECTORIES, add_help, explain
 from .layout import STEPS, PanelLayout
 from .menus import fill_more_menu, fill_surface_menu
 from .placing import put_beside
+from .widgets import take_keys
 
 Qt = QtCore.Qt
 
 _WELCOME = "Open the output of a quantum-chemistry program, or drop it here."
 _LOOK = 10
 """Milliseconds between two looks at what is under way."""
+_PLACED = 1000
+"""Milliseconds after which a place where the window was moved to is kept."""
 _FOLLOW = 500
 """Milliseconds between two looks at what was changed at PyMOL's prompt."""
 
@@ -43,8 +46,14 @@ class Panel(PanelLayout):
         Main window that it belongs to.
     """
 
+    _placed: Any = None
+
     def __init__(self, session: Session, window: Any) -> None:
         super().__init__(window, choices_of(session.host.settings()))
+        self._placed = QtCore.QTimer(self)  # PyMOL ends without telling: what is to be kept is kept when it changes
+        self._placed.setSingleShot(True)
+        self._placed.setInterval(_PLACED)
+        self._placed.timeout.connect(self._remember)
         self.session = session
         self.browser = Browser(session, self)
         self._defects: set[str] = set()
@@ -314,6 +323,7 @@ class Panel(PanelLayout):
             files_to_open(),
         )
         self.open(*paths)
+        take_keys(self)
 
     def _ask_export(self) -> None:
         path, _ = QtWidgets.QFileDialog.getSaveFileName(
@@ -322,6 +332,7 @@ class Panel(PanelLayout):
             f"{self.browser.current()}.cube",
             files_to_export(),
         )
+        take_keys(self)
         if path:
             self.export(path)
 
@@ -358,6 +369,18 @@ class Panel(PanelLayout):
     def keyPressEvent(self, event: Any) -> None:
         """Keys that nothing here uses go nowhere: PyMOL would take them as typed at its prompt."""
         event.accept()
+
+    def moveEvent(self, event: Any) -> None:
+        super().moveEvent(event)
+        self._note_place()
+
+    def resizeEvent(self, event: Any) -> None:
+        super().resizeEvent(event)
+        self._note_place()
+
+    def _note_place(self) -> None:
+        if self._placed is not None:  # it is moved while it is made, too
+            self._placed.start()
 
     def closeEvent(self, event: Any) -> None:
         self.cancel()

@@ -52,12 +52,15 @@ class PyMOLViewer(TrajectoryViewer):
     ----------
     loaded : Molecules
         That came from wavefunctions.
+    loaded_last : str
+        Of what is being loaded by PyMOL's own means, one after the other; empty when that is over.
     """
 
     def __init__(self, cmd: Any) -> None:
         super().__init__()
         self.cmd = cmd
         self.loaded = Molecules(cmd)
+        self.loaded_last = ""
         self._places: dict[str, int] = {}
         self._view_before: tuple[float, ...] | None = None
         self._timers: dict[Callable[[], None], Any] = {}

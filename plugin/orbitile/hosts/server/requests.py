@@ -1,4 +1,4 @@
-"""What the viewer at the other end of the pipe may ask for: the commands, and five requests of its own."""
+"""What the viewer at the other end of the pipe may ask for: the commands, and six requests of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...errors import FileChanged, OrbitileError
 from ...fields import field_groups
 from ...session.commands import COMMANDS
 from ...session.commands.loading import place
-from ...session.declaration import Command, brief
+from ...session.declaration import NUMBER, Command, brief
 from ...session.field_patterns import parts_of, takes_several_files
 from ...session.orbital_filter import EXPLANATION
 from ...session.orbitals import ENERGY_UNITS, levels_of
@@ -227,12 +227,20 @@ def _frame(session: Session, molecule: str = "", frame: str = "") -> None:
     host.set_frame(molecule, int(frame))
 
 
+def _directions(session: Session, *numbers: str) -> None:
+    """Take note of where the user of the viewer looks from, for pictures."""
+    host = session.host
+    assert isinstance(host, ServedViewer)  # `serve` made it
+    host.set_directions([NUMBER.read("directions", number) for number in numbers])
+
+
 _OWN: dict[str, tuple[Callable[..., Any], int]] = {
     "orbitals": (_orbitals, 3),
-    "window": (_window, 4),
+    "window": (_window, 1000),
     "state": (state, 0),
     "restore": (restore, 1),
     "frame": (_frame, 2),
+    "directions": (_directions, 9),
 }
 """Requests of the viewer itself, beside the commands of its user: of so many texts by position, at most."""
 

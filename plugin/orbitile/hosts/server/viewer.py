@@ -9,6 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import OrbitileError
 from ...exporters import plt
 from ...exporters.xyz import xyz_of
 from ...files.writing import written_atomically
@@ -55,6 +59,7 @@ class ServedViewer(VolumeViewer):
         self._sent = 0
         self._changes: dict[str, tuple[int, bool]] = {}
         self._frames: dict[str, int] = {}
+        self._directions: NDArray[np.float64] | None = None
         self._going: dict[str, int] = {}
         self._again: dict[Callable[[], None], tuple[float, float]] = {}
         self._number = 0
@@ -95,7 +100,26 @@ class ServedViewer(VolumeViewer):
             return
         self._hidden = names & self.there
         for molecule in set(self._aside) - names:  # the user shows it again
-            self._bring_back(molecule)
+            self.bring_back(molecule)
+
+    def set_directions(self, numbers: Sequence[float]) -> None:
+        """Take note of what points to the right, up, and towards the user; rounded as the viewer tells it.
+
+        Raises
+        ------
+        OrbitileError
+            When these are no three directions at right angles.
+        """
+        if len(numbers) != 9 or not np.isfinite(numbers).all():
+            raise OrbitileError(f"directions: expected nine numbers, got {brief(numbers)}")
+        given = np.reshape(np.array(numbers, np.float64), (3, 3))
+        left, sizes, right = np.linalg.svd(given)
+        if np.abs(sizes - 1).max() > 1e-2 or np.linalg.det(given) < 0:
+            raise OrbitileError(f"directions: expected a rotation, got {brief(numbers)}")
+        self._directions = left @ right
+
+    def directions(self) -> NDArray[np.float64] | None:
+        return self._directions
 
     @property
     def period(self) -> float | None:
@@ -168,8 +192,8 @@ class ServedViewer(VolumeViewer):
             for name in (molecule, *self._aside[molecule]):
                 self._tell_visible(name, False)
 
-    def _bring_back(self, molecule: str) -> None:
-        for name in (molecule, *self._aside.pop(molecule, ())):
+    def bring_back(self, molecule: str) -> None:
+        for name in (molecule, *self._aside.pop(molecule)) if molecule in self._aside else ():
             if name in self.there:
                 self._tell_visible(name, True)
 
@@ -189,7 +213,7 @@ class ServedViewer(VolumeViewer):
         frame: int | None = None,
     ) -> None:
         if molecule in self._aside and name not in self._aside[molecule]:
-            self._bring_back(molecule)
+            self.bring_back(molecule)
         message: dict[str, Any] = {"event": "surface", "name": name, "molecule": molecule}
         message |= {"isovalue": drawing.isovalue, "phases": drawing.phases, "colours": look.colours}
         message |= {"transparency": look.transparency, "style": look.style}

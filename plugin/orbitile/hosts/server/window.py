@@ -74,19 +74,21 @@ class ServedWindow:
         if verb not in self._verbs:
             raise OrbitileError(f"window: expected one of {', '.join(self._verbs)}, got {brief(verb)}")
         function, *kinds = self._verbs[verb]
+        if kinds[-1:] == [...]:  # one or more of this kind
+            kinds = [kinds[0]] * max(len(words), 1)
         if len(words) != len(kinds):
             raise OrbitileError(f"window {verb}: takes {len(kinds)} words, got {len(words)}")
         function(*(kind.read(verb, word) for kind, word in zip(kinds, words, strict=True)))
         self.set_busy(self.browser.is_busy())  # what is computed ahead may have been asked for
 
     def _done_by_verbs(self) -> dict[str, tuple[Any, ...]]:
-        """By the verb of a request what it does, and kinds of the words that it takes."""
+        """By the verb of a request what it does, and kinds of the words that it takes; ... is more of the last."""
         browser = self.browser
         return {
             "show": (lambda: self._set_open(True),),
             "hide": (lambda: self._set_open(False),),
             "follow": (self.follow,),
-            "open": (browser.open, PATH),
+            "open": (browser.open, PATH, ...),
             "molecule": (browser.choose_molecule, TEXT),
             "orbital": (self._choose, TEXT),
             "field": (browser.ask_for_named, TEXT),

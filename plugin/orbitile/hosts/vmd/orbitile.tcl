@@ -157,7 +157,12 @@ proc orbitile::call {name words} {
     }
     set before $busy
     set busy 1
-    set failed [catch {ask $name [arguments_json $words]} reply]
+    set failed [catch {
+        if {$name in {orb_picture orb_film} && [molinfo top] >= 0} {
+            ask directions "\"arguments\": [list_json [directions]]"
+        }
+        ask $name [arguments_json $words]
+    } reply]
     set busy $before
     set share 0.0
     if {$failed} {

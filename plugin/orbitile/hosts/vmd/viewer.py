@@ -50,6 +50,7 @@ class VMDViewer(VolumeViewer):
         super().__init__()
         self._vmd = vmd
         self._numbers: dict[str, int] = {}
+        self._aside: dict[str, list[str]] = {}
         self._looks: dict[str, tuple[VolumeDrawing, Look, Colouring | None]] = {}
         self._volumes: dict[str, weakref.ref[Volume]] = {}
 
@@ -95,8 +96,15 @@ class VMDViewer(VolumeViewer):
             self._vmd.molecule.set_visible(self._numbers[molecule], True)
 
     def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
-        for name in (molecule, *surfaces):
+        self._aside[molecule] = [name for name in surfaces if name not in self.hidden(dict.fromkeys(surfaces, ""))]
+        for name in (molecule, *self._aside[molecule]):
             self._vmd.molecule.set_visible(self._numbers[name], False)
+
+    def bring_back(self, molecule: str) -> None:
+        there = self.objects()
+        for name in (molecule, *self._aside.pop(molecule)) if molecule in self._aside else ():
+            if name in there:
+                self._vmd.molecule.set_visible(self._numbers[name], True)
 
     def size(self, surface: Surface, volume: Volume) -> int:
         return volume.values.nbytes
@@ -112,7 +120,8 @@ class VMDViewer(VolumeViewer):
     ) -> None:
         if frame not in (None, self.frame(molecule)):
             return  # the volume that is put last is the only one, and nobody tells when frames change
-        self._vmd.molecule.set_visible(self._numbers[molecule], True)  # it may have been set aside
+        if name not in self._aside.get(molecule, ()):
+            self.bring_back(molecule)
         if drawing.shades is not None or name not in self.objects():
             self.remove(name)  # shades stand beside the volume: both are put
             with self._same_view(molecule) as numbers:

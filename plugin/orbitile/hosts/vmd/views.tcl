@@ -37,3 +37,12 @@ proc orbitile::give_representations {molid representations} {
         incr rep
     }
 }
+
+# What points to the right, up and towards the user, nine numbers, in the axes of the atoms.
+proc orbitile::directions {} {
+    set found {}
+    foreach row [lrange [lindex [molinfo top get rotate_matrix] 0] 0 2] {
+        lappend found {*}[lrange $row 0 2]
+    }
+    return $found
+}

@@ -56,8 +56,8 @@ proc ::orbitile::panel::build_table {f} {
 proc ::orbitile::panel::open_files {} {
     variable top
     set files [tk_getOpenFile -parent $top -multiple 1 -title "Open outputs of quantum-chemistry programs"]
-    foreach file $files {
-        tell open $file
+    if {[llength $files]} {
+        tell open {*}$files
     }
 }
 
