@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.derived import Derived
+from ..watch import checkpoint
 from .bisection import all_fallen
 from .packing import polynomial_powers
 
@@ -123,6 +124,7 @@ def derivative(expansion: GaussianExpansion, axis: int) -> GaussianExpansion:
     first = starts(term_counts(degree))
     terms = np.zeros((int(first[-1]), *expansion.terms.shape[1:]))
     for d in np.unique(expansion.degree):
+        checkpoint()
         which = np.flatnonzero(expansion.degree == d)
         source, down, up = _derivative_table(int(d), axis)
         values = expansion.terms[expansion.first_term[which][:, None] + source]
@@ -161,6 +163,7 @@ def largest_magnitudes(expansion: GaussianExpansion) -> Reals:
     """
     largest = np.zeros(len(expansion))
     for d in np.unique(expansion.degree):
+        checkpoint()
         which = np.flatnonzero(expansion.degree == d)
         powers = np.array(polynomial_powers(int(d)))
         factor = np.prod(np.where(powers > 0, (powers / (2 * np.e)) ** (powers / 2), 1.0), axis=1)
@@ -178,6 +181,7 @@ def radial_bounds(expansion: GaussianExpansion) -> Reals:
     highest = int(expansion.degree.max(initial=0))
     bounds = np.zeros((len(expansion), highest + 1))
     for d in np.unique(expansion.degree):
+        checkpoint()
         which = np.flatnonzero(expansion.degree == d)
         powers = np.array(polynomial_powers(int(d)), float)
         total = powers.sum(axis=1)
