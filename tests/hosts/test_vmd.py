@@ -76,7 +76,7 @@ def test_an_orbital_is_two_isosurfaces_of_a_volume(tmp_path):
     )
     assert (
         negative
-        == "style {Isosurface -0.03 0 0 0 1 1} color {ColorID 30} selection all material Orbitile035 scale {0.0 0.0}"
+        == "style {Isosurface -0.03 0 0 0 1 1} color {ColorID 31} selection all material Orbitile035 scale {0.0 0.0}"
     )
     assert int(out[5]) > 1000
     assert out[6] == "turned turned 0"  # the view stays, and so does the molecule that is on top
