@@ -1,6 +1,7 @@
 """Runs inside PyMOL's window: files that are opened as PyMOL opens files, and dropped.
 
-python -m pymol -q job.fchk loading_driver.py, with the environment variables REPORT and FOLDER, which has the job.
+python -m pymol -q job.fchk early.mkl loading_driver.py, with the environment variables REPORT and FOLDER, which has the
+two.
 """
 
 import os
@@ -31,7 +32,9 @@ def drop(widget, *names):
 
 
 def drive():
-    wait(lambda: loaded() == ["job"])
+    wait(lambda: loaded() == ["job", "early"] and session().panel is not None)
+    wait(lambda: "early_mo1" in cmd.get_names() and session().panel.at_rest())
+    report["on the command line"] = sorted(cmd.get_names("objects", enabled_only=1))
     window = gui.get_qtwindow()
     window.load_dialog(str(FOLDER / "water.molden"))
     panel = session().panel
@@ -40,7 +43,7 @@ def drive():
     report["recent"] = [Path(name).name for name in window.recent_filenames[:1]]
     report["seen"] = sorted(cmd.get_names("objects", enabled_only=1))
     report["dropped onto the viewport"] = drop(window.pymolwidget, "one.mkl", "density.cube")
-    wait(lambda: loaded()[2:] == ["one", "density"] and panel.at_rest())
+    wait(lambda: loaded()[3:] == ["one", "density"] and panel.at_rest())
     wait(lambda: panel.browser.molecule == "density")
     report["together"] = sorted(set(loaded()) & set(cmd.get_names("objects", enabled_only=1)))
     panel.browser.slide_to(0.04)

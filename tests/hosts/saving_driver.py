@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from pymol import cmd
-from pymol.Qt import QtCore, QtWidgets
+from pymol.Qt import QtCore, QtGui, QtWidgets
 from PyQt5.QtTest import QTest
 
 from tests.hosts.in_pymol import report, run, wait
@@ -39,10 +39,30 @@ def actions(menu):
     return {action.text(): action for action in menu.actions()}
 
 
+def right_click(panel):
+    """The menu that a click with the right button on the only surface opens."""
+    row = panel.shown_list.surfaces.index(0, 2)
+    where = panel.shown_list.visualRect(row).center()
+    asked = QtGui.QContextMenuEvent(
+        QtGui.QContextMenuEvent.Mouse, where, panel.shown_list.viewport().mapToGlobal(where)
+    )
+    QtWidgets.QApplication.sendEvent(panel.shown_list.viewport(), asked)
+    menus = [menu for menu in panel.findChildren(QtWidgets.QMenu) if menu.isVisible()]
+    menus[-1].close()
+    return menus[-1]
+
+
+def choose(panel, *names):
+    """Choose from that menu, or a menu in it."""
+    menu = right_click(panel)
+    for name in names[:-1]:
+        menu = actions(menu)[name].menu()
+    actions(menu)[names[-1]].trigger()
+
+
 def drive():
     from orbitile.hosts.pymol.commands import open_panel, state_of
-    from orbitile.hosts.pymol.help import SAVING, Manual, add_help, explain, open_manual
-    from orbitile.hosts.pymol.menus import fill_more_menu, fill_surface_menu
+    from orbitile.hosts.pymol.help import SAVING, Manual, explain, open_manual
     from orbitile.hosts.pymol.saving import SaveFilm, SavePicture
 
     panel = open_panel(cmd)
@@ -53,23 +73,19 @@ def drive():
     wait(lambda: panel.browser.current() == "benzene_homo" and panel.at_rest())
     QTest.qWait(500)
 
-    more = QtWidgets.QMenu()
-    fill_more_menu(more, panel)
+    more = panel.more_menu
+    more.aboutToShow.emit()
     report["more"] = [text for text in actions(more) if text]
     actions(more)["Copy commands"].trigger()
     report["copied"] = QtWidgets.QApplication.clipboard().text().splitlines()
     actions(more)["Copy orbitile render line"].trigger()
     report["render line"] = QtWidgets.QApplication.clipboard().text()
 
-    of_surface = QtWidgets.QMenu()
-    fill_surface_menu(of_surface, panel, "benzene_homo")
-    report["surface menu"] = [text for text in actions(of_surface) if text]
-    actions(of_surface)["Hide"].trigger()
+    report["surface menu"] = [text for text in actions(right_click(panel)) if text]
+    choose(panel, "Hide")
     report["hidden"] = "benzene_homo" in session.host.hidden({"benzene_homo": "benzene"})
-    again = QtWidgets.QMenu()
-    fill_surface_menu(again, panel, "benzene_homo")
-    actions(again)["Show"].trigger()
-    actions(actions(again)["Style"].menu())["Mesh"].trigger()
+    choose(panel, "Show")
+    choose(panel, "Style", "Mesh")
     wait(panel.at_rest)
     report["style"] = session.shelf["benzene_homo"].look.style
     panel.browser.change_look(style="surface")
@@ -126,7 +142,6 @@ def drive():
     report["stopped after"] = time.monotonic() - began
     report["left"] = sorted(path.name for path in FOLDER.iterdir())
 
-    add_help(panel)
     explain(panel.shown_list, SAVING)
     panel.activateWindow()
     panel.shown_list.setFocus()

@@ -155,25 +155,26 @@ def test_opening_looks_at_the_molecule_and_hides_the_one_before(cmd):
 
     cmd.fragment("ala", "mine")
     cmd.translate([50, 0, 0], "mine")
-    cmd.load(BENZENE)
+    commands.orb_load(BENZENE, _self=cmd)
     assert cmd.get_position() == pytest.approx([0, 0, 0], abs=0.01)
     assert seen(cmd) == {"mine", "benzene"}  # what Orbitile did not load stays
     commands.orb_mo("benzene", "homo", quality="coarse", _self=cmd)
     view = cmd.get_view()
-    cmd.load(str(SAMPLES / "ethanol.mkl"))
+    commands.orb_load(str(SAMPLES / "ethanol.mkl"), _self=cmd)
     assert cmd.get_view() != view
     assert seen(cmd) & {"benzene", "benzene_homo", "ethanol"} == {"ethanol"}
     view = cmd.get_view()
-    cmd.load(str(SAMPLES / "ethanol.mkl"))  # again: nothing moves
+    commands.orb_load(str(SAMPLES / "ethanol.mkl"), _self=cmd)  # again: nothing moves
     assert cmd.get_view() == view
     cmd.load(str(SAMPLES / "h2o.molden.input"), zoom=0)
     assert cmd.get_view() == view
+    assert {"ethanol", "h2o"} <= seen(cmd)  # PyMOL's own command hides nothing in scripts
     commands.orb_load(str(SAMPLES / "h2_sto3g.mkl"), hide=0, view="orient", _self=cmd)
     assert {"h2o", "h2_sto3g"} <= seen(cmd)
     commands.orb_mo("benzene", "lumo", quality="coarse", _self=cmd)  # who asks for it wants to see it
     assert {"benzene", "benzene_homo", "benzene_lumo"} <= seen(cmd)
     cmd.disable("benzene_homo")
-    cmd.load(str(SAMPLES / "ethanol.mkl"), "one_more")
+    commands.orb_load(str(SAMPLES / "ethanol.mkl"), "one_more", _self=cmd)
     assert seen(cmd).isdisjoint({"benzene", "benzene_lumo"})
     cmd.set_name("benzene", "ring")
     cmd.enable("ring")
@@ -185,9 +186,9 @@ def test_opening_looks_at_the_molecule_and_hides_the_one_before(cmd):
 def test_what_was_set_aside_comes_back_in_another_session(cmd, tmp_path):
     from orbitile.hosts.pymol import commands
 
-    cmd.load(BENZENE)
+    commands.orb_load(BENZENE, _self=cmd)
     commands.orb_mo("benzene", "homo", quality="coarse", _self=cmd)
-    cmd.load(str(SAMPLES / "ethanol.mkl"))
+    commands.orb_load(str(SAMPLES / "ethanol.mkl"), _self=cmd)
     cmd.save(str(tmp_path / "kept.pse"))
     cmd.reinitialize()
     cmd.load(str(tmp_path / "kept.pse"))
@@ -218,7 +219,7 @@ def test_files_are_opened_as_pymol_opens_files(tmp_path):
     """On its command line, in its dialog, and dropped onto it and onto our window."""
     installed(tmp_path)
     samples = {"job.fchk": "h2o_sto3g.fchk", "water.molden": "h2o.molden.input", "large.fchk": "o2_cc_pvtz_pure.fchk"}
-    samples |= {f"{name}.mkl": "h2_sto3g.mkl" for name in ("one", "three", "four", "five", "six")}
+    samples |= {f"{name}.mkl": "h2_sto3g.mkl" for name in ("early", "one", "three", "four", "five", "six")}
     for name, sample in samples.items():
         shutil.copy(SAMPLES / sample, tmp_path / name)
     wavefunction = ob.load(BENZENE)
@@ -226,11 +227,18 @@ def test_files_are_opened_as_pymol_opens_files(tmp_path):
     ob.save(ob.compute(wavefunction, "density", lattice, device="cpu"), tmp_path / "density.cube")
     (tmp_path / "broken.molden").write_text("[Molden Format]\nnothing\n")
     report_file, driver = tmp_path / "report.json", Path(__file__).with_name("loading_driver.py")
-    out = in_window(driver, tmp_path, opened=(tmp_path / "job.fchk",), REPORT=str(report_file), FOLDER=str(tmp_path))
+    out = in_window(
+        driver,
+        tmp_path,
+        opened=(tmp_path / "job.fchk", tmp_path / "early.mkl"),
+        REPORT=str(report_file),
+        FOLDER=str(tmp_path),
+    )
     assert report_file.exists(), out
     report = json.loads(report_file.read_text())
     assert report.pop("done", False), report
-    assert report["opened by the dialog"] == ["job", "water"]
+    assert report["on the command line"] == ["early", "early_mo1", "early_orb", "job"]
+    assert report["opened by the dialog"] == ["job", "early", "water"]
     assert report["recent"] == ["water.molden"]
     assert {"water", "water_mo5"} <= set(report["seen"])
     assert "job" not in report["seen"]

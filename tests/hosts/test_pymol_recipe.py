@@ -46,21 +46,22 @@ def shown_again(cmd):
     import pymol2
 
     from orbitile.hosts.pymol.commands import register, state_of
-    from orbitile.session.recipe import command_lines
+    from orbitile.hosts.pymol.recipe import pymol_lines
 
     session = state_of(cmd)
-    lines = command_lines(session, session.shelf.present())
+    lines = pymol_lines(session, cmd, session.shelf.present())
     with pymol2.PyMOL() as fresh:
         register(fresh.cmd)
         for line in lines:
             fresh.cmd.do(line, echo=0)
-        return facts(fresh.cmd)
+        places = {name: fresh.cmd.get("grid_slot", name) for name in fresh.cmd.get_names("objects")}
+        return facts(fresh.cmd), fresh.cmd.get_view(), fresh.cmd.get("grid_mode"), places
 
 
 def test_one_orbital(cmd):
     call(cmd, "orb_load", BENZENE)
     call(cmd, "orb_mo", "benzene", "homo-1", "", "coarse")
-    assert shown_again(cmd) == facts(cmd)
+    assert shown_again(cmd)[0] == facts(cmd)
 
 
 def test_all_that_can_be_set(cmd, tmp_path):
@@ -79,13 +80,34 @@ def test_all_that_can_be_set(cmd, tmp_path):
     call(cmd, "orb_hide")
     found = facts(cmd)
     assert len(found) == 3
-    assert shown_again(cmd) == found
+    assert shown_again(cmd)[0] == found
 
 
 def test_a_trajectory(cmd, series):
     call(cmd, "orb_load", str(series), "path", align=1)
     call(cmd, "orb_mo", "path", "homo", 0.05, "coarse")
-    assert shown_again(cmd) == facts(cmd)
+    assert shown_again(cmd)[0] == facts(cmd)
+
+
+def test_the_view_the_frame_and_places_side_by_side(cmd, series):
+    from orbitile.hosts.pymol.commands import state_of
+
+    call(cmd, "orb_load", str(series), "path")
+    cmd.frame(4)
+    surfaces = [call(cmd, "orb_mo", "path", name, 0.05, "coarse") for name in ("homo", "lumo")]
+    state_of(cmd).shelf.arrange(surfaces)
+    cmd.turn("y", 50)
+    cmd.zoom("path", 3)
+    found, view, grid, places = shown_again(cmd)
+    assert found == facts(cmd)
+    assert view == pytest.approx(cmd.get_view(), rel=1e-4, abs=1e-4)
+    assert grid == cmd.get("grid_mode") == "1"
+    assert {name: place for name, place in places.items() if name in (*surfaces, "path", "path_homo_map")} == {
+        "path": "-2",
+        "path_homo": "1",
+        "path_lumo": "2",
+        "path_homo_map": "-2",
+    }
 
 
 def test_the_line_for_a_terminal_draws_it_from_the_same_direction(cmd, tmp_path, monkeypatch):

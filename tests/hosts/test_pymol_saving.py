@@ -161,3 +161,12 @@ def test_a_film_is_an_mp4_of_even_size(shown, tmp_path):
     pytest.importorskip("imageio_ffmpeg", reason="films need imageio-ffmpeg (extra films)")
     call(shown, "orb_film", str(tmp_path / "turn.mp4"), 161, 121, pictures=3)
     assert (tmp_path / "turn.mp4").stat().st_size > 1000
+
+
+def test_what_only_the_ray_tracer_draws_is_told(shown, tmp_path, capsys):
+    shown.fragment("gly")
+    shown.show_as("sticks labels surface", "gly")
+    call(shown, "orb_picture", str(tmp_path / "p.png"), *SIZE, quiet=0)
+    assert "without surface, labels: ray draws that" in capsys.readouterr().out
+    call(shown, "orb_picture", str(tmp_path / "p.png"), *SIZE, "ray", quiet=0)
+    assert "without" not in capsys.readouterr().out

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.test_pymol_panel import in_window
 from tests.pictures import shares_of_colours
 
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+
+from tests.hosts.test_pymol_panel import in_window
+
 pytestmark = pytest.mark.skipif(
     shutil.which("xvfb-run") is None or find_spec("PyQt5") is None, reason="xvfb-run or PyQt5 is not installed"
 )
@@ -29,7 +31,7 @@ def test_pictures_films_menus_and_help(tmp_path):
     assert report_file.exists(), out
     report = json.loads(report_file.read_text())
     assert report.get("done"), report.get("error", "") + report.get("status", "")
-    assert {"Save picture…", "Save film…", "Copy commands", "Manual"} <= set(report["more"])
+    assert {"Save picture…", "Save film…", "Copy commands", "Manual\tF1"} <= set(report["more"])
     assert {"Hide", "Keep", "Style", "Save volume…", "Save surface…", "Delete"} <= set(report["surface menu"])
     assert report["copied"][0].startswith("orb_load ")
     assert report["copied"][1].startswith("orb_field benzene, homo, ")
@@ -42,13 +44,13 @@ def test_pictures_films_menus_and_help(tmp_path):
         with Image.open(folder / f"{by}.png") as picture:
             assert list(picture.size) == report["size"]
         assert min(shares_of_colours(folder / f"{by}.png")[:2]) > 0.002
-        assert report[f"{by} stood still"] < 200  # on a machine that others use as well
+        assert report[f"{by} stood still"] < 600  # milliseconds, on a busy machine; each takes seconds
     assert report["asked"] == ["SavePicture", "QFileDialog"]
     with Image.open(folder / "asked.png") as picture:
         assert picture.width == 200
     assert report["film begun"]
     assert len(list((folder / "turn").iterdir())) == 10
-    assert report["film stood still"] < 200
+    assert report["film stood still"] < 600
     assert report["stopped after"] < 10
     assert report["left"] == ["asked.png", "orbitile.png", "ray.png", "turn"]
     assert report["manual at"] == "Pictures and films"

@@ -13,11 +13,23 @@ import pytest
 from orbitile.commandline import main
 from orbitile.errors import OrbitileError
 from orbitile.hosts import hosts, installable_hosts
-from orbitile.session.commands import orb_color, orb_export, orb_field, orb_info, orb_iso, orb_load, orb_mo, orb_next
+from orbitile.session.commands import (
+    orb_color,
+    orb_export,
+    orb_field,
+    orb_film,
+    orb_info,
+    orb_iso,
+    orb_load,
+    orb_mo,
+    orb_next,
+    orb_picture,
+)
 from orbitile.session.request import Request
 from orbitile.session.session import Session
 from orbitile.session.shelf import Shelf
 from orbitile.session.shown import Shown
+from tests.pictures import shares_of_colours
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
@@ -196,3 +208,18 @@ def test_observers_of_the_shelf_are_told(toy):
     shelf.follow()
     assert "cloud" not in shelf
     assert told == [("renamed", "job_homo", "cloud"), ("molecule", "job", "other"), ("removed", "cloud")]
+
+
+def test_a_host_that_does_not_say_where_it_looks_from_has_pictures_too(session, tmp_path):
+    from PIL import Image
+
+    molecule = orb_load.run(session, [BENZENE]).value
+    orb_mo.run(session, [molecule, "homo", 0.03, "coarse"])
+    orb_picture.run(session, [str(tmp_path / "homo.png"), 320])
+    with Image.open(tmp_path / "homo.png") as picture:
+        assert picture.size == (320, 240)
+    assert min(shares_of_colours(tmp_path / "homo.png")[:2]) > 0.05
+    orb_film.run(session, [str(tmp_path / "turn"), 64, 48, "", "", 3])
+    assert len(list((tmp_path / "turn").iterdir())) == 3
+    with pytest.raises(OrbitileError, match="no ray tracer"):
+        orb_picture.run(session, [str(tmp_path / "ray.png"), 64, 48, "ray"])

@@ -231,6 +231,25 @@ def test_a_molecule_that_was_loaded_anew_meanwhile_gets_no_surface_of_the_one_be
     assert browser.session.shelf.present() == []
 
 
+def test_a_file_that_is_opened_again_is_listed_again(browser):
+    for _ in range(2):
+        browser.open(BENZENE)
+        wait(browser, browser.at_rest)
+        assert len(browser.levels[0]) == 31
+        assert "the arrow keys walk" in browser.window.said[-1]
+
+
+def test_what_is_loaded_at_the_prompt_is_listed(browser):
+    browser.open(BENZENE)
+    wait(browser, browser.at_rest)
+    commands.orb_load.run(browser.session, [str(SAMPLES / "ethanol.mkl")])
+    browser.follow()
+    assert browser.molecule == "ethanol"
+    browser.choose_molecule("benzene")
+    browser.follow()
+    assert browser.molecule == "benzene"
+
+
 def test_files_that_are_opened_at_once_are_all_opened(browser):
     browser.open(BENZENE)
     browser.open("/no/such.molden")

@@ -1,5 +1,7 @@
 """Pictures of what is shown: how they are laid out, how a film turns, how transparent surfaces come out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,15 +44,18 @@ def test_a_film_turns_about_its_centre():
     assert np.allclose(moments[4].camera.rotation[0], -camera.rotation[0])
 
 
-def ball(transparency, style="surface"):
-    """A picture of a ball on white, from above."""
-    points = np.stack(np.meshgrid(*[np.linspace(-3, 3, 31)] * 3, indexing="ij"), axis=-1)
-    lattice = ob.Lattice(np.full(3, -3.0), np.eye(3) * 0.2, (31, 31, 31))
+def ball(transparency, style="surface", n=31, size=120):
+    """A picture of a ball without paper, from above, from a lattice of n points an edge."""
+    points = np.stack(np.meshgrid(*[np.linspace(-3, 3, n)] * 3, indexing="ij"), axis=-1)
+    lattice = ob.Lattice(np.full(3, -3.0), np.eye(3) * 6 / (n - 1), (n, n, n))
     surface = ob.isosurface(ob.Volume(np.exp(-(points**2).sum(axis=-1)).astype(np.float32), lattice), 0.05)
+    outwards = surface.vertices / np.linalg.norm(surface.vertices, axis=1, keepdims=True)
+    radius = np.float32(np.sqrt(np.log(20)))  # where this Gaussian is 0.05
+    surface = replace(surface, vertices=radius * outwards, normals=outwards)
     look = Look(((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), transparency, style)
     drawn = DrawnSurface("ball", Shown("ball", Request("ball.molden", "density"), 0.05, look), surface)
     camera = Camera(eye=np.array([0.0, 0.0, 20.0]))
-    return pixels_of(Picture(((drawn,),), Molecule(), camera, (120, 120), None, legend=False))
+    return pixels_of(Picture(((drawn,),), Molecule(), camera, (size, size), None, legend=False))
 
 
 @pytest.mark.parametrize("transparency", [0.2, 0.35, 0.7])
@@ -70,3 +75,11 @@ def test_an_opaque_ball_is_opaque_and_an_invisible_one_is_not_drawn():
 def test_styles_have_holes():
     solid, mesh, dots = (ball(0.0, style)[..., 3].mean() / 255 for style in ("surface", "mesh", "dots"))
     assert solid > 1.5 * mesh > 1.5 * dots > 0.01
+
+
+def test_a_ball_from_few_points_is_round_in_a_large_picture():
+    """Its outline is as far from its middle everywhere, to half a pixel."""
+    outline = ball(0.0, n=13, size=600)[..., 3] > 127
+    inner = np.all([np.roll(outline, step, axis) for step in (1, -1) for axis in (0, 1)], axis=0)
+    y, x = np.nonzero(outline & ~inner)
+    assert np.hypot(y - y.mean(), x - x.mean()).std() < 0.5

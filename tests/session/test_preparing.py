@@ -4,9 +4,12 @@ from concurrent.futures import Future
 
 import pytest
 
-from orbitile.errors import DeviceError
+from orbitile.errors import DeviceError, OrbitileError
 from orbitile.evaluation.preparation import FIRST, STEPS, is_prepared, keep, take_step
+from orbitile.session.computing import Computing
 from orbitile.session.preparing import Preparing
+from orbitile.session.request import Request
+from orbitile.session.sampling import rehearse
 
 
 class StandIn:
@@ -41,11 +44,11 @@ def drive(preparing, worker, n_calls=1000):
     return told
 
 
-def test_all_is_compiled_and_kept_and_the_first_of_it_loaded_again(worker):
+def test_all_is_compiled_and_kept_and_what_is_needed_first_loaded_again(worker):
     preparing = Preparing(worker.run, "cpu")
     told = drive(preparing, worker)
     steps = [(take_step, number, "cpu") for number in range(len(STEPS))]
-    assert worker.calls == [(is_prepared, "cpu"), *steps, (keep, "cpu"), *steps[:FIRST]]
+    assert worker.calls == [(is_prepared, "cpu"), *steps, (keep, "cpu"), *steps[:FIRST], (rehearse, "cpu")]
     assert told[1][0] == f"preparing kernels for this machine, once: 1 of {len(STEPS)}"
     shares = [share for _, share in told]
     assert shares == sorted(shares)
@@ -60,7 +63,8 @@ def test_nothing_is_told_where_all_was_compiled_before(worker):
     worker.answer(True)
     told = drive(preparing, worker)
     assert {text for text, _ in told} == {""}
-    assert worker.calls == [(is_prepared, "cpu"), *((take_step, number, "cpu") for number in range(FIRST))]
+    loaded = [(take_step, number, "cpu") for number in range(FIRST)]
+    assert worker.calls == [(is_prepared, "cpu"), *loaded, (rehearse, "cpu")]
 
 
 def test_a_step_is_begun_only_while_nothing_else_is_asked_for(worker):
@@ -111,3 +115,35 @@ def test_it_can_be_left_for_another_time(worker):
     preparing.look(True)
     assert len(worker.calls) == 4
     assert not preparing.text
+
+
+class Script:
+    """A viewer without a window, which writes down what it is told to say."""
+
+    def __init__(self):
+        self.said = []
+
+    def say(self, text):
+        self.said.append(text)
+
+    def has_window(self):
+        return False
+
+    def progress(self, share):
+        pass
+
+
+@pytest.mark.parametrize("answers", [(True, False), (False, True)])
+def test_a_script_is_told_once_for_each_device(answers, monkeypatch):
+    monkeypatch.delenv("ORBITILE_PYTHON", raising=False)
+    asked = []
+    monkeypatch.setattr(
+        "orbitile.session.computing.is_first_use", lambda device: answers[asked.append(device) or len(asked) - 1]
+    )
+    script = Script()
+    computing = Computing(script)
+    for computing.device in ("cpu", "cpu", "vulkan"):
+        with pytest.raises(OrbitileError):
+            computing.sample(Request("nowhere.molden", "homo"))
+    assert asked == ["cpu", "vulkan"]
+    assert script.said == ["preparing kernels for this machine, once ..."]

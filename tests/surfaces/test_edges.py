@@ -3,7 +3,7 @@
 import numpy as np
 
 import orbitile as ob
-from orbitile.surfaces.edges import edges_of
+from orbitile.surfaces.edges import corners_of, edges_of
 
 
 def test_the_edges_of_two_triangles_with_a_side_in_common():
@@ -22,3 +22,8 @@ def test_a_closed_surface_has_three_edges_for_two_triangles():
     edges = edges_of(ball.faces)
     assert 2 * len(edges) == 3 * len(ball.faces)
     assert len(ball.vertices) - len(edges) + len(ball.faces) == 2  # Euler: a sphere
+
+
+def test_vertices_without_a_triangle_are_no_corners():
+    assert corners_of(np.array([[5, 1, 2], [2, 1, 3]], np.int32)).tolist() == [1, 2, 3, 5]
+    assert corners_of(np.zeros((0, 3), np.int32)).tolist() == []

@@ -13,12 +13,9 @@ from ..fields import Field
 from ..model.surface import Colouring, Surface
 from ..model.wavefunction import Wavefunction
 from ..surfaces.colour_maps import round_ends, rounded_up
-from ..watch import stage, watched
+from ..watch import watched
 from .points import evaluate
 from .requests import field_of
-
-_PREPARED = 0.3
-"""Share of the colouring in which the field is prepared, if it was not before."""
 
 _MOST, _OUTLYING = 95, 5.0
 """Percentile of the magnitudes, and how many times as large the largest one is if it is not to count."""
@@ -110,10 +107,8 @@ def coloured(
     if limit is not None and not (np.isfinite(limit) and limit > 0):
         raise OrbitileError(f"range of colours: expected a positive number, got {limit}")
     with watched(cancelled=cancelled):
-        with stage(0.0, _PREPARED):
-            resolved = field_of(wavefunction, field)
-        with stage(_PREPARED, 1.0):
-            values = evaluate(wavefunction, resolved, surface.vertices, device=device, precision=precision)
+        resolved = field_of(wavefunction, field)
+        values = evaluate(wavefunction, resolved, surface.vertices, device=device, precision=precision)
     values = values.astype(np.float32)
     colour_map = resolved.colour_map
     if resolved.jumps:

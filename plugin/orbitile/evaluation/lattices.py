@@ -25,9 +25,6 @@ from .slabs import MOST_POINTS, slabs_of
 _TOGETHER = 1 << 25
 """Values of several fields that are computed at once, at most: 128 MiB in single precision, 0.2 s on a CPU."""
 
-_PREPARED = 0.1
-"""Share of a computation in which it is found out what is to be added up; what is known from before takes no time."""
-
 
 def compute(
     wavefunction: Wavefunction,
@@ -84,22 +81,19 @@ def compute(
     """
     dtype = dtype_of(precision)
     with watched(progress, cancelled):
-        with stage(0.0, _PREPARED):
-            resolved = field_of(wavefunction, field).with_kernel(kernel)
+        resolved = field_of(wavefunction, field).with_kernel(kernel)
         require_memory(lattice, dtype.itemsize)
         if devices := _several(device, resolved):
             with prepared(devices, wavefunction, field, lattice, precision) as task:
                 values = task.whole()
             return Volume(values, lattice, resolved.quantity, resolved.unit)
         with device_session(device, precision) as target:
-            with stage(0.0, _PREPARED):
-                slabs = slabs_of(resolved, lattice, target)
+            slabs = slabs_of(resolved, lattice, target)
             values = np.empty(lattice.shape, dtype)
-            with stage(_PREPARED, 1.0):
-                for start, stop in slabs.cuts:
-                    with stage(start / lattice.shape[0], stop / lattice.shape[0]):
-                        slabs.fill(start, stop, values[start:stop])
-                    tell(stop / lattice.shape[0])
+            for start, stop in slabs.cuts:
+                with stage(start / lattice.shape[0], stop / lattice.shape[0]):
+                    slabs.fill(start, stop, values[start:stop])
+                tell(stop / lattice.shape[0])
     return Volume(values, lattice, resolved.quantity, resolved.unit)
 
 

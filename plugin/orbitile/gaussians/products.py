@@ -111,7 +111,7 @@ def _products(primitives: GaussianExpansion, factors: list[tuple[Reals, Reals]],
     bounds: list[Reals] = []
     first = 0
     while first < len(primitives):
-        checkpoint((first / len(primitives)) ** 2)
+        checkpoint()
         rows = np.cumsum(counts[first:])
         stop = first + max(1, int(np.searchsorted(rows, _ROWS // int(primitives.first_term[-1]), side="right")))
         here = slice(int(primitives.first_term[first]), int(primitives.first_term[stop]))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..surfaces.edges import edges_of
+from ..surfaces.edges import corners_of, edges_of
 from .scene import Mesh
 
 _OCTAHEDRON = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], np.float32)
@@ -49,7 +49,7 @@ def dots(mesh: Mesh, radius: float) -> Mesh:
     radius : float
         Of the balls, in bohr.
     """
-    used = np.unique(mesh.faces)
+    used = corners_of(mesh.faces)
     normals = np.broadcast_to(_OCTAHEDRON, (len(used), 6, 3))
     centres = np.repeat(mesh.vertices[used][:, None], 6, axis=1)
     colours = np.repeat(mesh.colours[used][:, None], 6, axis=1)

@@ -8,5 +8,7 @@
 - commands: those that users have in all consoles, each declared once (declaration)
 - player: frames of trajectories, kept in step with the one that is seen; film is one surface
 - browser: what a user does in a window, without the window; browsing, asking, painter and agenda do it
+- picture: what a picture or a film shows, and what draws it in a worker; seen puts it together, saving has it drawn
+- recipe: how to have again what is shown
 - source: where the wavefunctions of a molecule come from; fingerprint is what their files held
 """

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import time
-
-_TYPICAL = 2.0
-"""Seconds in which it goes most of the way that it may go by itself."""
 
 
 class Advance:
@@ -15,21 +11,23 @@ class Advance:
     Parameters
     ----------
     room : float
-        By how much the share that is shown may be ahead of the one that was told last: a process that starts, and a
-        compiler, tell nothing.
+        By how much the share that is shown may be ahead of the one that was told last, in the end: a process that
+        starts, and a compiler, tell nothing.
+    seconds : float
+        In which it goes half of the way to there.
     """
 
-    def __init__(self, room: float) -> None:
-        self._room = room
-        self._told, self._when, self._shown = 0.0, time.monotonic(), 0.0
+    def __init__(self, room: float, seconds: float) -> None:
+        self._room, self._seconds = room, seconds
+        self._shown, self._limit, self._when = 0.0, room, time.monotonic()
 
     def tell(self, share: float) -> None:
         """Take note of the share that is done; from any thread."""
-        self._told, self._when = share, time.monotonic()
+        shown = max(self.share, share)
+        self._shown, self._limit, self._when = shown, max(shown, min(1.0, share + self._room)), time.monotonic()
 
     @property
     def share(self) -> float:
         """The share to be shown, from 0 to 1; it only grows."""
-        ahead = self._room * (1 - math.exp((self._when - time.monotonic()) / _TYPICAL))
-        self._shown = max(self._shown, min(1.0, self._told + ahead))
-        return self._shown
+        quiet = time.monotonic() - self._when
+        return self._shown + (self._limit - self._shown) * quiet / (quiet + self._seconds)

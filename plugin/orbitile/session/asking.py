@@ -22,8 +22,8 @@ class Asked:
     look: Look | None = None
 
 
-_ROOM = 0.15
-"""By how much the share that is shown may be ahead, see `Advance`."""
+_ROOM, _SECONDS = 0.5, 6.0
+"""By how much the share that is shown may be ahead, and how soon, see `Advance`."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Asking:
     def __init__(self, computing: Computing) -> None:
         self._computing = computing
         self.wanted: Wanted | None = None
-        self._advance = Advance(_ROOM)
+        self._advance = Advance(_ROOM, _SECONDS)
         self._ahead: tuple[Request, Future[Sample]] | None = None
 
     @property
@@ -92,7 +92,7 @@ class Asking:
         self.stop_ahead()
         begins = future is None
         if future is None:
-            self._advance = Advance(_ROOM)
+            self._advance = Advance(_ROOM, _SECONDS)
             future = self._computing.worker.submit(request, self._advance.tell)
         self.wanted = Wanted(request, molecule, base, future)
         return begins

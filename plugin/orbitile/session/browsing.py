@@ -67,6 +67,9 @@ class Browsing(Showing):
         super().tick()
         if self._saving != self.session.saving.is_busy:
             self._saving = self.session.saving.is_busy
+            if not self._saving and self.session.saving.outcome:
+                self.view.say(self.session.saving.outcome)
+                self.session.saving.outcome = ""
             self.view.set_busy(self.is_busy())
         self._prepare()
         if self._reading and self._reading[0][-1].done():  # in the order in which they were opened
@@ -155,9 +158,11 @@ class Browsing(Showing):
 
     def take_up(self, name: str) -> None:
         """Show a molecule that was just loaded: its HOMO, unless something of it is shown already."""
-        self.wavefunction, self.molecule = None, name
+        self._listed, self.molecule = ("", ""), name
         self.choices = replace(self.choices, automatic=True)
         self.follow()
+        if self._refused:
+            return
         walks = "" if self.wavefunction is None else "; the arrow keys walk through its orbitals"
         self.view.say(f"{name} is open{walks}.")
         homo = next((level for those in self.levels for level in those if level.mark == "HOMO"), None)

@@ -6,22 +6,26 @@ import atexit
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from ..errors import Cancelled, DeviceError
 from ..evaluation.preparation import PREPARING, is_first_use
 from ..readers import holds_volumes
-from ..watch import watched
+from ..watch import checkpoint, watched
 from ..workers import WorkerError
 from .host import Viewer
-from .request import Request, Sample
+from .request import MOST_FACES, Request, Sample
 from .sample_worker import SampleWorker
 from .samples import SampleCache
 from .sampling import WavefunctionCache, sample
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source
+from .volume_file import VALUES, is_volume_file
+
+_LOOK = 0.05
+"""Seconds between two looks at whether what is read is still wanted."""
 
 _Result = TypeVar("_Result")
 
@@ -85,8 +89,9 @@ class Computing:
         OrbitileError
             When it cannot be met, or `cancel` withdraws it.
         """
-        in_worker = bool(self._viewer.has_window() or self.in_worker or os.environ.get("ORBITILE_PYTHON"))
-        self._announce(in_worker)
+        in_worker = self._uses_worker()
+        if not is_volume_file(request.path):  # which takes no kernel
+            self._announce(in_worker)
         if in_worker:
             return self._waited(self.worker.submit(request, self._viewer.progress))
         self._cancelled.clear()
@@ -95,6 +100,9 @@ class Computing:
             return sample(request, self.wavefunctions, self._viewer.progress, self._cancelled.is_set)
         finally:
             self._computing = False
+
+    def _uses_worker(self) -> bool:
+        return bool(self._viewer.has_window() or self.in_worker or os.environ.get("ORBITILE_PYTHON"))
 
     def _announce(self, in_worker: bool) -> None:
         """Tell before the first request that kernels have to be compiled, where they never were."""
@@ -112,15 +120,34 @@ class Computing:
 
     def read(self, source: Source) -> None:
         """Read what is going to be asked for, so that nobody need wait for it then."""
-        if len(source.files) == 1 and holds_volumes(source.files[0]):
-            return  # it is read where it is drawn from
         source = source if source.contents else source.noted()
+        if len(source.files) == 1 and holds_volumes(source.files[0]):
+            self.samples.get(self.of_file(str(OneFile(source.files[0], source.contents[0]))), self._sample_apart)
+            return
         trajectory = self.wavefunctions.kept(source) or ShownTrajectory(source, self.wavefunctions.get)
         if trajectory.is_one_file:
             self.wavefunctions.get(str(OneFile(source.files[0], source.contents[0])))
         else:
             _ = trajectory.geometries, trajectory.first
             self.wavefunctions.keep(trajectory)
+
+    def of_file(self, source: str) -> Request:
+        """The request for the first volume in a file of such."""
+        most_faces = MOST_FACES if self._viewer.has_window() else None
+        return Request(source, VALUES, device=self.device, most_faces=most_faces)
+
+    def _sample_apart(self, request: Request) -> Sample:
+        """Answer a request in a thread of its own."""
+        if not self._uses_worker():
+            return sample(request, self.wavefunctions)
+        asked = self.worker.submit(request)
+        try:
+            while not asked.done():
+                wait([asked], _LOOK)
+                checkpoint()
+            return asked.result()
+        finally:
+            asked.cancel()
 
     def aside(self, function: Callable[[], _Result]) -> _Result:
         """The result of a function that does not touch the viewer, whose window is kept alive meanwhile.

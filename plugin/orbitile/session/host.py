@@ -110,8 +110,8 @@ class Viewer(ABC):
         there = self.objects()
         return {name: source for name, source in self._sources.items() if name in there}
 
-    def look_at(self, molecules: Sequence[str], how: str) -> None:
-        """Bring molecules into view: zoom keeps the direction, orient looks along the axes of what is seen.
+    def look_at(self, names: Sequence[str], how: str) -> None:
+        """Bring molecules and surfaces into view: zoom keeps the direction, orient looks along the axes of molecules.
 
         By default the program does that by itself, or nothing happens.
         """

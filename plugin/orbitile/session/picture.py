@@ -31,6 +31,7 @@ from ..renderer import (
     write_png,
 )
 from ..surfaces.colour_maps import RGB
+from ..surfaces.subdivision import subdivided
 from ..watch import checkpoint, stage, tell
 from .look import Look
 from .sampling import WavefunctionCache, sample
@@ -38,6 +39,11 @@ from .shown import Shown, surface_of
 
 _LINE = 1 / 700
 """Width of the lines of a mesh, as a share of the height of the picture; dots are three times as wide."""
+
+_ROUND_PIXELS = 12
+"""Length of the edges of triangles up to which a surface looks round."""
+_MOST_FACES = 250_000
+"""Triangles that a surface is not refined beyond."""
 
 _FRONT = 0.71
 """One over the mean, over what is seen of a ball, of the walls of glass that a line of sight goes through at each side:
@@ -131,10 +137,11 @@ def pixels_of(picture: Picture, draw: DrawPane | None = None) -> Pixels:
     result = np.empty((height, width, 4), np.uint8)
     result[:] = (255, 255, 255, 0) if picture.paper is None else [*(round(255 * ink) for ink in picture.paper), 255]
     across, down = (np.linspace(0, length, n + 1).astype(int) for length, n in ((width, columns), (height, rows)))
-    for place, pane in enumerate(picture.panes):
+    for place, coarse in enumerate(picture.panes):
         column, row = place % columns, place // columns
         (x0, x1), (y0, y1) = across[column : column + 2].tolist(), down[row : row + 2].tolist()
         size = x1 - x0, y1 - y0
+        pane = tuple(_round(drawn, picture.camera, size[1]) for drawn in coarse)
         pixels = _drawn(picture, pane, size) if draw is None else draw(pane, size, picture.paper)
         parts = legend_parts(pane, size) if picture.legend else []
         result[y0:y1, x0:x1] = annotate(pixels, parts, scale=None, paper=picture.paper)
@@ -159,7 +166,7 @@ def _drawn(picture: Picture, pane: Pane, size: tuple[int, int]) -> Pixels:
     seen = [drawn for drawn in pane if len(drawn.surface.faces) and drawn.shown.look.transparency < 1]
     meshes = tuple(map(mesh_of, seen))
     scene = Scene(picture.molecule, meshes)
-    line = _LINE * _height(picture.camera, scene) / 2
+    line = _LINE * _height(picture.camera, scene.extent()[0]) / 2
     styled = tuple(
         wires(mesh, line) if style == "mesh" else dots(mesh, 3 * line) if style == "dots" else mesh
         for mesh, style in zip(meshes, (drawn.shown.look.style for drawn in seen), strict=True)
@@ -183,12 +190,23 @@ def wall_transparency(look: Look, *, is_coloured: bool) -> float:
     return look.transparency if is_coloured else look.transparency**_FRONT
 
 
-def _height(camera: Camera, scene: Scene) -> float:
-    """What the picture shows from its lower to its upper edge at the depth of the middle of the scene, in bohr."""
-    centres, _ = scene.extent()
-    if camera.eye is None or not len(centres):
+def _round(drawn: DrawnSurface, camera: Camera, height: int) -> DrawnSurface:
+    """The surface with triangles so fine that it looks round in a picture of this height in pixels."""
+    surface = drawn.surface
+    if drawn.shown.look.style != "surface" or not len(surface.faces):
+        return drawn
+    a, b = (surface.vertices[surface.faces[:: len(surface.faces) // 1000 + 1, corner]] for corner in (0, 1))
+    length = float(np.linalg.norm(b - a, axis=1).mean()) * height / _height(camera, surface.vertices)
+    while length > _ROUND_PIXELS and 4 * len(surface.faces) <= _MOST_FACES:
+        surface, length = subdivided(surface), length / 2
+    return replace(drawn, surface=surface)
+
+
+def _height(camera: Camera, points: NDArray[np.floating]) -> float:
+    """What the picture shows from its lower to its upper edge at the depth of the middle of points, in bohr."""
+    if camera.eye is None or not len(points):
         return 1.0
-    middle = (centres.min(axis=0) + centres.max(axis=0)) / 2
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2
     depth = max(float((camera.eye - middle) @ camera.rotation[2]), 1e-3)
     return camera.height or 2 * depth * float(np.tan(np.radians(camera.field_of_view) / 2))
 

@@ -9,12 +9,16 @@ from typing import Any
 from ..errors import OrbitileError
 from ..evaluation.preparation import FIRST, PREPARING, STEPS, is_prepared, keep, take_step
 from .advance import Advance
+from .sampling import rehearse
+
+_SECONDS = 1.0
+"""In which half of a step is done, about."""
 
 _Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 class Preparing:
-    """Has a worker process compile what was never compiled on this machine, and load what the first picture needs.
+    """Has a worker process compile what was never compiled on this machine, and load what every picture needs.
 
     It goes on when `look` is called. What is asked of the worker meanwhile has to wait for one step at most.
 
@@ -40,7 +44,7 @@ class Preparing:
         self._run, self.device = run, device
         self.text, self.is_over = "", False
         self.error: OrbitileError | None = None
-        self._advance = Advance(1 / len(STEPS))
+        self._advance = Advance(1 / len(STEPS), _SECONDS)
         self._calls = self._in_order()
         self._next: _Call | None = next(self._calls)
         self._running: Future[Any] | None = None
@@ -57,6 +61,7 @@ class Preparing:
             self.text = ""
         for number in range(FIRST):
             yield take_step, (number, self.device)
+        yield rehearse, (self.device,)
 
     @property
     def share(self) -> float:

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
+from importlib.resources import as_file, files
 from typing import TypeVar
 
 from ..errors import OrbitileError
@@ -164,6 +165,18 @@ def answer(request: Request) -> Sample:
     if not by_kernel:
         afterwards(_load_kernel)  # the first answer does not have to wait for it
     return found
+
+
+def rehearse(device: str) -> None:
+    """Answer a request for a molecule of our own in a worker, so that whatever is needed for any is loaded.
+
+    Raises
+    ------
+    OrbitileError
+        When the device cannot be used.
+    """
+    with as_file(files("orbitile") / "data" / "benzene.molden") as path:
+        sample(Request(str(path), "homo", "coarse", device=device), WavefunctionCache(), extract=_by_kernel)
 
 
 def sample(

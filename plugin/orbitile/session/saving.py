@@ -90,6 +90,8 @@ class Saving:
     ----------
     film : RunningFilm or None
         What is drawn in the background.
+    outcome : str
+        What became of the last film.
     """
 
     def __init__(self, host: Viewer, computing: Computing) -> None:
@@ -98,6 +100,7 @@ class Saving:
         self._tracer = Worker("the ray tracer", patience=0.0, idle=_IDLE, nice=_NICE)
         self._pictures = 0
         self.film: RunningFilm | None = None
+        self.outcome = ""
 
     @property
     def is_busy(self) -> bool:
@@ -165,9 +168,10 @@ class Saving:
         if not film.running():
             self.film = None
             try:
-                self._host.say(film.finish())
+                self.outcome = film.finish()
             except OrbitileError as error:
-                self._host.say(f"{film.target}: {error}")
+                self.outcome = f"{film.target}: {error}"
+            self._host.say(self.outcome)
 
     def cancel(self) -> bool:
         """Withdraw what is drawn, from any thread; says whether there was anything."""

@@ -35,6 +35,8 @@ class Viewpoint:
         Width and height of the view in pixels.
     paths : ndarray, shape (n_frames, n_atoms, 3)
         Where the atoms are at each frame, in bohr; without frames where they are not asked for.
+    left_out : str
+        What can be seen and is not told of here, in words, such as cartoons; empty for nothing.
     """
 
     camera: Camera
@@ -43,6 +45,7 @@ class Viewpoint:
     background: RGB = (1.0, 1.0, 1.0)
     size: tuple[int, int] = _WINDOW
     paths: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0, 3)))
+    left_out: str = ""
 
 
 def default_viewpoint(

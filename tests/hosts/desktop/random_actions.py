@@ -197,7 +197,7 @@ def choose_colour(window: Window, folder: Folder, rng: random.Random) -> str:
     free = [place for text, place in window.ask("open_entries()") if text.startswith("Other colour")]
     left, top, width, height = rng.choice(free)
     window.screen.click((left + width // 2, top + height // 2))
-    window.wait("dialogs()", 5)
+    window.wait("dialogs()", 20)
     text = rng.choice(["#00aa55", "#ffffff", "#000000"])
     window.screen.write_over(window.at("box(find('#', 'QLineEdit'))"), text)
     window.screen.key(rng.choice(["Return", "Escape"]))
@@ -215,7 +215,7 @@ def drag_transparency(window: Window, folder: Folder, rng: random.Random) -> str
 def open_file(window: Window, folder: Folder, rng: random.Random) -> str:
     path = rng.choice([*folder.files, *folder.files, folder.broken, folder.root / "absent.molden"])
     window.click("Open…")
-    window.wait("dialogs()", 5)
+    window.wait("dialogs()", 20)
     time.sleep(0.2)
     window.screen.type(str(path))
     window.screen.key("Return")
@@ -259,12 +259,12 @@ def close_and_open(window: Window, folder: Folder, rng: random.Random) -> str:
         if window.ask("panel() is not None"):
             window.screen.click(window.at("box(panel().findChild(QtWidgets.QWidget, 'qt_dockwidget_closebutton'))"))
             time.sleep(0.5)
-    window.wait("panel() is None", 5)
+    window.wait("panel() is None", 20)
     if rng.random() < 0.5:
         window.prompt("orb_panel")
     else:
         window.choose("Plugin", "Orbitile")
-    window.wait("panel() is not None", 10)
+    window.wait("panel() is not None", 20)
     return ""
 
 
@@ -399,7 +399,10 @@ class Round:
                 detail = f"not possible: {error}"
             except (TimeoutError, RuntimeError) as error:
                 done.append(f"{number} {each.__name__}")
-                return done, [f"{each.__name__}: {error}", *trouble_in(window.log()[before:])]
+                wrong = [f"{each.__name__}: {error}", *trouble_in(window.log()[before:])]
+                if window.process.poll() is None:
+                    wrong.append(str(window.ask("[dialogs(), menus(), panel() and box(panel()), windows()]")))
+                return done, wrong
             done.append(f"{number} {each.__name__} {detail}")
             time.sleep(rng.choice([0.0, 0.05, 0.3, 1.0]))
         try:

@@ -65,6 +65,22 @@ def test_after_opening_the_arrow_keys_walk(window, samples):
     assert "benzene.molden" in (window.home / ".pymolpluginsrc.py").read_text()  # under the recent files
 
 
+def test_that_it_is_docked_is_kept(screen, tmp_path):
+    kernels = Path(os.environ["XDG_CACHE_HOME"])
+    first = Window(screen, tmp_path, kernels)
+    first.install()
+    with first:
+        first.open_panel()
+        assert first.ask("panel().isFloating()")
+        first.screen.click(first.at("box(panel().findChild(QtWidgets.QWidget, 'qt_dockwidget_floatbutton'))"))
+        first.wait("not panel().isFloating()", 5)
+        time.sleep(2)
+        assert first.quit() == []
+    with Window(screen, tmp_path, kernels) as second:
+        second.open_panel()
+        assert not second.ask("panel().isFloating()")
+
+
 @pytest.mark.parametrize("onto", ["box(main_window().pymolwidget)", "box(panel())"])
 def test_files_are_dropped_onto_the_window(window, samples, onto):
     (samples.root / "listed").mkdir()

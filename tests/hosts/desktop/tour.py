@@ -67,12 +67,25 @@ class Tour:
         self.lines = [_HEAD, "|" + "---|" * 6]
         self._read = 0
 
-    def step(self, name: str, do: Callable[[], object], until: str = "at_rest()", seconds: float = 120) -> float:
-        """Do something, wait until it is there, take a picture, and note what there is to note."""
+    def step(
+        self,
+        name: str,
+        do: Callable[[], object],
+        until: str = "at_rest()",
+        seconds: float = 120,
+        meanwhile: float = 0.0,
+    ) -> None:
+        """Do something, wait until it is there, take a picture, and note what there is to note.
+
+        Another picture is taken so many seconds after it was done, if it is not there by then.
+        """
         self.window.ask("pulse.take()")
         begin = time.monotonic()
         do()
         acted = time.monotonic()
+        if meanwhile:
+            time.sleep(meanwhile)
+            self.window.screen.picture(self.pictures / f"{name}-meanwhile.png")
         wrong, still = self._wait(until, seconds)
         took = time.monotonic() - begin
         freezes = self.window.ask("pulse.take()")
@@ -87,7 +100,6 @@ class Tour:
         times = f"{took:.2f} ({acted - begin:.2f}) | {longest} | {still:.2f}"
         self.lines.append(f"| {name} | {times} | {os.getloadavg()[0]:.1f} | {said} |")
         sys.stdout.write(self.lines[-1] + "\n")
-        return took
 
     def _wait(self, until: str, seconds: float) -> tuple[list[str], float]:
         """Wait until something is so; says what was wrong, and for how long the bar has not moved meanwhile."""
@@ -153,7 +165,9 @@ def first_minute(tour: Tour) -> None:
     """Of a new user: nothing is compiled yet."""
     window = tour.window
     tour.step("01-panel", window.open_panel, "panel() is not None")
-    tour.step("02-first-picture-cold", lambda: tour.open("threonine.molden"), "len(objects()) > 2 and at_rest()", 240)
+    tour.step(
+        "02-first-picture-cold", lambda: tour.open("threonine.molden"), "len(objects()) > 2 and at_rest()", 240, 2.0
+    )
     for number, key in enumerate(("Down", "Down", "Up"), 3):
         tour.step(f"{number:02}-{key.lower()}", lambda key=key: window.screen.key(key))
     tour.step("06-field-menu", lambda: window.screen.click(window.at("box(panel().field_menu)")), "open_entries()")
@@ -213,6 +227,33 @@ def together(tour: Tour) -> None:
     tour.step("51-stopped", lambda: screen.click(window.at(play)))
 
 
+def saving(tour: Tour) -> None:
+    """Pictures, films, commands to copy, help."""
+    window, screen = tour.window, tour.window.screen
+    tour.step("60-benzene", lambda: tour.open("benzene.molden"), "at_rest()")
+    rows = window.ask("panel().shown_list.model().rowCount()")
+    tour.step("61-menu-of-a-surface", lambda: tour.in_list(rows - 1, 2, button=3), "open_entries()")
+    screen.key("Escape")
+    more = "box(panel().more_button)"
+    tour.step("62-more", lambda: screen.click(window.at(more)), "open_entries()")
+    tour.step("63-picture", lambda: window.choose("Save picture"), "dialogs()")
+    for number, (words, path) in enumerate((("", "picture.png"), ("Save film", "turn.mp4"))):
+        target = tour.pictures / path
+        target.unlink(missing_ok=True)
+        if words:
+            screen.click(window.at(more))
+            window.choose(words)
+            window.wait("dialogs()")
+        screen.key("Return")
+        time.sleep(0.7)
+        screen.key("ctrl+a")
+        screen.type(str(target))
+        saved = f"os.path.exists({str(target)!r})"
+        tour.step(f"{64 + number}-saved", lambda: screen.key("Return"), saved, 300, 4.0 if words else 0.0)
+    tour.step("66-manual", lambda: (screen.click(window.at("box(panel().filter_edit)")), screen.key("F1")), "True")
+    screen.key("Escape")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?")
@@ -231,7 +272,7 @@ def main() -> None:
         sys.stdout.write(window.install())
         with window:
             tour = Tour(window, files, folder)
-            for part in (first_minute, showing, orbitals, together):
+            for part in (first_minute, showing, orbitals, together, saving):
                 try:
                     part(tour)
                 except (LookupError, RuntimeError, TimeoutError) as error:

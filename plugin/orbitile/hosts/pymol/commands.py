@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 
 from pymol import CmdException
 from pymol import cmd as global_cmd
@@ -125,15 +125,23 @@ def __getattr__(name: str) -> Any:
 
 
 def _load(filename: str, name: str = "", *, view: str = "", quiet: int = 1, _self: Any = global_cmd) -> Any:
-    """What PyMOL's own ways of opening do: `orb_load`, and where there is a window, a first look at what was loaded."""
-    names = PYMOL_COMMANDS["orb_load"](filename, name, view=view, quiet=quiet, _self=_self)
-    if names and state_of(_self).host.has_window() and threading.current_thread() is threading.main_thread():
-        _take_up_later(_self, names.split()[-1])
+    """What PyMOL's own ways of opening do: `orb_load`, and where there is a window, a first look at what was loaded.
+
+    Scripts hide nothing; where there is a window, what is loaded in one go stands together, and hides the rest.
+    """
+    host = _host_of(state_of(_self))
+    by_hand = host.has_window() and threading.current_thread() is threading.main_thread()
+    hide = by_hand and not host.loaded_last
+    names = PYMOL_COMMANDS["orb_load"](filename, name, view=view, hide=hide, quiet=quiet, _self=_self)
+    if names and by_hand:
+        if not host.loaded_last:
+            _take_up_later(_self)
+        host.loaded_last = names.split()[-1]
     return names
 
 
-def _take_up_later(cmd: Any, name: str) -> None:
-    """Show a molecule in the window when nothing else goes on: a script may go on with what it wants to be shown.
+def _take_up_later(cmd: Any) -> None:
+    """Show what was loaded last in the window when nothing else goes on: a script may go on with what it wants to show.
 
     A window that the user has closed stays closed.
     """
@@ -141,10 +149,12 @@ def _take_up_later(cmd: Any, name: str) -> None:
 
     def take_up() -> None:
         session = state_of(cmd)
-        panel: Any = session.panel
         if session.computing.is_waited_for:
-            _take_up_later(cmd, name)
-        elif name in session.host.molecules() and (panel is None or panel.isVisible()):
+            _take_up_later(cmd)
+            return
+        host, panel = _host_of(session), cast("Any", session.panel)
+        name, host.loaded_last = host.loaded_last, ""
+        if name in host.molecules() and (panel is None or panel.isVisible()):
             with suppress(OrbitileError):  # there is no Qt
                 open_panel(cmd).take_up(name)
 

@@ -9,7 +9,7 @@ from ...model.surface import Surface
 from ...model.units import angstrom
 from ...session.look import Look
 from ...surfaces.colour_maps import colours_of
-from ...surfaces.edges import edges_of
+from ...surfaces.edges import corners_of, edges_of
 from ...surfaces.isosurface import lobe
 
 _PIECE = 5000
@@ -55,4 +55,4 @@ def _corners(surface: Surface, style: str) -> NDArray[np.int32]:
     """Vertices of each triangle, edge or point that a surface is drawn from."""
     if style == "mesh":
         return edges_of(surface.faces)
-    return np.unique(surface.faces)[:, None] if style == "dots" else surface.faces
+    return corners_of(surface.faces)[:, None] if style == "dots" else surface.faces

@@ -18,6 +18,7 @@ from .colour_pairs import PairButton
 from .colour_scale import ColourScale
 from .field_menu import FieldMenu
 from .frame_bar import FrameBar
+from .help import help_button
 from .level_diagram import LevelDiagram
 from .opening_menu import OpeningMenu
 from .orbital_table import OrbitalTable
@@ -83,7 +84,7 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         self.more_button.setToolTip("Save a picture or a film, copy commands, help")
         self.more_menu = QtWidgets.QMenu(self)
         self.more_button.setMenu(self.more_menu)
-        molecules = row(self.open_button, self.molecule_box, self.more_button)
+        molecules = row(self.open_button, self.molecule_box, self.more_button, help_button(self))
         molecules.setStretch(1, 1)
         outer.addLayout(molecules)
         self.summary = _shortened()

@@ -10,11 +10,12 @@ from pymol.Qt import QtWidgets
 
 from ...session import commands
 from ...session.look import STYLES
-from ...session.recipe import command_lines, render_line
+from ...session.recipe import render_line
 from ...session.seen import visible
 from ...session.words import of_error
 from .file_filters import SURFACES, VOLUMES
 from .help import COMMANDS, open_manual
+from .recipe import pymol_lines
 from .saving import SaveFilm, SavePicture, ask_target, run
 
 if TYPE_CHECKING:
@@ -52,24 +53,16 @@ def fill_more_menu(menu: Any, panel: Panel) -> None:
     menu.addSeparator()
     _add_copying(menu, panel, visible(panel.session))
     menu.addSeparator()
-    menu.addAction("Manual", lambda: open_manual(panel)).setShortcut("F1")
+    menu.addAction("Manual\tF1", lambda: open_manual(panel))  # the key is that of the window
     menu.addAction("List of commands", lambda: open_manual(panel, COMMANDS))
 
 
 def _add_copying(menu: Any, panel: Panel, names: Sequence[str]) -> None:
-    menu.addAction("Copy commands", lambda: _copy(panel, "\n".join(pymol_lines(panel, names)))).setEnabled(bool(names))
+    cmd = panel.session.host.cmd  # type: ignore[attr-defined]  # it is a PyMOLViewer
+    menu.addAction("Copy commands", lambda: _copy(panel, "\n".join(pymol_lines(panel.session, cmd, names)))).setEnabled(
+        bool(names)
+    )
     menu.addAction("Copy orbitile render line", partial(_copy_render_line, panel, names)).setEnabled(bool(names))
-
-
-def pymol_lines(panel: Panel, names: Sequence[str]) -> list[str]:
-    """Lines for PyMOL's prompt or a .pml file that show surfaces again, from where they are seen now."""
-    cmd, shelf = panel.session.host.cmd, panel.session.shelf  # type: ignore[attr-defined]  # it is a PyMOLViewer
-    lines = command_lines(panel.session, names)
-    frames = [panel.session.frame(shelf[name].molecule) for name in names]
-    moved = [f"frame {frame + 1}" for frame in frames if frame][:1]
-    loads = [line for line in lines if line.startswith("orb_load")]
-    view = ", ".join(f"{number:.6g}" for number in cmd.get_view())
-    return [*loads, *moved, *lines[len(loads) :], f"set_view ({view})"]
 
 
 def _copy_render_line(panel: Panel, names: Sequence[str]) -> None:

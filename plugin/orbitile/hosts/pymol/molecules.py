@@ -24,7 +24,7 @@ _CARBON = "grey60"
 """In place of another colour for each molecule, which those of orbitals would mix with."""
 
 _MARGIN = 2.5
-"""Angstrom around the atoms when a molecule is looked at, which most of its surfaces need."""
+"""Angstrom around what is looked at, which most surfaces need around the atoms."""
 
 
 SAVED = ("orbitile_sources", "orbitile_aside")
@@ -76,7 +76,9 @@ class Molecules:
         for setting, value in (("stick_radius", 0.12), ("sphere_scale", 0.22)):
             cmd.set(setting, value, name)
         cmd.color(_CARBON, f"%{name} and elem C")
-        if atoms.is_ghost.any():
+        if atoms.is_ghost.all():  # it stands for the atoms that a file does not name
+            cmd.hide("everything", name)
+        elif atoms.is_ghost.any():
             ghosts = f"%{name} and elem {GHOST}"
             cmd.unbond(ghosts, f"%{name}")
             cmd.color("grey80", ghosts)
@@ -134,12 +136,13 @@ class Molecules:
     # ---- what is seen
 
     def look_at(self, names: Sequence[str], how: str) -> None:
-        """Bring molecules into view, as `Viewer.look_at` says; not where the user has told PyMOL not to."""
-        atoms = " or ".join(f"%{name}" for name in names)
-        if atoms and how != "nothing" and self.cmd.get_setting_boolean("auto_zoom"):
-            if how == "orient":
-                self.cmd.orient(atoms)
-            self.cmd.zoom(atoms, _MARGIN)
+        """Bring objects into view, as `Viewer.look_at` says; not where the user has told PyMOL not to."""
+        if not names or how == "nothing" or not self.cmd.get_setting_boolean("auto_zoom"):
+            return
+        if how == "orient":
+            molecules = self.cmd.get_names_of_type("object:molecule")
+            self.cmd.orient(" ".join(name for name in names if name in molecules))
+        self.cmd.zoom(" ".join(names), _MARGIN)
 
     def set_aside(self, molecule: str, others: Set[str]) -> None:
         """Hide a molecule and other objects, as far as they are seen, until it is brought back or the user shows it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,19 @@ from ...session.session import Session
 from ...session.words import unit_in_print
 from .dropping import Dropping
 from .file_filters import files_to_export, files_to_open
+from .help import TRAJECTORIES, add_help, explain
 from .layout import STEPS, PanelLayout
-from .placing import Place, kept_place, places_of
+from .menus import fill_more_menu, fill_surface_menu
+from .placing import put_beside
+from .widgets import take_keys
 
 Qt = QtCore.Qt
 
 _WELCOME = "Open the output of a quantum-chemistry program, or drop it here."
 _LOOK = 10
 """Milliseconds between two looks at what is under way."""
+_PLACED = 1000
+"""Milliseconds after which a place where the window was moved to is kept."""
 _FOLLOW = 500
 """Milliseconds between two looks at what was changed at PyMOL's prompt."""
 
@@ -40,13 +46,22 @@ class Panel(PanelLayout):
         Main window that it belongs to.
     """
 
+    _placed: Any = None
+
     def __init__(self, session: Session, window: Any) -> None:
         super().__init__(window, choices_of(session.host.settings()))
+        self._placed = QtCore.QTimer(self)  # PyMOL ends without telling: what is to be kept is kept when it changes
+        self._placed.setSingleShot(True)
+        self._placed.setInterval(_PLACED)
+        self._placed.timeout.connect(self._remember)
         self.session = session
         self.browser = Browser(session, self)
+        self._defects: set[str] = set()
         self._connect()
+        add_help(self)
+        explain(self.frame_bar, TRAJECTORIES)
         Dropping(self, lambda paths: self.open(*paths))
-        self._place(window)
+        put_beside(self, window, self.browser.settings)
         self._timer = QtCore.QTimer(self)
         self._timer.timeout.connect(self._look)
         self._timer.start(_LOOK)
@@ -80,6 +95,8 @@ class Panel(PanelLayout):
         shown.kept_changed.connect(browser.keep)
         shown.deleted.connect(browser.delete)
         shown.colours_asked.connect(self._ask_colours)
+        shown.menu_asked.connect(self._open_menu)
+        self.more_menu.aboutToShow.connect(self._fill_more)
         self.colour_scale.range_changed.connect(browser.choose_range)
         self.frame_bar.played.connect(browser.play)
         self.frame_bar.stepped.connect(browser.step)
@@ -276,6 +293,9 @@ class Panel(PanelLayout):
             self.browser.tick()
         except Exception as error:  # it is called a hundred times a second: told once, where it is seen
             self.say(f"defect of Orbitile: {type(error).__name__}: {error}", error=True)
+            if repr(error) not in self._defects:
+                self._defects.add(repr(error))
+                traceback.print_exc()
 
     def _selected(self, level: Level) -> None:
         self.diagram.choose(level.spin, level.index)
@@ -283,6 +303,7 @@ class Panel(PanelLayout):
         self.browser.ask_for(level)
 
     def _show_typed(self) -> None:
+        self.field_edit.completer().popup().hide()
         self.field_edit.setModified(False)
         self.browser.ask_for_named(self.field_edit.text().strip())  # as typed: it may name a file
 
@@ -302,6 +323,7 @@ class Panel(PanelLayout):
             files_to_open(),
         )
         self.open(*paths)
+        take_keys(self)
 
     def _ask_export(self) -> None:
         path, _ = QtWidgets.QFileDialog.getSaveFileName(
@@ -310,6 +332,7 @@ class Panel(PanelLayout):
             f"{self.browser.current()}.cube",
             files_to_export(),
         )
+        take_keys(self)
         if path:
             self.export(path)
 
@@ -321,6 +344,16 @@ class Panel(PanelLayout):
         else:
             self.pair_button.menu().popup(QtGui.QCursor.pos())
 
+    def _open_menu(self, name: str, where: Any) -> None:
+        menu = QtWidgets.QMenu(self)
+        fill_surface_menu(menu, self, name)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(where)
+
+    def _fill_more(self) -> None:
+        self.more_menu.clear()
+        fill_more_menu(self.more_menu, self)
+
     def _enable(self) -> None:
         for widget in (self.table, self.show_button, self.diagram):
             widget.setEnabled(self.browser.wavefunction is not None)
@@ -329,33 +362,6 @@ class Panel(PanelLayout):
 
     # ---- where it is
 
-    def _place(self, window: Any) -> None:
-        settings = self.browser.settings
-        window.addDockWidget(Qt.RightDockWidgetArea, self)
-        self.topLevelChanged.connect(self._docked)
-        self.setFloating(bool(settings.get("floating", True)))
-        if not self.isFloating():
-            return
-        screen = Place(*window.screen().availableGeometry().getRect())
-        place = kept_place(settings, screen)
-        if place is None:
-            host = Place(*window.frameGeometry().getRect())
-            moved, place = places_of(host, screen)
-            if moved != host:
-                frame = host.width - window.width()  # what the window manager draws around it
-                window.move(moved.x, moved.y)
-                window.resize(moved.width - frame, window.height())
-        self.setGeometry(*place)
-
-    def _docked(self, floating: bool) -> None:
-        """Make PyMOL's window wider by what this one takes of it, as far as the screen goes."""
-        window = self.parent()
-        if floating or window.isMaximized() or window.isFullScreen():
-            return
-        room = window.screen().availableGeometry().right() - window.frameGeometry().right()
-        window.resize(window.width() + max(0, min(room, self.width())), window.height())
-        QtCore.QTimer.singleShot(0, lambda: window.resizeDocks([self], [self.minimumSizeHint().width()], Qt.Horizontal))
-
     def _remember(self) -> None:
         geometry = [self.x(), self.y(), self.width(), self.height()]
         self.browser.remember(floating=self.isFloating(), geometry=geometry)
@@ -363,6 +369,18 @@ class Panel(PanelLayout):
     def keyPressEvent(self, event: Any) -> None:
         """Keys that nothing here uses go nowhere: PyMOL would take them as typed at its prompt."""
         event.accept()
+
+    def moveEvent(self, event: Any) -> None:
+        super().moveEvent(event)
+        self._note_place()
+
+    def resizeEvent(self, event: Any) -> None:
+        super().resizeEvent(event)
+        self._note_place()
+
+    def _note_place(self) -> None:
+        if self._placed is not None:  # it is moved while it is made, too
+            self._placed.start()
 
     def closeEvent(self, event: Any) -> None:
         self.cancel()

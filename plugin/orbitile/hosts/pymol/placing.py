@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from pymol.Qt import QtCore
+
 _WIDTH, _HEIGHT = 540, 760
 """Pixels that the window takes at first, where the screen has them."""
 _LEAST = 450
@@ -57,3 +59,54 @@ def kept_place(settings: dict[str, Any], screen: Place) -> Place | None:
     width, height = max(200, min(width, screen.width)), max(200, min(height, screen.height))
     x = min(max(x, screen.x), screen.right - width)
     return Place(x, min(max(y, screen.y), screen.y + screen.height - height), width, height)
+
+
+def put_beside(panel: Any, window: Any, settings: dict[str, Any]) -> None:
+    """Put the window where it was left, at first beside PyMOL's; docked, it is given room.
+
+    Parameters
+    ----------
+    panel, window
+        Our window, and PyMOL's.
+    settings
+        What the panel has kept.
+    """
+    window.addDockWidget(QtCore.Qt.RightDockWidgetArea, panel)
+    sharing = _SharedWidth(panel, window)
+    panel.topLevelChanged.connect(lambda floating: QtCore.QTimer.singleShot(0, sharing.follow))
+    panel.setFloating(bool(settings.get("floating", True)))
+    if not panel.isFloating():
+        return
+    screen = Place(*window.screen().availableGeometry().getRect())
+    place = kept_place(settings, screen)
+    if place is None:
+        host = Place(*window.frameGeometry().getRect())
+        moved, place = places_of(host, screen)
+        if moved != host:
+            frame = host.width - window.width()  # what the window manager draws around it
+            window.move(moved.x, moved.y)
+            window.resize(moved.width - frame, window.height())
+    panel.setGeometry(*place)
+
+
+class _SharedWidth:
+    """PyMOL's window is wider by what ours takes of it when docked, as far as the screen goes; as before otherwise."""
+
+    def __init__(self, panel: Any, window: Any) -> None:
+        self._panel, self._window = panel, window
+        self._before: int | None = None
+
+    def follow(self) -> None:
+        """Ours was docked, or undocked."""
+        panel, window = self._panel, self._window
+        if window.isMaximized() or window.isFullScreen():
+            return
+        if panel.isFloating():
+            if self._before is not None:
+                window.resize(self._before, window.height())
+            self._before = None
+            return
+        self._before = window.width()
+        room = window.screen().availableGeometry().right() - window.frameGeometry().right()
+        window.resize(window.width() + max(0, min(room, panel.width())), window.height())
+        window.resizeDocks([panel], [panel.minimumSizeHint().width()], QtCore.Qt.Horizontal)

@@ -71,7 +71,9 @@ def add_menu() -> None:
             from .loading import take_what_is_opened
             from .viewer import main_window
 
-            take_what_is_opened(main_window(), lambda path: open_panel().open(path))
+            window = main_window()
+            if window is not None:
+                take_what_is_opened(window, lambda path: open_panel().open(path))
 
 
 def _open() -> None:

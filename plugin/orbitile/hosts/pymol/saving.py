@@ -14,6 +14,7 @@ from ...session.seen import visible
 from ...session.words import of_error
 from .file_filters import FILMS, PICTURES, suffix_of
 from .help import SAVING, explain, open_manual
+from .widgets import take_keys
 
 if TYPE_CHECKING:
     from .panel import Panel
@@ -98,6 +99,7 @@ class _Save(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types here
             if path is not None:
                 dialog.save(path)
         dialog.deleteLater()
+        take_keys(panel)
 
     def sizes(self) -> dict[str, int]:
         """Widths to choose from, by what they are called."""

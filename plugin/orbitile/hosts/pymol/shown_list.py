@@ -144,7 +144,7 @@ class ShownList(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  # Qt
             self.clearSelection()
         elif self.currentIndex().row() != at:
             self.setCurrentIndex(self.surfaces.index(at, _TEXT))
-            self.scrollTo(self.surfaces.index(at, _TEXT))
+            QtCore.QTimer.singleShot(0, lambda: self.scrollTo(self.currentIndex()))  # when its height is known
         self._quiet = False
 
     # ---- what the user does

@@ -31,6 +31,8 @@ from .viewpoint import viewpoint_of
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
 
+_MARGIN = 1.0
+"""Angstrom around what is seen in a cell of the grid."""
 _ALL_CELLS = -2
 """PyMOL's number for an object that is seen in all cells of its grid."""
 
@@ -50,12 +52,15 @@ class PyMOLViewer(TrajectoryViewer):
     ----------
     loaded : Molecules
         That came from wavefunctions.
+    loaded_last : str
+        Of what is being loaded by PyMOL's own means, one after the other; empty when that is over.
     """
 
     def __init__(self, cmd: Any) -> None:
         super().__init__()
         self.cmd = cmd
         self.loaded = Molecules(cmd)
+        self.loaded_last = ""
         self._places: dict[str, int] = {}
         self._view_before: tuple[float, ...] | None = None
         self._timers: dict[Callable[[], None], Any] = {}
@@ -84,8 +89,8 @@ class PyMOLViewer(TrajectoryViewer):
         self.loaded.follow_user()
         return names
 
-    def look_at(self, molecules: Sequence[str], how: str) -> None:
-        self.loaded.look_at(molecules, how)
+    def look_at(self, names: Sequence[str], how: str) -> None:
+        self.loaded.look_at(names, how)
 
     def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
         self.loaded.set_aside(molecule, set[str]().union(*map(self.parts, surfaces)))
@@ -198,16 +203,17 @@ class PyMOLViewer(TrajectoryViewer):
         self._places = dict(places)
         self.cmd.set("grid_mode", 1 if places else 0)
         if places:
-            self._put_into_grid(self.objects() - set(self.cmd.get_names_of_type("object:group")))
-            self._fit_into_cells(" ".join(places), len(places))
+            groups = self.cmd.get_names_of_type("object:group")  # what is set for one is set for all that is in it
+            self._put_into_grid([*groups, *(self.objects() - set(groups))])
+            self._fit_into_cells(" ".join(places.keys() & self.objects()), len(places))
         elif self._view_before is not None:
             self.cmd.set_view(self._view_before)
 
     def _fit_into_cells(self, names: str, n_cells: int) -> None:
         """Have objects seen whole in each cell of the grid; PyMOL itself fits them into the whole picture."""
-        if not self.cmd.get_setting_boolean("auto_zoom"):
+        if not (names and self.cmd.get_setting_boolean("auto_zoom")):
             return
-        self.cmd.zoom(names)
+        self.cmd.zoom(names, _MARGIN)
         width, height = self.cmd.get_viewport()
         rows = math.isqrt(n_cells - 1) + 1 if n_cells > 2 else 1
         columns = math.ceil(n_cells / rows)

@@ -14,6 +14,8 @@ from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import RGB
 
 _STICKS, _SPHERES, _SMALL_SPHERES, _LINES, _CROSSES = 1, 2, 16, 128, 2048  # bits of what an atom is shown as
+_OTHERS = ("cartoon", "ribbon", "surface", "mesh", "dots", "labels")
+"""What PyMOL calls the other things that it draws of atoms."""
 _THIN = 0.03
 """Radius of lines and crosses in Angstrom, which PyMOL draws a pixel wide or two."""
 
@@ -38,6 +40,7 @@ def viewpoint_of(cmd: Any, n_frames: int = 0) -> Viewpoint:
         _colour(cmd, cmd.get_setting_int("bg_rgb")),
         (int(width), int(height)),
         paths,
+        ", ".join(kind for kind in _OTHERS if cmd.count_atoms(f"visible and rep {kind}")),
     )
 
 

@@ -43,10 +43,15 @@ def row(*widgets: Any, spacing: int = 6) -> Any:
 
 def ask_by(dialog: Any) -> None:
     """Open a dialog; when it is done, the keys go to the window of its parent again."""
-    window = dialog.parentWidget().window()
-    dialog.finished.connect(lambda result: QtCore.QTimer.singleShot(_GONE, window.activateWindow))
+    parent = dialog.parentWidget()
+    dialog.finished.connect(lambda result: take_keys(parent))
     dialog.finished.connect(dialog.deleteLater)
     dialog.open()
+
+
+def take_keys(widget: Any) -> None:
+    """Have the keys go to the window of a widget, when a dialog is gone: it gives them to PyMOL's own window."""
+    QtCore.QTimer.singleShot(_GONE, widget.window().activateWindow)
 
 
 def write_on(view: Any, text: str) -> None:

@@ -14,12 +14,11 @@ from ...model.wavefunction import Wavefunction
 from ...readers import descriptions
 from ..declaration import COUNT, FLAG, PATHS, TEXT, Answer, Argument, command, one_of
 from ..host import trajectory_viewer
-from ..request import MOST_FACES, Request
 from ..session import Session
 from ..shown import Shown
 from ..shown_trajectory import ShownTrajectory
 from ..source import OneFile, Source, files_of
-from ..volume_file import VALUES, atoms_of, is_volume_file
+from ..volume_file import atoms_of, is_volume_file
 from ._arguments import OBJECT
 
 VIEWS = ("zoom", "orient", "nothing")
@@ -78,7 +77,8 @@ def orb_load(
     if new:
         for other in set(before) - set(loaded) if hide else ():
             session.host.set_aside(other, [name for name in shelf.present() if shelf[name].molecule == other])
-        session.host.look_at(new, view or usual_view(session))
+        surfaces = [name for name in shelf.present() if shelf[name].molecule in new]
+        session.host.look_at([*new, *surfaces], view or usual_view(session))
     return Answer(" ".join(loaded), "; ".join(loaded.values()))
 
 
@@ -106,8 +106,7 @@ def _load(session: Session, source: Source, wanted: str, *, given: bool) -> tupl
 
 def _show_volume(session: Session, name: str, source: str) -> str:
     """Show the first volume of a file, and its atoms as a molecule; an account of it."""
-    most = MOST_FACES if session.host.has_window() else None
-    request = Request(source, VALUES, device=session.computing.device, most_faces=most)
+    request = session.computing.of_file(source)
     found = session.computing.sampled(request)
     molecule = session.computing.aside(lambda: atoms_of(source, found.volume))
     _clear(session, name, source)

@@ -67,10 +67,11 @@ def orb_picture(
     session: Session, filename: Path, width: int, height: int, by: str, background: str, legend: bool
 ) -> Answer:
     target = check_path(filename.absolute())
-    picture, _ = picture_of(session, (width, height), background, legend)
+    picture, seen = picture_of(session, (width, height), background, legend)
     picture = replace(picture, size=checked_size(picture.size))
     (session.saving.traced_picture if by == "ray" else session.saving.picture)(picture, target)
-    return Answer(str(target), f"wrote {filename}, {picture.size[0]} x {picture.size[1]}")
+    without = f", without {seen.left_out}: ray draws that" if seen.left_out and by != "ray" else ""
+    return Answer(str(target), f"wrote {filename}, {picture.size[0]} x {picture.size[1]}{without}")
 
 
 @command(
