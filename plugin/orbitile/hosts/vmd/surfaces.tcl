@@ -274,14 +274,15 @@ proc orbitile::material_of {transparency} {
     return $name
 }
 
-# The one of VMD's 33 colours that is closest: none of them is changed.
+# The one of VMD's 33 colours that looks closest: none of them is changed. Differences count as eyes see them, about:
+# those of green most, those of red the more the redder both are, so that no blue becomes violet.
 proc orbitile::nearest_colour {rgb} {
+    lassign $rgb red green blue
     set least 10.0
     for {set id 0} {$id < 33} {incr id} {
-        set distance 0.0
-        foreach part $rgb other [colorinfo rgb $id] {
-            set distance [expr {$distance + ($part - $other) ** 2}]
-        }
+        lassign [colorinfo rgb $id] r g b
+        set redness [expr {($red + $r) / 2.0}]
+        set distance [expr {(2 + $redness) * ($red - $r) ** 2 + 4 * ($green - $g) ** 2 + (3 - $redness) * ($blue - $b) ** 2}]
         if {$distance < $least} {
             set least $distance
             set nearest $id

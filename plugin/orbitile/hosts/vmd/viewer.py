@@ -233,6 +233,11 @@ class VMDViewer(VolumeViewer):
         return name
 
     def _nearest(self, colour: Colour) -> int:
-        """The one of VMD's colours that is closest: none of them is changed."""
-        known = list(self._vmd.color.get_colors().values())
-        return int(np.argmin(np.sum((np.array(known) - colour) ** 2, axis=1)))
+        """The one of VMD's colours that looks closest: none of them is changed.
+
+        Differences count as eyes see them, about: those of green most, those of red the more the redder both are.
+        """
+        known = np.array(list(self._vmd.color.get_colors().values()))
+        redness = (known[:, 0] + colour[0]) / 2
+        weights = np.stack([2 + redness, np.full(len(known), 4.0), 3 - redness], axis=1)
+        return int(np.argmin(np.sum(weights * (known - colour) ** 2, axis=1)))
