@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.test_pymol_help import headings
-from tests.hosts.test_pymol_panel import in_window
 from tests.pictures import shares_of_colours
 
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+
+from tests.hosts.test_pymol_help import headings
+from tests.hosts.test_pymol_panel import in_window
+
 pytestmark = pytest.mark.skipif(
     shutil.which("xvfb-run") is None or find_spec("PyQt5") is None, reason="xvfb-run or PyQt5 is not installed"
 )
