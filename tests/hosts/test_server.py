@@ -316,7 +316,7 @@ names = st.sampled_from([command.name for command in COMMANDS if command.name no
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    command=names | st.sampled_from(["orbitals", "window", "state", "restore", "frame"]) | st.text(max_size=8),
+    command=names | st.sampled_from(["orbitals", "state", "restore", "frame"]) | st.text(max_size=8),
     arguments=st.lists(values, max_size=5) | values,
     named=st.dictionaries(st.text(max_size=5) | st.just("name"), values, max_size=2) | values,
     objects=st.none() | values,
