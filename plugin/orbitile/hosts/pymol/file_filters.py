@@ -36,12 +36,19 @@ def _choice(title: str, patterns: list[str]) -> str:
     return f"{title} ({' '.join(patterns)})"
 
 
-VOLUMES, SURFACES = (
-    _choice(title, exporters.patterns(kind)) for title, kind in (("Volumes", "volume"), ("Surfaces", "mesh"))
-)
 PICTURES, FILMS = "Pictures (*.png)", "Films (*.mp4);;Animated pictures (*.gif)"
+
+
+def volumes_to_export() -> str:
+    """Filter of a dialog that saves what is shown as a volume."""
+    return _choice("Volumes", exporters.patterns("volume"))
+
+
+def surfaces_to_export() -> str:
+    """Filter of a dialog that saves what is shown as a surface."""
+    return _choice("Surfaces", exporters.patterns("mesh"))
 
 
 def files_to_export() -> str:
     """Filter of a dialog that saves what is shown, as a volume or as its surface."""
-    return f"{VOLUMES};;{SURFACES}"
+    return f"{volumes_to_export()};;{surfaces_to_export()}"

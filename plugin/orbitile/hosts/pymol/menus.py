@@ -13,7 +13,7 @@ from ...session.look import STYLES
 from ...session.recipe import render_line
 from ...session.seen import visible
 from ...session.words import of_error
-from .file_filters import SURFACES, VOLUMES
+from .file_filters import surfaces_to_export, volumes_to_export
 from .help import COMMANDS, open_manual
 from .recipe import pymol_lines
 from .saving import SaveFilm, SavePicture, ask_target, run
@@ -37,8 +37,8 @@ def fill_surface_menu(menu: Any, panel: Panel, name: str) -> None:
         action.setChecked(style == shown.look.style)
     menu.addAction("Colours…", lambda: panel.shown_list.colours_asked.emit(name))
     menu.addSeparator()
-    menu.addAction("Save volume…", partial(_ask_export, panel, name, VOLUMES))
-    menu.addAction("Save surface…", partial(_ask_export, panel, name, SURFACES))
+    menu.addAction("Save volume…", partial(_ask_export, panel, name, volumes_to_export()))
+    menu.addAction("Save surface…", partial(_ask_export, panel, name, surfaces_to_export()))
     menu.addAction("Save picture…", partial(SavePicture.ask, panel))
     menu.addSeparator()
     _add_copying(menu, panel, [name])
