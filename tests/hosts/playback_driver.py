@@ -145,8 +145,8 @@ def drive():
     panel.quality_box.setFocus()
     QTest.keyClick(panel.quality_box, Qt.Key_Down)
     wait(lambda: session.shelf[other].request.quality == "medium" and player.drawn(other) == list(range(n)))
-    panel.browser.choose_colours((0.0, 0.6, 0.0), (1.0, 0.8, 0.0))
-    wait(lambda: session.shelf[other].colours[0] == (0.0, 0.6, 0.0) and player.drawn(other) == list(range(n)))
+    panel.browser.change_look(colours=((0.0, 0.6, 0.0), (1.0, 0.8, 0.0)))
+    wait(lambda: session.shelf[other].look.colours[0] == (0.0, 0.6, 0.0) and player.drawn(other) == list(range(n)))
     before = at()
     wait(lambda: at() != before)
     report["plays on"] = player.rate
