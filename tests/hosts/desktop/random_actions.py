@@ -114,7 +114,7 @@ def type_field(window: Window, folder: Folder, rng: random.Random) -> str:
     )
     if rng.random() < 0.4:
         text = rng.choice(["", "mo:9999", "mo:", "difference:nothing.molden", "1..3", "homo+", "density:1", "a" * 300])
-    window.screen.write_over(window.at("box(panel().field_edit)"), text)
+    window.write("panel().field_edit", text)
     window.screen.key("Return")
     return repr(text[:30])
 
@@ -124,7 +124,7 @@ def filter_orbitals(window: Window, folder: Folder, rng: random.Random) -> str:
     text = rng.choice(
         ["homo", "occ", "virt", "-20..-5", "3", "nothing", "", "a b c", "homo-2..lumo+2", "7-9", "..", "("]
     )
-    window.screen.write_over(window.at("box(panel().filter_edit)"), text)
+    window.write("panel().filter_edit", text)
     return repr(text)
 
 
@@ -139,7 +139,7 @@ def drag_isovalue(window: Window, folder: Folder, rng: random.Random) -> str:
 @action(3)
 def type_isovalue(window: Window, folder: Folder, rng: random.Random) -> str:
     text = rng.choice(["0.05", "0.001", "1e-3", "-0.02", "0", "nan", "1e9", "", "x", "0,03"])
-    window.screen.write_over(window.at("box(panel().iso_edit)"), text)
+    window.write("panel().iso_edit", text)
     window.screen.key(rng.choice(["Return", "Tab"]))
     return repr(text)
 
@@ -199,7 +199,7 @@ def choose_colour(window: Window, folder: Folder, rng: random.Random) -> str:
     window.screen.click((left + width // 2, top + height // 2))
     window.wait("dialogs()", 20)
     text = rng.choice(["#00aa55", "#ffffff", "#000000"])
-    window.screen.write_over(window.at("box(find('#', 'QLineEdit'))"), text)
+    window.write("find('#', 'QLineEdit')", text)
     window.screen.key(rng.choice(["Return", "Escape"]))
     return text
 

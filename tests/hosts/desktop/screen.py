@@ -105,13 +105,6 @@ class Screen:
     def type(self, text: str) -> None:
         self.do("type", "--delay", 12, "--", text)
 
-    def write_over(self, at: Point, text: str) -> None:
-        """Type into a field in place of what stands there."""
-        self.click(at)
-        time.sleep(0.15)  # the window manager gives the keyboard to the window
-        self.key("ctrl+a")
-        self.type(text) if text else self.key("Delete")
-
     def corner_of(self, title: str) -> Point:
         """Upper left corner of a window without a frame, once it is there; with a frame it is some way into it."""
         window = self.do("search", "--sync", "--onlyvisible", "--name", f"^{title}$").split()[0]

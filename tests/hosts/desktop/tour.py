@@ -147,7 +147,7 @@ class Tour:
 
     def type(self, widget: str, text: str) -> None:
         """Type into a field of the window, and press Return."""
-        self.window.screen.write_over(self.window.at(f"box(panel().{widget})"), text)
+        self.window.write(f"panel().{widget}", text)
         self.window.screen.key("Return")
 
     def row(self, row: int) -> None:
@@ -199,9 +199,8 @@ def orbitals(tour: Tour) -> None:
     """The table and the diagram."""
     window, screen = tour.window, tour.window.screen
     tour.step("30-radical", lambda: tour.open("methyl.fchk"), "len(objects()) > 2 and at_rest()")
-    field = "box(panel().filter_edit)"
     for number, words in enumerate(("homo-1..lumo+1", "4-6", "virt", "nothing", "")):
-        tour.step(f"{31 + number}-filter", lambda words=words: screen.write_over(window.at(field), words))
+        tour.step(f"{31 + number}-filter", lambda words=words: window.write("panel().filter_edit", words))
     tour.step("36-spin", lambda: tour.field("Spin"))
     header = "box(panel().table.horizontalHeader().viewport())"
     tour.step("37-unit", lambda: screen.click(window.at(header, (0.25, 0.5))), "True")

@@ -163,9 +163,19 @@ class Window:
             self.screen.click(self.at(f"entry({word!r})"))
             time.sleep(0.15)
 
+    def write(self, widget: str, text: str) -> None:
+        """Type into a field, which an expression gives, in place of what stands there, once it has the keyboard."""
+        self.screen.click(self.at(f"box({widget})"))
+        try:
+            self.wait(f"QtWidgets.QApplication.focusWidget() is {widget}", 5)
+        except TimeoutError:
+            raise LookupError(f"{widget} does not take the keyboard") from None
+        self.screen.key("ctrl+a")
+        self.screen.type(text) if text else self.screen.key("Delete")
+
     def prompt(self, command: str) -> None:
         """Type a command at PyMOL's prompt."""
-        self.screen.write_over(self.at("box(main_window().lineedit)"), command)
+        self.write("main_window().lineedit", command)
         self.screen.key("Return")
 
     def open_panel(self) -> None:
