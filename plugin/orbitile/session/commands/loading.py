@@ -99,7 +99,7 @@ def _load(session: Session, source: Source, wanted: str, *, given: bool) -> tupl
     first, trajectory = place(session, name, source)
     if trajectory is None:
         return name, f'"{name}", {first.kind} orbitals; "orb_mo {name}, homo" shows one'
-    text = f'"{name}", {len(first.geometries)} frames, {first.kind} orbitals; "orb_mo {name}, homo" shows one'
+    text = f'"{name}", {len(trajectory.path)} frames, {first.kind} orbitals; "orb_mo {name}, homo" shows one'
     problems = [f"frame {index + 1}: {problem}" for index, problem in sorted(trajectory.raw.problems.items())]
     return name, "; ".join([text, *problems[:3]])
 
