@@ -73,6 +73,7 @@ def take(manual: Manual) -> None:
     manual.wait()
     manual.field("Weak inter")
     manual.wait()
+    window.prompt("turn y, 50")
     manual.keep("weak")
     window.prompt("delete all")
     time.sleep(1)

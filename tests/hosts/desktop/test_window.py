@@ -65,6 +65,7 @@ def test_after_opening_the_arrow_keys_walk(window, samples):
     assert "benzene.molden" in (window.home / ".pymolpluginsrc.py").read_text()  # under the recent files
 
 
+@pytest.mark.slow
 def test_that_it_is_docked_is_kept(screen, tmp_path):
     kernels = Path(os.environ["XDG_CACHE_HOME"])
     first = Window(screen, tmp_path, kernels)
@@ -81,6 +82,7 @@ def test_that_it_is_docked_is_kept(screen, tmp_path):
         assert not second.ask("panel().isFloating()")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("onto", ["box(main_window().pymolwidget)", "box(panel())"])
 def test_files_are_dropped_onto_the_window(window, samples, onto):
     (samples.root / "listed").mkdir()
