@@ -31,3 +31,11 @@ def test_it_never_moves_back_and_ends_at_what_is_told(clock):
         shares.append(advance.share)
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
+
+
+def test_it_is_what_is_told_while_that_goes_on(clock):
+    advance = Advance(0.5, 6.0)
+    for step in range(600):
+        advance.tell(step / 1000)
+        clock[0] += 0.1
+        assert advance.share == pytest.approx(step / 1000)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import time
 
+_SILENCE = 0.3
+"""Seconds without a word after which a share moves on by itself: more than pass between two reports of work that tells
+how far it is."""
+
 
 class Advance:
     """How far some work has come, as far as is known.
@@ -29,5 +33,5 @@ class Advance:
     @property
     def share(self) -> float:
         """The share to be shown, from 0 to 1; it only grows."""
-        quiet = time.monotonic() - self._when
+        quiet = max(0.0, time.monotonic() - self._when - _SILENCE)
         return self._shown + (self._limit - self._shown) * quiet / (quiet + self._seconds)
