@@ -12,6 +12,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -521,6 +522,7 @@ def main() -> None:
     options = parser.parse_args()
     if missing():
         sys.exit(missing())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # not without PyMOL and its screen
     folder = Path(tempfile.mkdtemp(prefix="orbitile-trial-"))
     rounds = [Round(options.seed + number) for number in range(options.rounds)]
     if options.replay is not None:
