@@ -51,6 +51,7 @@ def test_a_note_holds_for_one_version_of_the_kernels(tmp_path):
     assert run(f"{other}{ONE_STEP}print(preparation.is_prepared('cpu'))", tmp_path) == "False"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", "kept_", "\xff"])
 def test_a_damaged_note_is_none(tmp_path, text):
     run(f"{ONE_STEP}preparation.prepare('cpu')", tmp_path)
@@ -84,5 +85,6 @@ print(len(before) > 20, sorted(kept() - before))
 """
 
 
+@pytest.mark.slow
 def test_no_field_needs_a_kernel_that_was_not_prepared(tmp_path):
     assert run(f"CACHE = {str(tmp_path)!r}\n{EVERYTHING}", tmp_path) == "True []"

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.skipif(
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
 
+@pytest.mark.slow
 def test_pictures_films_menus_and_help(tmp_path):
     from PIL import Image
 

@@ -106,6 +106,7 @@ def test_a_file_that_is_opened_shows_its_homo_and_the_keys_walk(tmp_path):
     assert out[13].split() == list(STYLES)
 
 
+@pytest.mark.slow
 def test_a_filter_and_another_unit_change_nothing_of_what_is_shown(tmp_path):
     out = in_vmd(
         tmp_path,
@@ -339,6 +340,7 @@ def test_pictures_files_and_commands_are_taken_along(tmp_path):
     assert "potential" in out[6]
 
 
+@pytest.mark.slow
 def test_the_manual_opens_at_the_window(tmp_path):
     out = in_vmd(
         tmp_path,

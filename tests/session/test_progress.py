@@ -23,7 +23,10 @@ def answered(field, color_by="", cancelled=lambda: False):
     return told
 
 
-@pytest.mark.parametrize(("field", "color_by"), [("homo", ""), ("density", "esp"), ("elf", "")])
+@pytest.mark.parametrize(
+    ("field", "color_by"),
+    [("homo", ""), *(pytest.param(*names, marks=pytest.mark.slow) for names in (("density", "esp"), ("elf", "")))],
+)
 def test_it_ends_wherever_it_is_cancelled(field, color_by):
     asked = []
     answered(field, color_by, lambda: bool(asked.append(1)))
