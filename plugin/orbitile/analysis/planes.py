@@ -16,7 +16,7 @@ from ..errors import OrbitileError
 from ..model.elements import ATOMIC_RADII, SYMBOLS
 from ..model.surface import Colouring, Surface
 from ..model.units import angstrom
-from ..surfaces.colour_maps import MAPS, rounded_up, tick_labels, ticks
+from ..surfaces.colour_maps import MAPS, RGB, rounded_up, tick_labels, ticks
 from .figures import check_picture, matplotlib_module, new_figure, write_picture
 
 if TYPE_CHECKING:
@@ -242,6 +242,14 @@ def _colours(drawn: Slice, limit: float | None) -> tuple[float, float, str]:
     return low, high, drawn.colour_map or ("signed" if low < 0 else "sequential")
 
 
+def _on_paper(colour_map: str) -> list[RGB]:
+    """The colours of a map with white where the field is zero: a slice is nothing there, as the paper around it."""
+    colours = list(MAPS[colour_map])
+    if colour_map in ("signed", "sequential"):
+        colours[len(colours) // 2 if colour_map == "signed" else 0] = (1.0, 1.0, 1.0)
+    return colours
+
+
 def as_surface(drawn: Slice, limit: float | None = None) -> Surface:
     """A slice as a flat coloured surface, for `orbitile.render` and the mesh formats.
 
@@ -323,7 +331,7 @@ def slice_figure(
     """The figure of matplotlib that `draw_slice` writes; parameters as there."""
     plane = drawn.plane
     low, high, colour_map = _colours(drawn, limit)
-    shades = matplotlib_module("colors").LinearSegmentedColormap.from_list("orbitile", MAPS[colour_map], N=512)
+    shades = matplotlib_module("colors").LinearSegmentedColormap.from_list("orbitile", _on_paper(colour_map), N=512)
     extent = [
         0.0,
         (plane.shape[1] - 1) * plane.spacing / angstrom,

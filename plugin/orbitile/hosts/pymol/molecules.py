@@ -55,8 +55,8 @@ class Molecules:
     def add(self, name: str, atoms: Molecule, geometry: int) -> None:
         """Show atoms, a state for each geometry."""
         cmd = self.cmd
+        self.bring_back({name})
         delete(cmd, name)  # PyMOL would merge the atoms, and keep the states
-        self._aside.pop(name, None)
         if cmd.get_state() > max(cmd.count_frames(), 1):  # it stands at a state that the former object had
             cmd.frame(1)
             cmd.set("state", 1)

@@ -109,6 +109,9 @@ class ShownList(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  # Qt
         self.surfaces = ShownModel(self)
         self.surfaces.palette = self.palette()
         self._quiet = False
+        self._scrolling = QtCore.QTimer(self)
+        self._scrolling.setSingleShot(True)
+        self._scrolling.timeout.connect(lambda: self.scrollTo(self.currentIndex()))
         self._pressed: tuple[str, int] | None = None
         self.setModel(self.surfaces)
         self.setShowGrid(False)
@@ -144,7 +147,7 @@ class ShownList(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  # Qt
             self.clearSelection()
         elif self.currentIndex().row() != at:
             self.setCurrentIndex(self.surfaces.index(at, _TEXT))
-            QtCore.QTimer.singleShot(0, lambda: self.scrollTo(self.currentIndex()))  # when its height is known
+            self._scrolling.start()  # when its height is known
         self._quiet = False
 
     # ---- what the user does

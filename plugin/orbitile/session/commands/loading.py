@@ -58,6 +58,8 @@ def orb_load(
     files = [path if glob(str(path)) and not path.exists() else path.resolve() for path in filename]
     shelf = session.shelf
     before, loaded, problems = session.host.molecules(), {}, []
+    surfaces = {name: shelf[name].molecule for name in shelf.present()}
+    covered = {surfaces[name] for name in session.host.hidden(surfaces)}
     for some in [files] if name else [[file] for file in files]:
         source = Source(tuple(str(path.absolute()) for path in some), track, align, interpolate)
         try:
@@ -72,13 +74,14 @@ def orb_load(
         raise OrbitileError("; ".join(map(str, problems))) from problems[0]
     for problem in problems:
         session.host.say(str(problem))
+    for other in set(before) - set(loaded) if hide else ():
+        session.host.set_aside(other, [name for name in shelf.present() if shelf[name].molecule == other])
     sources = session.host.molecules()
-    new = [name for name in loaded if name not in before or files_of(before[name])[0] != files_of(sources[name])[0]]
+    known = {name for name in loaded if name in before and files_of(before[name])[0] == files_of(sources[name])[0]}
+    new = [name for name in loaded if name not in known - covered]
     if new:
-        for other in set(before) - set(loaded) if hide else ():
-            session.host.set_aside(other, [name for name in shelf.present() if shelf[name].molecule == other])
-        surfaces = [name for name in shelf.present() if shelf[name].molecule in new]
-        session.host.look_at([*new, *surfaces], view or usual_view(session))
+        shown = [name for name in shelf.present() if shelf[name].molecule in new]
+        session.host.look_at([*new, *shown], view or usual_view(session))
     return Answer(" ".join(loaded), "; ".join(loaded.values()))
 
 
