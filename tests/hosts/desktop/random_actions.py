@@ -300,7 +300,7 @@ def command(window: Window, folder: Folder, rng: random.Random) -> str:
             f"group mine_group{rng.randrange(3)}, {any_one}",
             "ungroup " + any_one,
             "zoom",
-            "orient " + any_one,
+            "orient " + molecule,  # a surface may have given way by the time that the command is typed
             "hide everything",
             "show sticks",
             "bg_color white",
