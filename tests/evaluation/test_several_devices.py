@@ -85,6 +85,7 @@ def test_processes_are_kept_and_replaced_after_they_died(benzene):
     assert before[0] not in several_devices.process_ids()
 
 
+@pytest.mark.slow
 def test_a_process_that_stands_still_is_replaced(benzene):
     lattice = lattice_of(benzene)
     expected = ob.compute(benzene, "homo", lattice, device=TWO).values

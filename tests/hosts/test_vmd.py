@@ -72,7 +72,7 @@ def test_an_orbital_is_two_isosurfaces_of_a_volume(tmp_path):
     positive, negative = out[3:5]
     assert (
         positive
-        == "style {Isosurface 0.03 0 0 0 1 1} color {ColorID 25} selection all material Orbitile035 scale {0.0 0.0}"
+        == "style {Isosurface 0.03 0 0 0 1 1} color {ColorID 23} selection all material Orbitile035 scale {0.0 0.0}"
     )
     assert (
         negative

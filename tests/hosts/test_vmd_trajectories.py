@@ -240,6 +240,7 @@ def test_a_saved_state_brings_the_film_back_at_its_frame(tmp_path, series):
     assert again[4:] == ["5 1 5"]
 
 
+@pytest.mark.slow
 def test_the_example_of_a_film(tmp_path, series):
     install(tmp_path)
     shutil.copy(series, tmp_path / "path.h5")
@@ -256,6 +257,7 @@ def test_the_example_of_a_film(tmp_path, series):
         assert scene.read_text().splitlines()[:2] == ["path 6 0 1 path_homo 0 1 2", f"{frame} 1 -1 1"]
 
 
+@pytest.mark.slow
 @screen
 def test_the_window_plays_films_and_nothing_else(tmp_path, series):
     out = in_vmd(

@@ -90,8 +90,8 @@ def test_the_share_grows_while_nothing_is_heard_of_a_step(worker, monkeypatch):
     preparing.look(True)
     shares = []
     for _ in range(50):
+        now[0] += 0.4
         shares.append(preparing.share)
-        now[0] += 0.2
     assert shares == sorted(set(shares))
     number = len(worker.calls) - 2
     assert number / len(STEPS) <= shares[0] < shares[-1] <= (number + 1) / len(STEPS)
