@@ -59,9 +59,7 @@ def test_the_window_follows_what_is_done_to_objects(home, tmp_path):
 
 @pytest.mark.slow
 @needs_window
-@pytest.mark.parametrize(
-    "how", ["quit", *(pytest.param(how, marks=pytest.mark.slow) for how in ("close", "computing"))]
-)
+@pytest.mark.parametrize("how", ["quit", "close", "computing"])
 def test_a_saved_session_is_taken_up_by_another_pymol_that_ends_in_order(home, tmp_path, how):
     session = tmp_path / "kept.pse"
     script = tmp_path / "save.pml"
