@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Cancelled, OrbitileError
+from ..errors import OrbitileError
 from ..model.geometry import Geometry
 from ..model.units import angstrom
 from ..readers.series import SeriesFrames
 from ..scf.level_of_theory import Calculation
-from ..workers import Worker, Workers
+from ..workers import Worker
+from .background import BackgroundJob
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,8 @@ def computed_series(geometries: MoleculeFrames, target: Path, calculation: Calcu
     return tuple(left_out)
 
 
-class RunningCalculation:
-    """A calculation in a worker, whose frames appear in a series file as they are done.
+class RunningCalculation(BackgroundJob):
+    """A calculation in a worker, whose frames appear in a series file as they are done, and stay when it is cancelled.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ class RunningCalculation:
         # As an xyz file holds them: a series that was begun from such a file is continued.
         positions = np.round(geometries / angstrom, 8) * angstrom
         frames = MoleculeFrames(molecule, np.asarray(atomic_numbers, np.int64), positions)
-        self._workers = Workers([Worker("the calculation", python=os.environ.get("ORBITILE_PYTHON"))])
-        self._job = self._workers.submit(computed_series, frames, target, calculation)
+        worker = Worker("the calculation", python=os.environ.get("ORBITILE_PYTHON"))
+        super().__init__(worker, computed_series, frames, target, calculation)
 
     @property
     def done(self) -> int:
@@ -101,32 +101,6 @@ class RunningCalculation:
                 series.close()
         return 0
 
-    @property
-    def process_id(self) -> int | None:
-        """Number of its process, while it runs."""
-        return self._workers.workers[0].process_id
-
-    def running(self) -> bool:
-        """Whether it is still computing."""
-        return not self._job.done()
-
-    def cancel(self) -> None:
-        """End it; frames that are done stay in the file, and the same command goes on from there."""
-        self._workers.shutdown(cancel_futures=True)
-
     def finish(self) -> str:
-        """What there is to say of frames that were left out, once it has ended.
-
-        Raises
-        ------
-        Cancelled
-            When `cancel` ended it.
-        OrbitileError
-            When it failed, with the reason.
-        """
-        try:
-            return "; ".join(self._job.result())
-        except CancelledError:
-            raise Cancelled("cancelled") from None
-        finally:
-            self._workers.shutdown()
+        """What there is to say of frames that were left out, once it has ended; errors as of `result`."""
+        return "; ".join(self.result())

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from functools import partial
 from pathlib import Path
 
-from ..errors import Cancelled, OrbitileError
-from ..workers import Worker, Workers
+from ..errors import OrbitileError
+from ..workers import Worker
+from .background import BackgroundJob
 from .computing import Computing
 from .host import Viewer
 from .picture import Moment, Picture, save_film, save_picture, save_traced
@@ -24,8 +24,8 @@ _LOOK = 100
 """Milliseconds between two looks at a film that is drawn."""
 
 
-class RunningFilm:
-    """A film that is drawn by a process of its own.
+class RunningFilm(BackgroundJob):
+    """A film that is drawn by a process of its own; nothing is left of one that is cancelled.
 
     Parameters
     ----------
@@ -41,38 +41,11 @@ class RunningFilm:
 
     def __init__(self, picture: Picture, moments: list[Moment], rate: float, target: Path) -> None:
         self.target, self.n_pictures = target, len(moments)
-        self._workers = Workers([_drawer("the film")])
-        self._job = self._workers.submit(save_film, picture, moments, rate, target)
-
-    @property
-    def share(self) -> float:
-        """Share of it that is done."""
-        return self._job.share
-
-    def running(self) -> bool:
-        """Whether it is still drawn."""
-        return not self._job.done()
-
-    def cancel(self) -> None:
-        """End it; nothing of it is left."""
-        self._workers.shutdown(cancel_futures=True)
+        super().__init__(_drawer("the film"), save_film, picture, moments, rate, target)
 
     def finish(self) -> str:
-        """What there is to say of it, once it has ended.
-
-        Raises
-        ------
-        Cancelled
-            When `cancel` ended it.
-        OrbitileError
-            When it failed, with the reason.
-        """
-        try:
-            left_out = self._job.result()
-        except CancelledError:
-            raise Cancelled("cancelled") from None
-        finally:
-            self._workers.shutdown(wait=False)
+        """What there is to say of it, once it has ended; errors as of `result`."""
+        left_out = self.result()
         without = f"; without a surface: {'; '.join(left_out[:3])}" if left_out else ""
         return f"wrote {self.target}: {self.n_pictures} pictures{without}"
 
