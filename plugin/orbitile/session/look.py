@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from ..model.surface import Colouring
 from ..surfaces.colour_maps import NEGATIVE, POSITIVE, RGB
 
-STYLES = ("surface", "mesh", "dots")
-"""What a surface can be drawn as: its triangles, their edges, or their corners."""
+STYLES = ("surface", "two-sided", "mesh", "dots")
+"""What a surface can be drawn as: its triangles, lit from outside or from both sides, their edges, or their corners.
+
+The inside is seen where a surface is cut; lighting it takes time where a processor draws.
+"""
 
 
 @dataclass(frozen=True)

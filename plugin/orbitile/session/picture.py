@@ -193,7 +193,7 @@ def wall_transparency(look: Look, *, is_coloured: bool) -> float:
 def _round(drawn: DrawnSurface, camera: Camera, height: int) -> DrawnSurface:
     """The surface with triangles so fine that it looks round in a picture of this height in pixels."""
     surface = drawn.surface
-    if drawn.shown.look.style != "surface" or not len(surface.faces):
+    if drawn.shown.look.style in ("mesh", "dots") or not len(surface.faces):
         return drawn
     a, b = (surface.vertices[surface.faces[:: len(surface.faces) // 1000 + 1, corner]] for corner in (0, 1))
     length = float(np.linalg.norm(b - a, axis=1).mean()) * height / _height(camera, surface.vertices)

@@ -16,7 +16,7 @@ _PIECE = 5000
 """Triangles, edges or vertices handled at once."""
 
 _BEGIN, _END, _VERTEX, _NORMAL, _COLOR = 2.0, 3.0, 4.0, 5.0, 6.0  # of pymol.cgo
-_PRIMITIVES = {"surface": 4.0, "mesh": 1.0, "dots": 0.0}
+_PRIMITIVES = {"surface": 4.0, "two-sided": 4.0, "mesh": 1.0, "dots": 0.0}
 """What PyMOL calls the triangles, lines and points that a surface is drawn from, by style."""
 
 
@@ -43,7 +43,7 @@ def drawing_of(surface: Surface, look: Look) -> list[float]:
             piece = slice(first, first + _PIECE)
             numbers[piece, -7:-4] = part.normals[piece]
             numbers[piece, -3:] = part.vertices[piece] / angstrom
-        if look.style != "surface":  # edges and dots have no side that is lit
+        if look.style in ("mesh", "dots"):  # edges and dots have no side that is lit
             numbers = np.delete(numbers, np.s_[-8:-4], axis=1)
         instructions += [_BEGIN, _PRIMITIVES[look.style], _COLOR, *colour]
         corners = _corners(part, look.style)

@@ -164,7 +164,7 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         self.style_box = QtWidgets.QComboBox()
         self.style_box.addItems(STYLES)
         self.style_box.setCurrentText(choices.look.style)
-        self.style_box.setToolTip("Triangles, their edges, or their corners")
+        self.style_box.setToolTip("Triangles, lit from outside or from both sides; their edges; their corners")
         self.transparency_slider = QtWidgets.QSlider(Qt.Horizontal)
         self.transparency_slider.setRange(0, 100)
         self.transparency_slider.setMinimumWidth(60)

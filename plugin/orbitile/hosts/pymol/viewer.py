@@ -178,7 +178,8 @@ class PyMOLViewer(TrajectoryViewer):
         state = self.loaded.state_of_orbitals(molecule) if frame is None else frame + 1
         self.cmd.load_cgo(drawing, name, state, zoom=0)
         self.set_transparency(name, look.transparency)
-        self.cmd.set("two_sided_lighting", 1, name)  # the inside of a surface that is cut is grey without
+        if look.style == "two-sided":
+            self.cmd.set("two_sided_lighting", 1, name)
         self._group(molecule, name)
         self._put_scale(f"{name}_scale", molecule, colouring)
 

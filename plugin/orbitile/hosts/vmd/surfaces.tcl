@@ -173,7 +173,7 @@ proc orbitile::load_volumes {name files parent} {
 proc orbitile::draw_at {name isovalue} {
     variable molecules
     variable looks
-    set way [dict get {surface 0 mesh 1 dots 2} [dict get $looks($name) style]]
+    set way [dict get {surface 0 two-sided 0 mesh 1 dots 2} [dict get $looks($name) style]]
     set rep 0
     foreach phase [dict get $looks($name) phases] {
         mol modstyle $rep $molecules($name) Isosurface [expr {$phase * $isovalue}] 0 0 $way 1 1

@@ -33,7 +33,7 @@ _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
 _SCALES = {"signed": "RWB", "sequential": "WBlk", "negative": "BlkW", "interaction": "BGR"}
 """What comes closest to `orbitile.surfaces.colour_maps.MAPS` among the colour scales of VMD."""
 
-_DRAWN = {"surface": 0, "mesh": 1, "dots": 2}
+_DRAWN = {"surface": 0, "two-sided": 0, "mesh": 1, "dots": 2}
 """How VMD numbers the styles of an isosurface."""
 
 

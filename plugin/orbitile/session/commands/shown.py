@@ -31,7 +31,7 @@ def orb_surfaces(session: Session) -> Answer:
 
 @command(
     "Draw a surface in another style.",
-    Argument("style", one_of(*STYLES), "triangles, their edges, or their corners", required=True),
+    Argument("style", one_of(*STYLES), "triangles, lit from outside or from both sides; edges; corners", required=True),
     SURFACE,
     examples=("orb_style mesh",),
     related=("orb_color", "orb_iso"),
