@@ -82,7 +82,7 @@ def drive():
     wait(lambda: "small_lumo_p2" in names())
     report["within another"] = "small_lumo_p3" in names()
     later(0.3, lambda: type_in("delete small"))
-    type_in("orb_field small, esp, 0.03, medium")
+    type_in("orb_field small, esp, 0.03, fine")
     report["of a molecule that has gone"] = [name for name in names() if "esp" in name]
 
 

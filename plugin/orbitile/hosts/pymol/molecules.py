@@ -51,6 +51,7 @@ class Molecules:
         self._seen: dict[str, str] = {}
         self._aside: dict[str, set[str]] = {}
         self._members: dict[str, set[str]] = {}
+        self._seen_molecules: set[str] = set()
 
     def add(self, name: str, atoms: Molecule, geometry: int) -> None:
         """Show atoms, a state for each geometry."""
@@ -84,6 +85,16 @@ class Molecules:
             cmd.color("grey80", ghosts)
             for setting, value in (("sphere_scale", 0.1), ("sphere_transparency", 0.4)):
                 cmd.set(setting, value, ghosts)
+        self._draw_surfaces_last()
+
+    def _draw_surfaces_last(self) -> None:
+        """Have atoms drawn before surfaces, through which they are not seen otherwise.
+
+        PyMOL draws objects in the order in which they were made, or enabled.
+        """
+        for name in set(self.cmd.get_names_of_type("object:cgo")) & self._enabled():
+            self.cmd.disable(name)
+            self.cmd.enable(name)
 
     def adopt(self, name: str, source: str) -> None:
         """Remember where the wavefunctions of a molecule are that came from elsewhere."""
@@ -156,13 +167,19 @@ class Molecules:
         """Show what was set aside with molecules."""
         there = self.cmd.get_names("objects") if molecules & self._aside.keys() else ()
         for molecule in molecules & self._aside.keys():
-            for name in self._aside.pop(molecule).intersection(there):
+            seen = self._aside.pop(molecule).intersection(there)
+            for name in sorted(seen, key=lambda name: name != molecule):  # atoms behind surfaces are drawn first
                 self.cmd.enable(name)
 
     def follow_user(self) -> None:
-        """Show what was set aside with a molecule that the user shows again."""
+        """Show what was set aside with a molecule that the user shows again, and draw its atoms before surfaces."""
+        enabled = self._enabled()
         if self._aside:
-            self.bring_back(self._enabled())
+            self.bring_back(enabled)
+        seen = enabled.intersection(self.cmd.get_names_of_type("object:molecule"))
+        if seen - self._seen_molecules:
+            self._draw_surfaces_last()
+        self._seen_molecules = seen
 
     def _enabled(self) -> set[str]:
         return set(self.cmd.get_names("objects", enabled_only=1))
