@@ -51,7 +51,10 @@ def test_each_style_draws_each_part_once_where_the_surface_is(surface, style, ki
     assert sum(len(part[2]) for part in parts) == expected[style].size
     drawn = np.concatenate([part[2] for part in parts]).reshape(-1, size, 3)
     wanted = surface.vertices[expected[style].reshape(-1, size)]
-    key = lambda rows: rows.reshape(len(rows), -1).round(4).tolist()  # noqa: E731
+
+    def key(rows):
+        return rows.reshape(len(rows), -1).round(4).tolist()
+
     assert sorted(key(drawn)) == pytest.approx(np.array(sorted(key(wanted))), abs=2e-4)
     assert all((part[2][:, 2] > 0).all() == (part[1] == COLOURS[0]) for part in parts)
 

@@ -33,7 +33,7 @@ def scene_of(cmd: Any, surfaces: Set[str]) -> dict[str, Any]:
 
 def traced(scene: dict[str, Any], pane: Pane, size: tuple[int, int], paper: RGB | None) -> Pixels:
     """Trace a pane together with a scene in this process; see `orbitile.session.picture.DrawPane`."""
-    import pymol2  # type: ignore[import-untyped]
+    import pymol2  # type: ignore[import-untyped]  # PyMOL has no types
     from PIL import Image
 
     with pymol2.PyMOL() as instance, tempfile.TemporaryDirectory() as folder:

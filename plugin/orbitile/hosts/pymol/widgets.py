@@ -26,7 +26,7 @@ class ChosenByUser:
         self._arriving = False
 
     def moveCursor(self, action: Any, modifiers: Any) -> Any:
-        return QtCore.QModelIndex() if self._arriving else super().moveCursor(action, modifiers)  # type: ignore[misc]
+        return QtCore.QModelIndex() if self._arriving else super().moveCursor(action, modifiers)  # type: ignore[misc]  # of it
 
 
 def row(*widgets: Any, spacing: int = 6) -> Any:
