@@ -48,12 +48,8 @@ def molecule_of(geometry: Geometry, calculation: Calculation) -> Any:
         them.
     """
     symbols = [SYMBOLS[number] for number in geometry.atomic_numbers]
-    held = b""
-    if os.path.isfile(calculation.basis):  # PySCF takes the name of a file too, which may change
-        with suppress(OSError), open(calculation.basis, "rb") as file:
-            held = file.read()
     elements = [symbol for symbol in dict.fromkeys(symbols) if symbol != SYMBOLS[0]]
-    sets = {symbol: _basis_set(calculation.basis, symbol, held) for symbol in elements}
+    sets = {symbol: basis_set(calculation.basis, symbol) for symbol in elements}
     potentials = {symbol: potential for symbol, (_, potential) in sets.items() if potential}
     n_core = sum(potentials[symbol][0] for symbol in symbols if symbol in potentials)
     check_electrons(int(geometry.atomic_numbers.sum()) - n_core - calculation.charge, n_core, calculation)
@@ -76,15 +72,24 @@ def molecule_of(geometry: Geometry, calculation: Calculation) -> Any:
     return molecule
 
 
-@lru_cache(maxsize=128)
-def _basis_set(name: str, symbol: str, held: bytes) -> tuple[Any, Any]:
-    """Functions and effective core potential of an element, in the form of PySCF; `held` is what a file of it holds.
+def basis_set(name: str, symbol: str) -> tuple[Any, Any]:
+    """Functions and effective core potential of an element, in the form of PySCF.
 
     Raises
     ------
     OrbitileError
-        When PySCF has no such basis set, or not for this element, or no core potential that it needs.
+        When PySCF is missing, has no such basis set, or not for this element, or no core potential that it needs.
     """
+    held = b""
+    if os.path.isfile(name):  # PySCF takes the name of a file too, which may change
+        with suppress(OSError), open(name, "rb") as file:
+            held = file.read()
+    return _basis_set(name, symbol, held)
+
+
+@lru_cache(maxsize=128)
+def _basis_set(name: str, symbol: str, held: bytes) -> tuple[Any, Any]:
+    """The same; `held` is what a file of that name holds."""
     gto = library().gto
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # advice to install another package
