@@ -125,6 +125,12 @@ def self_consistent_field(
         When no attempt converges: says by how much energy and gradient still changed.
     """
     orthonormal = orthonormal_functions(operator.overlap)
+    n_independent = orthonormal.shape[1]
+    if max(occupied) > n_independent:
+        raise NotConverged(
+            f"{name}: {max(occupied)} occupied orbitals do not fit into {n_independent} functions that do not depend "
+            "on others; are atoms too close to each other?"
+        )
     done = 0
     for shift in _SHIFTS:
         attempt = _Attempt(operator, occupied, orthonormal, shift)
