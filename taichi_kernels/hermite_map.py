@@ -135,6 +135,7 @@ class HermiteMap:
         self._blocks, self._runs = blocks, runs
         self._from_basis, self._to_basis = from_basis, to_basis
         self._kept = KeptArrays()
+        self._host: dict[str, np.ndarray] = {}
         sizes = [len(block.row) * block.n_orders for block in blocks]
         self._first = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
@@ -286,12 +287,17 @@ class HermiteMap:
         return there
 
     def _space(self, name: str, shape: "tuple[int, ...]", target: Target) -> Any:
-        return np.empty(shape) if target.on_host else self._kept.array(name, ti.f64, shape)
+        if not target.on_host:
+            return self._kept.array(name, ti.f64, shape)
+        held = self._host.get(name)
+        if held is None or held.shape[1:] != shape[1:] or len(held) < shape[0]:
+            held = self._host[name] = np.empty(shape)  # kept, since a first touch of its pages takes longer than a sum
+        return held
 
     def _back(self, space: Any, out: np.ndarray) -> None:
         if isinstance(space, np.ndarray):
             synchronise()
-            out[...] = space
+            out[...] = space[: len(out)]
         else:
             to_numpy(space, out)
 
