@@ -173,7 +173,7 @@ def _start(molecule: Any, before: Wavefunction) -> NDArray[np.float64]:
 
     One for both spins, or one each, shape (2, n_basis, n_basis), where electrons are unpaired.
     """
-    rows, factors = _functions(molecule)
+    rows, factors = functions_of_pyscf(molecule)
     overlap = molecule.intor_symmetric("int1e_ovlp")
 
     def density(orbitals: Orbitals, occupations: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -215,7 +215,7 @@ def wavefunction_of(
         for column in molecule.bas_ctr_coeff(n).T:
             l = molecule.bas_angular(n)
             shells.append(Shell(molecule.bas_atom(n), l, not molecule.cart, molecule.bas_exp(n), column))
-    rows, factors = _functions(molecule)
+    rows, factors = functions_of_pyscf(molecule)
     sets = (
         zip(coefficients, occupations, energies, strict=True)
         if np.ndim(coefficients) == 3
@@ -238,7 +238,7 @@ def wavefunction_of(
     )
 
 
-def _functions(molecule: Any) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def functions_of_pyscf(molecule: Any) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     r"""Row of PySCF for each of our basis functions, and what a coefficient of PySCF is multiplied by.
 
     Its p shells are x, y, z, other pure ones go from m = -l to l; its Cartesian shells are in our order. From d on it
@@ -264,4 +264,4 @@ def _functions(molecule: Any) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     return np.array(rows, np.intp), np.array(factors)
 
 
-__all__ = ["Calculation", "compute_series", "continue_series", "wavefunction_of"]
+__all__ = ["Calculation", "compute_series", "continue_series", "functions_of_pyscf", "wavefunction_of"]
