@@ -52,9 +52,7 @@ def _block(statements: list[str], depth: int) -> str:
 
 def _distances(vector: int) -> list[str]:
     """Scaled coordinates x, y, z about the Gaussian, and its value."""
-    lines = [
-        f"{axis}{vector} = (points[{n}, at + {vector}] + s{n}) * root" for n, axis in enumerate("xyz")
-    ]
+    lines = [f"{axis}{vector} = (points[{n} * stride + at + {vector}] + s{n}) * root" for n, axis in enumerate("xyz")]
     x, y, z = (f"{axis}{vector}" for axis in "xyz")
     return [*lines, f"e{vector} = exp(-({x} * {x} + {y} * {y} + {z} * {z}))"]
 
@@ -131,8 +129,8 @@ def _density_source(degree: int, gradient: bool, vectors: int) -> str:
             inner.append(f"part0_{v} += {value} * e{v}")
     return (
         "@ti.kernel\n"
-        "def kernel(n: ti.i32, begin: ti.i32, n_degrees: ti.i32, which: ti.i32, first_slot: ti.i32, origin: R2, "
-        "points: L2, starts: I1, listed: I1, gaussian: R2, h: R2, out: W2):\n"
+        "def kernel(n: ti.i32, begin: ti.i32, stride: ti.i32, n_degrees: ti.i32, which: ti.i32, first_slot: ti.i32, "
+        "origin: R2, points: L1, starts: I1, listed: I1, gaussian: R2, h: R2, out: W1):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
         "    for task in range(n):\n"
         "        cell = begin + task // THREADS\n"
@@ -144,17 +142,19 @@ def _density_source(degree: int, gradient: bool, vectors: int) -> str:
         + "            for q in range(last // GROUP * GROUP, last + 1):\n"
         + _block(["row = q - first_slot", "root = gaussian[q, 6]", *_SHIFTS, *inner], 4)
         + _block([f"total{k}_{v} += ti.cast(part{k}_{v}, WIDE)" for k, v in each], 3)
-        + _block([f"out[{k}, at + {v}] += total{k}_{v}" for k, v in each], 2)
+        + _block([f"out[{k} * stride + at + {v}] += total{k}_{v}" for k, v in each], 2)
     )
 
 
 def _moments_source(degree: int, gradient: bool, vectors: int) -> str:
     orders = range(len(powers_of(degree)))
-    inner = [line for v in range(vectors) for line in [*_distances(v), *_weights(gradient, v), *_raised(degree, gradient, v)]]
+    inner = [
+        line for v in range(vectors) for line in [*_distances(v), *_weights(gradient, v), *_raised(degree, gradient, v)]
+    ]
     return (
         "@ti.kernel\n"
-        "def kernel(n: ti.i32, first_slot: ti.i32, origin: R2, points: L2, values: L2, starts: I2, cells: I1, "
-        "gaussian: R2, out: W2):\n"
+        "def kernel(n: ti.i32, first_slot: ti.i32, stride: ti.i32, origin: R2, points: L1, starts: I2, cells: I1, "
+        "gaussian: R2, values: L1, out: W2):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
         "    for task in range(n):\n"
         "        slot = task // THREADS\n"
@@ -178,11 +178,11 @@ def _weights(gradient: bool, vector: int) -> list[str]:
     """Statements for what a polynomial is multiplied by, w, and what its derivatives are, bx, by, bz."""
     v = vector
     if not gradient:
-        return [f"w{v} = values[0, at + {v}] * e{v}"]
+        return [f"w{v} = values[at + {v}] * e{v}"]
     return [
         f"r{v} = e{v} * root",
-        *(f"b{axis}{v} = values[{n + 1}, at + {v}] * r{v}" for n, axis in enumerate("xyz")),
-        f"w{v} = values[0, at + {v}] * e{v} - 2.0 * (x{v} * bx{v} + y{v} * by{v} + z{v} * bz{v})",
+        *(f"b{axis}{v} = values[{n + 1} * stride + at + {v}] * r{v}" for n, axis in enumerate("xyz")),
+        f"w{v} = values[at + {v}] * e{v} - 2.0 * (x{v} * bx{v} + y{v} * by{v} + z{v} * bz{v})",
     ]
 
 
@@ -237,7 +237,8 @@ def _compiled(text: str, name: str, target: Target, sums: "np.dtype[np.floating]
         "I1": ndarray(ti.i32, 1),
         "I2": ndarray(ti.i32, 2),
         "R2": ndarray(real, 2),
-        "L2": ndarray(L, 2),
+        "L1": ndarray(L, 1),
+        "W1": ndarray(W, 1),
         "W2": ndarray(W, 2),
         "WIDE": wide,
         "GROUP": GROUP,
