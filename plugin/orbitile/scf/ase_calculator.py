@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from ..model.units import angstrom, electronvolt
 from ..model.wavefunction import Wavefunction
 from .calculation import Calculation
 from .engines import AUTO, Engine, engine_of
+from .series import HISTORY
 
 try:
     from ase import Atoms
@@ -23,11 +24,8 @@ try:
 except ImportError as error:
     raise OrbitileError("forces go to the package ase: pip install 'orbitile[optimisation]'") from error
 
-_HISTORY = 5
-"""Geometries whose orbitals the next self-consistent field begins from, at most."""
 
-
-class AseCalculator(Calculator):  # type: ignore[misc]
+class AseCalculator(Calculator):
     """Kohn-Sham or Hartree-Fock energies and forces of molecules, in ASE's units (eV, Angstrom).
 
         atoms.calc = orbitile.AseCalculator(orbitile.Calculation("pbe", "6-31g*"))
@@ -55,7 +53,7 @@ class AseCalculator(Calculator):  # type: ignore[misc]
         converge, and when the atoms are periodic.
     """
 
-    implemented_properties: ClassVar[list[str]] = ["energy", "free_energy", "forces"]
+    implemented_properties = ["energy", "free_energy", "forces"]  # noqa: RUF012 - as ASE declares it
 
     def __init__(
         self,
@@ -65,11 +63,11 @@ class AseCalculator(Calculator):  # type: ignore[misc]
         device: str | None = None,
         precision: str = "single",
     ) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.calculation = calculation or Calculation("pbe")
         self._engine, self._device, self._precision = engine, device, precision
         self._solver: Engine | None = None
-        self._recent: deque[Wavefunction] = deque(maxlen=_HISTORY)
+        self._recent: deque[Wavefunction] = deque(maxlen=HISTORY)
 
     @property
     def wavefunction(self) -> Wavefunction | None:
@@ -85,7 +83,7 @@ class AseCalculator(Calculator):  # type: ignore[misc]
             Converged, from the same engine by the same calculation. Its forces are computed without another
             self-consistent field.
         """
-        self.reset()
+        self.reset()  # type: ignore[no-untyped-call]
         self._forget_others(wavefunction.atomic_numbers)
         self._recent.append(wavefunction)
         self.atoms = atoms_of(Geometry(wavefunction.atomic_numbers, wavefunction.positions))
@@ -97,7 +95,7 @@ class AseCalculator(Calculator):  # type: ignore[misc]
         system_changes: Sequence[str] = all_changes,
     ) -> None:
         """Compute what ASE asks for; ASE calls this."""
-        super().calculate(atoms, properties, system_changes)
+        super().calculate(atoms, properties, system_changes)  # type: ignore[no-untyped-call]
         if system_changes:
             self.results = {}
         geometry = geometry_of(self.atoms)
