@@ -50,7 +50,12 @@ def to_gradient(pairs: Pairs, matrix: Reals, raised_values: Reals) -> Reals:
         In units of the matrix times the values per bohr.
     """
     from_basis = pairs.primitives.from_basis
-    return _gradient(pairs, lambda rows: (from_basis @ (from_basis[rows] @ matrix).T).T, raised_values)
+
+    def over_terms(rows: slice) -> Reals:
+        half: Reals = from_basis[rows] @ matrix
+        return np.asarray(from_basis @ half.T).T
+
+    return _gradient(pairs, over_terms, raised_values)
 
 
 def kinetic_gradient(basis: Basis | Wavefunction, matrix: Reals) -> Reals:

@@ -20,7 +20,6 @@ from ..gaussians.expansion import starts
 from ..gaussians.packing import polynomial_powers
 from ..model.derived import Derived
 from ..watch import checkpoint
-from .hermite_list import HermiteList
 from .pairs import Pairs, terms
 
 if TYPE_CHECKING:
