@@ -1,7 +1,7 @@
 r"""Derivatives of the Kohn-Sham energy with respect to the positions of the atoms.
 
-When atoms move and the orbitals stay orthonormal, the energy changes as if the density matrix D stayed as it is, but for
-the overlaps S (P. Pulay, Mol. Phys. 1969, 17, 197):
+When atoms move and the orbitals stay orthonormal, the energy changes as if the density matrix D stayed as it is, but
+for the overlaps S (P. Pulay, Mol. Phys. 1969, 17, 197):
 
 .. math::  \frac{dE}{dR} = \mathrm{Tr}\, D \frac{\partial T}{\partial R}
     + \int \frac{\partial \rho}{\partial R} \left(\phi_N + \phi_\rho + v_{xc}\right)

@@ -15,6 +15,7 @@ from ..model.units import angstrom, electronvolt
 from ..model.wavefunction import Wavefunction
 from .calculation import Calculation
 from .engines import AUTO, Engine, engine_of
+from .level_of_theory import DISPERSION
 from .series import HISTORY
 
 try:
@@ -49,7 +50,7 @@ class AseCalculator(Calculator):
     Raises
     ------
     OrbitileError
-        When energies are asked for: as `orbitile.compute_series` does, when the self-consistent field does not
+        When the method has a correction for dispersion. When energies are asked for: as `orbitile.compute_series` does, when the self-consistent field does not
         converge, and when the atoms are periodic.
     """
 
@@ -63,8 +64,14 @@ class AseCalculator(Calculator):
         device: str | None = None,
         precision: str = "single",
     ) -> None:
+        calculation = calculation or Calculation("pbe")
+        if DISPERSION.fullmatch(calculation.method.strip().lower()):
+            raise OrbitileError(
+                f"method {calculation.method!r}: a correction for dispersion is not computed, and forces would lack it; "
+                "choose a functional without, such as pbe or wb97x-v"
+            )
         super().__init__()  # type: ignore[no-untyped-call]
-        self.calculation = calculation or Calculation("pbe")
+        self.calculation = calculation
         self._engine, self._device, self._precision = engine, device, precision
         self._solver: Engine | None = None
         self._recent: deque[Wavefunction] = deque(maxlen=HISTORY)
