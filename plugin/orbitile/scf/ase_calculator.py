@@ -31,8 +31,8 @@ class AseCalculator(Calculator):
 
         atoms.calc = orbitile.AseCalculator(orbitile.Calculation("pbe", "6-31g*"))
 
-    Each geometry begins from the orbitals of those before. Forces are derivatives of the energy with the quadrature
-    held at the atoms: they are right to about 1e-5 hartree/bohr on its default grid, and need not add up to zero.
+    Each geometry begins from the orbitals of those before. Forces are derivatives of the energy with the points of the
+    quadrature held in place, and so need not add up to zero: some 1e-5 hartree/bohr are missing.
 
     Parameters
     ----------
