@@ -80,8 +80,9 @@ def kinetic_gradient(basis: Basis | Wavefunction, matrix: Reals) -> Reals:
     along = [pairs.primitives.from_basis[:, k * n : (k + 1) * n] for k in range(3)]
 
     def over_terms(rows: slice) -> Reals:
-        parts = [(one @ (one[rows] @ matrix).T).T for one in along]
-        return 0.5 * (parts[0] + parts[1] + parts[2])
+        parts = [np.asarray(one @ (one[rows] @ matrix).T).T for one in along]
+        result: Reals = 0.5 * (parts[0] + parts[1] + parts[2])
+        return result
 
     return _gradient(pairs, over_terms, integrals_over_space(pairs.list.raised()))
 

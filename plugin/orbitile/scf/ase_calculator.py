@@ -50,8 +50,8 @@ class AseCalculator(Calculator):
     Raises
     ------
     OrbitileError
-        When the method has a correction for dispersion. When energies are asked for: as `orbitile.compute_series` does, when the self-consistent field does not
-        converge, and when the atoms are periodic.
+        When the method has a correction for dispersion. When energies are asked for: as `orbitile.compute_series` does,
+        when the self-consistent field does not converge, and when the atoms are periodic.
     """
 
     implemented_properties = ["energy", "free_energy", "forces"]  # noqa: RUF012 - as ASE declares it
@@ -67,8 +67,8 @@ class AseCalculator(Calculator):
         calculation = calculation or Calculation("pbe")
         if DISPERSION.fullmatch(calculation.method.strip().lower()):
             raise OrbitileError(
-                f"method {calculation.method!r}: a correction for dispersion is not computed, and forces would lack it; "
-                "choose a functional without, such as pbe or wb97x-v"
+                f"method {calculation.method!r}: a correction for dispersion is not computed, and forces would "
+                "lack it; choose a functional without, such as pbe or wb97x-v"
             )
         super().__init__()  # type: ignore[no-untyped-call]
         self.calculation = calculation
