@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._arguments import CommandParser, add_geometries
+from ._arguments import CommandParser, add_device, add_geometries, add_precision
 from ._console import progress_bar, stoppable, tell
 
-HELP = "compute orbitals along a trajectory of geometries (needs pyscf, h5py)"
+HELP = "compute orbitals along a trajectory of geometries (needs h5py)"
 PRIORITY = 90
 
 
@@ -23,7 +23,7 @@ def add_arguments(parser: CommandParser) -> None:
         "with ro in front: rohf, rob3lyp (default: hf)",
     )
     parser.add_argument(
-        "--basis", default="def2-svp", metavar="NAME", help="as PySCF calls it: '6-31g*', cc-pvtz (default: def2-svp)"
+        "--basis", default="def2-svp", metavar="NAME", help="by its name: '6-31g*', cc-pvtz (default: def2-svp)"
     )
     parser.add_argument(
         "--cartesian", action="store_true", help="Cartesian d and f functions, as for 6-31G* in Gaussian"
@@ -33,13 +33,23 @@ def add_arguments(parser: CommandParser) -> None:
         "--unpaired", type=int, default=0, metavar="N", help="unpaired electrons, multiplicity less one (default: 0)"
     )
     parser.add_argument(
+        "--engine",
+        default="auto",
+        metavar="NAME",
+        help="orbitile (functionals without exact exchange, no core potentials), gpu4pyscf or pyscf (default: auto, "
+        "the one that began the file, or the first of these that serves)",
+    )
+    add_device(parser, "; engine orbitile")
+    add_precision(parser)
+    parser.add_argument(
         "-o", "--output", metavar="H5", required=True, help="series file; what it has is not done again"
     )
 
 
 def run(options: argparse.Namespace) -> None:
     """Compute the frames that the series file lacks, and print how many it has."""
-    from ..scf.engine import Calculation, compute_series
+    from ..scf.calculation import Calculation
+    from ..scf.series import compute_series
 
     calculation = Calculation(options.method, options.basis, options.charge, options.unpaired, options.cartesian)
     try:
@@ -49,6 +59,9 @@ def run(options: argparse.Namespace) -> None:
                 options.output,
                 calculation,
                 topology=options.topology,
+                engine=options.engine,
+                device=options.device,
+                precision=options.precision,
                 progress=progress,
                 cancelled=cancelled,
                 report=tell,
@@ -57,4 +70,4 @@ def run(options: argparse.Namespace) -> None:
         if Path(options.output).expanduser().exists():
             tell(f"{options.output} keeps the frames that are done; the same command goes on from there")
         raise
-    print(f"{options.output}: {len(trajectory)} frames")
+    print(f"{options.output}: {len(trajectory)} frames, by {trajectory[0].program}")

@@ -45,6 +45,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.basis import Basis
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
 from ..model.derived import Derived
 from ..model.wavefunction import Shell, Wavefunction
@@ -257,17 +258,17 @@ _plans: WeakValueDictionary[tuple[object, ...], _Plan] = WeakValueDictionary()
 """By basis set, as long as a wavefunction that has it lives: frames of a trajectory share one."""
 
 
-def packed_shells(wavefunction: Wavefunction) -> PackedShells:
+def packed_shells(wavefunction: Wavefunction | Basis) -> PackedShells:
     """Packed shells of a wavefunction; built at the first call and kept as long as the wavefunction lives."""
     return _pack(wavefunction)[0]
 
 
-def merged_primitives(wavefunction: Wavefunction) -> MergedPrimitives:
+def merged_primitives(wavefunction: Wavefunction | Basis) -> MergedPrimitives:
     """Merged primitives of a wavefunction; built at the first call and kept as long as the wavefunction lives."""
     return _pack(wavefunction)[1]
 
 
-def _pack(wavefunction: Wavefunction) -> tuple[PackedShells, MergedPrimitives, _Plan]:
+def _pack(wavefunction: Wavefunction | Basis) -> tuple[PackedShells, MergedPrimitives, _Plan]:
     def make() -> tuple[PackedShells, MergedPrimitives, _Plan]:
         key = tuple((shell.atom, *_kind(shell)) for shell in wavefunction.shells)
         with _plans_lock:

@@ -1,0 +1,137 @@
+r"""Matrices of one electron from the list: overlap, kinetic energy, dipole moment, attraction by charges.
+
+The integral of a Hermite Gaussian over space is :math:`(\pi/z)^{3/2}` for order 0 and nothing for all others; times
+x it is :math:`P_x (\pi/z)^{3/2}` for order 0 and :math:`(\pi/z)^{3/2}` for the first derivative along x.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taichi_kernels.target import Target
+
+from ..gaussians.expansion import starts, term_counts
+from ..gaussians.packing import MergedPrimitives, merged_primitives, polynomial_powers
+from ..model.basis import Basis
+from ..model.derived import Derived
+from ..model.wavefunction import Wavefunction
+from .hermite_list import HermiteList
+from .hermite_map import to_matrix
+from .pairs import TOLERANCE, Pairs, pairs_of_primitives
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Reals = NDArray[np.float64]
+
+
+def integrals_over_space(gaussians: HermiteList) -> Reals:
+    """Integral of each Hermite Gaussian over space, shape (n_coefficients,), in bohr^3 where it is not 0."""
+    values = np.zeros(gaussians.n_coefficients)
+    for block in gaussians.blocks:
+        block.of(values)[:, 0] = (np.pi / gaussians.exponent[block.rows]) ** 1.5
+    return values
+
+
+def first_moments(gaussians: HermiteList, origin: Reals | None = None) -> Reals:
+    """Integrals of each Hermite Gaussian times x, y and z, shape (3, n_coefficients).
+
+    Parameters
+    ----------
+    gaussians
+        The list.
+    origin : ndarray, shape (3,)
+        Where x, y and z are 0, in bohr.
+    """
+    where = gaussians.centre if origin is None else gaussians.centre - origin
+    values = np.zeros((3, gaussians.n_coefficients))
+    for block in gaussians.blocks:
+        volume = (np.pi / gaussians.exponent[block.rows]) ** 1.5
+        for axis in range(3):
+            here = block.of(values[axis])
+            here[:, 0] = where[block.rows, axis] * volume
+            if block.degree:
+                here[:, block.orders.index(((1, 0, 0), (0, 1, 0), (0, 0, 1))[axis])] = volume
+    return values
+
+
+def overlap(pairs: Pairs, target: Target) -> Reals:
+    """Overlap matrix, shape (n_basis, n_basis)."""
+    return to_matrix(pairs, integrals_over_space(pairs.list), target)
+
+
+def dipole(pairs: Pairs, target: Target, origin: Reals | None = None) -> Reals:
+    """Matrices of x, y and z in bohr, shape (3, n_basis, n_basis), from an origin in bohr."""
+    return np.array([to_matrix(pairs, values, target) for values in first_moments(pairs.list, origin)])
+
+
+def kinetic(basis: Basis | Wavefunction, target: Target) -> Reals:
+    r"""Matrix of the kinetic energy, :math:`\tfrac12 \sum_x \langle\partial_x\mu|\partial_x\nu\rangle`, in hartree.
+
+    Parameters
+    ----------
+    basis
+        Shells and positions.
+    target
+        The device of the current session.
+
+    Returns
+    -------
+    ndarray, shape (n_basis, n_basis)
+    """
+    n = basis.n_basis
+    matrix = overlap(derivative_pairs(basis), target)
+    return 0.5 * sum((matrix[k * n : (k + 1) * n, k * n : (k + 1) * n] for k in range(3)), np.zeros((n, n)))
+
+
+def derivative_pairs(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) -> Pairs:
+    """The list for the derivatives of all basis functions along x, then along y, then along z.
+
+    Parameters
+    ----------
+    basis
+        Shells and positions.
+    tolerance
+        As for `pairs_of`.
+    """
+
+    def make() -> Pairs:
+        from scipy.sparse import hstack
+
+        primitives = merged_primitives(basis)
+        degree = (primitives.degree + 1).astype(np.int32)
+        along = hstack([_derivative(primitives, axis) @ primitives.from_basis for axis in range(3)]).tocsr()
+        raised = MergedPrimitives(
+            primitives.centre, primitives.exponent, degree, starts(term_counts(degree)), from_basis=along
+        )
+        return pairs_of_primitives(raised, basis.positions, tolerance)
+
+    return _DERIVATIVES.of(basis, tolerance, make)
+
+
+_DERIVATIVES = Derived[Pairs](most=1)
+
+
+def _derivative(primitives: MergedPrimitives, axis: int) -> csr_matrix:
+    """Takes the terms of primitives to those of their derivatives: x^i becomes i x^(i-1) - 2 zeta x^(i+1)."""
+    from scipy.sparse import csr_matrix
+
+    rows, columns, values = [], [], []
+    raised_first = starts(term_counts(primitives.degree + np.int32(1)))
+    for degree in np.unique(primitives.degree).tolist():
+        which = np.flatnonzero(primitives.degree == degree)
+        place = {powers: n for n, powers in enumerate(polynomial_powers(degree + 1))}
+        for term, powers in enumerate(polynomial_powers(degree)):
+            steps = [(1, -2 * primitives.exponent[which])]
+            if powers[axis]:
+                steps.append((-1, np.full(len(which), float(powers[axis]))))
+            for step, value in steps:
+                i, j, k = (power + step * (n == axis) for n, power in enumerate(powers))
+                rows.append(raised_first[which] + place[i, j, k])
+                columns.append(primitives.first_term[which] + term)
+                values.append(value)
+    shape = (int(raised_first[-1]), int(primitives.first_term[-1]))
+    return csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)

@@ -1,0 +1,311 @@
+r"""Products of the primitives of a basis set as Hermite Gaussians, and the map between matrices and these.
+
+The product of two primitives, :math:`x_A^i x_B^j e^{-\alpha x_A^2 - \beta x_B^2}` along each axis, is a sum of Hermite
+Gaussians about :math:`P = (\alpha A + \beta B)/z`, :math:`z = \alpha + \beta`, with coefficients that follow from
+(L. E. McMurchie and E. R. Davidson, J. Comput. Phys. 1978, 26, 218)
+
+.. math::  E^{00}_0 = e^{-\alpha\beta (A - B)^2/z}, \qquad
+    E^{i+1,j}_t = \tfrac{1}{2z} E^{ij}_{t-1} + (P - A) E^{ij}_t + (t + 1) E^{ij}_{t+1}
+
+and the same for j with P - B. So a symmetric matrix over basis functions becomes coefficients on one list by a linear
+map, and values on that list become a matrix by its adjoint. The map is never formed: of each pair the coefficients
+along the axes are kept, and products of three of them are taken as they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..gaussians.expansion import GaussianExpansion, largest_magnitudes
+from ..gaussians.packing import MergedPrimitives, merged_primitives, polynomial_powers
+from ..model.basis import Basis
+from ..model.derived import Derived
+from ..model.wavefunction import Wavefunction
+from ..watch import checkpoint
+from .hermite_list import HermiteList
+
+Reals = NDArray[np.float64]
+Integers = NDArray[np.int32]
+Powers = tuple[int, int, int]
+
+TOLERANCE = 1e-11
+"""Pairs whose products all have a smaller Coulomb norm are left out, in hartree^(1/2)."""
+
+_SHARE = 0.8
+"""Share of the decay between two primitives that the first look at a pair makes use of; the rest pays for powers."""
+
+_ROUGH = 1 << 22
+"""Pairs that are looked at together: 200 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairClass:
+    """Pairs of primitives of two degrees, the higher one left.
+
+    Attributes
+    ----------
+    left_degree, right_degree : int
+    rows : slice
+        Where they are in the list.
+    coefficients : ndarray, shape (n, 3, size)
+        For each axis :math:`E^{ij}_t`, in the places that `place` tells.
+    """
+
+    left_degree: int
+    right_degree: int
+    rows: slice
+    coefficients: Reals
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    r"""The products of the primitives of a basis set that matter.
+
+    Attributes
+    ----------
+    primitives : MergedPrimitives
+        Of the basis set.
+    atom_of_primitive : ndarray of int32, shape (n_primitives,)
+    list : HermiteList
+        A Gaussian a pair.
+    left, right : ndarray of int32, shape (n,)
+        Its primitives. Each pair stands for both orders.
+    bound : ndarray, shape (n,)
+        What the Coulomb norm :math:`\sqrt{(ij|ij)}` of the part of any product of two basis functions that is in the
+        pair cannot exceed, in hartree^(1/2).
+    classes : tuple of PairClass
+    """
+
+    primitives: MergedPrimitives
+    atom_of_primitive: Integers
+    list: HermiteList
+    left: Integers
+    right: Integers
+    bound: Reals
+    classes: tuple[PairClass, ...]
+
+
+_PAIRS = Derived[Pairs](most=2)
+
+
+def pairs_of(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) -> Pairs:
+    """The list for a basis set; kept as long as the basis set lives.
+
+    Parameters
+    ----------
+    basis
+        Shells and positions.
+    tolerance
+        Pairs below it, by `Pairs.bound`, are left out, in hartree^(1/2).
+    """
+    return _PAIRS.of(
+        basis, tolerance, lambda: pairs_of_primitives(merged_primitives(basis), basis.positions, tolerance)
+    )
+
+
+def pairs_of_primitives(primitives: MergedPrimitives, positions: Reals, tolerance: float) -> Pairs:
+    """The list for primitives: of a basis set, or of its derivatives.
+
+    Parameters
+    ----------
+    primitives
+        Gaussians times polynomials about atoms.
+    positions : ndarray, shape (n_atoms, 3)
+        Of the atoms, in bohr.
+    tolerance
+        As for `pairs_of`.
+    """
+    from scipy.spatial import cKDTree
+
+    left, right = _near(primitives, tolerance)
+    swap = primitives.degree[left] < primitives.degree[right]
+    left, right = np.where(swap, right, left), np.where(swap, left, right)
+    a, b = primitives.degree[left], primitives.degree[right]
+    order = np.lexsort((right, left, b, a, a + b))
+    left, right, a, b = left[order], right[order], a[order], b[order]
+    begins = np.flatnonzero((np.diff(a, prepend=-1) != 0) | (np.diff(b, prepend=-1) != 0)).tolist()
+    kept, classes, bounds = [], [], []
+    row = 0
+    for begin, end in zip(begins, [*begins[1:], len(a)], strict=True):
+        checkpoint()
+        p, q = left[begin:end], right[begin:end]
+        coefficients = hermite_coefficients_along_axes(primitives, p, q, int(a[begin]), int(b[begin]))
+        bound = _bounds(primitives, p, q, coefficients)
+        strong = bound > tolerance
+        if not strong.any():
+            continue
+        kept.append(begin + np.flatnonzero(strong))
+        bounds.append(bound[strong])
+        rows = slice(row, row + int(strong.sum()))
+        classes.append(PairClass(int(a[begin]), int(b[begin]), rows, coefficients[strong]))
+        row = rows.stop
+    which = np.concatenate(kept) if kept else np.zeros(0, np.intp)
+    left, right = left[which], right[which]
+    alpha, beta = primitives.exponent[left], primitives.exponent[right]
+    exponent = alpha + beta
+    centre = (alpha[:, None] * primitives.centre[left] + beta[:, None] * primitives.centre[right]) / exponent[:, None]
+    degree = (primitives.degree[left] + primitives.degree[right]).astype(np.int32)
+    _, atom = cKDTree(positions).query(primitives.centre)
+    gaussians = HermiteList(centre, exponent, degree)
+    bound = np.concatenate([*bounds, np.zeros(0)])
+    lefts, rights, atoms = (array.astype(np.int32) for array in (left, right, atom))
+    return Pairs(primitives, atoms, gaussians, lefts, rights, bound, tuple(classes))
+
+
+def _near(primitives: MergedPrimitives, tolerance: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    r"""Pairs, each once, that may exceed a tolerance.
+
+    A primitive is at most :math:`c\, e^{-0.8 \alpha r^2}`, with c the largest value of the rest; the product of two
+    such functions has the Coulomb norm of one Gaussian.
+    """
+    ceiling = _ceilings(primitives)
+    n = len(primitives.exponent)
+    found_p, found_q = [], []
+    step = max(1, _ROUGH // max(n, 1))
+    for first in range(0, n, step):
+        checkpoint()
+        some = slice(first, min(first + step, n))
+        alpha, beta = primitives.exponent[some, None], primitives.exponent[None, : some.stop]
+        z = alpha + beta
+        distance = ((primitives.centre[some, None] - primitives.centre[None, : some.stop]) ** 2).sum(axis=2)
+        with np.errstate(under="ignore"):
+            bound = ceiling[some, None] * ceiling[None, : some.stop] * np.exp(-_SHARE * alpha * beta / z * distance)
+            bound *= np.sqrt(np.sqrt(2.0) * np.pi**2.5) * (_SHARE * z) ** -1.25
+        p, q = np.nonzero((bound > tolerance) & (np.arange(some.stop) <= np.arange(some.start, some.stop)[:, None]))
+        found_p.append(p + first)
+        found_q.append(q)
+    return np.concatenate(found_p), np.concatenate(found_q)
+
+
+def _ceilings(primitives: MergedPrimitives) -> Reals:
+    """Largest value of a basis function's part in a primitive, but for 0.8 of its decay."""
+    rest = GaussianExpansion(
+        primitives.centre,
+        (1 - _SHARE) * primitives.exponent,
+        primitives.degree,
+        primitives.first_term,
+        _term_weights(primitives),
+    )
+    return largest_magnitudes(rest)
+
+
+def _term_weights(primitives: MergedPrimitives) -> Reals:
+    """Largest magnitude that each term has in any basis function, shape (n_terms,)."""
+    return np.asarray(abs(primitives.from_basis).max(axis=1).todense()).reshape(-1)
+
+
+def _terms_a_function(primitives: MergedPrimitives) -> Reals:
+    """Most terms that a basis function has in each primitive."""
+    matrix = primitives.from_basis.tocoo()
+    primitive = np.searchsorted(primitives.first_term, matrix.row, side="right") - 1
+    keys, counts = np.unique(primitive.astype(np.int64) * matrix.shape[1] + matrix.col, return_counts=True)
+    most = np.ones(len(primitives.exponent))
+    np.maximum.at(most, keys // matrix.shape[1], counts)
+    return most
+
+
+@lru_cache
+def place(a: int, b: int) -> NDArray[np.intp]:
+    """Places of :math:`E^{ij}_t` among the coefficients along an axis, shape (a + 1, b + 1, a + b + 1); -1 for none."""
+    result = np.full((a + 1, b + 1, a + b + 1), -1, np.intp)
+    at = 0
+    for i in range(a + 1):
+        for j in range(b + 1):
+            result[i, j, : i + j + 1] = np.arange(at, at + i + j + 1)
+            at += i + j + 1
+    result.setflags(write=False)
+    return result
+
+
+def hermite_coefficients_along_axes(
+    primitives: MergedPrimitives, left: NDArray[np.integer], right: NDArray[np.integer], a: int, b: int
+) -> Reals:
+    """The coefficients :math:`E^{ij}_t` of some pairs for all i up to a and j up to b, shape (n, 3, size); see `place`.
+
+    Parameters
+    ----------
+    primitives
+        Only centres and exponents are looked at.
+    left, right : ndarray of int, shape (n,)
+    a, b
+        Highest powers.
+    """
+    alpha, beta = primitives.exponent[left][:, None], primitives.exponent[right][:, None]
+    z = alpha + beta
+    A, B = primitives.centre[left], primitives.centre[right]
+    to_a, to_b = beta / z * (B - A), alpha / z * (A - B)  # P - A and P - B, without the digits that P loses
+    where = place(a, b)
+    result = np.zeros((len(left), 3, int(where.max()) + 1))
+    with np.errstate(under="ignore"):
+        result[:, :, 0] = np.exp(-alpha * beta / z * (A - B) ** 2)
+        for i in range(a + 1):
+            for j in range(b + 1):
+                if i == j == 0:
+                    continue
+                # the left power is raised where there is one
+                i0, j0, shift = (i - 1, j, to_a) if i else (i, j - 1, to_b)
+                for t in range(i + j + 1):
+                    value = result[:, :, where[i, j, t]]
+                    if t <= i0 + j0:
+                        value += shift * result[:, :, where[i0, j0, t]]
+                    if t > 0:
+                        value += result[:, :, where[i0, j0, t - 1]] / (2 * z)
+                    if t + 1 <= i0 + j0:
+                        value += (t + 1) * result[:, :, where[i0, j0, t + 1]]
+    return result
+
+
+def terms(a: int, b: int) -> Iterator[tuple[int, int, Powers, Powers]]:
+    """Products of primitives of two degrees, term by term: both terms, the order, and the places along the axes."""
+    where = place(a, b)
+    for s, left in enumerate(polynomial_powers(a)):
+        for t, right in enumerate(polynomial_powers(b)):
+            tops = [i + j for i, j in zip(left, right, strict=True)]
+            for u in range(tops[0] + 1):
+                for v in range(tops[1] + 1):
+                    for w in range(tops[2] + 1):
+                        order = (u, v, w)
+                        yield s, t, order, places_of(where, left, right, order)
+
+
+def places_of(where: NDArray[np.intp], left: Powers, right: Powers, order: Powers) -> Powers:
+    """Places of the coefficients along x, y and z, from what `place` gives."""
+    x, y, z = (int(where[i, j, t]) for i, j, t in zip(left, right, order, strict=True))
+    return x, y, z
+
+
+def _bounds(primitives: MergedPrimitives, p: NDArray[np.intp], q: NDArray[np.intp], along_axes: Reals) -> Reals:
+    """Bound on the Coulomb norm of any product of two basis functions in each pair: the triangle inequality over n."""
+    a, b = int(primitives.degree[p[0]]), int(primitives.degree[q[0]])
+    z = primitives.exponent[p] + primitives.exponent[q]
+    norms = HermiteList(np.zeros((len(p), 3)), z, np.full(len(p), a + b, np.int32))
+    of_order = norms.blocks[0].of(norms.coulomb_norms())
+    column = {order: n for n, order in enumerate(norms.blocks[0].orders)}
+    weight, most = _TERM_WEIGHTS.of(
+        primitives, None, lambda: (_term_weights(primitives), _terms_a_function(primitives))
+    )
+    magnitudes = np.abs(along_axes)
+    largest = np.zeros(len(p))
+    total = np.zeros(len(p))
+    at: tuple[int, int] | None = None
+
+    def finish() -> None:
+        if at is not None:
+            here = total * weight[primitives.first_term[p] + at[0]] * weight[primitives.first_term[q] + at[1]]
+            np.maximum(largest, here, out=largest)
+
+    for s, t, order, (x, y, w) in terms(a, b):
+        if (s, t) != at:
+            finish()
+            at, total = (s, t), np.zeros(len(p))
+        total += magnitudes[:, 0, x] * magnitudes[:, 1, y] * magnitudes[:, 2, w] * of_order[:, column[order]]
+    finish()
+    return largest * most[p] * most[q]
+
+
+_TERM_WEIGHTS = Derived[tuple[Reals, Reals]](most=1)
