@@ -1,6 +1,6 @@
 """Total energies by PySCF, kept in a file for machines that have no PySCF.
 
-    python -m orbitile_benchmarks.reference_energies FILE.json [--series alkanes,water,threonine] [--functionals lda,pbe]
+    python -m orbitile_benchmarks.reference_energies FILE.json [--series alkanes,water] [--functionals lda,pbe]
 
 A run that was interrupted is taken up by the same call.
 """
@@ -11,6 +11,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ FUNCTIONALS = {"lda": "lda,vwn", "pbe": "pbe,pbe"}
 
 SERIES: dict[str, dict[str, Callable[[], str]]] = {
     "threonine": {"threonine": lambda: THREONINE},
-    "alkanes": {f"C{n}H{2 * n + 2}".replace("C1H", "CH"): lambda n=n: alkane(n) for n in ALKANES},  # type: ignore[misc]
-    "water": {f"(H2O){n}": lambda n=n: water_cluster(n) for n in CLUSTERS},  # type: ignore[misc]
+    "alkanes": {f"C{n}H{2 * n + 2}": partial(alkane, n) for n in ALKANES},
+    "water": {f"(H2O){n}": partial(water_cluster, n) for n in CLUSTERS},
 }
 """Geometries by series and by name."""
 
