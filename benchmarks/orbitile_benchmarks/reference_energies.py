@@ -25,7 +25,7 @@ FUNCTIONALS = {"lda": "lda,vwn", "pbe": "pbe,pbe"}
 
 SERIES: dict[str, dict[str, Callable[[], str]]] = {
     "threonine": {"threonine": lambda: THREONINE},
-    "alkanes": {f"C{n}H{2 * n + 2}": partial(alkane, n) for n in ALKANES},
+    "alkanes": {f"C{n if n > 1 else ''}H{2 * n + 2}": partial(alkane, n) for n in ALKANES},
     "water": {f"(H2O){n}": partial(water_cluster, n) for n in CLUSTERS},
 }
 """Geometries by series and by name."""
