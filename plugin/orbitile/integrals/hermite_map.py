@@ -24,7 +24,9 @@ from .hermite_list import HermiteList
 from .pairs import PairClass, Pairs, hermite_coefficients_along_axes, place, places_of, terms
 
 if TYPE_CHECKING:
-    from taichi_kernels.hermite_map import Entries, HermiteMap
+    from scipy.sparse import csr_matrix
+
+    from taichi_kernels.hermite_map import Entries, HermiteMap, Sparse
 
 Reals = NDArray[np.float64]
 
@@ -49,16 +51,7 @@ def to_hermite(pairs: Pairs, matrix: Reals, target: Target) -> Reals:
     ndarray, shape (n_coefficients,)
         :math:`H_n`, in units of the matrix.
     """
-    from_basis = pairs.primitives.from_basis
-    result = np.zeros(pairs.list.n_coefficients)
-    map_ = _map(pairs)
-    half = np.asarray(from_basis @ matrix)
-    for primitives, chosen in _rows(pairs):
-        checkpoint()
-        rows = _terms_of(pairs, primitives)
-        block = np.ascontiguousarray((from_basis @ half[rows].T).T)
-        map_.to_hermite(block, rows.start, chosen, result, target)
-    return result
+    return _map(pairs).to_hermite(matrix, target, checkpoint)
 
 
 def to_matrix(pairs: Pairs, values: Reals, target: Target) -> Reals:
@@ -78,16 +71,7 @@ def to_matrix(pairs: Pairs, values: Reals, target: Target) -> Reals:
     ndarray, shape (n_basis, n_basis)
         Symmetric, in units of the values.
     """
-    from_basis = pairs.primitives.from_basis
-    half = np.zeros((from_basis.shape[1], from_basis.shape[1]))
-    map_ = _map(pairs)
-    for primitives, chosen in _rows(pairs):
-        checkpoint()
-        rows = _terms_of(pairs, primitives)
-        block = np.zeros((rows.stop - rows.start, from_basis.shape[0]))
-        map_.to_matrix(values, rows.start, chosen, block, target)
-        half += from_basis[rows].T @ (from_basis.T @ block.T).T
-    return half + half.T
+    return _map(pairs).to_matrix(values, target, checkpoint)
 
 
 def to_gradient(pairs: Pairs, matrix: Reals, raised_values: Reals) -> Reals:
@@ -113,14 +97,12 @@ def to_gradient(pairs: Pairs, matrix: Reals, raised_values: Reals) -> Reals:
     ndarray, shape (n_atoms, 3)
         In units of the matrix times the values per bohr; atoms behind the last that has functions are left out.
     """
-    from_basis = pairs.primitives.from_basis
     n_atoms = int(pairs.atom_of_primitive.max(initial=-1)) + 1
     result = np.zeros((n_atoms, 3))
-    half = np.asarray(from_basis @ matrix)
     first = raised_first(pairs.list)
-    for primitives, chosen in _rows(pairs):
-        rows = _terms_of(pairs, primitives)
-        block = np.ascontiguousarray((from_basis @ half[rows].T).T)
+    from_basis = pairs.primitives.from_basis
+    for rows, chosen in _runs(pairs):
+        block = np.ascontiguousarray((from_basis @ np.asarray(from_basis[rows] @ matrix).T).T)
         for class_, some in zip(pairs.classes, chosen, strict=True):
             checkpoint()
             if some.stop == some.start:
@@ -199,17 +181,8 @@ def _moved(powers: tuple[int, int, int], axis: int, step: int) -> tuple[int, int
     return x, y, z
 
 
-def _terms_of(pairs: Pairs, primitives: slice) -> slice:
-    first = pairs.primitives.first_term
-    return slice(int(first[primitives.start]), int(first[primitives.stop]))
-
-
-def _rows(pairs: Pairs) -> list[tuple[slice, list[slice]]]:
-    """Runs of left primitives whose rows fit into memory, and of each class the pairs that have them."""
-    return _ROWS.of(pairs, None, lambda: _make_rows(pairs))
-
-
-def _make_rows(pairs: Pairs) -> list[tuple[slice, list[slice]]]:
+def _runs(pairs: Pairs) -> list[tuple[slice, list[slice]]]:
+    """Runs of the terms of left primitives whose rows fit into memory, and of each class the pairs that have them."""
     first_term = pairs.primitives.first_term
     n, n_terms = len(first_term) - 1, int(first_term[-1])
     runs, begin = [], 0
@@ -218,13 +191,13 @@ def _make_rows(pairs: Pairs) -> list[tuple[slice, list[slice]]]:
         end = min(max(end - 1, begin + 1), n)
         lefts = [pairs.left[class_.rows] for class_ in pairs.classes]  # it never falls within a class
         edges = [np.searchsorted(left, [begin, end]).tolist() for left in lefts]
-        runs.append((slice(begin, end), [slice(*edge) for edge in edges]))
+        runs.append((slice(int(first_term[begin]), int(first_term[end])), [slice(*edge) for edge in edges]))
         begin = end
     return runs
 
 
 def _map(pairs: Pairs) -> HermiteMap:
-    from taichi_kernels.hermite_map import HermiteMap, PairBlock
+    from taichi_kernels.hermite_map import HermiteMap, PairBlock, Run
 
     def make() -> HermiteMap:
         blocks = []
@@ -236,9 +209,21 @@ def _map(pairs: Pairs) -> HermiteMap:
             blocks.append(
                 PairBlock(first[left], first[right], weight, class_.coefficients, shape[0], *shape[1:], orders, block)
             )
-        return HermiteMap(blocks)
+        from_basis = pairs.primitives.from_basis
+        runs = [
+            Run(rows.start, _sparse(from_basis[rows]), _sparse(from_basis[rows].T), chosen)
+            for rows, chosen in _runs(pairs)
+        ]
+        return HermiteMap(blocks, runs, _sparse(from_basis), _sparse(from_basis.T))
 
     return _MAPS.of(pairs, None, make)
+
+
+def _sparse(matrix: csr_matrix) -> Sparse:
+    from taichi_kernels.hermite_map import Sparse
+
+    rows = matrix.tocsr()
+    return Sparse(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), np.asarray(rows.data, np.float64))
 
 
 @lru_cache
@@ -264,5 +249,4 @@ def _tables(a: int, b: int) -> tuple[Entries, Entries, tuple[int, int, int]]:
     return to_orders, to_block, (len(orders), n_rows, n_columns)
 
 
-_ROWS = Derived[list[tuple[slice, list[slice]]]](most=1)
 _MAPS: Derived[HermiteMap] = Derived(most=1)
