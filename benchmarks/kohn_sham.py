@@ -246,12 +246,41 @@ def path(options: argparse.Namespace) -> None:
     )
 
 
+def forces(options: argparse.Namespace) -> None:
+    """Gradients of converged energies, by both engines, each from its own orbitals."""
+    from orbitile.scf.calculation import Calculation
+    from orbitile.scf.engines import engines
+
+    names = ["orbitile", *(name for name in options.peers.split(",") if name)]
+
+    def lines() -> Iterable[tuple[Any, ...]]:
+        for system in options.systems.split(";"):
+            geometry = geometry_from(_one_of_the_series(system)())
+            for functional in options.functionals.split(","):
+                calculation = Calculation(FUNCTIONALS[functional], BASIS)
+                found = {}
+                for name in names:
+                    engine = engines()[name]
+                    solution = engine.solve(geometry, calculation, (), options.device, options.precision)
+                    begin = time.perf_counter()
+                    gradient = engine.gradient(solution.wavefunction, calculation, options.device, options.precision)
+                    found[name] = gradient, time.perf_counter() - begin
+                reference = found[names[-1]][0]
+                for name, (gradient, seconds) in found.items():
+                    errors = f"{worst(gradient, reference):.1e}", f"{np.abs(gradient.sum(axis=0)).max():.1e}"
+                    yield system, functional, name, f"{seconds:.2f}", *errors
+
+    columns = "molecule, functional, engine, seconds from orbitals to forces, largest difference in hartree/bohr"
+    table(f"{columns}, largest component of their sum", lines())
+
+
 PARTS = {
     "coulomb": (coulomb, "threonine"),
     "exchange-correlation": (exchange_correlation, "threonine"),
     "errors": (errors, ""),
     "energies": (energies, "threonine"),
     "path": (path, ""),
+    "forces": (forces, "threonine"),
 }
 """What can be measured, and the systems where none are named."""
 
