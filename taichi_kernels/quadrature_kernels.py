@@ -165,8 +165,11 @@ def _moments_source(degree: int, gradient: bool, vectors: int) -> str:
         + "        for chunk in range((starts[q, 1] - starts[q, 0] + CHUNK - 1) // CHUNK):\n"
         "            begin = starts[q, 0] + chunk * CHUNK\n"
         + _block([f"m{n} = L(0.0)" for n in orders], 3)
-        + "            for entry in range(begin, ti.min(begin + CHUNK, starts[q, 1])):\n"
-        "                cell = cells[entry]\n"
+        + "            last = cells[ti.min(begin + CHUNK, starts[q, 1]) - 1]\n"
+        "            cell = -1\n"
+        "            while cell != last:\n"
+        "                cell = cells[begin]\n"
+        "                begin += 1\n"
         "                at = (cell * THREADS + lane) * VECTORS\n"
         + _block([*_SHIFTS, *inner], 4)
         + _block([f"total{n} += ti.cast(m{n}, WIDE)" for n in orders], 3)
