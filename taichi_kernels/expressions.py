@@ -104,7 +104,13 @@ def sqrt(x: Expression) -> Expression:
 
 
 def cbrt(x: Expression) -> Expression:
-    """Cubic root of a number above 0."""
+    """Cubic root of a number above 0: of products and quotients with those of their parts, which are often known."""
+    operation, operands, value = x.on.steps[x.step]
+    if operation == "constant":
+        return x.on.constant(float(value) ** (1 / 3))
+    if operation in ("*", "/"):
+        first, second = (cbrt(Expression(x.on, operand)) for operand in operands)
+        return first * second if operation == "*" else first / second
     return x._applied("cbrt")
 
 

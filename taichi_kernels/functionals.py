@@ -23,8 +23,8 @@ Formula = Callable[[list[Expression], list[Expression]], Expression]
 """Takes densities and products of gradients to the energy per volume: the density and the square of its gradient; or
 those of both spins, and alpha alpha, alpha beta, beta beta."""
 
-EMPTY = 1e-15
-"""Density in bohr^-3 below which there is no energy; that of a spin counts as no less."""
+EMPTY, NO_SPIN = 1e-15, 1e-25
+"""Density in bohr^-3 below which there is no energy; and what the density of a spin counts as at least."""
 
 _RUN = 1 << 12
 """Points that stay together when the work is done in pieces."""
@@ -109,7 +109,7 @@ def _kernel(formula: Formula, n_spins: int, has_gradient: bool, target: Target) 
 
 def _source(formula: Formula, n_spins: int, has_gradient: bool) -> str:
     spins = _SPINS[n_spins]
-    loads = [f"rho{spin} = ti.max(density[{s}, 0, i], real({EMPTY}))" for s, spin in enumerate(spins)]
+    loads = [f"rho{spin} = ti.max(density[{s}, 0, i], real({NO_SPIN}))" for s, spin in enumerate(spins)]
     zeros = [f"v_rho{spin} = real(0.0)" for spin in spins] + [f"v_sigma{p} = real(0.0)" for p in _PRODUCTS[n_spins]]
     stores = [f"potential[{s}, 0, i] = weight * v_rho{spin}" for s, spin in enumerate(spins)]
     if has_gradient:

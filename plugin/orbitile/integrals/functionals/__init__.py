@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from taichi_kernels.expressions import Expression
+from taichi_kernels.expressions import Expression, at_least
 from taichi_kernels.target import Target
 
 from ...errors import OrbitileError
@@ -27,6 +27,9 @@ from ._density import SpinDensity
 Reals = NDArray[np.float64]
 Exchange = Callable[[Expression, Expression], Expression]
 Correlation = Callable[[SpinDensity], Expression]
+
+_LEAST = 1e-15
+"""1 + zeta and 1 - zeta are no less: PBE's potential has no bound there."""
 
 
 class Formulas(Protocol):
@@ -66,12 +69,14 @@ class Functional:
         if len(densities) == 1:
             (total,), (sigma,) = densities, products
             half, quarter = 0.5 * total, 0.25 * sigma
-            spins = SpinDensity(total, 1.0, 1.0, sigma, quarter, quarter)
+            one = total.on.constant(1.0)
+            spins = SpinDensity(total, one, one, sigma, quarter, quarter, polarised=False)
             exchange = 2 * self.exchange(half, quarter) if self.exchange else None
         else:
             (alpha, beta), (aa, ab, bb) = densities, products
             total = alpha + beta
-            spins = SpinDensity(total, 2 * alpha / total, 2 * beta / total, aa + 2 * ab + bb, aa, bb)
+            up, down = (at_least(2 * density / total, _LEAST) for density in densities)
+            spins = SpinDensity(total, up, down, aa + 2 * ab + bb, aa, bb, polarised=True)
             exchange = self.exchange(alpha, aa) + self.exchange(beta, bb) if self.exchange else None
         parts = [exchange, self.correlation(spins) if self.correlation else None]
         return sum((part for part in parts if part is not None), total.on.constant(0.0))
@@ -96,6 +101,8 @@ def functional(name: str, semilocal_only: bool = False) -> Functional:
     from taichi_kernels.functionals import uses_gradient
 
     key = name.lower().replace(" ", "")
+    if not key.strip(","):
+        raise OrbitileError(f"functional {name!r}: expected one of PySCF's names, such as pbe or lda,vwn")
     modules = modules_of(__name__, Formulas).values()
     exchanges = {known: formula for module in modules for known, formula in module.EXCHANGE.items()}
     correlations = {known: formula for module in modules for known, formula in module.CORRELATION.items()}

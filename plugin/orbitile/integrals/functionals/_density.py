@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from taichi_kernels.expressions import Expression, Number
+from taichi_kernels.expressions import Expression
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,21 +15,18 @@ class SpinDensity:
     ----------
     total : Expression
         Density of all electrons, in bohr^-3.
-    up, down : Expression or float
-        1 + zeta and 1 - zeta, zeta being the density of alpha less that of beta over the total; the number 1 for equal
-        spins.
+    up, down : Expression
+        1 + zeta and 1 - zeta, zeta being the density of alpha less that of beta over the total.
     sigma, sigma_alpha, sigma_beta : Expression
         :math:`|\nabla\rho|^2`, and that of each spin, in bohr^-8.
+    polarised : bool
+        Whether the spins differ.
     """
 
     total: Expression
-    up: Expression | Number
-    down: Expression | Number
+    up: Expression
+    down: Expression
     sigma: Expression
     sigma_alpha: Expression
     sigma_beta: Expression
-
-    @property
-    def polarised(self) -> bool:
-        """Whether the spins differ."""
-        return isinstance(self.up, Expression)
+    polarised: bool

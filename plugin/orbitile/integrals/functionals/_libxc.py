@@ -52,7 +52,7 @@ def needs_gradient(name: str, known: list[str], semilocal_only: bool) -> bool:
 
 
 def at_points(name: str, columns: Reals) -> tuple[Reals, Reals]:
-    """Energy per volume, shape (n_points,), and derivatives by density and gradient, both (n_spins, 1 or 4, n_points)."""
+    """Energy per volume, shape (n_points,), and derivatives by density and gradient, shape of these."""
     from pyscf.dft.numint import NumInt
 
     evaluate = NumInt().eval_xc_eff

@@ -13,7 +13,7 @@ from taichi_kernels.expressions import Expression, cbrt, exp
 from ._density import SpinDensity
 
 _A, _B, _C, _D = 0.04918, 0.132, 0.2533, 0.349
-_FERMI = 0.3 * (3 * pi**2) ** (2 / 3)
+_KINETIC: float = 2 ** (11 / 3) * 0.3 * (3 * pi**2) ** (2 / 3)
 
 
 def correlation(density: SpinDensity) -> Expression:
@@ -24,7 +24,7 @@ def correlation(density: SpinDensity) -> Expression:
     screened = 1 / (1 + _D * inverse_root)
     delta = inverse_root * (_C + _D * screened)
     omega = exp(-_C * inverse_root) * screened * inverse_root**11
-    kinetic = 2 ** (11 / 3) * _FERMI * (cbrt(alpha) ** 8 + cbrt(beta) ** 8)
+    kinetic = _KINETIC * (cbrt(alpha) ** 8 + cbrt(beta) ** 8)
     sigma, sigma_alpha, sigma_beta = density.sigma, density.sigma_alpha, density.sigma_beta
     of_pairs = (
         kinetic

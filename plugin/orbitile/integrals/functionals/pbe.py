@@ -51,7 +51,7 @@ def _correlation(beta: float, density: SpinDensity) -> Expression:
     total = density.total
     # t^2 = sigma / (4 ks^2 phi^2 rho^2), ks^2 = 4 kF / pi, kF = (3 pi^2 rho)^(1/3)
     square = sigma_over = density.sigma * (pi / (16 * (3 * pi**2) ** (1 / 3))) / (total * total * cbrt(total))
-    scale: Expression | float = _GAMMA
+    scale = total.on.constant(_GAMMA)
     if density.polarised:
         phi = 0.5 * (cbrt(density.up) ** 2 + cbrt(density.down) ** 2)
         square = sigma_over / (phi * phi)

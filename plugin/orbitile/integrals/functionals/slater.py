@@ -9,10 +9,12 @@ from math import pi
 
 from taichi_kernels.expressions import Expression, cbrt
 
+_FACTOR: float = 1.5 * (3 / (4 * pi)) ** (1 / 3)
+
 
 def exchange(density: Expression, sigma: Expression) -> Expression:
     """Energy per volume of the electrons of one spin."""
-    return -1.5 * (3 / (4 * pi)) ** (1 / 3) * density * cbrt(density)
+    return -_FACTOR * density * cbrt(density)
 
 
 EXCHANGE = {"slater": exchange, "lda": exchange}

@@ -1,6 +1,7 @@
-r"""Correlation of the uniform electron gas, formula V of S. H. Vosko, L. Wilk and M. Nusair (Can. J. Phys. 1980, 58, 1200).
+r"""Correlation of the uniform electron gas, formula V of S. H. Vosko, L. Wilk and M. Nusair.
 
-With :math:`x = \sqrt{r_s}`, :math:`X(x) = x^2 + bx + c` and :math:`Q = \sqrt{4c - b^2}` (equation 4.4)
+Can. J. Phys. 1980, 58, 1200, equation 4.4: with :math:`x = \sqrt{r_s}`, :math:`X(x) = x^2 + bx + c` and
+:math:`Q = \sqrt{4c - b^2}`
 
 .. math::  \varepsilon = A \left\{ \ln\frac{x^2}{X} + \frac{2b}{Q} \tan^{-1}\frac{Q}{2x + b} - \frac{b x_0}{X(x_0)}
     \left[ \ln\frac{(x - x_0)^2}{X} + \frac{2(b + 2x_0)}{Q} \tan^{-1}\frac{Q}{2x + b} \right] \right\}
@@ -8,7 +9,8 @@ With :math:`x = \sqrt{r_s}`, :math:`X(x) = x^2 + bx + c` and :math:`Q = \sqrt{4c
 
 from __future__ import annotations
 
-from math import pi, sqrt as root_of
+from math import pi
+from math import sqrt as root_of
 
 from taichi_kernels.expressions import Expression, atan, cbrt, log1p, sqrt
 
