@@ -23,7 +23,7 @@ from ..kept_arrays import KeptArrays
 from ..launching import launch
 from ..pace import Checkpoint, Pace
 from ..target import Target
-from .s_kernels import GROUP, s_kernels
+from .s_kernels import GROUP, boys_fit, s_kernels
 
 MAPPINGS = {"1B1CI": "per_block", "1T1CI": "per_contracted", "1T1PI": "per_primitive"}
 """The mappings by their names in the paper, and our kernels."""
@@ -36,7 +36,7 @@ _held = KeptArrays()
 
 @dataclass(frozen=True, eq=False)
 class ContractedPairs:
-    """Pairs of contracted s functions; those in a group of `GROUP` have about as many products of primitives.
+    r"""Pairs of contracted s functions; those in a group of `GROUP` have about as many products of primitives.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class ContractedPairs:
     rows : ndarray of float64, shape (n_rows, 5, GROUP)
         The same products: row by row, one of each pair in a group, with a coefficient of zero where it has no more.
     bound : ndarray of float64, shape (n_groups,)
-        Largest Schwarz bound :math:`\\sqrt{(ij|ij)}` of a group, in hartree^(1/2).
+        Largest Schwarz bound :math:`\sqrt{(ij|ij)}` of a group, in hartree^(1/2).
     """
 
     begin: np.ndarray
@@ -139,6 +139,7 @@ def integrals_of_s_functions(
             ("bound", real),
         )
     ]
+    operands.append(_held.operand(target, "coefficients of h", np.array(boys_fit(target.precision)[2]), real))
 
     def numbers(name: str, size: int) -> Any:
         """Uninitialised; a vector is an element on a CPU, but where a vector has one integral."""

@@ -62,19 +62,24 @@ def s_kernels(target: Target) -> SimpleNamespace:
     lanes = GROUP if vectors else 1
     tasks = GROUP // lanes  # that a group of kets makes
     block = 4 if vectors else BLOCK
-    shift, top, fit = boys_fit(target.precision)
+    shift, top, series = boys_fit(target.precision)
 
     @ti.func
-    def primitive(ax, ay, az, a, bx, by, bz, b):
+    def primitive(ax, ay, az, a, bx, by, bz, b, fit: ti.template()):
         """[ss|ss] without the coefficients of the products."""
         x, y, z = ax - bx, ay - by, az - bz
         both = a + b
-        scaled = a * b * (x * x + y * y + z * z)
-        u = ti.min(scaled / (scaled + real(shift) * both), real(top)) * real(2 / top) - real(1.0)
-        h = u * real(fit[0]) + real(fit[1])
-        for n in ti.static(range(2, len(fit))):
-            h = h * u + real(fit[n])
-        return real(1.0) / ti.sqrt(real(4 / pi) * scaled + both * h)
+        scaled, shifted = a * b * (x * x + y * y + z * z), real(shift) * both
+        # T / (T + a) from -1 to 1
+        u = ti.min((real(2 / top - 1) * scaled - shifted) / (scaled + shifted), real(1.0))
+        h = u * real(series[0]) + real(series[1])
+        if ti.static(vectors):
+            for n in range(2, fit.shape[0]):  # written out it is no SIMD code: LLVM follows twelve operations
+                h = h * u + fit[n]
+        else:
+            for n in ti.static(range(2, len(series))):
+                h = h * u + real(series[n])
+        return ti.rsqrt(real(4 / pi) * scaled + both * h)
 
     @ti.func
     def read(ket: ti.template(), row: ti.i32, lane: ti.i32, field: ti.template()):
@@ -86,11 +91,12 @@ def s_kernels(target: Target) -> SimpleNamespace:
         return value
 
     @ti.func
-    def with_ket(e: ti.i32, row: ti.i32, lane: ti.i32, bra: ti.template(), ket: ti.template()):
+    def with_ket(e: ti.i32, row: ti.i32, lane: ti.i32, bra: ti.template(), ket: ti.template(), fit: ti.template()):
         """[ss|ss] of a product of a bra and one, or a vector of them, of a ket, with the coefficient of the latter."""
         return read(ket, row, lane, 4) * primitive(
             bra[e, 0], bra[e, 1], bra[e, 2], bra[e, 3],
             read(ket, row, lane, 0), read(ket, row, lane, 1), read(ket, row, lane, 2), read(ket, row, lane, 3),
+            fit,
         )  # fmt: skip
 
     @ti.kernel
@@ -105,6 +111,7 @@ def s_kernels(target: Target) -> SimpleNamespace:
         row_begin: I1,  # (groups + 1) rows of each
         ket: Kets,  # (rows, 5, GROUP)
         bound: R1,  # (groups) largest Schwarz bound
+        fit: R1,  # coefficients of h
         out: Values,  # (n, groups, GROUP)
     ):
         ti.loop_config(block_dim=block)
@@ -116,7 +123,7 @@ def s_kernels(target: Target) -> SimpleNamespace:
                 for e in range(begin[b], begin[b + 1]):
                     part = L(0.0)
                     for row in range(row_begin[group], row_begin[group + 1]):
-                        part += with_ket(e, row, lane, bra, ket)
+                        part += with_ket(e, row, lane, bra, ket, fit)
                     total += bra[e, 4] * part
             out[place // lanes + task] = total
 
@@ -132,14 +139,15 @@ def s_kernels(target: Target) -> SimpleNamespace:
         row_begin: I1,
         ket: Kets,
         bound: R1,
+        fit: R1,
         out: Values,
         parts: Values,  # (products of the bras, rows of the groups, GROUP)
     ):
-        ti.loop_config(block_dim=block)
+        ti.loop_config(block_dim=512 if vectors else BLOCK)
         for task in range((begin[first + n] - begin[first]) * row_begin[groups] * tasks):
             across = row_begin[groups] * tasks
             e, f = begin[first] + task // across, task % across
-            parts[task] = bra[e, 4] * with_ket(e, f // tasks, f % tasks, bra, ket)
+            parts[task] = bra[e, 4] * with_ket(e, f // tasks, f % tasks, bra, ket, fit)
 
         ti.loop_config(block_dim=block)
         for task in range(n * groups * tasks):
@@ -169,6 +177,7 @@ def s_kernels(target: Target) -> SimpleNamespace:
             row_begin: I1,
             ket: Kets,
             bound: R1,
+            fit: R1,
             out: R1,  # (n, groups, GROUP)
         ):
             ti.loop_config(block_dim=block)
@@ -188,7 +197,7 @@ def s_kernels(target: Target) -> SimpleNamespace:
                                 ax[s], ay[s], az[s], a[s] = bra[e, 0], bra[e, 1], bra[e, 2], bra[e, 3]
                                 bx[s], by[s], bz[s], b_[s] = bra[f, 0], bra[f, 1], bra[f, 2], bra[f, 3]
                                 c[s] = bra[e, 4] * bra[f, 4]
-                        total += c * primitive(ax, ay, az, a, bx, by, bz, b_)
+                        total += c * primitive(ax, ay, az, a, bx, by, bz, b_, fit)
                 out[place + integral] = total.sum()
 
     else:
@@ -205,6 +214,7 @@ def s_kernels(target: Target) -> SimpleNamespace:
             row_begin: I1,
             ket: Kets,
             bound: R1,
+            fit: R1,
             out: R1,
         ):
             ti.loop_config(block_dim=BLOCK)
@@ -220,7 +230,8 @@ def s_kernels(target: Target) -> SimpleNamespace:
                     p = step * BLOCK + member
                     e, f = begin[b] + p // of_ket, begin[k] + p % of_ket
                     total += bra[e, 4] * bra[f, 4] * primitive(
-                        bra[e, 0], bra[e, 1], bra[e, 2], bra[e, 3], bra[f, 0], bra[f, 1], bra[f, 2], bra[f, 3]
+                        bra[e, 0], bra[e, 1], bra[e, 2], bra[e, 3], bra[f, 0], bra[f, 1], bra[f, 2], bra[f, 3],
+                        fit,
                     )  # fmt: skip
                 shared[member] = total
                 ti.simt.block.sync()
