@@ -19,7 +19,7 @@ from scipy.optimize import linear_sum_assignment
 from orbitile.gaussians.overlap import overlap_matrix
 from orbitile.model.trajectory import Trajectory
 from orbitile.model.wavefunction import Wavefunction
-from orbitile.scf.engine import wavefunction_of
+from orbitile.scf.engines.pyscf import wavefunction_of
 from orbitile.trajectories.tracking import track
 
 N_FRAMES = 33

@@ -8,18 +8,28 @@ For a pair of primitives at rows s and columns t of a matrix D,
 Both go through the same table of entries, which is made for each pair of degrees.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from ._taichi import ti
-from .arrays import to_numpy
+from .arrays import send, to_numpy
 from .devices import probe
 from .kept_arrays import KeptArrays
 from .launching import synchronise
+from .pace import Checkpoint
 from .target import Target
+
+
+def read_only(arrays: object) -> None:
+    """Make the arrays among the attributes of an object read-only: then they are sent to a device once."""
+    for array in vars(arrays).values():
+        if isinstance(array, np.ndarray):
+            array.setflags(write=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +47,9 @@ class Entries:
 
     first: np.ndarray
     entry: np.ndarray
+
+    def __post_init__(self) -> None:
+        read_only(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +80,59 @@ class PairBlock:
     to_orders: Entries
     to_block: Entries
 
+    def __post_init__(self) -> None:
+        read_only(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """A sparse matrix, row by row.
+
+    Attributes
+    ----------
+    first : ndarray of int32, shape (n_rows + 1,)
+        Range of the elements of each row.
+    column : ndarray of int32, shape (n_elements,)
+    value : ndarray of float64, shape (n_elements,)
+    """
+
+    first: np.ndarray
+    column: np.ndarray
+    value: np.ndarray
+
+    def __post_init__(self) -> None:
+        read_only(self)
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    def dense(self, n_columns: int) -> np.ndarray:
+        """The matrix with its zeros."""
+        result = np.zeros((len(self), n_columns))
+        result[np.repeat(np.arange(len(self)), np.diff(self.first)), self.column] = self.value
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Rows of the matrix over the terms of all primitives that are held at once.
+
+    Attributes
+    ----------
+    first_row : int
+    from_basis : Sparse
+        Those terms (rows) in terms of basis functions (columns).
+    to_basis : Sparse
+        Its transpose.
+    chosen : list of slice
+        Of each block, the pairs that have their rows here.
+    """
+
+    first_row: int
+    from_basis: Sparse
+    to_basis: Sparse
+    chosen: list[slice]
+
 
 class HermiteMap:
     """The map for the pairs of one molecule; it keeps on the device what does not change with the matrix.
@@ -75,110 +141,181 @@ class HermiteMap:
     ----------
     blocks
         The pairs, in the order of the Hermite Gaussians.
+    runs
+        All terms, in runs.
+    from_basis, to_basis
+        All terms in terms of basis functions, and the transpose.
     """
 
-    def __init__(self, blocks: list[PairBlock]) -> None:
-        self._blocks = blocks
+    def __init__(self, blocks: list[PairBlock], runs: list[Run], from_basis: Sparse, to_basis: Sparse) -> None:
+        self._blocks, self._runs = blocks, runs
+        self._from_basis, self._to_basis = from_basis, to_basis
         self._kept = KeptArrays()
+        self._host: dict[str, np.ndarray] = {}
         sizes = [len(block.row) * block.n_orders for block in blocks]
         self._first = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
-    def to_hermite(
-        self, matrix: np.ndarray, first_row: int, chosen: "list[slice]", out: np.ndarray, target: Target
-    ) -> None:
-        """Coefficients of some pairs.
+    def to_hermite(self, matrix: np.ndarray, target: Target, checkpoint: Checkpoint) -> np.ndarray:
+        """Coefficients of all pairs.
 
         Parameters
         ----------
-        matrix : ndarray of float64, shape (n_rows, n_terms)
-            Rows of the matrix over the primitives, from `first_row` on.
-        first_row
-        chosen
-            Of each block, the pairs whose rows are in the matrix.
-        out : ndarray of float64, shape (n_coefficients,)
-            All coefficients; those of the chosen pairs are set.
+        matrix : ndarray of float64, shape (n_basis, n_basis)
+            Symmetric.
         target
             The device of the current session; in double precision whatever it says.
-        """
-        if not probe(target.device).double:
-            for n, block, some in self._parts(chosen):
-                at = self._coefficients(n, some)
-                out[at] = _orders_on_host(block, some, matrix, first_row).reshape(-1)
-            return
-        kernels, there = _kernels(), self._kept.operand(target, "matrix", matrix, np.float64)
-        for n, block, some in self._parts(chosen):
-            result = np.empty((some.stop - some.start) * block.n_orders)
-            arrays = self._of_block(n, block, target)
-            space = result if target.on_host else self._kept.array("orders", ti.f64, result.shape)
-            kernels.to_orders(
-                some.start, some.stop, block.n_orders, first_row, *arrays[:4],
-                *self._table(n, "orders", block.to_orders, target), there, space,
-            )  # fmt: skip
-            out[self._coefficients(n, some)] = self._back(space, result)
+        checkpoint
+            Called between runs with the share that is done; what it raises ends the work.
 
-    def to_matrix(
-        self, values: np.ndarray, first_row: int, chosen: "list[slice]", out: np.ndarray, target: Target
-    ) -> None:
-        """Blocks of some pairs: the adjoint of `to_hermite` without its weights, but half for a primitive with itself.
+        Returns
+        -------
+        ndarray of float64, shape (n_coefficients,)
+        """
+        out = np.empty(int(self._first[-1]))
+        if not probe(target.device).double:
+            self._on_host_to_hermite(matrix, out, checkpoint)
+            return out
+        kernels, n_terms = _kernels(), len(self._from_basis)
+        given = self._given("matrix", matrix, target)
+        for n, run in enumerate(self._runs):
+            checkpoint(n / len(self._runs))
+            n_rows = len(run.from_basis)
+            half = self._space("half", (n_rows, len(matrix)), target)
+            rows = self._space("rows", (n_rows, n_terms), target)
+            kernels.from_left(
+                n_rows, len(matrix), *self._sparse(f"from basis {n}", run.from_basis, target), given, half
+            )
+            kernels.from_right(n_rows, n_terms, *self._sparse("from basis", self._from_basis, target), half, rows)
+            for m, block, some in self._parts(run):
+                size = (some.stop - some.start) * block.n_orders
+                orders = self._space("orders", (size,), target)
+                kernels.to_orders(
+                    some.start, some.stop, block.n_orders, run.first_row, *self._of_block(m, block, target),
+                    *self._table(m, "orders", block.to_orders, target), rows, orders,
+                )  # fmt: skip
+                self._back(orders, out[self._coefficients(m, some)])
+        return out
+
+    def to_matrix(self, values: np.ndarray, target: Target, checkpoint: Checkpoint) -> np.ndarray:
+        """The adjoint: what is known of each Hermite Gaussian, as a matrix over basis functions.
 
         Parameters
         ----------
         values : ndarray of float64, shape (n_coefficients,)
             Of all pairs.
-        first_row, chosen, target
+        target, checkpoint
             As above.
-        out : ndarray of float64, shape (n_rows, n_terms)
-            The blocks of the chosen pairs are set.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_basis, n_basis)
+            Symmetric.
         """
+        n_basis, n_terms = len(self._to_basis), len(self._from_basis)
+        result = np.zeros((n_basis, n_basis))
         if not probe(target.device).double:
-            for n, block, some in self._parts(chosen):
-                _blocks_on_host(block, some, values[self._coefficients(n, some)], first_row, out)
-            return
+            self._on_host_to_matrix(values, result, checkpoint)
+            return result + result.T
         kernels = _kernels()
-        space = out if target.on_host else self._kept.array("blocks", ti.f64, out.shape)
-        if not target.on_host:
-            kernels.clear(*out.shape, space)
-        for n, block, some in self._parts(chosen):
-            arrays = self._of_block(n, block, target)
-            here = self._kept.operand(target, "values", values[self._coefficients(n, some)], np.float64)
-            kernels.to_block(
-                some.start, some.stop, block.n_orders, block.n_rows, block.n_columns, first_row, *arrays[:4],
-                *self._table(n, "block", block.to_block, target), here, space,
-            )  # fmt: skip
-        if target.on_host:
-            synchronise()
-        else:
-            to_numpy(space, out)
+        sums = self._space("sums", result.shape, target)
+        kernels.clear(*result.shape, sums)
+        given = self._given("values", values, target)
+        for n, run in enumerate(self._runs):
+            checkpoint(n / len(self._runs))
+            n_rows = len(run.from_basis)
+            half = self._space("half", (n_rows, n_basis), target)
+            rows = self._space("rows", (n_rows, n_terms), target)
+            kernels.clear(n_rows, n_terms, rows)
+            for m, block, some in self._parts(run):
+                kernels.to_block(
+                    some.start, some.stop, int(self._first[m]), block.n_orders, block.n_rows, block.n_columns,
+                    run.first_row, *self._of_block(m, block, target), *self._table(m, "block", block.to_block, target),
+                    given, rows,
+                )  # fmt: skip
+            kernels.from_right(n_rows, n_basis, *self._sparse("to basis", self._to_basis, target), rows, half)
+            kernels.add_from_left(n_basis, n_basis, *self._sparse(f"to basis {n}", run.to_basis, target), half, sums)
+        self._back(sums, result)
+        return result + result.T
 
-    def _parts(self, chosen: "list[slice]") -> "list[tuple[int, PairBlock, slice]]":
-        parts = enumerate(zip(self._blocks, chosen, strict=True))
-        return [(n, block, some) for n, (block, some) in parts if some.stop > some.start]
+    def _on_host_to_hermite(self, matrix: np.ndarray, out: np.ndarray, checkpoint: Checkpoint) -> None:
+        """The same in NumPy, where the device has no double precision."""
+        everything = self._from_basis.dense(len(matrix))
+        for n, run in enumerate(self._runs):
+            checkpoint(n / len(self._runs))
+            rows = run.from_basis.dense(len(matrix)) @ matrix @ everything.T
+            for m, block, some in self._parts(run):
+                row, column = block.row[some] - run.first_row, block.column[some]
+                sums = _summed(block, some, block.to_orders, lambda s, t, r=row, c=column, a=rows: a[r + s, c + t])
+                out[self._coefficients(m, some)] = (sums * block.weight[some, None]).reshape(-1)
 
-    def _coefficients(self, n: int, some: slice) -> slice:
-        first, size = int(self._first[n]), self._blocks[n].n_orders
+    def _on_host_to_matrix(self, values: np.ndarray, result: np.ndarray, checkpoint: Checkpoint) -> None:
+        everything = self._from_basis.dense(len(result))
+        for n, run in enumerate(self._runs):
+            checkpoint(n / len(self._runs))
+            rows = np.zeros((len(run.from_basis), len(everything)))
+            for m, block, some in self._parts(run):
+                here = values[self._coefficients(m, some)].reshape(-1, block.n_orders)
+                sums = _summed(block, some, block.to_block, lambda s, t, h=here: h[:, s]) * 0.5
+                row, column = block.row[some] - run.first_row, block.column[some]
+                for k in range(sums.shape[1]):
+                    at = row + k // block.n_columns, column + k % block.n_columns
+                    rows[at] = sums[:, k] * block.weight[some]
+            result += run.from_basis.dense(len(result)).T @ (rows @ everything)
+
+    def _parts(self, run: Run) -> "list[tuple[int, PairBlock, slice]]":
+        parts = enumerate(zip(self._blocks, run.chosen, strict=True))
+        return [(m, block, some) for m, (block, some) in parts if some.stop > some.start]
+
+    def _coefficients(self, m: int, some: slice) -> slice:
+        first, size = int(self._first[m]), self._blocks[m].n_orders
         return slice(first + some.start * size, first + some.stop * size)
 
-    def _of_block(self, n: int, block: PairBlock, target: Target) -> "list[object]":
+    def _of_block(self, m: int, block: PairBlock, target: Target) -> "list[object]":
         keep = self._kept.operand
         return [
-            keep(target, f"row {n}", block.row, np.int32),
-            keep(target, f"column {n}", block.column, np.int32),
-            keep(target, f"weight {n}", block.weight, np.float64),
-            keep(target, f"coefficients {n}", block.coefficients, np.float64),
+            keep(target, f"row {m}", block.row, np.int32),
+            keep(target, f"column {m}", block.column, np.int32),
+            keep(target, f"weight {m}", block.weight, np.float64),
+            keep(target, f"coefficients {m}", block.coefficients, np.float64),
         ]
 
-    def _table(self, n: int, name: str, entries: Entries, target: Target) -> "list[object]":
+    def _table(self, m: int, name: str, entries: Entries, target: Target) -> "list[object]":
         keep = self._kept.operand
         return [
-            keep(target, f"first of {name} {n}", entries.first, np.int32),
-            keep(target, f"entries of {name} {n}", entries.entry, np.int32),
+            keep(target, f"first of {name} {m}", entries.first, np.int32),
+            keep(target, f"entries of {name} {m}", entries.entry, np.int32),
         ]
 
-    def _back(self, space: object, result: np.ndarray) -> np.ndarray:
-        if space is result:
+    def _sparse(self, name: str, matrix: Sparse, target: Target) -> "list[object]":
+        keep = self._kept.operand
+        return [
+            keep(target, f"first of {name}", matrix.first, np.int32),
+            keep(target, f"columns of {name}", matrix.column, np.int32),
+            keep(target, f"values of {name}", matrix.value, np.float64),
+        ]
+
+    def _given(self, name: str, values: np.ndarray, target: Target) -> object:
+        values = np.ascontiguousarray(values, np.float64)
+        if target.on_host:
+            return values
+        there = self._kept.array(name, ti.f64, values.shape)
+        send(there, values)
+        return there
+
+    def _space(self, name: str, shape: "tuple[int, ...]", target: Target) -> Any:
+        if not target.on_host:
+            return self._kept.array(name, ti.f64, shape)
+        held = self._host.get(name)
+        if held is None or held.shape[1:] != shape[1:] or len(held) < shape[0]:
+            held = self._host[name] = np.empty(shape)  # kept, since a first touch of its pages takes longer than a sum
+        return held
+
+    def _back(self, space: Any, out: np.ndarray) -> None:
+        if isinstance(space, np.ndarray):
             synchronise()
-            return result
-        return to_numpy(space, result)
+            out[...] = space[: len(out)]
+        else:
+            to_numpy(space, out)
 
 
 @lru_cache
@@ -190,6 +327,32 @@ def _kernels() -> SimpleNamespace:
     def clear(rows: ti.i32, columns: ti.i32, matrix: R2):
         for i, j in ti.ndrange(rows, columns):
             matrix[i, j] = 0.0
+
+    @ti.kernel
+    def from_left(rows: ti.i32, columns: ti.i32, first: I1, column: I1, value: R1, matrix: R2, out: R2):
+        """The product of a sparse matrix and another one."""
+        for i, j in ti.ndrange(rows, columns):
+            total = ti.cast(0.0, ti.f64)
+            for k in range(first[i], first[i + 1]):
+                total += value[k] * matrix[column[k], j]
+            out[i, j] = total
+
+    @ti.kernel
+    def add_from_left(rows: ti.i32, columns: ti.i32, first: I1, column: I1, value: R1, matrix: R2, out: R2):
+        for i, j in ti.ndrange(rows, columns):
+            total = out[i, j]
+            for k in range(first[i], first[i + 1]):
+                total += value[k] * matrix[column[k], j]
+            out[i, j] = total
+
+    @ti.kernel
+    def from_right(rows: ti.i32, columns: ti.i32, first: I1, column: I1, value: R1, matrix: R2, out: R2):
+        """The product of a matrix and the transpose of a sparse one."""
+        for i, j in ti.ndrange(rows, columns):
+            total = ti.cast(0.0, ti.f64)
+            for k in range(first[j], first[j + 1]):
+                total += value[k] * matrix[i, column[k]]
+            out[i, j] = total
 
     @ti.kernel
     def to_orders(
@@ -207,41 +370,35 @@ def _kernels() -> SimpleNamespace:
 
     @ti.kernel
     def to_block(
-        begin: ti.i32, end: ti.i32, n_orders: ti.i32, n_rows: ti.i32, n_columns: ti.i32, first_row: ti.i32, row: I1,
-        column: I1, weight: R1, along: R3, first: I1, entry: I2, values: R1, out: R2,
+        begin: ti.i32, end: ti.i32, first_value: ti.i32, n_orders: ti.i32, n_rows: ti.i32, n_columns: ti.i32,
+        first_row: ti.i32, row: I1, column: I1, weight: R1, along: R3, first: I1, entry: I2, values: R1, out: R2,
     ):  # fmt: skip
         for i in range((end - begin) * n_rows * n_columns):
             p = begin + i // (n_rows * n_columns)
             n = i % (n_rows * n_columns)
             total = ti.cast(0.0, ti.f64)
             for e in range(first[n], first[n + 1]):
-                value = values[(p - begin) * n_orders + entry[e, 0]]
+                value = values[first_value + p * n_orders + entry[e, 0]]
                 total += value * along[p, 0, entry[e, 2]] * along[p, 1, entry[e, 3]] * along[p, 2, entry[e, 4]]
             out[row[p] - first_row + n // n_columns, column[p] + n % n_columns] = 0.5 * weight[p] * total
 
-    return SimpleNamespace(clear=clear, to_orders=to_orders, to_block=to_block)
+    return SimpleNamespace(
+        clear=clear,
+        from_left=from_left,
+        add_from_left=add_from_left,
+        from_right=from_right,
+        to_orders=to_orders,
+        to_block=to_block,
+    )
 
 
-def _products(block: PairBlock, some: slice, entry: np.ndarray) -> np.ndarray:
+def _summed(
+    block: PairBlock, some: slice, entries: Entries, value_of: "Callable[[int, int], np.ndarray]"
+) -> np.ndarray:
+    """Sums of products for each pair and each result, shape (n, n_results), in NumPy."""
     along = block.coefficients[some]
-    product: np.ndarray = along[:, 0, entry[2]] * along[:, 1, entry[3]] * along[:, 2, entry[4]]
-    return product
-
-
-def _orders_on_host(block: PairBlock, some: slice, matrix: np.ndarray, first_row: int) -> np.ndarray:
-    row, column = block.row[some] - first_row, block.column[some]
-    result = np.zeros((len(row), block.n_orders))
-    for n in range(block.n_orders):
-        for entry in block.to_orders.entry[block.to_orders.first[n] : block.to_orders.first[n + 1]]:
-            result[:, n] += matrix[row + entry[0], column + entry[1]] * _products(block, some, entry)
-    return result * block.weight[some, None]
-
-
-def _blocks_on_host(block: PairBlock, some: slice, values: np.ndarray, first_row: int, out: np.ndarray) -> None:
-    row, column = block.row[some] - first_row, block.column[some]
-    values = values.reshape(len(row), block.n_orders)
-    for n in range(block.n_rows * block.n_columns):
-        total = np.zeros(len(row))
-        for entry in block.to_block.entry[block.to_block.first[n] : block.to_block.first[n + 1]]:
-            total += values[:, entry[0]] * _products(block, some, entry)
-        out[row + n // block.n_columns, column + n % block.n_columns] = 0.5 * block.weight[some] * total
+    result = np.zeros((len(along), len(entries.first) - 1))
+    for n, (first, last) in enumerate(zip(entries.first[:-1], entries.first[1:], strict=True)):
+        for s, t, x, y, z in entries.entry[first:last].tolist():
+            result[:, n] += value_of(s, t) * along[:, 0, x] * along[:, 1, y] * along[:, 2, z]
+    return result

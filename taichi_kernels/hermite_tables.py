@@ -22,19 +22,23 @@ def powers_of(degree: int) -> tuple[tuple[int, int, int], ...]:
     return tuple((t, n - t - v, v) for n in range(degree + 1) for v in range(n + 1) for t in range(n - v, -1, -1))
 
 
+def boys_function(degree: int, t: np.ndarray) -> np.ndarray:
+    """F_degree(T) for T below 100, by the series exp(-T) sum_i (2T)^i / ((2m + 1)(2m + 3) ... (2m + 2i + 1))."""
+    term = np.full(len(t), 1.0 / (2 * degree + 1))
+    series = term.copy()
+    for i in range(1, 400):
+        term = term * 2 * t / (2 * degree + 2 * i + 1)
+        series += term
+    return np.exp(-t) * series
+
+
 @lru_cache
 def boys_table(precision: str, degree: int) -> np.ndarray:
     """F_degree(T), those above that its Taylor series needs, and exp(-T), on the grid; shape (points, n)."""
     end, highest = TABLE_END[precision], degree + TAYLOR[precision]
     t = np.arange(0, round(end / STEP) + 2) * STEP
     decay = np.exp(-t)
-    # F_m(T) = exp(-T) sum_i (2T)^i / ((2m+1)(2m+3)...(2m+2i+1)), then downwards
-    term = np.full(len(t), 1.0 / (2 * highest + 1))
-    series = term.copy()
-    for i in range(1, 400):
-        term = term * 2 * t / (2 * highest + 2 * i + 1)
-        series += term
-    columns = [decay, decay * series]
+    columns = [decay, boys_function(highest, t)]
     for m in range(highest, degree, -1):
         columns.append((2 * t * columns[-1] + decay) / (2 * m - 1))
     return np.ascontiguousarray(np.stack(columns[::-1], axis=1), np.dtype(precision))

@@ -9,7 +9,7 @@ import pytest
 
 from orbitile import Orbitals, Wavefunction
 from orbitile.model.trajectory import Trajectory
-from orbitile.scf.engine import wavefunction_of
+from orbitile.scf.engines.pyscf import wavefunction_of
 
 gto = pytest.importorskip("pyscf.gto", reason="PySCF (extra scf) is not installed")
 scf = pytest.importorskip("pyscf.scf", reason="PySCF (extra scf) is not installed")

@@ -16,7 +16,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "Calculation": "scf.level_of_theory",
+    "AseCalculator": "scf.ase_calculator",
+    "Calculation": "scf.calculation",
     "Lattice": "model.lattice",
     "Orbitals": "model.wavefunction",
     "OrbitileError": "errors",
@@ -35,7 +36,7 @@ _HOME = {
     "compute": "evaluation.lattices",
     "compute_many": "evaluation.lattices",
     "compute_on_device": "evaluation.lattices",
-    "compute_series": "scf.engine",
+    "compute_series": "scf.series",
     "compute_surface": "evaluation.surfaces",
     "compute_to_file": "evaluation.streaming",
     "default_isovalue": "evaluation.default_isovalue",
@@ -55,6 +56,7 @@ _HOME = {
     "load_charges": "readers._point_charges",
     "load_trajectory": "readers",
     "load_volumes": "readers",
+    "optimise": "scf.optimisation",
     "over_isovalues": "films",
     "over_orbitals": "films",
     "overlap_matrix": "gaussians.overlap",

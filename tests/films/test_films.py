@@ -58,7 +58,8 @@ def test_with_tracking_nothing_jumps(spoilt, tmp_path):
 @pytest.fixture(scope="module")
 def reaction(tmp_path_factory):
     """HCN to HNC, the path of the examples."""
-    from orbitile.scf.engine import Calculation, compute_series
+    from orbitile.scf.calculation import Calculation
+    from orbitile.scf.series import compute_series
 
     pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
     xyz = Path(__file__).parents[2] / "docs" / "examples" / "hcn_to_hnc.xyz"

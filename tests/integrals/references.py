@@ -7,7 +7,7 @@ import pytest
 
 from orbitile.model.basis import Basis
 from orbitile.model.wavefunction import Shell
-from orbitile.scf.engine import functions_of_pyscf
+from orbitile.scf.engines.pyscf import functions_of_pyscf
 
 gto = pytest.importorskip("pyscf.gto", reason="PySCF (extra scf) is not installed")
 

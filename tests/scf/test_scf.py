@@ -16,8 +16,10 @@ from orbitile.errors import Cancelled, FileError, OrbitileError
 from orbitile.model.geometry import Geometry
 from orbitile.readers import load_geometries
 from orbitile.readers.series import SeriesFrames
-from orbitile.scf.engine import compute_series, wavefunction_of
-from orbitile.scf.level_of_theory import Calculation, functional, molecule_of
+from orbitile.scf.calculation import Calculation
+from orbitile.scf.engines.pyscf import wavefunction_of
+from orbitile.scf.level_of_theory import functional, molecule_of
+from orbitile.scf.series import compute_series
 from tests.molecules import gto, scf, shuffled, trajectory_of, with_orbitals
 from tests.trajectories.test_series import assert_same
 
@@ -69,7 +71,7 @@ def test_killed_and_taken_up_it_ends_with_the_same_file(tmp_path, calculation):
     geometries = write_water(tmp_path / "water.xyz")
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     work = (
-        "import sys; from orbitile.scf.level_of_theory import *; from orbitile.scf.engine import *; "
+        "import sys; from orbitile.scf.calculation import *; from orbitile.scf.series import *; "
         f"compute_series(sys.argv[1], sys.argv[2], {calculation!r}, "
         "progress=lambda share: print(share, flush=True))"
     )

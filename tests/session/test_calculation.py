@@ -15,7 +15,7 @@ pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)"
 
 from orbitile.errors import Cancelled, OrbitileError
 from orbitile.readers.series import SeriesFrames
-from orbitile.scf.level_of_theory import Calculation
+from orbitile.scf.calculation import Calculation
 from orbitile.session.calculation import RunningCalculation
 
 WATER = np.array([8, 1, 1])
@@ -102,7 +102,7 @@ _HOST = """
 import sys, time
 from pathlib import Path
 from tests.session.test_calculation import WATER, waters
-from orbitile.scf.level_of_theory import Calculation
+from orbitile.scf.calculation import Calculation
 from orbitile.session.calculation import RunningCalculation
 one = RunningCalculation("water", WATER, waters(400), Calculation("hf", "cc-pvdz"), Path(sys.argv[1]))
 while one.done < 1:

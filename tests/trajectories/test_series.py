@@ -23,7 +23,7 @@ from orbitile.commandline import main
 from orbitile.errors import FieldError, FileError
 from orbitile.readers import natural_order
 from orbitile.readers.series import SeriesFrames
-from orbitile.scf.engine import compute_series
+from orbitile.scf.series import compute_series
 from tests.conftest import SAMPLES, random_wavefunction
 from tests.molecules import computed, gto, trajectory_of
 

@@ -5,33 +5,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._arguments import CommandParser, add_geometries
+from ._arguments import CommandParser, add_calculation, add_geometries, read_calculation
 from ._console import progress_bar, stoppable, tell
 
-HELP = "compute orbitals along a trajectory of geometries (needs pyscf, h5py)"
+HELP = "compute orbitals along a trajectory of geometries (needs h5py)"
 PRIORITY = 90
 
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
     add_geometries(parser)
-    parser.add_argument(
-        "--method",
-        default="hf",
-        metavar="NAME",
-        help="hf, or a functional such as pbe or b3lyp; unrestricted for unpaired electrons, or restricted open-shell "
-        "with ro in front: rohf, rob3lyp (default: hf)",
-    )
-    parser.add_argument(
-        "--basis", default="def2-svp", metavar="NAME", help="as PySCF calls it: '6-31g*', cc-pvtz (default: def2-svp)"
-    )
-    parser.add_argument(
-        "--cartesian", action="store_true", help="Cartesian d and f functions, as for 6-31G* in Gaussian"
-    )
-    parser.add_argument("--charge", type=int, default=0, metavar="Q", help="of the molecule (default: 0)")
-    parser.add_argument(
-        "--unpaired", type=int, default=0, metavar="N", help="unpaired electrons, multiplicity less one (default: 0)"
-    )
+    add_calculation(parser, "hf")
     parser.add_argument(
         "-o", "--output", metavar="H5", required=True, help="series file; what it has is not done again"
     )
@@ -39,9 +23,9 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compute the frames that the series file lacks, and print how many it has."""
-    from ..scf.engine import Calculation, compute_series
+    from ..scf.series import compute_series
 
-    calculation = Calculation(options.method, options.basis, options.charge, options.unpaired, options.cartesian)
+    calculation = read_calculation(options)
     try:
         with stoppable() as cancelled, progress_bar(options, str(calculation)) as progress:
             trajectory = compute_series(
@@ -49,6 +33,9 @@ def run(options: argparse.Namespace) -> None:
                 options.output,
                 calculation,
                 topology=options.topology,
+                engine=options.engine,
+                device=options.device,
+                precision=options.precision,
                 progress=progress,
                 cancelled=cancelled,
                 report=tell,
@@ -57,4 +44,4 @@ def run(options: argparse.Namespace) -> None:
         if Path(options.output).expanduser().exists():
             tell(f"{options.output} keeps the frames that are done; the same command goes on from there")
         raise
-    print(f"{options.output}: {len(trajectory)} frames")
+    print(f"{options.output}: {len(trajectory)} frames, by {trajectory[0].program}")

@@ -20,11 +20,12 @@ from ..gaussians.expansion import starts
 from ..gaussians.packing import polynomial_powers
 from ..model.derived import Derived
 from ..watch import checkpoint
-from .hermite_list import HermiteList
-from .pairs import PairClass, Pairs, hermite_coefficients_along_axes, place, places_of, terms
+from .pairs import Pairs, terms
 
 if TYPE_CHECKING:
-    from taichi_kernels.hermite_map import Entries, HermiteMap
+    from scipy.sparse import csr_matrix
+
+    from taichi_kernels.hermite_map import Entries, HermiteMap, Sparse
 
 Reals = NDArray[np.float64]
 
@@ -49,16 +50,7 @@ def to_hermite(pairs: Pairs, matrix: Reals, target: Target) -> Reals:
     ndarray, shape (n_coefficients,)
         :math:`H_n`, in units of the matrix.
     """
-    from_basis = pairs.primitives.from_basis
-    result = np.zeros(pairs.list.n_coefficients)
-    map_ = _map(pairs)
-    half = np.asarray(from_basis @ matrix)
-    for primitives, chosen in _rows(pairs):
-        checkpoint()
-        rows = _terms_of(pairs, primitives)
-        block = np.ascontiguousarray((from_basis @ half[rows].T).T)
-        map_.to_hermite(block, rows.start, chosen, result, target)
-    return result
+    return _map(pairs).to_hermite(matrix, target, checkpoint)
 
 
 def to_matrix(pairs: Pairs, values: Reals, target: Target) -> Reals:
@@ -78,138 +70,11 @@ def to_matrix(pairs: Pairs, values: Reals, target: Target) -> Reals:
     ndarray, shape (n_basis, n_basis)
         Symmetric, in units of the values.
     """
-    from_basis = pairs.primitives.from_basis
-    half = np.zeros((from_basis.shape[1], from_basis.shape[1]))
-    map_ = _map(pairs)
-    for primitives, chosen in _rows(pairs):
-        checkpoint()
-        rows = _terms_of(pairs, primitives)
-        block = np.zeros((rows.stop - rows.start, from_basis.shape[0]))
-        map_.to_matrix(values, rows.start, chosen, block, target)
-        half += from_basis[rows].T @ (from_basis.T @ block.T).T
-    return half + half.T
+    return _map(pairs).to_matrix(values, target, checkpoint)
 
 
-def to_gradient(pairs: Pairs, matrix: Reals, raised_values: Reals) -> Reals:
-    r"""How :math:`\sum_P \sum_n H_n v_n` changes when atoms take their basis functions with them, at a fixed matrix.
-
-    With :math:`\partial v_n / \partial P = v_{n+e}`, a function centred on A changes by
-
-    .. math::  \partial_A x_A^i e^{-\alpha x_A^2} = (2\alpha x_A^{i+1} - i x_A^{i-1}) e^{-\alpha x_A^2},
-
-    and when both centres move so does P.
-
-    Parameters
-    ----------
-    pairs
-        Of the basis set.
-    matrix : ndarray, shape (n_basis, n_basis)
-        Symmetric.
-    raised_values : ndarray, shape (pairs.list.raised().n_coefficients,)
-        Integrals with the Hermite Gaussians of the list, to one order more than the list has.
-
-    Returns
-    -------
-    ndarray, shape (n_atoms, 3)
-        In units of the matrix times the values per bohr; atoms behind the last that has functions are left out.
-    """
-    from_basis = pairs.primitives.from_basis
-    n_atoms = int(pairs.atom_of_primitive.max(initial=-1)) + 1
-    result = np.zeros((n_atoms, 3))
-    half = np.asarray(from_basis @ matrix)
-    first = raised_first(pairs.list)
-    for primitives, chosen in _rows(pairs):
-        rows = _terms_of(pairs, primitives)
-        block = np.ascontiguousarray((from_basis @ half[rows].T).T)
-        for class_, some in zip(pairs.classes, chosen, strict=True):
-            checkpoint()
-            if some.stop == some.start:
-                continue
-            here = np.arange(class_.rows.start + some.start, class_.rows.start + some.stop)
-            values = raised_values[first[here][:, None] + np.arange(first[here[0] + 1] - first[here[0]])]
-            left, both = _class_gradient(pairs, class_, here, block, rows.start, values)
-            np.add.at(result, pairs.atom_of_primitive[pairs.left[here]], left)
-            np.add.at(result, pairs.atom_of_primitive[pairs.right[here]], both - left)
-    return result
-
-
-def raised_first(gaussians: HermiteList) -> NDArray[np.int64]:
-    """First coefficient of each Gaussian of a list that is raised, and behind the last: shape (n + 1,)."""
-    d = gaussians.degree.astype(np.int64) + 1
-    return np.concatenate([[0], np.cumsum((d + 1) * (d + 2) * (d + 3) // 6)])
-
-
-def _class_gradient(
-    pairs: Pairs, class_: PairClass, here: NDArray[np.intp], block: Reals, first_row: int, values: Reals
-) -> tuple[Reals, Reals]:
-    """Derivatives with respect to the left centre, and to both together, of some pairs; shapes (n, 3)."""
-    from taichi_kernels.hermite_tables import powers_of
-
-    a, b = class_.left_degree, class_.right_degree
-    primitives = pairs.primitives
-    p, q = pairs.left[here], pairs.right[here]
-    along = hermite_coefficients_along_axes(primitives, p, q, a + 1, b)
-    column = {order: n for n, order in enumerate(powers_of(a + b + 1))}
-    row, col = primitives.first_term[p] - first_row, primitives.first_term[q]
-    weight = np.where(p == q, 1.0, 2.0)
-    alpha = primitives.exponent[p]
-    left, both = np.zeros((len(here), 3)), np.zeros((len(here), 3))
-    for entry in _derivative_table(a, b):
-        s, t, order, places, axis, power = entry
-        product = along[:, 0, places[0]] * along[:, 1, places[1]] * along[:, 2, places[2]]
-        product *= weight * block[row + s, col + t] * values[:, column[order]]
-        if axis >= 3:
-            both[:, axis - 3] += product
-        else:
-            left[:, axis] += 2 * alpha * product if power == 0 else -power * product
-    return left, both
-
-
-@lru_cache
-def _derivative_table(
-    a: int, b: int
-) -> tuple[tuple[int, int, tuple[int, int, int], tuple[int, int, int], int, int], ...]:
-    """Terms of the derivatives: both terms of the product, order, places along the axes, and which derivative it is.
-
-    That is an axis for the left centre, with the power that was lowered or 0; or 3 and an axis for both centres.
-    """
-    where = place(a + 1, b)
-    result = []
-    for s, left in enumerate(polynomial_powers(a)):
-        for t, right in enumerate(polynomial_powers(b)):
-            variants = [(3 + axis, 0, left) for axis in range(3)]
-            for axis in range(3):
-                variants.append((axis, 0, _moved(left, axis, 1)))
-                if left[axis]:
-                    variants.append((axis, left[axis], _moved(left, axis, -1)))
-            for kind, power, powers in variants:
-                tops = [i + j for i, j in zip(powers, right, strict=True)]
-                for u in range(tops[0] + 1):
-                    for v in range(tops[1] + 1):
-                        for w in range(tops[2] + 1):
-                            order = (u, v, w)
-                            places = places_of(where, powers, right, order)
-                            raised = _moved(order, kind - 3, 1) if kind >= 3 else order
-                            result.append((s, t, raised, places, kind, power))
-    return tuple(result)
-
-
-def _moved(powers: tuple[int, int, int], axis: int, step: int) -> tuple[int, int, int]:
-    x, y, z = (power + step * (n == axis) for n, power in enumerate(powers))
-    return x, y, z
-
-
-def _terms_of(pairs: Pairs, primitives: slice) -> slice:
-    first = pairs.primitives.first_term
-    return slice(int(first[primitives.start]), int(first[primitives.stop]))
-
-
-def _rows(pairs: Pairs) -> list[tuple[slice, list[slice]]]:
-    """Runs of left primitives whose rows fit into memory, and of each class the pairs that have them."""
-    return _ROWS.of(pairs, None, lambda: _make_rows(pairs))
-
-
-def _make_rows(pairs: Pairs) -> list[tuple[slice, list[slice]]]:
+def runs_of(pairs: Pairs) -> list[tuple[slice, list[slice]]]:
+    """Runs of the terms of left primitives whose rows fit into memory, and of each class the pairs that have them."""
     first_term = pairs.primitives.first_term
     n, n_terms = len(first_term) - 1, int(first_term[-1])
     runs, begin = [], 0
@@ -218,13 +83,13 @@ def _make_rows(pairs: Pairs) -> list[tuple[slice, list[slice]]]:
         end = min(max(end - 1, begin + 1), n)
         lefts = [pairs.left[class_.rows] for class_ in pairs.classes]  # it never falls within a class
         edges = [np.searchsorted(left, [begin, end]).tolist() for left in lefts]
-        runs.append((slice(begin, end), [slice(*edge) for edge in edges]))
+        runs.append((slice(int(first_term[begin]), int(first_term[end])), [slice(*edge) for edge in edges]))
         begin = end
     return runs
 
 
 def _map(pairs: Pairs) -> HermiteMap:
-    from taichi_kernels.hermite_map import HermiteMap, PairBlock
+    from taichi_kernels.hermite_map import HermiteMap, PairBlock, Run
 
     def make() -> HermiteMap:
         blocks = []
@@ -236,9 +101,21 @@ def _map(pairs: Pairs) -> HermiteMap:
             blocks.append(
                 PairBlock(first[left], first[right], weight, class_.coefficients, shape[0], *shape[1:], orders, block)
             )
-        return HermiteMap(blocks)
+        from_basis = pairs.primitives.from_basis
+        runs = [
+            Run(rows.start, _sparse(from_basis[rows]), _sparse(from_basis[rows].T), chosen)
+            for rows, chosen in runs_of(pairs)
+        ]
+        return HermiteMap(blocks, runs, _sparse(from_basis), _sparse(from_basis.T))
 
     return _MAPS.of(pairs, None, make)
+
+
+def _sparse(matrix: csr_matrix) -> Sparse:
+    from taichi_kernels.hermite_map import Sparse
+
+    rows = matrix.tocsr()
+    return Sparse(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), np.asarray(rows.data, np.float64))
 
 
 @lru_cache
@@ -264,5 +141,4 @@ def _tables(a: int, b: int) -> tuple[Entries, Entries, tuple[int, int, int]]:
     return to_orders, to_block, (len(orders), n_rows, n_columns)
 
 
-_ROWS = Derived[list[tuple[slice, list[slice]]]](most=1)
 _MAPS: Derived[HermiteMap] = Derived(most=1)

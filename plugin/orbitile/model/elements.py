@@ -18,8 +18,8 @@ ATOMIC_RADII = tuple(
 0.35 0.35 1.40 1.45 1.05 0.85 0.70 0.65 0.60 0.50 1.50 1.80 1.50 1.25 1.10 1.00 1.00 1.00 1.80 2.20 1.80 1.60 1.40 1.35
 1.40 1.40 1.40 1.35 1.35 1.35 1.35 1.30 1.25 1.15 1.15 1.15 1.90 2.35 2.00 1.80 1.55 1.45 1.45 1.35 1.30 1.35 1.40 1.60
 1.55 1.55 1.45 1.45 1.40 1.40 2.10 2.60 2.15 1.95 1.85 1.85 1.85 1.85 1.85 1.85 1.80 1.75 1.75 1.75 1.75 1.75 1.75 1.75
-1.55 1.45 1.35 1.35 1.30 1.35 1.35 1.35 1.50 1.90 1.80 1.60 1.90 1.45 2.10
+1.55 1.45 1.35 1.35 1.30 1.35 1.35 1.35 1.50 1.90 1.80 1.60 1.90 1.45 2.10 1.80 2.15 1.95 1.80 1.80 1.75
 """.split()
 )
 """Atomic radii of J. C. Slater (J. Chem. Phys. 1964, 41, 3199) in Angstrom by atomic number, with the 0.35 of
-A. D. Becke for hydrogen and usual values for rare gases; for elements beyond radon, the last one."""
+A. D. Becke for hydrogen and usual values for rare gases and francium; for elements beyond uranium, the last one."""

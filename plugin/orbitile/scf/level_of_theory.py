@@ -1,4 +1,4 @@
-"""What PySCF computes (extra `orbitile[scf]`): method, basis set, charge and spin, by names as people give them."""
+"""What PySCF computes (extra `orbitile[scf]`): its functionals, basis sets and core potentials, by their names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import warnings
 from collections.abc import Iterable
 from contextlib import redirect_stderr, suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from io import StringIO
@@ -18,51 +17,7 @@ from scipy.linalg import eigh
 from ..errors import OrbitileError
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry
-
-
-@dataclass(frozen=True)
-class Calculation:
-    """What is computed for each frame.
-
-    Attributes
-    ----------
-    method : str
-        "hf", or a density functional by its name in PySCF: "pbe", "b3lyp", "wb97x-v" ... Orbitals are restricted where
-        no electron is unpaired, and unrestricted otherwise; "u" or "ro" in front of the name make them unrestricted or
-        restricted open-shell ("uhf", "rohf", "rob3lyp"). A name that PySCF knows as a whole is that functional: "rpbe".
-    basis : str
-        A basis set by its name in PySCF, with its effective core potentials.
-    charge : int
-        Of the molecule.
-    unpaired : int
-        Electrons of spin alpha less those of spin beta, the multiplicity less one.
-    cartesian : bool
-        Cartesian d and f functions, with which sets as 6-31G* were made, in place of pure ones.
-
-    Raises
-    ------
-    OrbitileError
-        When method or basis set have no name, or the number of unpaired electrons is negative.
-    """
-
-    method: str = "hf"
-    basis: str = "def2-svp"
-    charge: int = 0
-    unpaired: int = 0
-    cartesian: bool = False
-
-    def __post_init__(self) -> None:
-        for what, name in (("method", self.method), ("basis set", self.basis)):
-            if not name.strip():
-                raise OrbitileError(f"{what}: expected a name, got none")
-        if self.unpaired < 0:
-            raise OrbitileError(f"unpaired electrons: expected 0 or more, got {self.unpaired}")
-
-    def __str__(self) -> str:
-        return (
-            f"{self.method.lower()}/{self.basis.lower()}, charge {self.charge}, unpaired electrons {self.unpaired}"
-            f"{', Cartesian functions' if self.cartesian else ''}"
-        )
+from .calculation import Calculation, check_electrons, method_of
 
 
 def library() -> Any:
@@ -93,15 +48,11 @@ def molecule_of(geometry: Geometry, calculation: Calculation) -> Any:
         them.
     """
     symbols = [SYMBOLS[number] for number in geometry.atomic_numbers]
-    held = b""
-    if os.path.isfile(calculation.basis):  # PySCF takes the name of a file too, which may change
-        with suppress(OSError), open(calculation.basis, "rb") as file:
-            held = file.read()
     elements = [symbol for symbol in dict.fromkeys(symbols) if symbol != SYMBOLS[0]]
-    sets = {symbol: _basis_set(calculation.basis, symbol, held) for symbol in elements}
+    sets = {symbol: basis_set(calculation.basis, symbol) for symbol in elements}
     potentials = {symbol: potential for symbol, (_, potential) in sets.items() if potential}
     n_core = sum(potentials[symbol][0] for symbol in symbols if symbol in potentials)
-    _check_electrons(int(geometry.atomic_numbers.sum()) - n_core - calculation.charge, n_core, calculation)
+    check_electrons(int(geometry.atomic_numbers.sum()) - n_core - calculation.charge, n_core, calculation)
     with redirect_stderr(StringIO()):  # a warning that ghosts have no functions
         molecule = library().gto.M(
             atom=list(zip(symbols, geometry.positions.tolist(), strict=True)),
@@ -121,29 +72,24 @@ def molecule_of(geometry: Geometry, calculation: Calculation) -> Any:
     return molecule
 
 
-def _check_electrons(n: int, n_core: int, calculation: Calculation) -> None:
-    """Refuse charges and unpaired electrons that do not go together with n electrons."""
-    unpaired = calculation.unpaired
-    charge = f"a charge of {calculation.charge:+d}" if calculation.charge else "no charge"
-    left = f"{n} electrons" + (f" beside {n_core} in effective core potentials" if n_core else "")
-    if n <= 0:
-        raise OrbitileError(f"with {charge} there are {left}; expected 1 or more")
-    if unpaired > n or (n - unpaired) % 2:
-        raise OrbitileError(
-            f"with {charge} there are {left}, so {'an odd' if n % 2 else 'an even'} number up to {n} of them is "
-            f"unpaired; got {unpaired} unpaired electrons (multiplicity {unpaired + 1})"
-        )
-
-
-@lru_cache(maxsize=128)
-def _basis_set(name: str, symbol: str, held: bytes) -> tuple[Any, Any]:
-    """Functions and effective core potential of an element, in the form of PySCF; `held` is what a file of it holds.
+def basis_set(name: str, symbol: str) -> tuple[Any, Any]:
+    """Functions and effective core potential of an element, in the form of PySCF.
 
     Raises
     ------
     OrbitileError
-        When PySCF has no such basis set, or not for this element, or no core potential that it needs.
+        When PySCF is missing, has no such basis set, or not for this element, or no core potential that it needs.
     """
+    held = b""
+    if os.path.isfile(name):  # PySCF takes the name of a file too, which may change
+        with suppress(OSError), open(name, "rb") as file:
+            held = file.read()
+    return _basis_set(name, symbol, held)
+
+
+@lru_cache(maxsize=128)
+def _basis_set(name: str, symbol: str, held: bytes) -> tuple[Any, Any]:
+    """The same; `held` is what a file of that name holds."""
     gto = library().gto
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # advice to install another package
@@ -191,7 +137,7 @@ def _unknown_basis(name: str, symbol: str, known: Iterable[str]) -> str:
     return f"basis set {name!r}: expected one that PySCF knows{hint}"
 
 
-_DISPERSION = re.compile(r"(.+?)[-_](gd\d.*|d|d\d.*)")
+DISPERSION = re.compile(r"(.+?)[-_](gd\d.*|d|d\d.*)")
 """Names of functionals with an empirical dispersion correction."""
 
 
@@ -204,17 +150,10 @@ def functional(calculation: Calculation) -> tuple[str, str]:
         When PySCF is missing, there is no such method, or it does not go together with unpaired electrons.
     """
     libxc = library().dft.libxc
+    found = method_of(calculation, lambda name: _name_in_pyscf(name, libxc))
+    if found is not None:
+        return found
     name = calculation.method.strip().lower()
-    for kind in ("", "ro", "u", "r"):
-        known = _name_in_pyscf(name.removeprefix(kind), libxc) if name.startswith(kind) else ""
-        if not known:
-            continue
-        if kind == "r" and calculation.unpaired:
-            raise OrbitileError(
-                f"method {calculation.method!r}: expected no unpaired electrons, got {calculation.unpaired}; ask for "
-                f"ro{name[1:]} (restricted open-shell) or u{name[1:]} (unrestricted)"
-            )
-        return kind or ("u" if calculation.unpaired else "r"), known
     names = [code.lower() for code in (*libxc.XC_CODES, *libxc.XC_ALIAS) if "_XC_" not in code]
     close = get_close_matches(name, ["hf", "rohf", "uhf", *names], 1, 0.7)
     raise OrbitileError(
@@ -231,7 +170,7 @@ def _name_in_pyscf(name: str, libxc: Any) -> str:
     """
     if name.startswith("-") or not re.search("[a-z]", name):
         return ""
-    corrected = _DISPERSION.fullmatch(name)
+    corrected = DISPERSION.fullmatch(name)
     if corrected and name.upper() not in libxc.XC_CODES:
         ending = "_XC_" + name.upper().replace("-", "_")
         full = [code for code in libxc.XC_CODES if code.endswith(ending)]

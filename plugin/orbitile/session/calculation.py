@@ -14,7 +14,7 @@ from ..errors import OrbitileError
 from ..model.geometry import Geometry
 from ..model.units import angstrom
 from ..readers.series import SeriesFrames
-from ..scf.level_of_theory import Calculation
+from ..scf.calculation import Calculation
 from ..workers import Worker
 from .background import BackgroundJob
 
@@ -51,7 +51,7 @@ def computed_series(geometries: MoleculeFrames, target: Path, calculation: Calcu
     OrbitileError
         As `orbitile.compute_series` does.
     """
-    from ..scf.engine import continue_series
+    from ..scf.series import continue_series
 
     left_out: list[str] = []
     continue_series(geometries, target, calculation, left_out.append)

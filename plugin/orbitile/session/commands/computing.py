@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...errors import OrbitileError
 from ...evaluation.devices import one_device
-from ...scf.level_of_theory import Calculation
+from ...scf.calculation import Calculation
 from ..calculation import RunningCalculation
 from ..declaration import COUNT, FLAG, PATH, TEXT, WHOLE_NUMBER, Answer, Argument, command, one_of
 from ..host import trajectory_viewer

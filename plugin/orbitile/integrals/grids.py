@@ -1,0 +1,223 @@
+r"""Points and weights for integrals over all space of functions that are like densities: atom-centred quadrature.
+
+About each atom, spheres with the radii of O. Treutler and R. Ahlrichs (J. Chem. Phys. 1995, 102, 346; their map M4),
+
+.. math::  r = \frac{\xi}{\ln 2} (1 + x)^{0.6} \ln \frac{2}{1 - x}, \qquad x_i = \cos \frac{i \pi}{n + 1}
+
+and on each of them a rule of V. I. Lebedev and D. N. Laikov (Dokl. Math. 1999, 59, 477), of fewer points close to the
+nucleus and far out, as NWChem prunes them. The atoms share the space by A. D. Becke's fuzzy cells (J. Chem. Phys. 1988,
+88, 2547), whose borders are shifted by the square roots of the atoms' radii as Treutler and Ahlrichs do.
+
+These are the points and weights of PySCF's `gen_grid`, so that energies can be set side by side digit by digit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taichi_kernels.target import Target
+
+from ..errors import OrbitileError
+from ..model.elements import ATOMIC_RADII, SYMBOLS
+from ..model.units import angstrom
+from ..watch import watcher
+
+Reals = NDArray[np.float64]
+
+LEVELS = range(10)
+"""From the coarsest to the finest."""
+
+_PERIODS = (2, 10, 18, 36, 54, 86, 118)
+"""Last element of each."""
+
+_RADIAL = (
+    (10, 15, 20, 30, 35, 40, 50),
+    (30, 40, 50, 60, 65, 70, 75),
+    (40, 60, 65, 75, 80, 85, 90),
+    (50, 75, 80, 90, 95, 100, 105),
+    (60, 90, 95, 105, 110, 115, 120),
+    (70, 105, 110, 120, 125, 130, 135),
+    (80, 120, 125, 135, 140, 145, 150),
+    (90, 135, 140, 150, 155, 160, 165),
+    (100, 150, 155, 165, 170, 175, 180),
+    (200, 200, 200, 200, 200, 200, 200),
+)
+"""Spheres by level and period."""
+
+_DEGREE = (
+    (11, 15, 17, 17, 17, 17, 17),
+    (17, 23, 23, 23, 23, 23, 23),
+    (23, 29, 29, 29, 29, 29, 29),
+    (29, 29, 35, 35, 35, 35, 35),
+    (35, 41, 41, 41, 41, 41, 41),
+    (41, 47, 47, 47, 47, 47, 47),
+    (47, 53, 53, 53, 53, 53, 53),
+    (53, 59, 59, 59, 59, 59, 59),
+    (59, 59, 59, 59, 59, 59, 59),
+    (65, 65, 65, 65, 65, 65, 65),
+)
+"""Degree of the polynomials that the largest rule integrates, by level and period."""
+
+_DEGREES = (11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 35, 41, 47, 53, 59, 65)
+"""Degrees for which there are rules, of those that occur."""
+
+_SCALES = tuple(
+    float(scale)
+    for scale in """
+1.0 0.8 0.9 1.8 1.4 1.3 1.1 0.9 0.9 0.9 0.9 1.4 1.3 1.3 1.2 1.1 1.0 1.0 1.0 1.5 1.4 1.3 1.2 1.2 1.2 1.2 1.2 1.2 1.1 1.1
+1.1 1.1 1.0 0.9 0.9 0.9 0.9 2.0 1.7 1.5 1.5 1.35 1.35 1.25 1.2 1.25 1.3 1.5 1.5 1.3 1.2 1.2 1.15 1.15 1.15 2.5 2.2 2.5
+1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5 2.5
+2.1 3.685 1.5
+""".split()
+)
+"""xi by atomic number: of Treutler and Ahlrichs up to krypton, then those of Psi4; beyond actinium the last one."""
+
+_BORDERS = ((0.25, 0.5, 1.0, 4.5), (0.1667, 0.5, 0.9, 3.5), (0.1, 0.4, 0.8, 2.5))
+"""Radii at which the rule changes, in those of the atom: for the first period, the second, and the others."""
+
+_NEAREST = 1e-3
+"""Distance in bohr below which two atoms are at one place."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Points and weights: an integral is the sum of weights times values.
+
+    Attributes
+    ----------
+    points : ndarray of float64, shape (n_points, 3)
+        In bohr, atom by atom; points that follow one another are close.
+    weights : ndarray of float64, shape (n_points,)
+        In bohr^3.
+    atom : ndarray of int32, shape (n_points,)
+        The atom that each point goes with.
+    """
+
+    points: Reals
+    weights: Reals
+    atom: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        for array in (self.points, self.weights, self.atom):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+
+def grid_of(atomic_numbers: NDArray[np.integer], positions: Reals, target: Target, level: int = 3) -> Grid:
+    """Make the grid of a molecule.
+
+    Parameters
+    ----------
+    atomic_numbers : ndarray of int, shape (n_atoms,)
+        0 for ghosts, which have no points.
+    positions : ndarray of float64, shape (n_atoms, 3)
+        In bohr.
+    target : Target
+        The device of the current session; all is computed in double precision.
+    level : int
+        0 to 9; at level 3 there are 8,000 points about a hydrogen atom and 14,000 about a carbon atom.
+
+    Raises
+    ------
+    OrbitileError
+        For another level, when there are no atoms, or two are at one place.
+    """
+    from taichi_kernels.becke import becke_shares
+
+    if level not in LEVELS:
+        raise OrbitileError(f"level of the quadrature: expected a whole number from 0 to {LEVELS[-1]}, got {level!r}")
+    atoms = np.flatnonzero(atomic_numbers > 0)
+    numbers, places = atomic_numbers[atoms], np.ascontiguousarray(positions[atoms], np.float64)
+    _check(atoms, numbers, places)
+    elements, kind = np.unique(numbers, return_inverse=True)
+    spheres = [_spheres(int(number), level) for number in elements]
+    offsets = [points for points, _ in spheres]
+    shares = becke_shares(places, _shifts(numbers), offsets, kind, target, watcher())
+    return Grid(
+        np.concatenate([place + offsets[k] for place, k in zip(places, kind, strict=True)]),
+        np.concatenate([spheres[k][1] * share for share, k in zip(shares, kind, strict=True)]),
+        np.repeat(atoms.astype(np.int32), [len(share) for share in shares]),
+    )
+
+
+def _check(atoms: NDArray[np.integer], numbers: NDArray[np.integer], positions: Reals) -> None:
+    from scipy.spatial import KDTree
+
+    if not len(atoms):
+        raise OrbitileError("quadrature: expected at least one atom that is no ghost, got none")
+    if close := KDTree(positions).query_pairs(_NEAREST):
+        one, other = min(close)
+        names = " and ".join(f"{SYMBOLS[int(numbers[n])]}{atoms[n] + 1}" for n in (one, other))
+        raise OrbitileError(f"quadrature: atoms {names} are at one place; move one, or make it a ghost")
+
+
+def _shifts(numbers: NDArray[np.integer]) -> Reals:
+    """By how much the border of each pair of atoms is moved towards the smaller one, shape (n_atoms, n_atoms)."""
+    root = np.sqrt([_radius(int(number)) for number in numbers])
+    ratio = root[:, None] / root
+    shifts: Reals = np.clip(0.25 * (ratio.T - ratio), -0.5, 0.5)
+    return shifts
+
+
+def _radius(number: int) -> float:
+    return ATOMIC_RADII[min(number, len(ATOMIC_RADII) - 1)] * angstrom
+
+
+@lru_cache(maxsize=64)
+def _spheres(number: int, level: int) -> tuple[Reals, Reals]:
+    """Points about an atom of an element, relative to it, and their weights without regard to others: 32 B a point."""
+    period = int(np.searchsorted(_PERIODS, number))
+    radii, volumes = _radial_rule(_RADIAL[level][period], _SCALES[min(number, len(_SCALES) - 1)])
+    degrees = _pruned(radii / _radius(number), min(period, 2), _DEGREE[level][period])
+    rules = [_directions(degree) for degree in degrees]
+    points = np.concatenate([radius * directions for radius, (directions, _) in zip(radii, rules, strict=True)])
+    weights = np.concatenate([volume * angular for volume, (_, angular) in zip(volumes, rules, strict=True)])
+    for array in (points, weights):
+        array.flags.writeable = False
+    return points, weights
+
+
+def _radial_rule(n: int, scale: float) -> tuple[Reals, Reals]:
+    """Radii in bohr, and weights r^2 dr: Chebyshev's rule of the second kind under the map M4."""
+    angle = np.arange(1, n + 1) * np.pi / (n + 1)
+    x = np.cos(angle)
+    stretch, logarithm = scale / np.log(2) * (1 + x) ** 0.6, np.log((1 - x) / 2)
+    radii = -stretch * logarithm
+    slope = stretch * (1 / (1 - x) - 0.6 * logarithm / (1 + x))
+    return radii, np.pi / (n + 1) * np.sin(angle) * slope * radii**2
+
+
+def _pruned(radii: Reals, period: int, degree: int) -> list[int]:
+    """Degree of the rule on each sphere, from radii in those of the atom."""
+    place = _DEGREES.index(degree)
+    if place == 0:
+        zones = (11, 13, 13, 13, 11)
+    else:
+        zones = (11, 15, _DEGREES[place - 1], degree, _DEGREES[place - 1])
+    return [zones[zone] for zone in np.searchsorted(_BORDERS[period], radii)]
+
+
+@lru_cache(maxsize=32)
+def _directions(degree: int) -> tuple[Reals, Reals]:
+    """Unit vectors and weights that add up to 4 pi, such that vectors that follow one another are close."""
+    from scipy.integrate import lebedev_rule
+
+    directions, weights = lebedev_rule(degree)
+    order = _by_halves(directions.T, np.arange(len(weights)))
+    return np.ascontiguousarray(directions.T[order]), weights[order]
+
+
+def _by_halves(points: Reals, some: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Some of the points, halved along their longest axis until few are left together."""
+    if len(some) <= 8:
+        return some
+    axis = int(np.argmax(np.ptp(points[some], axis=0)))
+    order = some[np.argsort(points[some, axis], kind="stable")]
+    half = len(order) // 2
+    return np.concatenate([_by_halves(points, order[:half]), _by_halves(points, order[half:])])

@@ -1,0 +1,120 @@
+"""What is computed for each frame of a series: method, basis set, charge and spin, by names as people give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..errors import OrbitileError
+from ..model.wavefunction import Wavefunction
+
+
+@dataclass(frozen=True)
+class Calculation:
+    """What is computed for each frame.
+
+    Attributes
+    ----------
+    method : str
+        "hf", or a density functional by its name in libxc: "pbe", "b3lyp", "wb97x-v" ... Orbitals are restricted where
+        no electron is unpaired, and unrestricted otherwise; "u" or "ro" in front of the name make them unrestricted or
+        restricted open-shell ("uhf", "rohf", "rob3lyp"). A name that is known as a whole is that functional: "rpbe".
+    basis : str
+        A basis set by its name, "def2-svp" or "6-31g*", with its effective core potentials.
+    charge : int
+        Of the molecule.
+    unpaired : int
+        Electrons of spin alpha less those of spin beta, the multiplicity less one.
+    cartesian : bool
+        Cartesian d and f functions, with which sets as 6-31G* were made, in place of pure ones.
+
+    Raises
+    ------
+    OrbitileError
+        When method or basis set have no name, or the number of unpaired electrons is negative.
+    """
+
+    method: str = "hf"
+    basis: str = "def2-svp"
+    charge: int = 0
+    unpaired: int = 0
+    cartesian: bool = False
+
+    def __post_init__(self) -> None:
+        for what, name in (("method", self.method), ("basis set", self.basis)):
+            if not name.strip():
+                raise OrbitileError(f"{what}: expected a name, got none")
+        if self.unpaired < 0:
+            raise OrbitileError(f"unpaired electrons: expected 0 or more, got {self.unpaired}")
+
+    def __str__(self) -> str:
+        return (
+            f"{self.method.lower()}/{self.basis.lower()}, charge {self.charge}, unpaired electrons {self.unpaired}"
+            f"{', Cartesian functions' if self.cartesian else ''}"
+        )
+
+
+def check_electrons(n: int, n_core: int, calculation: Calculation) -> None:
+    """Refuse charges and unpaired electrons that do not go together with n electrons."""
+    unpaired = calculation.unpaired
+    charge = f"a charge of {calculation.charge:+d}" if calculation.charge else "no charge"
+    left = f"{n} electrons" + (f" beside {n_core} in effective core potentials" if n_core else "")
+    if n <= 0:
+        raise OrbitileError(f"with {charge} there are {left}; expected 1 or more")
+    if unpaired > n or (n - unpaired) % 2:
+        raise OrbitileError(
+            f"with {charge} there are {left}, so {'an odd' if n % 2 else 'an even'} number up to {n} of them is "
+            f"unpaired; got {unpaired} unpaired electrons (multiplicity {unpaired + 1})"
+        )
+
+
+class NotConverged(OrbitileError):
+    """The self-consistent field of one geometry was not reached; that of another one may be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A self-consistent field.
+
+    Attributes
+    ----------
+    wavefunction : Wavefunction
+        Its orbitals, occupied from the lowest.
+    energy : float
+        Total energy in hartree, the repulsion of the nuclei among it.
+    n_iterations : int
+        Fock matrices that it took.
+    """
+
+    wavefunction: Wavefunction
+    energy: float
+    n_iterations: int
+
+
+def method_of(calculation: Calculation, known: Callable[[str], str]) -> tuple[str, str] | None:
+    """Kind of orbitals, "r", "u" or "ro", and functional of a calculation; None where the functional is not known.
+
+    Parameters
+    ----------
+    calculation
+        Its method is a functional, with "u", "ro" or "r" in front or without; a name that is known as a whole is that.
+    known
+        The functional of a name, empty where it is none.
+
+    Raises
+    ------
+    OrbitileError
+        When orbitals are to be restricted though electrons are unpaired.
+    """
+    name = calculation.method.strip().lower()
+    for kind in ("", "ro", "u", "r"):
+        found = known(name.removeprefix(kind)) if name.startswith(kind) else ""
+        if not found:
+            continue
+        if kind == "r" and calculation.unpaired:
+            raise OrbitileError(
+                f"method {calculation.method!r}: expected no unpaired electrons, got {calculation.unpaired}; ask for "
+                f"ro{name[1:]} (restricted open-shell) or u{name[1:]} (unrestricted)"
+            )
+        return kind or ("u" if calculation.unpaired else "r"), found
+    return None

@@ -1,0 +1,220 @@
+"""PySCF (extra `orbitile[scf]`): Hartree-Fock and every functional of libxc, with effective core potentials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from math import pi, prod, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import OrbitileError
+from ...gaussians.orthonormality import checked
+from ...gaussians.overlap import inverse_root
+from ...model.conventions import angular_normalization, cartesian_powers, component_names
+from ...model.elements import SYMBOLS
+from ...model.geometry import Geometry
+from ...model.wavefunction import Orbitals, Shell, Wavefunction
+from ...watch import checkpoint
+from ..calculation import Calculation, NotConverged, Solution
+from ..level_of_theory import functional, library, mean_field, molecule_of
+
+PROGRAM = "PySCF"
+
+
+def check(calculation: Calculation) -> None:
+    """Refuse a method that PySCF lacks, or that does not go with unpaired electrons."""
+    functional(calculation)
+
+
+def obstacle(geometry: Geometry, calculation: Calculation) -> str:
+    """Why PySCF cannot compute this, empty where it can."""
+    return "" if find_spec("pyscf") else "the package pyscf is missing: pip install 'orbitile[scf]'"
+
+
+def solve(
+    geometry: Geometry,
+    calculation: Calculation,
+    before: Sequence[Wavefunction] = (),
+    device: str | None = None,
+    precision: str = "single",
+) -> Solution:
+    """Self-consistent field, begun from the last frame of those before or, without any, from atomic densities.
+
+    PySCF computes on the CPU and in double precision, whatever is asked for.
+    """
+    return solution(geometry, calculation, before, lambda field: field)
+
+
+def solution(
+    geometry: Geometry, calculation: Calculation, before: Sequence[Wavefunction], moved: Callable[[Any], Any]
+) -> Solution:
+    """The same by a mean field of PySCF that was `moved` to whatever computes it.
+
+    Raises
+    ------
+    NotConverged
+        When neither DIIS nor second order converge.
+    OrbitileError
+        As `orbitile.compute_series` does.
+    """
+    molecule = molecule_of(geometry, calculation)
+    field = moved(mean_field(molecule, calculation))
+    iterations = []
+
+    def count(_: Any) -> None:
+        checkpoint()
+        iterations.append(1)
+
+    field.callback = count
+    try:
+        field.kernel(_start(molecule, before[-1]) if before else None)
+        if not field.converged:
+            checkpoint()
+            field = field.newton()
+            field.kernel(field.mo_coeff, field.mo_occ)
+    except np.linalg.LinAlgError as error:
+        raise NotConverged(f"{calculation} broke down ({error}); are atoms too close to each other?") from error
+    if not field.converged:
+        raise NotConverged(f"{calculation} did not converge, by DIIS nor to second order")
+    coefficients, occupations, energies = (
+        np.asarray(values.get() if hasattr(values, "get") else values)  # from a GPU
+        for values in (field.mo_coeff, field.mo_occ, field.mo_energy)
+    )
+    found = wavefunction_of(molecule, coefficients, occupations, energies, method=str(calculation))
+    return Solution(found, float(field.e_tot), len(iterations))
+
+
+def gradient(
+    wavefunction: Wavefunction, calculation: Calculation, device: str | None = None, precision: str = "single"
+) -> NDArray[np.float64]:
+    """Derivatives of the energy by PySCF, on the CPU and in double precision, whatever is asked for."""
+    return gradient_of(wavefunction, calculation, lambda field: field)
+
+
+def gradient_of(
+    wavefunction: Wavefunction, calculation: Calculation, moved: Callable[[Any], Any]
+) -> NDArray[np.float64]:
+    """The same by a mean field of PySCF that was `moved` to whatever computes it.
+
+    Raises
+    ------
+    OrbitileError
+        When PySCF has no derivatives of such an energy.
+    """
+    molecule = molecule_of(Geometry(wavefunction.atomic_numbers, wavefunction.positions), calculation)
+    field = mean_field(molecule, calculation)
+    sets = [orbitals for orbitals in (wavefunction.alpha, wavefunction.beta) if orbitals is not None]
+    parts = [(_in_pyscf(molecule, o.coefficients), o.occupations, o.energies) for o in sets]
+    field.mo_coeff, field.mo_occ, field.mo_energy = parts[0] if len(parts) == 1 else zip(*parts, strict=True)
+    field.converged = True
+    checkpoint()
+    try:
+        found = moved(field).nuc_grad_method().kernel()
+    except NotImplementedError as error:
+        raise OrbitileError(f"{calculation}: PySCF has no forces of this method ({error})") from error
+    return np.asarray(found.get() if hasattr(found, "get") else found)
+
+
+def _in_pyscf(molecule: Any, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Coefficients of orbitals over PySCF's basis functions."""
+    rows, factors = functions_of_pyscf(molecule)
+    result = np.empty_like(coefficients)
+    result[rows] = coefficients / factors[:, None]
+    return result
+
+
+def _start(molecule: Any, before: Wavefunction) -> NDArray[np.float64]:
+    """Density matrix of the occupied orbitals of another frame, made orthonormal where the atoms are now.
+
+    One for both spins, or one each, shape (2, n_basis, n_basis), where electrons are unpaired.
+    """
+    overlap = molecule.intor_symmetric("int1e_ovlp")
+
+    def density(orbitals: Orbitals, occupations: NDArray[np.float64]) -> NDArray[np.float64]:
+        occupied = occupations > 0
+        coefficients = _in_pyscf(molecule, orbitals.coefficients[:, occupied])
+        orthonormal = coefficients @ inverse_root(coefficients.T @ overlap @ coefficients)
+        matrix: NDArray[np.float64] = (orthonormal * occupations[occupied]) @ orthonormal.T
+        return matrix
+
+    alpha, beta = before.alpha, before.beta
+    if beta is not None:
+        return np.array([density(orbitals, orbitals.occupations) for orbitals in (alpha, beta)])
+    if before.n_unpaired:
+        return np.array([density(alpha, (alpha.occupations > least).astype(np.float64)) for least in (0.5, 1.5)])
+    return density(alpha, alpha.occupations)
+
+
+def wavefunction_of(
+    molecule: Any, coefficients: Any, occupations: Any, energies: Any, *, method: str = ""
+) -> Wavefunction:
+    """Wavefunction of a molecule of PySCF.
+
+    Parameters
+    ----------
+    molecule : pyscf.gto.Mole
+    coefficients, occupations, energies
+        `mo_coeff`, `mo_occ` and `mo_energy` of a mean field; two of each where spins have orbitals of their own.
+    method
+        For people.
+
+    Raises
+    ------
+    ConventionError
+        When the orbitals are not orthonormal.
+    """
+    shells = []
+    for n in range(molecule.nbas):
+        for column in molecule.bas_ctr_coeff(n).T:
+            l = molecule.bas_angular(n)
+            shells.append(Shell(molecule.bas_atom(n), l, not molecule.cart, molecule.bas_exp(n), column))
+    rows, factors = functions_of_pyscf(molecule)
+    sets = (
+        zip(coefficients, occupations, energies, strict=True)
+        if np.ndim(coefficients) == 3
+        else ((coefficients, occupations, energies),)
+    )
+    parts = [Orbitals(np.asarray(c)[rows] * factors[:, None], o, e) for c, o, e in sets]
+    symbols = [molecule.atom_pure_symbol(n) for n in range(molecule.natm)]
+    numbers = [0 if symbol.upper().startswith("GHOST") else SYMBOLS.index(symbol) for symbol in symbols]
+    return checked(
+        Wavefunction(
+            atomic_numbers=np.array(numbers),
+            positions=molecule.atom_coords(),
+            core_charges=molecule.atom_charges().astype(np.float64),
+            shells=tuple(shells),
+            alpha=parts[0],
+            beta=parts[1] if len(parts) > 1 else None,
+            program=f"PySCF {library().__version__}",
+            method=method,
+        )
+    )
+
+
+def functions_of_pyscf(molecule: Any) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    r"""Row of PySCF for each of our basis functions, and what a coefficient of PySCF is multiplied by.
+
+    Its p shells are x, y, z, other pure ones go from m = -l to l; its Cartesian shells are in our order. From d on it
+    normalises their radial part alone, :math:`\int R^2 r^{2l+2} dr = 1`, so that a component has the norm
+
+    .. math::  \int x^{2i} y^{2j} z^{2k} d\Omega = 4\pi \frac{(2i-1)!!\,(2j-1)!!\,(2k-1)!!}{(2l+1)!!}.
+    """
+    rows: list[int] = []
+    factors: list[float] = []
+    for n in range(molecule.nbas):
+        l = int(molecule.bas_angular(n))
+        order, scales = list(range(2 * l + 1)), [1.0] * (2 * l + 1)
+        if l > 1 and molecule.cart:
+            powers = cartesian_powers(l)
+            common = sqrt(4 * pi / (2**l * prod(range(2 * l + 1, 0, -2))))  # (2i)! / i! is 2^i (2i - 1)!!
+            order, scales = list(range(len(powers))), [common / angular_normalization(power) for power in powers]
+        elif l > 1:
+            order = [l + int(name[1:]) * (-1 if name[0] == "s" else 1) for name in component_names(l, pure=True)]
+        for _ in range(molecule.bas_nctr(n)):
+            first = len(rows)
+            rows += [first + component for component in order]
+            factors += scales
+    return np.array(rows, np.intp), np.array(factors)

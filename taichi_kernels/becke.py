@@ -1,0 +1,246 @@
+r"""Shares of atoms in points of space: the fuzzy cells of A. D. Becke (J. Chem. Phys. 1988, 88, 2547).
+
+For two atoms i and j, at distances r_i and r_j of a point and R_ij of each other,
+
+.. math::  \mu_{ij} = (r_i - r_j) / R_{ij}, \qquad \nu_{ij} = \mu_{ij} + a_{ij} (1 - \mu_{ij}^2), \qquad
+    s(\nu) = \tfrac{1}{2} [1 - p(p(p(\nu)))], \quad p(\nu) = \tfrac{1}{2} \nu (3 - \nu^2)
+
+where a shifts the border between atoms of different size. The share of i is its cell function
+:math:`P_i = \prod_{j \ne i} s(\nu_{ij})` in the sum of all.
+
+No factor exceeds 1, so an atom whose product has fallen below 1e-17 of the sum so far needs no more of them. Atoms are
+taken from the nearest one on; a factor of one atom gives that of the other, since s(nu) + s(-nu) = 1.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from ._taichi import ti
+from .arrays import array_of
+from .devices import probe
+from .launching import launch, sent
+from .pace import Checkpoint, Pace
+from .target import Target
+
+LANES = 16
+"""Points of a block: a CPU takes them at once."""
+
+_NEGLIGIBLE = 1e-17
+"""Part of the sum of cell functions that none is needed to better than."""
+
+_FACTORS = 0.3
+"""Share of the pairs of atoms that are looked at for a point, about, for an estimate of the work."""
+
+_SLOTS = {"cpu": 256, "cuda": 1 << 16, "vulkan": 1 << 16}
+"""Points, or blocks of them on a CPU, that are done at once; each keeps something for each atom."""
+
+_KEPT = 1 << 24
+"""Atoms times points for which something is kept, at most: 20 bytes each."""
+
+_AT_ONCE = 1 << 19
+"""Distances that NumPy holds at once."""
+
+
+def becke_shares(
+    positions: np.ndarray,
+    shifts: np.ndarray,
+    offsets: Sequence[np.ndarray],
+    kind: np.ndarray,
+    target: Target,
+    checkpoint: Checkpoint | None = None,
+) -> list[np.ndarray]:
+    """Share of each atom in the points about it.
+
+    Parameters
+    ----------
+    positions : ndarray of float64, shape (n_atoms, 3)
+        In bohr; no two atoms at one place. Memory is 20 bytes for each pair of atoms, 8 for each point, and some
+        300 MiB at most.
+    shifts : ndarray of float64, shape (n_atoms, n_atoms)
+        a_ij, antisymmetric and within -1/2 ... 1/2.
+    offsets : sequence of ndarray of float64, shape (n_points, 3)
+        Points about an atom of each kind, relative to it, in bohr. Points that follow one another should be close.
+    kind : ndarray of int, shape (n_atoms,)
+        Kind of each atom.
+    target
+        The device of the current session. All is computed in double precision: where the device has none, by NumPy.
+    checkpoint
+        Called some thirty times a second with the share that is done, between pieces of the work; what it raises ends
+        it. Without one all is done at once.
+
+    Returns
+    -------
+    list of ndarray of float64, shape (n_points,)
+        For each atom. Within 1e-15.
+    """
+    apart = np.linalg.norm(positions[:, None] - positions, axis=2)
+    nearest = np.argsort(apart, axis=1, kind="stable").astype(np.int32)
+    inverse = np.divide(1.0, apart, out=np.zeros_like(apart), where=apart > 0)
+    if not probe(target.device).double:
+        return [
+            _on_host(positions[atom] + offsets[kind[atom]], positions, inverse, shifts, nearest[atom], checkpoint)
+            for atom in range(len(positions))
+        ]
+    blocks = [-(-len(some) // LANES) for some in offsets]
+    first_block = np.concatenate([[0], np.cumsum(blocks)])
+    padded = np.zeros((int(first_block[-1]), LANES, 3))
+    for some, first in zip(offsets, first_block, strict=False):
+        padded.reshape(-1, 3)[first * LANES : first * LANES + len(some)] = some
+    n_tasks = np.array(blocks)[kind]
+    atom = np.repeat(np.arange(len(positions), dtype=np.int32), n_tasks)
+    before = np.cumsum(n_tasks) - n_tasks
+    block = (np.arange(len(atom)) + np.repeat(first_block[:-1][kind] - before, n_tasks)).astype(np.int32)
+    out = np.empty((len(atom), LANES))
+    in_lanes = np.ascontiguousarray(padded.transpose(0, 2, 1)) if target.on_host else padded.reshape(-1, 3)
+    kernel = _kernel(target)
+    shared = [sent(np.ascontiguousarray(array), target) for array in (in_lanes, positions, inverse, shifts, nearest)]
+    together = LANES if target.on_host else 1
+    slots = min(_SLOTS[target.device], 1 + _KEPT // (together * len(positions)))
+    kept = [array_of(element, slots * len(positions)) for element in (*[_element(target)] * 2, ti.i32)]
+
+    def piece(first: int, last: int) -> None:
+        some = slice(first, last)
+        there = out[some] if target.on_host else out[some].reshape(-1)
+        launch(kernel, last - first, slots, len(positions), atom[some], block[some], *shared, *kept, there)
+
+    work = np.full(len(atom), LANES * _FACTORS * len(positions) ** 2)
+    _pace(target).run(work, piece, checkpoint)
+    ends = (before * LANES).tolist()
+    return [out.reshape(-1)[end : end + len(offsets[k])] for end, k in zip(ends, kind, strict=True)]
+
+
+@lru_cache
+def _pace(target: Target) -> Pace:
+    return Pace(1 << 22)
+
+
+def _element(target: Target) -> object:
+    """Type of what a task computes: a block of numbers on a CPU, a number on a GPU."""
+    return ti.types.vector(LANES, ti.f64) if target.on_host else ti.f64
+
+
+@lru_cache
+def _kernel(target: Target) -> object:
+    vectors = target.on_host
+    points = 1 if vectors else LANES
+    L, ndarray = _element(target), ti.types.ndarray
+    I1, I2, F2, L1, L2 = ndarray(ti.i32, 1), ndarray(ti.i32, 2), ndarray(ti.f64, 2), ndarray(L, 1), ndarray(L, 2)
+
+    @ti.func
+    def any_above(value: ti.template(), limit: ti.template()):
+        excess = value - limit
+        if ti.static(vectors):
+            return excess.max() > 0.0
+        return excess > 0.0
+
+    @ti.func
+    def sum_of(value: ti.template()):
+        if ti.static(vectors):
+            return value.sum()
+        return value
+
+    @ti.func
+    def kept_at(atom: ti.i32, n_atoms: ti.i32, slot: ti.i32, slots: ti.i32):
+        """Where numbers of an atom are kept: threads of a GPU that run together should read side by side."""
+        if ti.static(vectors):
+            return slot * n_atoms + atom
+        return atom * slots + slot
+
+    @ti.kernel
+    def kernel(
+        n_blocks: ti.i32,
+        slots: ti.i32,
+        n_atoms: ti.i32,
+        atom: I1,  # (blocks) atom whose points they are
+        block: I1,  # (blocks) row of offsets
+        offset: L2,  # (rows, 3) bohr
+        position: F2,  # (atoms, 3) bohr
+        inverse: F2,  # (atoms, atoms) 1 / bohr
+        shift: F2,  # (atoms, atoms)
+        nearest: I2,  # (atoms, atoms) atoms by their distance from one
+        distance: L1,  # kept: from the atoms, in bohr
+        cell: L1,  # kept: cell functions as far as they are known
+        through: ti.types.ndarray(ti.i32, 1),  # kept: whether an atom has met all others
+        out: L1,
+    ):
+        for slot in range(slots):
+            index = slot
+            while index < n_blocks * points:
+                owner = atom[index // points]
+                row = block[index // points] * points + index % points
+                x = offset[row, 0] + position[owner, 0]
+                y = offset[row, 1] + position[owner, 1]
+                z = offset[row, 2] + position[owner, 2]
+                closest = 0
+                least = ti.f64(1e300)
+                for i in range(n_atoms):
+                    dx, dy, dz = x - position[i, 0], y - position[i, 1], z - position[i, 2]
+                    r = ti.sqrt(dx * dx + dy * dy + dz * dz)
+                    at = kept_at(i, n_atoms, slot, slots)
+                    distance[at] = r
+                    cell[at] = L(1.0)
+                    through[at] = 0
+                    if sum_of(r) < least:
+                        least = sum_of(r)
+                        closest = i
+                total = L(0.0)
+                for place in range(n_atoms):
+                    i = nearest[closest, place]
+                    here = kept_at(i, n_atoms, slot, slots)
+                    mine = cell[here]
+                    if any_above(mine, ti.f64(_NEGLIGIBLE) * total):
+                        r = distance[here]
+                        for j in range(n_atoms):
+                            there = kept_at(j, n_atoms, slot, slots)
+                            if j != i and through[there] == 0:
+                                nu = (r - distance[there]) * inverse[i, j]
+                                nu += shift[i, j] * (1.0 - nu * nu)
+                                nu *= 1.5 - 0.5 * nu * nu
+                                nu *= 1.5 - 0.5 * nu * nu
+                                nu *= 0.75 - 0.25 * nu * nu
+                                mine *= 0.5 - nu
+                                cell[there] *= 0.5 + nu
+                        cell[here] = mine
+                        through[here] = 1
+                        total += mine
+                out[index] = cell[kept_at(owner, n_atoms, slot, slots)] / total
+                index += slots
+
+    return kernel
+
+
+def _on_host(
+    points: np.ndarray,
+    positions: np.ndarray,
+    inverse: np.ndarray,
+    shifts: np.ndarray,
+    nearest: np.ndarray,
+    checkpoint: Checkpoint | None,
+) -> np.ndarray:
+    """The same by NumPy, for the atom that is the nearest to itself."""
+    shares = np.empty(len(points))
+    step = 1 + _AT_ONCE // len(positions)
+    for first in range(0, len(points), step):
+        here = slice(first, first + step)
+        r = np.linalg.norm(points[here] - positions[:, None], axis=2)
+        mine, total = np.zeros(r.shape[1]), np.zeros(r.shape[1])
+        for place, i in enumerate(nearest):
+            if checkpoint is not None:
+                checkpoint(0.0)
+            cell, alive = np.ones(r.shape[1]), np.arange(r.shape[1])
+            for j in nearest[nearest != i]:
+                nu = (r[i, alive] - r[j, alive]) * inverse[i, j]
+                nu += shifts[i, j] * (1 - nu * nu)
+                for _ in range(3):
+                    nu *= 1.5 - 0.5 * nu * nu
+                cell[alive] *= 0.5 - 0.5 * nu
+                alive = alive[cell[alive] > _NEGLIGIBLE * total[alive]]
+                if not len(alive):
+                    break
+            if place == 0:
+                mine = cell
+            total += cell
+        shares[here] = mine / total
+    return shares

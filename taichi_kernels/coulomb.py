@@ -1,0 +1,279 @@
+r"""Coulomb integrals of Hermite Gaussians, derivatives of Gaussians with respect to their centres, with a density of them.
+
+By McMurchie and Davidson (J. Comput. Phys. 1978, 26, 218), for a bra at P with exponent z and kets at Q with exponents y
+
+.. math::  v_n(P) = \sum_Q \frac{2\pi^{5/2}}{z y \sqrt{z + y}} \sum_m (-1)^{|m|} H_m(Q)\, R_{n+m}(\alpha, P - Q),
+    \quad \alpha = \frac{z y}{z + y}
+
+with R from the Boys functions F_m(alpha |P - Q|^2) by R^m_000 = (-2 alpha)^m F_m and
+
+.. math::  R^m_{t+1,u,v} = t R^{m+1}_{t-1,u,v} + (P_x - Q_x) R^{m+1}_{t,u,v}
+
+No integral over contracted functions is formed (C. A. White and M. Head-Gordon, J. Chem. Phys. 1996, 104, 2620).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ._taichi import fill, number
+from .arrays import to_numpy
+from .cells import split_position
+from .coulomb_kernels import KET_ROWS, TILE, is_written_out, table_of, written_out_kernel
+from .coulomb_loops import LANES, looping_kernel
+from .devices import probe
+from .hermite_tables import powers_of, recurrence
+from .kept_arrays import KeptArrays
+from .launching import launch
+from .pace import Checkpoint, Pace
+from .target import Target
+
+_GRAIN = 16
+"""Kets are taken in multiples of it."""
+
+_TASKS = {"cpu": 64, "cuda": 1 << 16, "vulkan": 1 << 12}
+"""Tasks that a device should have at once, if need be several chunks of kets for each bra."""
+
+_PARTS = 1 << 24
+"""Sums of tasks that are held at once: 128 MiB."""
+
+_WORKERS, _HELD = {"cpu": 16, "cuda": 1 << 13, "vulkan": 1 << 9}, 1 << 25
+"""Workers of the kernel with loops, and numbers that they hold in all: 256 MiB."""
+
+_BOYS = 60
+"""What Boys functions cost, in products of coefficients."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussians:
+    """Hermite Gaussians of one degree.
+
+    Attributes
+    ----------
+    degree : int
+        Highest order.
+    centre : ndarray of float64, shape (n, 3)
+        In bohr.
+    exponent : ndarray of float64, shape (n,)
+        In bohr^-2.
+    """
+
+    degree: int
+    centre: np.ndarray
+    exponent: np.ndarray
+
+
+def coulomb_sums(
+    bras: Sequence[Gaussians],
+    kets: Sequence[Gaussians],
+    coefficients: Sequence[np.ndarray],
+    ends: Callable[[int, int], tuple[np.ndarray, np.ndarray]],
+    target: Target,
+    checkpoint: Checkpoint | None = None,
+) -> list[np.ndarray]:
+    """Integrals of each bra with a density.
+
+    Parameters
+    ----------
+    bras, kets
+        Gaussians by degree. Neighbours among the bras should have nearly the same numbers of kets.
+    coefficients
+        Hermite coefficients of the kets, shape (n_kets, number of orders), in the order of `powers_of`.
+    ends
+        Called with the places of a group of bras and a group of kets: for each bra, how many kets of the group count,
+        the first ones; and how many of these need double precision, in single precision. Both of int, shape (n_bras,).
+    target
+        The device of the current session, and the precision. Single: terms are evaluated in single precision but for
+        those that need more, and summed up in double precision where the device has it; double: all in double.
+    checkpoint
+        Called some thirty times a second with the share that is done, between pieces of the work; what it raises ends
+        it. Without one all is done at once.
+
+    Returns
+    -------
+    list of ndarray of float64, shape (n_bras, number of orders)
+        For each group of bras. Beside that, memory is 128 MiB at most, and as much again for high degrees.
+    """
+    double = Target(target.device, "double") if probe(target.device).double else target
+    steps = []
+    for b, k in np.ndindex(len(bras), len(kets)):
+        counted, exact = (_rounded(end, len(kets[k].exponent)) for end in ends(b, k))
+        none = np.zeros(len(counted), np.int32)
+        passes = [(double, none, exact), (target, exact, counted)] if target != double else [(double, none, counted)]
+        for kind, low, high in passes:
+            if np.any(high > low):
+                steps.append(_Step(kind, b, k, low, high, _products(bras[b].degree, kets[k].degree)))
+    total, done = sum(float(step.work.sum()) for step in steps), 0.0
+    tables = _Tables(bras, kets, coefficients, double)
+    for step in steps:
+        tables.add(step, None if checkpoint is None else _mapped(checkpoint, done / total, step.work.sum() / total))
+        done += float(step.work.sum())
+    return tables.sums()
+
+
+def _rounded(counts: np.ndarray, n: int) -> np.ndarray:
+    """Numbers of kets as multiples of the grain; none is more than all, which are filled up with nothing."""
+    return (-(-np.minimum(counts, n) // _GRAIN) * _GRAIN).astype(np.int32)
+
+
+def _mapped(checkpoint: Checkpoint, before: float, length: float) -> Checkpoint:
+    return lambda share: checkpoint(before + length * share)
+
+
+def _products(bra: int, ket: int) -> int:
+    """About how many products a pair of Gaussians is."""
+    n = bra + ket
+    return len(powers_of(bra)) * len(powers_of(ket)) + (n + 1) * (n + 2) * (n + 3) * (n + 4) // 24 + _BOYS
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """For each bra of a group the kets low <= k < high of another group, in one precision."""
+
+    target: Target
+    bra: int
+    ket: int
+    low: np.ndarray
+    high: np.ndarray
+    products: int
+
+    @property
+    def work(self) -> np.ndarray:
+        """Of each bra, up to the last one that has any."""
+        counts = np.maximum(self.high - self.low, 0)
+        return counts[: int(np.flatnonzero(counts)[-1]) + 1] * float(self.products)
+
+
+class _Tables:
+    """What the kernels read and write: NumPy's arrays on a CPU, those kept on the device otherwise."""
+
+    def __init__(
+        self, bras: Sequence[Gaussians], kets: Sequence[Gaussians], coefficients: Sequence[np.ndarray], double: Target
+    ) -> None:
+        self._bras, self._kets, self._coefficients, self._double = bras, kets, coefficients, double
+        self._of_bras, self._of_kets = lru_cache(self._packed_bras), lru_cache(self._packed_kets)
+        self._sums = []
+        for b, group in enumerate(bras):
+            sums = self._space(f"sums {b}", len(powers_of(group.degree)) * len(group.exponent), double.dtype)
+            if double.on_host:
+                sums[:] = 0.0
+            else:
+                fill(sums, 0.0)
+            self._sums.append(sums)
+
+    def sums(self) -> list[np.ndarray]:
+        """What was added to each bra, shape (n_bras, number of orders)."""
+        result = []
+        for group, held in zip(self._bras, self._sums, strict=True):
+            shape = (len(powers_of(group.degree)), len(group.exponent))
+            values = held if isinstance(held, np.ndarray) else to_numpy(held)
+            values = values[: shape[0] * shape[1]].reshape(shape)
+            result.append(np.ascontiguousarray(values.T, np.float64) / group.exponent[:, None])
+        return result
+
+    def add(self, step: _Step, checkpoint: Checkpoint | None) -> None:
+        """Add the kets of a step to the sums of its bras."""
+        target, device = step.target, step.target.device
+        bra, ket = self._bras[step.bra].degree, self._kets[step.ket].degree
+        n_bras, n_orders, n_ket_orders = len(step.low), len(powers_of(bra)), len(powers_of(ket))
+        n_tiles = -(-int(step.high.max()) // TILE[device])
+        n_chunks = max(1, min(-(-_TASKS[device] // n_bras), n_tiles, _PARTS // (n_orders * n_bras)))
+        tiles = -(-n_tiles // n_chunks)
+        cells, numbers = self._of_kets(step.ket, target)
+        kernel, first_arguments = self._kernel(step.target, bra, ket)
+        if not is_written_out(bra, ket):
+            cells, numbers = (_in_lanes(array, LANES[device]) for array in (cells, numbers))
+        arguments = (
+            n_bras, n_chunks, tiles, *self._of_bras(step.bra, target),
+            self._operand("low", step.low), self._operand("high", step.high), cells, numbers,
+            self._operand(f"table {bra + ket}, {target.precision}", table_of(target.precision, bra + ket)),
+            self._space("parts", n_chunks * n_orders * n_bras, self._double.dtype), self._sums[step.bra],
+        )  # fmt: skip
+
+        def piece(begin: int, end: int) -> None:
+            launch(kernel, *first_arguments, begin, end, *arguments)
+
+        _pace(target, is_written_out(bra, ket)).run(step.work, piece, checkpoint)
+
+    def _kernel(self, target: Target, bra: int, ket: int) -> tuple[Callable[..., Any], tuple]:
+        """The kernel of two degrees, and its first arguments."""
+        if is_written_out(bra, ket):
+            return written_out_kernel(target, self._double.dtype, bra, ket), ()
+        degree, n_orders, n_ket_orders = bra + ket, len(powers_of(bra)), len(powers_of(ket))
+        n_held = len(powers_of(degree)) + degree + 1
+        lanes = LANES[target.device]
+        n_workers = max(1, min(_WORKERS[target.device], _HELD // (n_held * lanes)))
+        steps = (n_held, 1) if target.on_host else (1, n_workers)
+        held = self._space(f"R, {target.precision}", n_workers * n_held * lanes, target.dtype)
+        return looping_kernel(target, self._double.dtype), (
+            n_workers, *steps, degree, n_orders, n_ket_orders,
+            self._operand(f"rule {degree}", recurrence(degree)),
+            self._operand(f"orders {bra} {ket}", sums_of_orders(bra, ket)),
+            _in_lanes(held, lanes),
+        )  # fmt: skip
+
+    def _packed_bras(self, b: int, target: Target) -> tuple[Any, Any]:
+        """Cells of the centres; their remainders, exponents and one over these."""
+        group = self._bras[b]
+        cells, rest = split_position(group.centre)
+        numbers = np.stack([*rest.T, group.exponent, 1 / group.exponent])
+        name = f"bras {b}, {target.precision}"
+        return (
+            self._operand(f"cells of {name}", np.ravel(cells.T)),
+            self._operand(name, np.ravel(numbers).astype(target.dtype)),
+        )
+
+    def _packed_kets(self, k: int, target: Target) -> tuple[Any, Any]:
+        """The same of the kets, and the coefficients with all that belongs to the kets alone, tile by tile."""
+        group, tile = self._kets[k], TILE[target.device]
+        orders = np.array(powers_of(group.degree)).sum(axis=1)
+        factor = 2 * np.pi**2.5 / group.exponent[:, None] * (-1.0) ** orders
+        cells, rest = split_position(group.centre)
+        columns = np.vstack([rest.T, group.exponent, 1 / group.exponent, (self._coefficients[k] * factor).T])
+        name = f"kets {k}, {target.precision}"
+        return (
+            self._operand(f"cells of {name}", _tiled(cells.T, tile, 0).astype(np.int32)),
+            self._operand(name, _tiled(columns, tile, 1).astype(target.dtype)),
+        )
+
+    def _operand(self, name: str, values: np.ndarray) -> Any:
+        return _KEPT.operand(self._double, name, values, values.dtype)
+
+    def _space(self, name: str, size: int, dtype: "np.dtype[Any]") -> Any:
+        """Uninitialised."""
+        return np.empty(size, dtype) if self._double.on_host else _KEPT.array(name, number(dtype), (size,))
+
+
+_KEPT = KeptArrays()
+
+
+def _tiled(rows: np.ndarray, tile: int, ones: int) -> np.ndarray:
+    """From (rows, n) to (tiles * rows * tile,), filled up with zeros, or with ones in the rows that are divided by."""
+    n_tiles = -(-rows.shape[1] // tile)
+    filled = np.zeros((len(rows), n_tiles * tile), rows.dtype)
+    filled[_EXPONENTS] = ones
+    filled[:, : rows.shape[1]] = rows
+    return filled.reshape(len(rows), n_tiles, tile).transpose(1, 0, 2).reshape(-1)
+
+
+_EXPONENTS = slice(3, KET_ROWS)
+"""Rows of a ket with its exponent and one over it."""
+
+
+def _in_lanes(array: Any, lanes: int) -> Any:
+    return array.reshape(-1, lanes) if lanes > 1 else array
+
+
+@lru_cache
+def sums_of_orders(bra: int, ket: int) -> np.ndarray:
+    """Places of the sums of an order of the bra and an order of the ket, shape (orders of the bra, orders of the ket)."""
+    place = {p: n for n, p in enumerate(powers_of(bra + ket))}
+    return np.array([[place[tuple(np.add(p, q).tolist())] for q in powers_of(ket)] for p in powers_of(bra)], np.int32)
+
+
+@lru_cache
+def _pace(target: Target, written_out: bool) -> Pace:
+    return Pace(1e7)

@@ -1,0 +1,207 @@
+"""The kernels of the Coulomb sums between Hermite Gaussians; see `coulomb` for what they compute.
+
+A task is a bra and a chunk of kets; its innermost loop goes through the kets of a tile, one number a quantity, and all
+devices have the same source. On a CPU that loop becomes SIMD code, with several kets at once; on a GPU a thread has a
+task, and neighbours, which have neighbouring bras, read the same kets. What the tasks of a bra have found is added up
+afterwards, always in the same order.
+
+The recurrences of a pair of degrees are written out as source text, the orders of the bra one after the other. Pairs of
+degrees for which that would be too long have a kernel with loops, `coulomb_loops`.
+
+Boys functions: from a table the highest one that the Taylor series needs, and exp(-T); the others by downward
+recurrence, at the point of the table first, then where they are wanted. Beyond the table by their asymptotic form.
+"""
+
+import linecache
+import math
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ._taichi import lightly_optimised, number, ti
+from .cells import CELL
+from .hermite_tables import TABLE_END, boys_function, powers_of
+from .target import Target
+
+TILE = {"cpu": 128, "cuda": 32, "vulkan": 32}
+"""Kets that lie together, and whose terms are added up in the precision of the terms."""
+
+KET_ROWS = 5
+"""Numbers of a ket before its coefficients: remainder of the centre, exponent, and one over it."""
+
+_WRITTEN_OUT = 2000
+"""Products of an order of the bra and an order of the ket that are written out; to compile so many takes 4 s."""
+
+STEP, TAYLOR = 1 / 32, {"single": 3, "double": 6}
+"""Between two points of the table of Boys functions, and terms of the Taylor series from one of them."""
+
+SMALLEST = 1e-30
+"""Square of a distance in bohr^2 that stands for nothing, so that it can be divided by."""
+
+_BLOCK = {"cpu": 16, "cuda": 128, "vulkan": 128}
+
+
+def is_written_out(bra: int, ket: int) -> bool:
+    """Whether a pair of degrees has a kernel of its own."""
+    return len(powers_of(bra)) * len(powers_of(ket)) <= _WRITTEN_OUT
+
+
+@lru_cache
+def table_of(precision: str, degree: int) -> np.ndarray:
+    """For `degree`, the sum of the degrees: the Boys function that the series needs first and exp(-T), point by point."""
+    t = np.arange(round(TABLE_END[precision] / STEP) + 2) * STEP
+    rows = np.stack([boys_function(degree + TAYLOR[precision], t), np.exp(-t)], axis=1)
+    return np.ascontiguousarray(rows.reshape(-1), np.dtype(precision))
+
+
+def _ladder(degree: int) -> tuple[list[str], list[str]]:
+    """Statements for R of all orders up to a degree from g0, g1, ..., and the names that these then have.
+
+    With g_m = (2 alpha)^m F_m and d = Q - P, which take the signs away. Of all orders that may be lowered, one is taken
+    that needs the fewest others; what nobody needs in the end is left out.
+    """
+    powers = powers_of(degree)
+    names: dict[tuple[int, tuple[int, ...]], str] = {}
+    statements = []
+    for m in range(degree, -1, -1):
+        names[m, (0, 0, 0)] = f"g{m}"
+        for place, p in enumerate(powers):
+            if not 0 < sum(p) <= degree - m:
+                continue
+            axis = min((n for n in range(3) if p[n]), key=lambda n, p=p: (p[n] != 1, p[n] % 2 == 0))
+            once, twice = (tuple(q - step * (n == axis) for n, q in enumerate(p)) for step in (1, 2))
+            factor = f"{p[axis] - 1}.0 * " if p[axis] > 2 else ""
+            again = f" - {factor}{names[m + 1, twice]}" if p[axis] > 1 else ""
+            names[m, p] = f"r{m}_{place}"
+            statements.append(f"{names[m, p]} = d{axis} * {names[m + 1, once]}{again}")
+    result = [names[0, p] for p in powers]
+    needed, kept = set(result), []
+    for statement in reversed(statements):
+        name, _, value = statement.partition(" = ")
+        if name in needed:
+            kept.append(statement)
+            needed.update(re.findall(r"[gr]\d+(?:_\d+)?", value))
+    return kept[::-1], result
+
+
+def _boys(degree: int, precision: str) -> list[str]:
+    """Statements for g0, g1, ... from the difference d0, d1, d2 of the centres and the exponents y and z."""
+    end, n_taylor = TABLE_END[precision], TAYLOR[precision]
+    return [
+        f"square = ti.max(d0 * d0 + d1 * d1 + d2 * d2, real({SMALLEST}))",
+        "once = 1.0 / ((y + z) * square)",  # one division for two
+        "inverse_sum = once * square",
+        "inverse_square = once * (y + z)",
+        "alpha = y * z * inverse_sum",
+        "t = alpha * square",
+        f"is_far = t >= real({end})",
+        f"u = ti.min(t, real({end}))",
+        f"place = ti.cast(u * real({1 / STEP}) + real(0.5), ti.i32)",
+        f"at_place = real({2 * STEP}) * ti.cast(place, real)",
+        "x = real(0.5) * at_place - u",
+        "series, decay, exponential = table[2 * place], table[2 * place + 1], real(1.0)",
+        "f = series",
+        *(
+            statement
+            for k in range(n_taylor - 1, -1, -1)
+            for statement in (
+                f"f = (at_place * f + decay) * real({1 / (2 * (degree + k) + 1)!r})",
+                f"series = series * (x * real({1 / (k + 1)!r})) + f",
+                f"exponential = 1.0 + exponential * (x * real({1 / (k + 1)!r}))",
+            )
+        ),
+        "scale = ti.sqrt(inverse_sum)",
+        "decay *= exponential * scale",
+        f"b{degree} = series * scale",
+        "u *= 2.0",
+        *(f"b{m - 1} = (u * b{m} + decay) * real({1 / (2 * m - 1)!r})" for m in range(degree, 0, -1)),
+        f"a0 = real({math.sqrt(math.pi) / 2!r}) * ti.sqrt(inverse_square * inverse_z * inverse_y)",
+        *(f"a{m + 1} = a{m} * (inverse_square * real({2 * m + 1}.0))" for m in range(degree)),
+        "alpha *= 2.0",
+        "power = alpha",
+        "g0 = ti.select(is_far, a0, b0)",
+        *(
+            statement
+            for m in range(1, degree + 1)
+            for statement in (f"g{m} = ti.select(is_far, a{m}, power * b{m})", "power *= alpha")
+        ),
+    ]
+
+
+def _source(bra: int, ket: int, precision: str, tile: int) -> str:
+    """Source of the kernel for one pair of degrees."""
+    orders, ket_orders = powers_of(bra), powers_of(ket)
+    place = {p: n for n, p in enumerate(powers_of(bra + ket))}
+    ladder, r = _ladder(bra + ket)
+    rows = KET_ROWS + len(ket_orders)
+
+    def of_ket(row: int) -> str:
+        return f"kets[first + {row * tile} + lane]"
+
+    terms = [[f"h{m} * {r[place[tuple(np.add(p, q).tolist())]]}" for m, q in enumerate(ket_orders)] for p in orders]
+    body = [
+        *(
+            f"d{n} = ti.cast(ket_cells[first_cell + {n * tile} + lane] - cell{n}, real) * real({CELL}) "
+            f"+ ({of_ket(n)} - rest{n})"
+            for n in range(3)
+        ),
+        f"y, inverse_y = {of_ket(3)}, {of_ket(4)}",
+        *_boys(bra + ket, precision),
+        *ladder,
+        *(f"h{m} = {of_ket(KET_ROWS + m)}" for m in range(len(ket_orders))),
+        *(f"sum{n} += {' + '.join(of_order)}" for n, of_order in enumerate(terms)),
+    ]
+    text = [
+        (0, "@ti.kernel"),
+        (0, "def kernel(begin: ti.i32, end: ti.i32, n_bras: ti.i32, n_chunks: ti.i32, tiles: ti.i32, bra_cells: I1,"),
+        (0, "    bras: R1, low: I1, high: I1, ket_cells: I1, kets: R1, table: R1, parts: W1, out: W1):"),
+        (1, "ti.loop_config(block_dim=BLOCK)"),
+        (1, "for task in range((end - begin) * n_chunks):"),
+        (2, "bra = begin + task % (end - begin)"),
+        (2, "chunk = task // (end - begin)"),
+        *((2, f"cell{n}, rest{n} = bra_cells[{n} * n_bras + bra], bras[{n} * n_bras + bra]") for n in range(3)),
+        (2, "z, inverse_z = bras[3 * n_bras + bra], bras[4 * n_bras + bra]"),
+        *((2, f"total{n} = ti.cast(0.0, WIDE)") for n in range(len(orders))),
+        (2, f"last_tile = ti.min((chunk + 1) * tiles, (high[bra] + {tile - 1}) // {tile})"),
+        (2, f"for tile in range(ti.max(chunk * tiles, low[bra] // {tile}), last_tile):"),
+        (3, f"first, first_cell = tile * {tile * rows}, tile * {tile * 3}"),
+        *((3, f"sum{n} = real(0.0)") for n in range(len(orders))),
+        (3, f"for lane in range(ti.max(0, low[bra] - tile * {tile}), ti.min({tile}, high[bra] - tile * {tile})):"),
+        *((4, statement) for statement in body),
+        *((3, f"total{n} += ti.cast(sum{n}, WIDE)") for n in range(len(orders))),
+        *((2, f"parts[(chunk * {len(orders)} + {n}) * n_bras + bra] = total{n}") for n in range(len(orders))),
+        *_ADD_PARTS,
+    ]
+    return "".join("    " * depth + statement + "\n" for depth, statement in text).replace("N_ORDERS", str(len(orders)))
+
+
+_ADD_PARTS = [
+    (1, "for item in range((end - begin) * N_ORDERS):"),
+    (2, "to = item // (end - begin) * n_bras + begin + item % (end - begin)"),
+    (2, "added = out[to]"),
+    (2, "for chunk in range(n_chunks):"),
+    (3, "added += parts[chunk * N_ORDERS * n_bras + to]"),
+    (2, "out[to] = added"),
+]
+"""What the tasks of each bra have found, added up."""
+
+
+@lru_cache
+def written_out_kernel(target: Target, sums: "np.dtype[np.floating]", bra: int, ket: int) -> Callable[..., Any]:
+    """Kernel for one pair of degrees, for which `is_written_out`; `sums` is the type of what it adds up."""
+    text = _source(bra, ket, target.precision, TILE[target.device])
+    file = f"<Coulomb sums of degrees {bra} and {ket}, {target.precision}, {target.device}>"
+    array, real, wide = ti.types.ndarray, number(target.dtype), number(sums)
+    names = {
+        "ti": ti,
+        "real": real,
+        "WIDE": wide,
+        "BLOCK": _BLOCK[target.device],
+        **{"I1": array(ti.i32, 1), "R1": array(real, 1), "W1": array(wide, 1)},
+    }
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where the compiler looks for it
+    exec(compile(text, file, "exec"), names)
+    return lightly_optimised(names["kernel"])
