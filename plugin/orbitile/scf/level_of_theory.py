@@ -137,7 +137,7 @@ def _unknown_basis(name: str, symbol: str, known: Iterable[str]) -> str:
     return f"basis set {name!r}: expected one that PySCF knows{hint}"
 
 
-_DISPERSION = re.compile(r"(.+?)[-_](gd\d.*|d|d\d.*)")
+DISPERSION = re.compile(r"(.+?)[-_](gd\d.*|d|d\d.*)")
 """Names of functionals with an empirical dispersion correction."""
 
 
@@ -170,7 +170,7 @@ def _name_in_pyscf(name: str, libxc: Any) -> str:
     """
     if name.startswith("-") or not re.search("[a-z]", name):
         return ""
-    corrected = _DISPERSION.fullmatch(name)
+    corrected = DISPERSION.fullmatch(name)
     if corrected and name.upper() not in libxc.XC_CODES:
         ending = "_XC_" + name.upper().replace("-", "_")
         full = [code for code in libxc.XC_CODES if code.endswith(ending)]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import OrbitileError
 from ...gaussians.orthonormality import checked
 from ...gaussians.overlap import inverse_root
 from ...model.conventions import angular_normalization, cartesian_powers, component_names
@@ -86,18 +87,55 @@ def solution(
     return Solution(found, float(field.e_tot), len(iterations))
 
 
+def gradient(
+    wavefunction: Wavefunction, calculation: Calculation, device: str | None = None, precision: str = "single"
+) -> NDArray[np.float64]:
+    """Derivatives of the energy by PySCF, on the CPU and in double precision, whatever is asked for."""
+    return gradient_of(wavefunction, calculation, lambda field: field)
+
+
+def gradient_of(
+    wavefunction: Wavefunction, calculation: Calculation, moved: Callable[[Any], Any]
+) -> NDArray[np.float64]:
+    """The same by a mean field of PySCF that was `moved` to whatever computes it.
+
+    Raises
+    ------
+    OrbitileError
+        When PySCF has no derivatives of such an energy.
+    """
+    molecule = molecule_of(Geometry(wavefunction.atomic_numbers, wavefunction.positions), calculation)
+    field = mean_field(molecule, calculation)
+    sets = [orbitals for orbitals in (wavefunction.alpha, wavefunction.beta) if orbitals is not None]
+    parts = [(_in_pyscf(molecule, o.coefficients), o.occupations, o.energies) for o in sets]
+    field.mo_coeff, field.mo_occ, field.mo_energy = parts[0] if len(parts) == 1 else zip(*parts, strict=True)
+    field.converged = True
+    checkpoint()
+    try:
+        found = moved(field).nuc_grad_method().kernel()
+    except NotImplementedError as error:
+        raise OrbitileError(f"{calculation}: PySCF has no forces of this method ({error})") from error
+    return np.asarray(found.get() if hasattr(found, "get") else found)
+
+
+def _in_pyscf(molecule: Any, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Coefficients of orbitals over PySCF's basis functions."""
+    rows, factors = functions_of_pyscf(molecule)
+    result = np.empty_like(coefficients)
+    result[rows] = coefficients / factors[:, None]
+    return result
+
+
 def _start(molecule: Any, before: Wavefunction) -> NDArray[np.float64]:
     """Density matrix of the occupied orbitals of another frame, made orthonormal where the atoms are now.
 
     One for both spins, or one each, shape (2, n_basis, n_basis), where electrons are unpaired.
     """
-    rows, factors = functions_of_pyscf(molecule)
     overlap = molecule.intor_symmetric("int1e_ovlp")
 
     def density(orbitals: Orbitals, occupations: NDArray[np.float64]) -> NDArray[np.float64]:
         occupied = occupations > 0
-        coefficients = np.empty((before.n_basis, int(occupied.sum())))
-        coefficients[rows] = orbitals.coefficients[:, occupied] / factors[:, None]
+        coefficients = _in_pyscf(molecule, orbitals.coefficients[:, occupied])
         orthonormal = coefficients @ inverse_root(coefficients.T @ overlap @ coefficients)
         matrix: NDArray[np.float64] = (orthonormal * occupations[occupied]) @ orthonormal.T
         return matrix
