@@ -26,7 +26,7 @@ from .devices import probe
 from .kept_arrays import KeptArrays
 from .launching import synchronise
 from .pace import Checkpoint, Pace
-from .quadrature_kernels import density_kernel, lanes_of, moments_kernel, threads_of
+from .quadrature_kernels import density_kernel, moments_kernel, threads_of
 from .quadrature_lists import GaussianGroups, Lists, PointCells
 from .target import Target
 
@@ -90,7 +90,7 @@ class QuadratureSums:
         """
         target, groups = self._target, self._groups
         n_degrees, n_sums = len(groups.degrees), 4 if gradient else 1
-        out = self._space("density", (n_sums * self.n_slots // lanes_of(target),), self._sums)
+        out = self._space("density", (n_sums * self.n_slots,))
         if target.on_host:
             out[:] = 0
         else:
@@ -104,7 +104,7 @@ class QuadratureSums:
 
             def piece(first: int, last: int, kernel: Any = kernel, k: int = k, h: Any = h) -> None:
                 n = (last - first) * threads
-                kernel(n, first, self._stride, n_degrees, k, groups.first_slot[k], *given, h, out)
+                kernel(n, first, self.n_slots, n_degrees, k, groups.first_slot[k], *given, h, out)
 
             _run(target, ("density", degree, gradient), sizes[:, k], piece, checkpoint, k, n_degrees)
         return self._received(out, n_sums * self.n_slots).reshape(n_sums, -1)
@@ -129,7 +129,7 @@ class QuadratureSums:
         target, groups, gradient = self._target, self._groups, len(values) == 4
         n_degrees, threads = len(groups.degrees), threads_of(target)
         given = self._given("cell_starts", "cells")
-        there = self._sent("values", np.ascontiguousarray(values, target.dtype).reshape(-1), lanes_of(target))
+        there = self._sent("values", values.reshape(-1))
         sizes = np.diff(self._lists.cell_starts, axis=1)[:, 0] + 1.0
         results = []
         for k, degree in enumerate(groups.degrees):
@@ -137,69 +137,63 @@ class QuadratureSums:
             n_terms = (top + 1) * (top + 2) * (top + 3) // 6
             kernel = moments_kernel(target, self._sums, top, gradient)
             result = np.empty((end - begin, n_terms))
-            most = max(1, _MOMENTS // (n_terms * threads * lanes_of(target)))
+            most = max(1, _MOMENTS // (n_terms * threads))
 
             def piece(
                 first: int, last: int, kernel: Any = kernel, result: Any = result, begin: int = begin, most: int = most
             ) -> None:
                 for one in range(first, last, most):
                     n = min(one + most, last) - one
-                    out = self._space("moments", (n, result.shape[1] * threads), self._sums)
-                    kernel(n * threads, begin + one, self._stride, *given, there, out)
+                    out = self._space("moments", (n, result.shape[1] * threads))
+                    kernel(n * threads, begin + one, self.n_slots, *given, there, out)
                     result[one : one + n] = self._added_up(out, n, result.shape[1])
 
             _run(target, ("moments", top, gradient), sizes[begin:end], piece, checkpoint, k, n_degrees)
             results.append(result)
         return results
 
-    @property
-    def _stride(self) -> int:
-        return self.n_slots // lanes_of(self._target)
-
     def _given(self, *lists: str) -> list[Any]:
         """Points, lists and Gaussians on the device."""
         target = self._target
         keep = self._kept.operand
-        points = keep(target, "points", self._points, target.dtype)
         return [
             keep(target, "origin", self._origin, target.dtype),
-            points.reshape(-1, lanes_of(target)) if target.on_host else points,
+            keep(target, "points", self._points, target.dtype),
             *(keep(target, name, getattr(self._lists, name), np.int32) for name in lists),
             keep(target, "gaussian", self._gaussian, target.dtype),
         ]
 
-    def _sent(self, name: str, values: np.ndarray, lanes: int = 1) -> Any:
-        """Values of this call on the device; of numbers, in vectors of so many of them on the CPU."""
+    def _sent(self, name: str, values: np.ndarray) -> Any:
+        """Values of this call on the device."""
         values = np.ascontiguousarray(values, self._target.dtype)
         if self._target.on_host:
-            return values.reshape(-1, lanes) if lanes > 1 else values
+            return values
         there = self._kept.array(name, number(self._target.dtype), values.shape)
         send(there, values)
         return there
 
-    def _space(self, name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Any:
-        """Room for results, of vectors on the CPU; the first axis may be longer."""
+    def _space(self, name: str, shape: tuple[int, ...]) -> Any:
+        """Room for sums; along the first axis it may be longer."""
         if not self._target.on_host:
-            return self._kept.array(name, number(dtype), shape)
-        shape = (*shape, lanes_of(self._target))
+            return self._kept.array(name, number(self._sums), shape)
         held = self._host.get(name)
         if held is None or held.shape[1:] != shape[1:] or len(held) < shape[0]:
-            held = self._host[name] = np.empty(shape, dtype)
+            held = self._host[name] = np.empty(shape, self._sums)  # kept: a first touch of its pages takes time
         return held[: shape[0]]
 
     def _received(self, space: Any, n: int) -> np.ndarray:
         """The first numbers of what kernels have filled, in a new array."""
         synchronise()
         if self._target.on_host:
-            return space.reshape(-1)[:n].copy()
+            return np.array(space[:n])
         return to_numpy(space, np.empty(n, self._sums))
 
     def _added_up(self, sums: Any, n: int, n_terms: int) -> np.ndarray:
-        """Moments of some Gaussians from those of all lanes."""
+        """Moments of some Gaussians from those of all threads."""
         if self._target.on_host:
             synchronise()
-            return sums.reshape(n, n_terms, -1).sum(axis=2, dtype=np.float64)
-        out = self._space("added up", (n * n_terms,), self._sums)
+            return sums
+        out = self._space("added up", (n * n_terms,))
         _adder(self._sums)(n * n_terms, threads_of(self._target), sums, out)
         return self._received(out, n * n_terms).reshape(n, n_terms)
 

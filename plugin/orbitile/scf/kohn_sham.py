@@ -1,7 +1,7 @@
 r"""The self-consistent field: density matrices whose own Fock matrices have their orbitals.
 
-Fock matrices are extrapolated by Pulay's DIIS (P. Pulay, Chem. Phys. Lett. 1980, 73, 393; J. Comput. Chem. 1982, 3, 556)
-with the commutator FDS - SDF as the error. Where that does not converge it is done again with virtual orbitals shifted
+Fock matrices are extrapolated by DIIS (P. Pulay, Chem. Phys. Lett. 1980, 73, 393; J. Comput. Chem. 1982, 3, 556) with
+the commutator FDS - SDF as the error. Where that does not converge it is done again with virtual orbitals shifted
 upwards (V. R. Saunders and I. H. Hillier, Int. J. Quantum Chem. 1973, 7, 699), which is slower and surer.
 
 Density matrices have the shape (n_spins, n_basis, n_basis): one of all electrons, or one for each spin.
@@ -57,7 +57,7 @@ class Operator(Protocol):
     overlap: Reals
 
     def fock(self, densities: Reals, gradient: float) -> Fock:
-        """Energy and Fock matrices; the `gradient` of the last ones, infinite at first, tells how exact they must be."""
+        """Energy and Fock matrices; the last `gradient`, infinite at first, tells how exact they must be."""
         ...
 
 
@@ -125,6 +125,12 @@ def self_consistent_field(
         When no attempt converges: says by how much energy and gradient still changed.
     """
     orthonormal = orthonormal_functions(operator.overlap)
+    n_independent = orthonormal.shape[1]
+    if max(occupied) > n_independent:
+        raise NotConverged(
+            f"{name}: {max(occupied)} occupied orbitals do not fit into {n_independent} functions that do not depend "
+            "on others; are atoms too close to each other?"
+        )
     done = 0
     for shift in _SHIFTS:
         attempt = _Attempt(operator, occupied, orthonormal, shift)
