@@ -91,7 +91,7 @@ def _polynomial(degree: int, gradient: bool) -> tuple[list[str], list[str | None
 
 def _density_source(degree: int, gradient: bool, on_host: bool) -> str:
     lines, (value, *slopes) = _polynomial(degree, gradient)
-    at, sums = ("[s]", range(4)) if on_host else ("", range(4))
+    at = "[s]" if on_host else ""
     inner = [*_DISTANCES, *lines, f"p = {value} * e", f"part0{at} += p"]
     if gradient:
         inner += ["e *= root", "p *= 2.0 * root"]
@@ -99,12 +99,12 @@ def _density_source(degree: int, gradient: bool, on_host: bool) -> str:
             inner.append(f"part{n + 1}{at} += " + (f"{slopes[n]} * e - " if slopes[n] else "-") + f"{axis} * p")
     sums = range(4 if gradient else 1)
     added = [f"total{k}{at} += ti.cast(part{k}{at}, WIDE)" for k in sums]
-    stored = [f"out[{k} * stride + at + s] += total{k}{at}" for k in sums]
+    stored = [f"out[spin, {k}, at + s] += total{k}{at}" for k in sums]
     each, more = (["for s in range(POINTS):"], 1) if on_host else ([], 0)
     return (
         "@ti.kernel\n"
         "def kernel(n: ti.i32, begin: ti.i32, stride: ti.i32, n_degrees: ti.i32, which: ti.i32, first_slot: ti.i32, "
-        "origin: R2, points: R1, starts: I1, listed: I1, gaussian: R2, h: R2, out: W1):\n"
+        "origin: R2, points: R1, starts: I1, listed: I1, gaussian: R2, h: R2, spin: ti.i32, out: W3):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
         "    for task in range(n):\n"
         "        cell = begin + task // THREADS\n"
@@ -221,8 +221,8 @@ def _compiled(text: str, name: str, target: Target, sums: "np.dtype[np.floating]
         "I2": ndarray(ti.i32, 2),
         "R1": ndarray(real, 1),
         "R2": ndarray(real, 2),
-        "W1": ndarray(wide, 1),
         "W2": ndarray(wide, 2),
+        "W3": ndarray(wide, 3),
         "WIDE": wide,
         "GROUP": GROUP,
         "CHUNK": _CHUNK,
