@@ -17,7 +17,7 @@ from scipy.spatial.distance import pdist
 from taichi_kernels.devices import probe
 from taichi_kernels.target import Target
 
-from ..integrals.coulomb import coulomb_values
+from ..integrals.coulomb import TOLERANCE, coulomb_values
 from ..integrals.exchange_correlation import of_densities
 from ..integrals.functionals import Functional
 from ..integrals.grids import grid_of
@@ -37,6 +37,9 @@ _COARSE = 1
 
 LEVEL = 3
 """Level of the grid that energies are given on: that of PySCF where it is not told another one."""
+
+_LEFT_OUT = 1e-9
+"""What leaving out integrals may cost an element of the Coulomb matrix in hartree, in each of some ten changes."""
 
 
 class Hamiltonian:
@@ -111,7 +114,9 @@ class Hamiltonian:
         return Fock(float(energy) + of_grid.energy, np.array(matrices) + self._core)
 
     def _coulomb_values(self, kets: HermiteList, coefficients: Reals, target: Target) -> Reals:
-        return coulomb_values(self._pairs.list, kets, coefficients, target, bra_bound=self._pairs.bound)
+        limit = min(_LEFT_OUT, TOLERANCE[target.precision])
+        bound = self._pairs.bound
+        return coulomb_values(self._pairs.list, kets, coefficients, target, tolerance=limit, bra_bound=bound)
 
     def _density(self, hermite: Reals, target: Target) -> Any:
         """Densities at the points of the grid, summed in some precision, where those of changes are added."""

@@ -31,7 +31,7 @@ PROGRAM = "Orbitile"
 _HIGHEST = 8
 """Angular momentum up to which there are kernels for the products of two functions."""
 
-_CRITERIA = {"single": Criteria(1e-6, 3e-5), "double": Criteria(1e-9, 3e-5)}
+_CRITERIA = {"single": Criteria(1e-7, 3e-5), "double": Criteria(1e-9, 3e-5)}
 """By precision: an energy of terms in single precision does not settle to more digits."""
 
 _MATRICES = 24
