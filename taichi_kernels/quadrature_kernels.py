@@ -13,7 +13,7 @@ import numpy as np
 
 from ._taichi import number, ti
 from .gaussian import exponential, vector_exponential
-from .hermite_tables import HIGHEST, powers_of
+from .hermite_tables import powers_of
 from .target import Target
 
 POINTS = 32
