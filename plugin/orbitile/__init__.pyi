@@ -1,4 +1,5 @@
 from .analysis.correlation import draw_correlation as draw_correlation
+from .analysis.energies import energies as energies
 from .analysis.extrema import extrema as extrema
 from .analysis.planes import draw_slice as draw_slice
 from .analysis.planes import plane_through as plane_through
@@ -36,7 +37,9 @@ from .readers import load_trajectory as load_trajectory
 from .readers import load_volumes as load_volumes
 from .readers._point_charges import load_charges as load_charges
 from .renderer import render as render
+from .scf.ase_calculator import AseCalculator as AseCalculator
 from .scf.calculation import Calculation as Calculation
+from .scf.optimisation import optimise as optimise
 from .scf.series import compute_series as compute_series
 from .surfaces.isosurface import isosurface as isosurface
 from .surfaces.isovalue import enclosing_isovalue as enclosing_isovalue

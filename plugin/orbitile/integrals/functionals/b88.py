@@ -1,0 +1,29 @@
+r"""Exchange of A. D. Becke (Phys. Rev. A 1988, 38, 3098).
+
+.. math::  f = f_\text{Slater}(\rho_\sigma) - \rho_\sigma^{4/3} \frac{\beta x^2}{1 + 6 \beta x \sinh^{-1} x}, \qquad
+    x = \frac{|\nabla\rho_\sigma|}{\rho_\sigma^{4/3}}
+"""
+
+from __future__ import annotations
+
+from taichi_kernels.expressions import Expression, at_least, cbrt, log1p, sqrt
+
+from . import slater
+
+_BETA = 0.0042
+
+_SMALLEST = 1e-30
+"""Square of x below which the denominator is 1."""
+
+
+def exchange(density: Expression, sigma: Expression) -> Expression:
+    """Energy per volume of the electrons of one spin."""
+    power = density * cbrt(density)
+    square = sigma / (power * power)
+    x = sqrt(at_least(square, _SMALLEST))
+    inverse_sinh = log1p(x + x * x / (1 + sqrt(1 + x * x)))
+    return slater.exchange(density, sigma) - power * (_BETA * square) / (1 + 6 * _BETA * x * inverse_sinh)
+
+
+EXCHANGE = {"b88": exchange}
+COMPOUND = {"blyp": "b88,lyp"}

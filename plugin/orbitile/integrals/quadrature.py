@@ -1,0 +1,273 @@
+r"""Densities at the points of a grid, and what acts on densities at these points, on the list of Hermite Gaussians.
+
+.. math::  \rho(r_g) = \sum_P \sum_n H_n L_n(r_g), \qquad
+    v_n = \sum_g \left[ a_g L_n(r_g) + b_g \cdot \nabla L_n(r_g) \right]
+
+the second being the adjoint of the first. A Gaussian is left out of a cell of 32 points when the part of no product of
+two basis functions that it carries can matter there: with A and B the centres, l the highest powers,
+
+.. math::  \Big|\sum_{pq} c_p c_q\, x_A^i \dots e^{-\alpha r_A^2 - \beta r_B^2}\Big|
+    \le p_a(r + |PA|)\, p_b(r + |PB|)\, e^{-\frac{\alpha\beta}{z} |AB|^2 - z r^2}
+
+where the polynomials :math:`p_a(r) = \sum_l c_l r^l` have the largest coefficients of any basis function. This times the
+weights of the cell bounds what the cell adds to a matrix element of a potential of 1 hartree; it does not depend on any
+density matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import factorial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taichi_kernels.hermite_tables import powers_of
+from taichi_kernels.target import Target
+
+from ..gaussians.packing import MergedPrimitives, polynomial_powers
+from ..watch import watcher
+from .grids import Grid
+from .pairs import Pairs
+
+if TYPE_CHECKING:
+    from taichi_kernels.quadrature import QuadratureSums
+
+Reals = NDArray[np.float64]
+
+LEFT_OUT = {"single": 1e-9, "double": 1e-13}
+"""What a Gaussian may add in a cell of points to a matrix element of a potential of 1 hartree, in hartree, and be left
+out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Quadrature:
+    """A grid and the products of basis functions that reach its points, ready on a device.
+
+    Points are in an order of their own, in which neighbours stand together, and a few stand there twice, the second
+    time without weight: everything that has a value for each point goes by `points` and `weights`.
+
+    Attributes
+    ----------
+    pairs : Pairs
+    points : ndarray, shape (n_points, 3)
+        In bohr.
+    weights : ndarray, shape (n_points,)
+        In bohr^3.
+    atom : ndarray of int32, shape (n_points,)
+        The atom that each point goes with.
+    target : Target
+        Single precision: terms in single, sums in double precision.
+    sums : QuadratureSums
+        What is ready on the device.
+    """
+
+    pairs: Pairs
+    points: Reals
+    weights: Reals
+    atom: NDArray[np.int32]
+    target: Target
+    sums: QuadratureSums
+    _parts: tuple[_Part, ...]
+
+    def density(self, coefficients: Reals, gradient: bool) -> NDArray[np.floating]:
+        """A density, and its gradient if it is wanted.
+
+        Parameters
+        ----------
+        coefficients : ndarray, shape (n_coefficients,)
+            On the list of the pairs.
+        gradient
+            Whether it is wanted.
+
+        Returns
+        -------
+        ndarray, shape (1 or 4, n_points)
+            In e bohr^-3; behind it the components of the gradient, in e bohr^-4.
+        """
+        columns = self.densities([coefficients], gradient)
+        result: NDArray[np.floating] = self.sums.to_numpy(columns)[0]
+        return result
+
+    def densities(self, coefficients: Sequence[Reals], gradient: bool) -> Any:
+        """Densities of one or two spins, shape (n_spins, 1 or 4, n_points), left on the device until the next ones."""
+        columns = self.sums.columns("density", len(coefficients), 4 if gradient else 1)
+        self.sums.clear(columns)
+        blocks = {block.degree: block for block in self.pairs.list.blocks}
+        for spin, of_spin in enumerate(coefficients):
+            terms = [
+                (blocks[part.degree].of(of_spin)[part.rows] * part.scale(part.degree)) @ _monomials(part.degree)
+                for part in self._parts
+            ]
+            self.sums.add_density(terms, columns, spin, watcher())
+        return columns
+
+    def values(self, point_values: NDArray[np.floating], raised: bool = False) -> Reals:
+        """What the Hermite Gaussians of the list make of values and vectors at the points; the adjoint of `density`.
+
+        Parameters
+        ----------
+        point_values : ndarray, shape (1 or 4, n_points)
+            a, or a and the components of b, with the weights.
+        raised
+            For the list that is raised by one degree, which derivatives ask for.
+
+        Returns
+        -------
+        ndarray, shape (n_coefficients,)
+            Of the list, or the raised one.
+        """
+        columns = self.sums.columns("values", 1, len(point_values))
+        self.sums.from_numpy(columns, np.asarray(point_values)[None])
+        return self.values_of(columns, 0, raised)
+
+    def values_of(self, columns: Any, spin: int, raised: bool = False) -> Reals:
+        """The same for values on the device, shape (n_spins, 1 or 4, n_points), of one spin."""
+        gaussians = self.pairs.list.raised() if raised else self.pairs.list
+        result = np.zeros(gaussians.n_coefficients)
+        blocks = {block.degree: block for block in gaussians.blocks}
+        all_moments = self.sums.moments(columns, spin, int(raised), watcher())
+        for part, moments in zip(self._parts, all_moments, strict=True):
+            degree = part.degree + int(raised)
+            hermite = (moments @ _monomials(degree).T) * part.scale(degree)
+            blocks[degree].of(result)[part.rows[part.filled]] = hermite[part.filled]
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Gaussians of one degree, in the slots that they have in the lists.
+
+    Attributes
+    ----------
+    degree : int
+    rows : ndarray of int, shape (n_slots,)
+        Among those of their degree.
+    filled : ndarray of bool, shape (n_slots,)
+        Whether there is one.
+    root : ndarray, shape (n_slots,)
+        Square root of the exponent.
+    """
+
+    degree: int
+    rows: NDArray[np.intp]
+    filled: NDArray[np.bool_]
+    root: Reals
+
+    def scale(self, degree: int) -> Reals:
+        """Powers of the root for the orders up to a degree: from derivatives to Hermite polynomials."""
+        powers = self.root[:, None] ** np.arange(degree + 1)
+        return powers[:, [sum(order) for order in powers_of(degree)]]
+
+
+def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
+    """Prepare the points of a grid for the products of a basis set.
+
+    Parameters
+    ----------
+    pairs
+        Of the basis set.
+    grid
+        Points and weights.
+    target
+        The device of the current session, and the precision. Memory there: some 50 bytes a point.
+    """
+    from taichi_kernels.quadrature import QuadratureSums
+    from taichi_kernels.quadrature_lists import POINTS, cells_of, groups_of, lists_of
+
+    gaussians = pairs.list
+    cells = cells_of(grid.points)
+    weights = grid.weights[cells.order]
+    weights[len(grid.weights) :] = 0.0
+    of_cells = np.maximum(np.abs(weights).reshape(-1, POINTS).sum(axis=1), 1e-300)
+    reach = _reach(pairs, LEFT_OUT[target.precision] / float(of_cells.max()))
+    groups = groups_of(gaussians.centre, gaussians.degree, reach)
+    fewer = np.log(of_cells.max() / of_cells)
+    lists = lists_of(cells, groups, gaussians.centre, gaussians.exponent, reach, fewer)
+    parts = []
+    for n, degree in enumerate(groups.degrees):
+        rows = groups.row[groups.first_slot[n] : groups.first_slot[n + 1]]
+        filled = rows >= 0
+        of_degree = next(block for block in gaussians.blocks if block.degree == degree)
+        root = np.sqrt(gaussians.exponent[np.maximum(rows, 0)])
+        parts.append(_Part(degree, np.where(filled, rows - of_degree.rows.start, 0), filled, root))
+    sums = QuadratureSums(cells, groups, lists, gaussians.centre, gaussians.exponent, weights, target)
+    points = (cells.rest.reshape(3, -1, POINTS) + cells.origin.T[:, :, None]).reshape(3, -1).T
+    return Quadrature(pairs, points, weights, grid.atom[cells.order], target, sums, tuple(parts))
+
+
+def _reach(pairs: Pairs, least: float) -> Reals:
+    """Distance from each Gaussian of the list beyond which no product has more than some value, 0 for none.
+
+    The distance is where the bound on the product is that value, from above: with a smaller one for the polynomials,
+    what is found is smaller too, and still no less than the root.
+    """
+    gaussians, primitives = pairs.list, pairs.primitives
+    largest = _largest_coefficients(primitives)
+    ends = [(largest[which], primitives.centre[which]) for which in (pairs.left, pairs.right)]
+    alpha, beta = (primitives.exponent[which] for which in (pairs.left, pairs.right))
+    z = gaussians.exponent
+    height = -alpha * beta / z * ((ends[0][1] - ends[1][1]) ** 2).sum(axis=1) - np.log(least)
+    away = [np.sqrt(((gaussians.centre - centre) ** 2).sum(axis=1)) for _, centre in ends]
+
+    def next_distance(distance: Reals) -> Reals:
+        left = height.copy()
+        for (coefficients, _), shift in zip(ends, away, strict=True):
+            value = np.zeros(len(z))
+            for of_power in coefficients.T[::-1]:
+                value = value * (distance + shift) + of_power
+            left += np.log(np.maximum(value, 1e-300))
+        return np.sqrt(np.maximum(left, 0.0) / z)
+
+    reach = np.full(len(z), _FIRST)
+    while np.any(next_distance(reach) > reach):
+        reach *= 2
+    for _ in range(_STEPS):
+        reach = next_distance(reach)
+    return reach
+
+
+_FIRST, _STEPS = 50.0, 8
+"""Distance in bohr from which one goes inwards, and how often."""
+
+
+def _largest_coefficients(primitives: MergedPrimitives) -> Reals:
+    """For each primitive and power of the distance, the most that it has in any basis function; shape (n, powers)."""
+    from scipy.sparse import csr_matrix
+
+    degrees = primitives.degree.tolist()
+    n_powers = max(degrees, default=0) + 1
+    orders = [np.array([sum(powers) for powers in polynomial_powers(degree)]) for degree in range(n_powers)]
+    rows = np.concatenate([n * n_powers + orders[degree] for n, degree in enumerate(degrees)])
+    n_terms = len(rows)
+    shape = (len(degrees) * n_powers, n_terms)
+    summed = csr_matrix((np.ones(n_terms), (rows, np.arange(n_terms))), shape=shape) @ abs(primitives.from_basis)
+    return np.asarray(summed.max(axis=1).todense()).reshape(-1, n_powers)
+
+
+@lru_cache
+def _monomials(degree: int) -> Reals:
+    r"""Products of Hermite polynomials (rows) as sums of monomials (columns), both in the order of `powers_of`.
+
+    .. math::  H_t(y) = \sum_k \frac{(-1)^k\, t!}{k!\, (t - 2k)!} (2y)^{t - 2k}
+    """
+    orders = powers_of(degree)
+    place = {order: n for n, order in enumerate(orders)}
+    along = [
+        [
+            (t - 2 * k, (-1) ** k * factorial(t) // (factorial(k) * factorial(t - 2 * k)) * 2 ** (t - 2 * k))
+            for k in range(t // 2 + 1)
+        ]
+        for t in range(degree + 1)
+    ]
+    result = np.zeros((len(orders), len(orders)))
+    for row, (t, u, v) in enumerate(orders):
+        for i, x in along[t]:
+            for j, y in along[u]:
+                for k, z in along[v]:
+                    result[row, place[i, j, k]] = x * y * z
+    result.setflags(write=False)
+    return result

@@ -1,0 +1,144 @@
+"""Density functionals at points: the energy per volume and its derivatives, from a formula.
+
+The formula is a function of expressions, see `expressions`; the source of its kernel is written out. A thread takes one
+point. All is in double precision.
+"""
+
+import hashlib
+import linecache
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ._taichi import lightly_optimised, ti
+from .elementary import elementary
+from .expressions import Expression, Steps, derivatives, written_out
+from .launching import launch
+from .pace import Checkpoint, Pace
+from .target import Target
+
+Formula = Callable[[list[Expression], list[Expression]], Expression]
+"""Takes densities and products of gradients to the energy per volume: the density and the square of its gradient; or
+those of both spins, and alpha alpha, alpha beta, beta beta."""
+
+EMPTY, NO_SPIN = 1e-15, 1e-25
+"""Density in bohr^-3 below which there is no energy; and what the density of a spin counts as at least."""
+
+_RUN = 1 << 12
+"""Points that stay together when the work is done in pieces."""
+
+
+def uses_gradient(formula: Formula) -> bool:
+    """Whether a formula depends on the gradient."""
+    return any("sigma" in line.partition(" = ")[2] for line in _sources(formula, 2))
+
+
+def functional_at_points(
+    formula: Formula,
+    density: Any,
+    weights: Any,
+    energy: Any,
+    potential: Any,
+    target: Target,
+    checkpoint: Checkpoint | None = None,
+) -> None:
+    """Evaluate a functional at points.
+
+    Parameters
+    ----------
+    formula
+        Kept as long as there are not too many: give the same one again.
+    density : array of float64, shape (n_spins, 1 or 4, n_points)
+        Density in bohr^-3, and its gradient in bohr^-4; on the host or on the device. For one spin, of all electrons.
+    weights : array of float64, shape (n_points,)
+        Factors of all results.
+    energy : array of float64, shape (n_points,)
+        Takes the energy per volume, in hartree bohr^-3.
+    potential : array of float64, shape of `density`
+        Takes its derivatives with respect to density and gradient.
+    target
+        The device of the current session; it has double precision, whatever the precision of the target.
+    checkpoint
+        Called some thirty times a second with the share that is done, between pieces of the work; what it raises ends
+        it. Without one all is done at once.
+    """
+    n_spins, n_columns, n = density.shape
+    kernel = _kernel(formula, n_spins, n_columns == 4, Target(target.device, "double"))
+
+    def piece(first: int, last: int) -> None:
+        some = min(first * _RUN, n), min(last * _RUN, n)
+        launch(kernel, *some, density, weights, energy, potential)
+
+    _pace(target).run(np.full(-(-n // _RUN), float(_RUN)), piece, checkpoint)
+
+
+@lru_cache
+def _pace(target: Target) -> Pace:
+    return Pace(1 << 18)
+
+
+_SPINS = {1: ("",), 2: ("_a", "_b")}
+_PRODUCTS = {1: ("",), 2: ("_aa", "_ab", "_bb")}
+
+
+@lru_cache(maxsize=64)
+def _sources(formula: Formula, n_spins: int) -> tuple[str, ...]:
+    """Assignments of energy and derivatives, from densities `rho` and products of gradients `sigma`."""
+    steps = Steps()
+    densities = [steps.variable("rho" + spin) for spin in _SPINS[n_spins]]
+    products = [steps.variable("sigma" + pair) for pair in _PRODUCTS[n_spins]]
+    energy = formula(densities, products)
+    slopes = derivatives(energy, [*densities, *products])
+    names = [f"v_rho{spin}" for spin in _SPINS[n_spins]] + [f"v_sigma{pair}" for pair in _PRODUCTS[n_spins]]
+    return tuple(written_out({"energy": energy, **dict(zip(names, slopes, strict=True))}))
+
+
+@lru_cache(maxsize=64)
+def _kernel(formula: Formula, n_spins: int, has_gradient: bool, target: Target) -> Callable[..., None]:
+    source = _source(formula, n_spins, has_gradient)
+    file = f"<functional {hashlib.sha256(source.encode()).hexdigest()}, {target.device}>"
+    real, ndarray = ti.f64, ti.types.ndarray
+    names = {"ti": ti, "real": real, "F1": ndarray(real, 1), "F3": ndarray(real, 3), **vars(elementary(target))}
+    names["BLOCK"] = 64 if target.on_host else 128
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)  # where Taichi looks for it
+    exec(compile(source, file, "exec"), names)
+    return lightly_optimised(names["kernel"])
+
+
+def _source(formula: Formula, n_spins: int, has_gradient: bool) -> str:
+    spins = _SPINS[n_spins]
+    loads = [f"rho{spin} = ti.max(density[{s}, 0, i], real({NO_SPIN}))" for s, spin in enumerate(spins)]
+    zeros = [f"v_rho{spin} = real(0.0)" for spin in spins] + [f"v_sigma{p} = real(0.0)" for p in _PRODUCTS[n_spins]]
+    stores = [f"potential[{s}, 0, i] = weight * v_rho{spin}" for s, spin in enumerate(spins)]
+    if has_gradient:
+        loads += [f"{axis}{spin} = density[{s}, {c}, i]" for s, spin in enumerate(spins) for c, axis in _AXES]
+        for pair in _PRODUCTS[n_spins]:
+            one, other = (f"_{pair[1]}", f"_{pair[2]}") if pair else ("", "")
+            loads.append(f"sigma{pair} = " + " + ".join(f"{axis}{one} * {axis}{other}" for _, axis in _AXES))
+        for s, spin in enumerate(spins):
+            for c, axis in _AXES:
+                slope = f"2.0 * v_sigma{spin}{spin[1:]} * {axis}{spin}"
+                if spin:
+                    slope += f" + v_sigma_ab * {axis}{'_b' if spin == '_a' else '_a'}"
+                stores.append(f"potential[{s}, {c}, i] = weight * ({slope})")
+    else:
+        loads += [f"sigma{pair} = real(0.0)" for pair in _PRODUCTS[n_spins]]
+    total = " + ".join(f"density[{s}, 0, i]" for s in range(n_spins))
+    return (
+        "@ti.kernel\n"
+        "def kernel(first: ti.i32, last: ti.i32, density: F3, weights: F1, energies: F1, potential: F3):\n"
+        "    ti.loop_config(block_dim=BLOCK)\n"
+        "    for i in range(first, last):\n"
+        + _block(["weight = weights[i]", "energy = real(0.0)", *zeros, *loads, f"if {total} > real({EMPTY}):"], 2)
+        + _block(list(_sources(formula, n_spins)), 3)
+        + _block(["energies[i] = weight * energy", *stores], 2)
+    )
+
+
+_AXES = ((1, "x"), (2, "y"), (3, "z"))
+
+
+def _block(statements: list[str], depth: int) -> str:
+    return "".join("    " * depth + statement + "\n" for statement in statements)

@@ -1,0 +1,261 @@
+"""Which Gaussians reach which points of a quadrature, from both sides.
+
+Points stand in the order of a curve that fills space, `POINTS` in a row are a cell. Gaussians of one degree do likewise,
+`GROUP` in a row are a group, in which those that reach far come first: of a group the first few reach a cell, and of
+the cells of a group, sorted by how many of its Gaussians reach them, the first many are those of a Gaussian. So both
+lists are of cells and groups, a few numbers for each point.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from types import SimpleNamespace
+
+import numpy as np
+
+from ._taichi import ti
+from .cells import CELL
+from .hilbert import hilbert_order
+from .launching import launch
+from .quadrature_kernels import GROUP, POINTS
+
+_ROUNDING = 1e-4
+"""Of distances in single precision, in bohr, added to the reach where lists are made."""
+
+
+@dataclass(frozen=True, eq=False)
+class PointCells:
+    """Points by cells.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (n_slots,)
+        The point in each slot; the last one fills up the last cell.
+    origin : ndarray, shape (n_cells, 3)
+        Near the middle of each cell, in bohr; a multiple of `CELL`.
+    rest : ndarray, shape (3, n_slots)
+        Points less the origin of their cell.
+    low, high : ndarray, shape (n_cells, 3)
+        Corners of the box about the points of each cell.
+    """
+
+    order: np.ndarray
+    origin: np.ndarray
+    rest: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.origin)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianGroups:
+    """Gaussians by groups.
+
+    Attributes
+    ----------
+    degrees : tuple of int
+        Those that there are, rising.
+    first_slot : tuple of int
+        First slot of each degree, a multiple of `GROUP`, and behind the last.
+    row : ndarray of int, shape (n_slots,)
+        The Gaussian in each slot; -1 where there is none.
+    """
+
+    degrees: tuple[int, ...]
+    first_slot: tuple[int, ...]
+    row: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """What reaches what.
+
+    Attributes
+    ----------
+    starts : ndarray of int32, shape (n_cells * n_degrees + 1,)
+        Where the list of each cell and degree begins, and behind the last.
+    listed : ndarray of int32
+        Of each group that reaches the cell, the last slot that does.
+    cell_starts : ndarray of int32, shape (n_slots, 2)
+        Where the cells of each Gaussian begin and end.
+    cells : ndarray of int32
+    """
+
+    starts: np.ndarray
+    listed: np.ndarray
+    cell_starts: np.ndarray
+    cells: np.ndarray
+
+
+def cells_of(points: np.ndarray) -> PointCells:
+    """Points in cells. Inside a session.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n, 3)
+        One or more, in bohr.
+    """
+    order = hilbert_order(points)
+    order = np.concatenate([order, np.full(-len(order) % POINTS, order[-1])])
+    by_cell = np.ascontiguousarray(points[order].T).reshape(3, -1, POINTS)
+    low, high = by_cell.min(axis=2), by_cell.max(axis=2)
+    origin = np.rint((low + high) / (2 * CELL)) * CELL
+    rest = (by_cell - origin[:, :, None]).reshape(3, -1)
+    return PointCells(order, origin.T.copy(), rest, low.T.copy(), high.T.copy())
+
+
+def groups_of(centre: np.ndarray, degree: np.ndarray, reach: np.ndarray) -> GaussianGroups:
+    """Gaussians in groups. Inside a session.
+
+    Parameters
+    ----------
+    centre : ndarray of float64, shape (n, 3)
+        In bohr.
+    degree : ndarray of int32, shape (n,)
+    reach : ndarray of float64, shape (n,)
+        In bohr; those that reach nothing, 0, have no slot.
+    """
+    along = hilbert_order(centre)
+    along = along[reach[along] > 0]
+    degrees = np.unique(degree[along])
+    rows, first_slot = [np.zeros(0, np.intp)], [0]
+    for d in degrees:
+        here = along[degree[along] == d]
+        here = np.concatenate([here, np.full(-len(here) % GROUP, -1)]).reshape(-1, GROUP)
+        far = np.where(here < 0, -1.0, reach[here])
+        here = np.take_along_axis(here, np.argsort(-far, axis=1, kind="stable"), axis=1)
+        rows.append(here.reshape(-1))
+        first_slot.append(first_slot[-1] + here.size)
+    return GaussianGroups(tuple(degrees.tolist()), tuple(first_slot), np.concatenate(rows))
+
+
+def lists_of(
+    cells: PointCells,
+    groups: GaussianGroups,
+    centre: np.ndarray,
+    exponent: np.ndarray,
+    reach: np.ndarray,
+    fewer: np.ndarray,
+) -> Lists:
+    """Which Gaussians reach which cells: those at a distance d with d^2 < reach^2 - fewer / exponent. Inside a session.
+
+    Parameters
+    ----------
+    cells, groups
+    centre, exponent, reach : ndarray of float64
+        Of the Gaussians, in bohr and bohr^-2.
+    fewer : ndarray of float64, shape (n_cells,)
+        Not negative.
+    """
+    if not groups.degrees:
+        nothing = np.zeros(0, np.int32)
+        return Lists(np.zeros(1, np.int32), nothing, np.zeros((0, 2), np.int32), nothing)
+    n_degrees, kernels = len(groups.degrees), _kernels()
+    middle = cells.origin.mean(axis=0)
+    filled = groups.row >= 0
+    slots = np.zeros((len(groups.row), 5), np.float32)  # in slots without a Gaussian nothing is reached
+    some = groups.row[filled]
+    square = (reach[some] + _ROUNDING) ** 2
+    slots[filled] = np.column_stack([centre[some] - middle, square, 1 / exponent[some]])
+    nearest = np.where(filled, groups.row, np.repeat(groups.row[::GROUP], GROUP))
+    of_group = (centre[nearest] - middle).reshape(-1, GROUP, 3)
+    boxes = np.concatenate(
+        [of_group.min(axis=1), of_group.max(axis=1), slots[:, 3].reshape(-1, GROUP).max(axis=1)[:, None]], axis=1
+    ).astype(np.float32)
+    first_group = np.array(groups.first_slot, np.int32) // GROUP
+    low, high = ((corner - middle).astype(np.float32) for corner in (cells.low, cells.high))
+    given = len(cells), n_degrees, first_group, low, high, fewer.astype(np.float32), boxes, slots
+    counts = np.zeros(len(cells) * n_degrees, np.int32)
+    launch(kernels.count, *given, counts)
+    starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    if starts[-1] >= 1 << 31:
+        raise MemoryError("lists of the quadrature: more than 2^31 entries")
+    starts = starts.astype(np.int32)
+    listed = np.zeros(max(int(starts[-1]), 1), np.int32)
+    launch(kernels.fill, *given, starts, listed)
+    return Lists(starts, listed, *_transposed(len(cells), n_degrees, len(groups.row), starts, listed))
+
+
+def _transposed(
+    n_cells: int, n_degrees: int, n_slots: int, starts: np.ndarray, listed: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where the cells of each slot begin and end; the cells of each group, those of many Gaussians first."""
+    from scipy.sparse import csr_matrix
+
+    n = int(starts[-1])
+    column = listed[:n] ^ (GROUP - 1)  # within its group, counted from the back
+    matrix = csr_matrix((np.ones(n, np.int8), column, starts[::n_degrees]), shape=(n_cells, n_slots)).tocsc()
+    slot = np.arange(n_slots)
+    begin, end = slot // GROUP * GROUP, (slot ^ (GROUP - 1)) + 1
+    bounds = np.column_stack([matrix.indptr[begin], matrix.indptr[end]]).astype(np.int32)
+    cells = matrix.indices.astype(np.int32)
+    return bounds, cells if n else np.zeros(1, np.int32)
+
+
+@lru_cache
+def _kernels() -> SimpleNamespace:
+    I1, F1, F2 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.f32, 1), ti.types.ndarray(ti.f32, 2)
+
+    @ti.func
+    def last_of(g: ti.i32, c: ti.i32, low: F2, high: F2, fewer: F1, boxes: F2, slots: F2):
+        """The last slot of a group that reaches a cell, or -1."""
+        apart = ti.cast(0.0, ti.f32)
+        for n in ti.static(range(3)):
+            d = ti.max(ti.max(low[c, n] - boxes[g, n + 3], boxes[g, n] - high[c, n]), 0.0)
+            apart += d * d
+        last = -1
+        if apart < boxes[g, 6]:
+            q = g * GROUP + GROUP - 1
+            while last < 0 and q >= g * GROUP:
+                apart = fewer[c] * slots[q, 4] - slots[q, 3]
+                for n in ti.static(range(3)):
+                    d = ti.max(ti.max(low[c, n] - slots[q, n], slots[q, n] - high[c, n]), 0.0)
+                    apart += d * d
+                if apart < 0:
+                    last = q
+                q -= 1
+        return last
+
+    @ti.kernel
+    def count(
+        n_cells: ti.i32,
+        n_degrees: ti.i32,
+        first_group: I1,  # (degrees + 1)
+        low: F2,
+        high: F2,
+        fewer: F1,
+        boxes: F2,  # (groups, 7) corners about the centres, largest square of a reach
+        slots: F2,  # (slots, 5) centre, square of the reach, 1 / exponent
+        counts: I1,
+    ):
+        for c in range(n_cells):
+            for k in range(n_degrees):
+                found = 0
+                for g in range(first_group[k], first_group[k + 1]):
+                    if last_of(g, c, low, high, fewer, boxes, slots) >= 0:
+                        found += 1
+                counts[c * n_degrees + k] = found
+
+    @ti.kernel
+    def fill(
+        n_cells: ti.i32,
+        n_degrees: ti.i32,
+        first_group: I1,
+        low: F2,
+        high: F2,
+        fewer: F1,
+        boxes: F2,
+        slots: F2,
+        starts: I1,
+        listed: I1,
+    ):
+        for c in range(n_cells):
+            at = starts[c * n_degrees]
+            for g in range(first_group[n_degrees]):
+                last = last_of(g, c, low, high, fewer, boxes, slots)
+                if last >= 0 and at < starts[(c + 1) * n_degrees]:
+                    listed[at] = last
+                    at += 1
+
+    return SimpleNamespace(count=count, fill=fill)

@@ -1,0 +1,159 @@
+"""Density functionals against libxc, at densities of all sizes, and what no reference is needed for."""
+
+import numpy as np
+import pytest
+
+from orbitile.errors import OrbitileError
+from orbitile.evaluation.devices import device_session
+from orbitile.integrals.functionals import Functional, evaluate, functional
+from orbitile.integrals.functionals import _libxc as libxc_functionals
+
+OFTEN = ["pbe", *(pytest.param(name, marks=pytest.mark.slow_on("vulkan")) for name in ("lda,vwn", "lda,pw", "blyp"))]
+OTHERS = ["slater", ",pw", ",vwn", "lda,pw_mod", "pbe,", ",pbe", "revpbe", "rpbe", "pbesol", "b88,", "b88,pbe", ",lyp"]
+
+
+def slow(names: list[str]) -> list:
+    return [pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+def random_points(n_spins: int, n: int = 4000) -> tuple[np.ndarray, np.ndarray]:
+    """Densities from 1e-8 to 1e3, unequally shared by spins, and gradients of any direction, reduced ones up to 4."""
+    rng = np.random.default_rng(n_spins)
+    density = 10 ** rng.uniform(-8, 3, (1, n))
+    if n_spins == 2:
+        polarisation = rng.uniform(-0.95, 0.95, n)
+        density = density * np.array([1 + polarisation, 1 - polarisation]) / 2
+    direction = rng.normal(size=(n_spins, 3, n))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    length = 2 * (3 * np.pi**2 * n_spins * density) ** (1 / 3) * density * rng.uniform(0, 4, (n_spins, n))
+    return density, direction * length[:, None]
+
+
+def at(name: str, density: np.ndarray, gradient: np.ndarray, device: str = "cpu") -> tuple:
+    with device_session(device, "double") as target:
+        return evaluate(functional(name), density, gradient, target)
+
+
+def by_libxc(name: str, density: np.ndarray, gradient: np.ndarray) -> tuple:
+    needed = functional(name).needs_gradient
+    columns = np.concatenate([density[:, None], gradient], axis=1) if needed else density[:, None]
+    energy, potential = libxc_functionals.at_points(name, columns)
+    return energy, potential[:, 0], potential[:, 1:] if needed else None
+
+
+@pytest.mark.parametrize("n_spins", [1, 2])
+@pytest.mark.parametrize("name", [*OFTEN, *slow(OTHERS)])
+def test_energy_and_derivatives_are_those_of_libxc(name: str, n_spins: int, device: str) -> None:
+    density, gradient = random_points(n_spins)
+    energy, by_density, by_gradient = at(name, density, gradient, device)
+    expected = by_libxc(name, density, gradient)
+    # correlation of Lee, Yang and Parr alone is a small difference of large numbers, and of 0 where it changes its sign
+    scale = np.abs(by_libxc("slater", density, gradient)[0]) * (name == ",lyp") + np.abs(expected[0])
+    limit = 5e-12 if name == ",pbe" else 1e-12
+    assert np.abs((energy - expected[0]) / scale).max() < limit
+    assert np.abs((by_density - expected[1]) * density / scale).max() < limit
+    if by_gradient is None:
+        assert expected[2] is None
+        return
+    along = np.linalg.norm(by_gradient - expected[2], axis=1) * np.linalg.norm(gradient, axis=1)
+    assert (along / scale).max() < limit
+
+
+@pytest.mark.parametrize("n_spins", [1, 2])
+@pytest.mark.parametrize("name", [*OFTEN, *slow(["revpbe", "rpbe", "pbesol"])])
+def test_empty_and_extreme_densities_give_numbers(name: str, n_spins: int) -> None:
+    sizes = np.array([0, 1e-300, 1e-30, 1e-16, 1e-15, 2e-15, 1e-12, 1e-8, 1, 1e3, 1e6, 1e9])
+    density = np.array(np.meshgrid(*[sizes] * n_spins)).reshape(n_spins, -1)
+    for length in (0, 1e-200, 1e-20, 1e-8, 1, 1e9):
+        gradient = np.zeros((n_spins, 3, density.shape[1]))
+        gradient[0, 0] = gradient[-1, 1] = length
+        results = [array for array in at(name, density, gradient) if array is not None]
+        assert all(np.all(np.isfinite(array)) for array in results)
+        nothing = density.sum(axis=0) <= 1e-15
+        assert nothing.any()
+        assert not any(np.any(array[..., nothing]) for array in results)
+
+
+@pytest.mark.parametrize("name", OFTEN)
+def test_equal_spins_are_a_closed_shell(name: str) -> None:
+    density, gradient = random_points(1)
+    closed = at(name, density, gradient)
+    open_ = at(name, np.repeat(density / 2, 2, axis=0), np.repeat(gradient / 2, 2, axis=0))
+    np.testing.assert_allclose(open_[0], closed[0], rtol=1e-12)
+    for one, other in zip(open_[1:], closed[1:], strict=True):
+        if other is not None:
+            np.testing.assert_allclose(one, np.repeat(other, 2, axis=0), rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["lda,vwn", "lda,pw"])
+def test_fully_polarised_density(name: str) -> None:
+    density = np.array([10 ** np.linspace(-3, 2, 50), np.zeros(50)])  # libxc takes 1e-15 for the 0
+    gradient = np.zeros((2, 3, 50))
+    energy, by_density, _ = at(name, density, gradient)
+    expected = by_libxc(name, density, gradient)
+    np.testing.assert_allclose(energy, expected[0], rtol=1e-11)
+    np.testing.assert_allclose(by_density[0], expected[1][0], rtol=1e-10)
+
+
+def test_repeated_calls_give_the_same_bits(device: str) -> None:
+    points = random_points(1)
+    np.testing.assert_array_equal(at("pbe", *points, device)[2], at("pbe", *points, device)[2])
+
+
+def test_names_are_those_of_pyscf() -> None:
+    assert functional("PBE") is functional("PBE")
+    assert functional(" LDA , VWN ").name == "lda,vwn"
+    assert not functional("lda,vwn").needs_gradient
+    assert not functional("lda").needs_gradient
+    assert functional("slater,lyp").needs_gradient
+    assert functional("pbe").by_kernel
+
+
+def test_others_come_from_libxc() -> None:
+    pw91 = functional("pw91")
+    assert isinstance(pw91, Functional)
+    assert not pw91.by_kernel
+    assert pw91.needs_gradient
+    points = random_points(2, 100)
+    energy, by_density, by_gradient = at("pw91", *points)
+    assert energy.shape == (100,)
+    assert by_density.shape == (2, 100)
+    assert by_gradient.shape == (2, 3, 100)
+    np.testing.assert_allclose(energy, at("pbe", *points)[0], rtol=0.1)
+
+
+def test_device_without_double_precision_takes_libxc(monkeypatch: pytest.MonkeyPatch) -> None:
+    from taichi_kernels import devices
+
+    points = random_points(1)
+    expected = at("pbe", *points)
+    monkeypatch.setattr(devices, "probe", lambda name: devices.Probe(name, True, "", double=name == "cuda"))
+    with device_session("cpu", "single") as target:
+        energy, *_ = evaluate(functional("pbe"), *points, target)
+    np.testing.assert_allclose(energy, expected[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["b3lyp", "hse06", "wb97m_v", "scan", "hf"])
+def test_what_takes_more_than_density_and_gradient_is_refused(name: str) -> None:
+    with pytest.raises(OrbitileError, match=rf"functional {name}: (has|depends on)"):
+        functional(name)
+
+
+def test_semilocal_part_of_a_hybrid() -> None:
+    points = random_points(1, 50)
+    with device_session("cpu", "double") as target:
+        part, *_ = evaluate(functional("pbe0", semilocal_only=True), *points, target)
+    exchange, correlation = at("pbe,", *points)[0], at(",pbe", *points)[0]
+    np.testing.assert_allclose(part, 0.75 * exchange + correlation, rtol=1e-10)
+
+
+def test_what_does_not_exist_is_said() -> None:
+    with pytest.raises(OrbitileError, match="functional 'pbee': expected one of PySCF's names, such as pbe"):
+        functional("pbee")
+    with pytest.raises(OrbitileError, match="functional '': expected"):
+        functional("")
+    with (
+        pytest.raises(OrbitileError, match="functional pbe: expected the gradient"),
+        device_session("cpu", "double") as target,
+    ):
+        evaluate(functional("pbe"), np.ones((1, 3)), None, target)
