@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import number
+from ._taichi import fill, number
 from .arrays import to_numpy
 from .cells import split_position
 from .coulomb_kernels import KET_ROWS, TILE, is_written_out, table_of, written_out_kernel
@@ -157,8 +157,12 @@ class _Tables:
         self._of_bras, self._of_kets = lru_cache(self._packed_bras), lru_cache(self._packed_kets)
         self._sums = []
         for b, group in enumerate(bras):
-            shape = (len(powers_of(group.degree)), len(group.exponent))
-            self._sums.append(self._operand(f"sums {b}", np.zeros(shape[0] * shape[1], double.dtype)))
+            sums = self._space(f"sums {b}", len(powers_of(group.degree)) * len(group.exponent), double.dtype)
+            if double.on_host:
+                sums[:] = 0.0
+            else:
+                fill(sums, 0.0)
+            self._sums.append(sums)
 
     def sums(self) -> list[np.ndarray]:
         """What was added to each bra, shape (n_bras, number of orders)."""

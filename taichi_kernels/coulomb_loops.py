@@ -1,5 +1,6 @@
 """The kernel of the Coulomb sums for pairs of degrees of which `coulomb_kernels` has none: with loops over all orders."""
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -27,6 +28,7 @@ def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..
     L, I = (ti.types.vector(lanes, kind) if vectors else kind for kind in (real, ti.i32))
     IL, RL, I1, I2 = array(I, 1), array(L, 1), array(ti.i32, 1), array(ti.i32, 2)
     R1, W1 = array(real, 1), array(wide, 1)
+    half_root_of_pi = math.sqrt(math.pi) / 2
     n_taylor, end_of_table = TAYLOR[target.precision], TABLE_END[target.precision]
 
     @ti.kernel
@@ -101,7 +103,7 @@ def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..
                     scale = ti.sqrt(inverse_sum)
                     decay *= exponential * scale
                     series *= scale
-                    far = real(np.sqrt(np.pi) / 2) * ti.sqrt(inverse_square * inverse_z * inverse_y)
+                    far = real(half_root_of_pi) * ti.sqrt(inverse_square * inverse_z * inverse_y)
                     power = L(1.0)
                     for m in range(degree + 1):  # what is far, and the powers that the others are multiplied by
                         held[mine + (n_all + m) * step] = ti.select(t >= real(end_of_table), far, power)
@@ -132,7 +134,10 @@ def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..
                         for m in range(n_ket_orders):
                             value += kets[first + (KET_ROWS + m) * together] * held[mine + sum_of_orders[n, m] * step]
                         to = (chunk * n_orders + n) * n_bras + bra
-                        parts[to] = parts[to] + ti.cast(value.sum() if ti.static(vectors) else value, wide)
+                        if ti.static(vectors):
+                            parts[to] = parts[to] + ti.cast(value.sum(), wide)
+                        else:
+                            parts[to] = parts[to] + ti.cast(value, wide)
         for item in range((end - begin) * n_orders):
             to = item // (end - begin) * n_bras + begin + item % (end - begin)
             added = out[to]

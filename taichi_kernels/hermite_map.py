@@ -25,6 +25,13 @@ from .pace import Checkpoint
 from .target import Target
 
 
+def read_only(arrays: object) -> None:
+    """Make the arrays among the attributes of an object read-only: then they are sent to a device once."""
+    for array in vars(arrays).values():
+        if isinstance(array, np.ndarray):
+            array.setflags(write=False)
+
+
 @dataclass(frozen=True, eq=False)
 class Entries:
     """Products that are added up, grouped by what they are added to.
@@ -40,6 +47,9 @@ class Entries:
 
     first: np.ndarray
     entry: np.ndarray
+
+    def __post_init__(self) -> None:
+        read_only(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +80,9 @@ class PairBlock:
     to_orders: Entries
     to_block: Entries
 
+    def __post_init__(self) -> None:
+        read_only(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
@@ -86,6 +99,9 @@ class Sparse:
     first: np.ndarray
     column: np.ndarray
     value: np.ndarray
+
+    def __post_init__(self) -> None:
+        read_only(self)
 
     def __len__(self) -> int:
         return len(self.first) - 1

@@ -42,6 +42,15 @@ class KeptArrays:
             return np.ascontiguousarray(values, dtype)
         return self.upload(f"{name}, {np.dtype(dtype)}", values, dtype, lanes)
 
+    def exactly(self, name: str, element: object, shape: tuple[int, ...]) -> "ti.Ndarray":
+        """Uninitialised array of a type of the compiler and of just this shape."""
+        self._forget_lost()
+        held = self._arrays.get(name)
+        if held is None or tuple(held.shape) != shape:
+            self._arrays.pop(name, None)
+            self._arrays[name] = array_of(element, shape)
+        return self._arrays[name]
+
     def array(self, name: str, element: object, shape: tuple[int, ...]) -> "ti.Ndarray":
         """Uninitialised array of a type of the compiler, of the shape or longer along its first axis."""
         self._forget_lost()

@@ -15,6 +15,7 @@ digit, from run to run and on any number of threads.
 
 from collections.abc import Sequence
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,15 @@ from .devices import probe
 from .kept_arrays import KeptArrays
 from .launching import synchronise
 from .pace import Checkpoint, Pace
-from .quadrature_kernels import density_kernel, lanes_of, moments_kernel, threads_of
+from .quadrature_kernels import density_kernel, moments_kernel, threads_of
 from .quadrature_lists import GaussianGroups, Lists, PointCells
 from .target import Target
 
 _MOMENTS = 1 << 23
-"""Sums that are held at once, one for each lane: 64 MB."""
+"""Sums that are held at once, one for each thread: 64 MB."""
+
+_TOGETHER = 256
+"""Points that a thread adds up."""
 
 
 class QuadratureSums:
@@ -43,6 +47,8 @@ class QuadratureSums:
         Points, Gaussians, and what reaches what.
     centre, exponent : ndarray of float64
         Of the Gaussians, in bohr and bohr^-2.
+    weights : ndarray of float64, shape (n_points,)
+        Of the points by cells.
     target
         Memory on it: 16 bytes a point (32 in double precision) and what the lists need, some 30 bytes a point.
     """
@@ -54,154 +60,208 @@ class QuadratureSums:
         lists: Lists,
         centre: np.ndarray,
         exponent: np.ndarray,
+        weights: np.ndarray,
         target: Target,
     ) -> None:
         self._cells, self._groups, self._lists, self._target = cells, groups, lists, target
         self._sums = np.dtype(np.float64) if probe(target.device).double else target.dtype
         self._kept = KeptArrays()
-        whole = np.rint(centre / CELL) * CELL
-        rows = np.maximum(groups.row, 0)
-        self._gaussian = np.column_stack([whole, centre - whole, np.sqrt(exponent)])[rows].astype(target.dtype)
-        self._origin = cells.origin.astype(target.dtype)
-        self._points = cells.rest.astype(target.dtype).reshape(-1)
         self._host: dict[str, np.ndarray] = {}
+        whole = np.rint(centre / CELL) * CELL
+        gaussian = np.column_stack([whole, centre - whole, np.sqrt(exponent)])[np.maximum(groups.row, 0)]
+        self._gaussian, self._origin, self._points, self._weights = (
+            np.ascontiguousarray(values, dtype)
+            for values, dtype in (
+                (gaussian, target.dtype),
+                (cells.origin, target.dtype),
+                (cells.rest.reshape(-1), target.dtype),
+                (weights, self._sums),
+            )
+        )
+        constant = (self._gaussian, self._origin, self._points, self._weights)
+        for array in (*constant, lists.starts, lists.listed, lists.cell_starts, lists.cells):
+            array.setflags(write=False)  # sent to the device once
 
     @property
-    def n_slots(self) -> int:
+    def n_points(self) -> int:
         """Number of points, with those that fill up cells."""
         return len(self._cells.order)
 
-    def density(self, terms: Sequence[np.ndarray], gradient: bool, checkpoint: Checkpoint | None) -> np.ndarray:
-        """Sum of Gaussians, and its gradient, at all points.
+    @property
+    def in_double(self) -> bool:
+        """Whether sums are in double precision."""
+        return bool(self._sums == np.float64)
+
+    @property
+    def energies(self) -> Any:
+        """Room for one number for each point, shape (n_points,)."""
+        return self._space("energies", (self.n_points,))
+
+    def columns(self, name: str, n_spins: int, n_columns: int) -> Any:
+        """Room for something that has some numbers for each point, as a density and its gradient; kept by its name.
+
+        Returns
+        -------
+        array of shape (n_spins, n_columns, n_points)
+            On the host or on the device, of the type of sums.
+        """
+        return self._space(name, (n_spins, n_columns, self.n_points))
+
+    @property
+    def weights(self) -> Any:
+        """Weights of the points on the device, of the type of sums."""
+        return self._kept.operand(self._target, "weights", self._weights, self._sums)
+
+    def clear(self, columns: Any) -> None:
+        """Set all to zero."""
+        if self._target.on_host:
+            columns[...] = 0
+        else:
+            fill(columns, 0.0)
+
+    def add_density(self, terms: Sequence[np.ndarray], columns: Any, spin: int, checkpoint: Checkpoint | None) -> None:
+        """Add a sum of Gaussians, and its gradient if there is room for it, at all points.
 
         Parameters
         ----------
         terms
             For each degree the coefficients of its polynomials, shape (slots of that degree, number of terms), in the
             order of `powers_of`.
-        gradient
-            Whether it is wanted.
+        columns
+            Of `columns`, 1 or 4 of them.
+        spin
+            Which of them.
         checkpoint
             Called between pieces of the work with the share that is done; what it raises ends it.
-
-        Returns
-        -------
-        ndarray, shape (1 or 4, n_slots)
         """
-        target, groups = self._target, self._groups
-        n_degrees, n_sums = len(groups.degrees), 4 if gradient else 1
-        out = self._space("density", (n_sums * self.n_slots // lanes_of(target),), self._sums)
-        if target.on_host:
-            out[:] = 0
-        else:
-            fill(out, 0.0)
+        target, groups, gradient = self._target, self._groups, columns.shape[1] == 4
+        n_degrees, threads = len(groups.degrees), threads_of(target)
         given = self._given("starts", "listed")
         sizes = np.diff(self._lists.starts).reshape(len(self._cells), n_degrees) + 1.0
-        threads = threads_of(target)
         for k, degree in enumerate(groups.degrees):
             kernel = density_kernel(target, self._sums, degree, gradient)
             h = self._sent(f"terms {k}", terms[k])
 
             def piece(first: int, last: int, kernel: Any = kernel, k: int = k, h: Any = h) -> None:
                 n = (last - first) * threads
-                kernel(n, first, self._stride, n_degrees, k, groups.first_slot[k], *given, h, out)
+                kernel(n, first, self.n_points, n_degrees, k, groups.first_slot[k], *given, h, spin, columns)
 
             _run(target, ("density", degree, gradient), sizes[:, k], piece, checkpoint, k, n_degrees)
-        return self._received(out, n_sums * self.n_slots).reshape(n_sums, -1)
 
-    def moments(self, values: np.ndarray, more: int, checkpoint: Checkpoint | None) -> list[np.ndarray]:
-        """Moments of values, and of vectors, at the points, for each Gaussian.
+    def moments(self, columns: Any, spin: int, more: int, checkpoint: Checkpoint | None) -> list[np.ndarray]:
+        """Moments of values, and of vectors if there are any, at the points, for each Gaussian.
 
         Parameters
         ----------
-        values : ndarray, shape (1 or 4, n_slots)
-            a, or a and the components of b.
+        columns
+            Of `columns`: a, or a and the components of b.
+        spin
+            Which of them.
         more
             By how much moments go beyond the degrees of the Gaussians.
         checkpoint
-            As for `density`.
+            As for `add_density`.
 
         Returns
         -------
         list of ndarray of float64
             For each degree, shape (slots of that degree, number of terms).
         """
-        target, groups, gradient = self._target, self._groups, len(values) == 4
+        target, groups, gradient = self._target, self._groups, columns.shape[1] == 4
         n_degrees, threads = len(groups.degrees), threads_of(target)
         given = self._given("cell_starts", "cells")
-        there = self._sent("values", np.ascontiguousarray(values, target.dtype).reshape(-1), lanes_of(target))
+        values = self._values(columns, spin)
         sizes = np.diff(self._lists.cell_starts, axis=1)[:, 0] + 1.0
-        results = []
+        counts = [(degree + more + 1) * (degree + more + 2) * (degree + more + 3) // 6 for degree in groups.degrees]
+        shapes = list(zip(np.diff(groups.first_slot).tolist(), counts, strict=True))
+        first = np.concatenate([[0], np.cumsum([n * n_terms for n, n_terms in shapes])]).astype(int).tolist()
+        result = self._space("moments", (max(first[-1], 1),))
         for k, degree in enumerate(groups.degrees):
-            top, begin, end = degree + more, groups.first_slot[k], groups.first_slot[k + 1]
-            n_terms = (top + 1) * (top + 2) * (top + 3) // 6
-            kernel = moments_kernel(target, self._sums, top, gradient)
-            result = np.empty((end - begin, n_terms))
-            most = max(1, _MOMENTS // (n_terms * threads * lanes_of(target)))
+            begin, end, n_terms = groups.first_slot[k], groups.first_slot[k + 1], counts[k]
+            kernel = moments_kernel(target, self._sums, degree + more, gradient)
+            most = max(1, _MOMENTS // (n_terms * threads))
 
-            def piece(
-                first: int, last: int, kernel: Any = kernel, result: Any = result, begin: int = begin, most: int = most
-            ) -> None:
-                for one in range(first, last, most):
-                    n = min(one + most, last) - one
-                    out = self._space("moments", (n, result.shape[1] * threads), self._sums)
-                    kernel(n * threads, begin + one, self._stride, *given, there, out)
-                    result[one : one + n] = self._added_up(out, n, result.shape[1])
+            def piece(first_slot: int, last_slot: int, kernel: Any = kernel, k: int = k, most: int = most) -> None:
+                begin, n_terms = groups.first_slot[k], counts[k]
+                for one in range(first_slot, last_slot, most):
+                    n = min(one + most, last_slot) - one
+                    sums = self._space("moments of threads", (n, n_terms * threads))
+                    kernel(n * threads, begin + one, self.n_points, *given, values, sums)
+                    _small_kernels(target, self._sums).over_threads(
+                        n * n_terms, threads, first[k] + one * n_terms, sums, result
+                    )
 
-            _run(target, ("moments", top, gradient), sizes[begin:end], piece, checkpoint, k, n_degrees)
-            results.append(result)
-        return results
+            _run(target, ("moments", degree + more, gradient), sizes[begin:end], piece, checkpoint, k, n_degrees)
+        added = self.to_numpy(result)
+        return [
+            added[at : at + n * n_terms].reshape(n, n_terms) for at, (n, n_terms) in zip(first, shapes, strict=False)
+        ]
 
-    @property
-    def _stride(self) -> int:
-        return self.n_slots // lanes_of(self._target)
+    def electrons(self, columns: Any, spin: int) -> float:
+        """Sum of the weights times the first column of a spin."""
+        if self._target.on_host:
+            return float((columns[spin, 0] * self._weights).sum())
+        parts = self._space("parts", (-(-self.n_points // _TOGETHER),))
+        _small_kernels(self._target, self._sums).weighted(self.n_points, spin, columns, self.weights, parts)
+        return float(self.to_numpy(parts).sum(dtype=np.float64))
+
+    def total(self, energy: Any) -> float:
+        """Sum of numbers, one for each point."""
+        if self._target.on_host:
+            return float(energy.sum())
+        parts = self._space("parts", (-(-self.n_points // _TOGETHER),))
+        _small_kernels(self._target, self._sums).summed(self.n_points, energy, parts)
+        return float(self.to_numpy(parts).sum(dtype=np.float64))
+
+    def to_numpy(self, array: Any) -> np.ndarray:
+        """Values of one of the arrays in a new one, when kernels have filled it."""
+        synchronise()
+        return array.copy() if self._target.on_host else to_numpy(array)
+
+    def from_numpy(self, columns: Any, values: np.ndarray) -> None:
+        """Fill columns."""
+        if self._target.on_host:
+            columns[...] = values
+        else:
+            send(columns, np.ascontiguousarray(values, self._sums))
+
+    def _values(self, columns: Any, spin: int) -> Any:
+        """One of the columns, one after the other, in the precision of the target."""
+        if self._target.on_host:
+            return np.ascontiguousarray(columns[spin].reshape(-1), self._target.dtype)
+        n = columns.shape[1] * self.n_points
+        values = self._kept.exactly("values", number(self._target.dtype), (n,))
+        _small_kernels(self._target, self._sums).rounded(n, self.n_points, spin, columns, values)
+        return values
 
     def _given(self, *lists: str) -> list[Any]:
         """Points, lists and Gaussians on the device."""
         target = self._target
         keep = self._kept.operand
-        points = keep(target, "points", self._points, target.dtype)
         return [
             keep(target, "origin", self._origin, target.dtype),
-            points.reshape(-1, lanes_of(target)) if target.on_host else points,
+            keep(target, "points", self._points, target.dtype),
             *(keep(target, name, getattr(self._lists, name), np.int32) for name in lists),
             keep(target, "gaussian", self._gaussian, target.dtype),
         ]
 
-    def _sent(self, name: str, values: np.ndarray, lanes: int = 1) -> Any:
-        """Values of this call on the device; of numbers, in vectors of so many of them on the CPU."""
+    def _sent(self, name: str, values: np.ndarray) -> Any:
+        """Values of this call on the device."""
         values = np.ascontiguousarray(values, self._target.dtype)
         if self._target.on_host:
-            return values.reshape(-1, lanes) if lanes > 1 else values
-        there = self._kept.array(name, number(self._target.dtype), values.shape)
+            return values
+        there = self._kept.exactly(name, number(self._target.dtype), values.shape)
         send(there, values)
         return there
 
-    def _space(self, name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Any:
-        """Room for results, of vectors on the CPU; the first axis may be longer."""
+    def _space(self, name: str, shape: tuple[int, ...]) -> Any:
+        """Room for sums."""
         if not self._target.on_host:
-            return self._kept.array(name, number(dtype), shape)
-        shape = (*shape, lanes_of(self._target))
+            return self._kept.exactly(name, number(self._sums), shape)
         held = self._host.get(name)
-        if held is None or held.shape[1:] != shape[1:] or len(held) < shape[0]:
-            held = self._host[name] = np.empty(shape, dtype)
-        return held[: shape[0]]
-
-    def _received(self, space: Any, n: int) -> np.ndarray:
-        """The first numbers of what kernels have filled, in a new array."""
-        synchronise()
-        if self._target.on_host:
-            return space.reshape(-1)[:n].copy()
-        return to_numpy(space, np.empty(n, self._sums))
-
-    def _added_up(self, sums: Any, n: int, n_terms: int) -> np.ndarray:
-        """Moments of some Gaussians from those of all lanes."""
-        if self._target.on_host:
-            synchronise()
-            return sums.reshape(n, n_terms, -1).sum(axis=2, dtype=np.float64)
-        out = self._space("added up", (n * n_terms,), self._sums)
-        _adder(self._sums)(n * n_terms, threads_of(self._target), sums, out)
-        return self._received(out, n * n_terms).reshape(n, n_terms)
+        if held is None or held.shape != shape:
+            held = self._host[name] = np.empty(shape, self._sums)  # kept: a first touch of its pages takes time
+        return held
 
 
 def _run(
@@ -218,19 +278,43 @@ def _pace(target: Target, kind: tuple) -> Pace:
 
 
 @lru_cache
-def _adder(dtype: "np.dtype[Any]") -> Any:
-    wide = number(dtype)
-    W1, W2 = ti.types.ndarray(wide, 1), ti.types.ndarray(wide, 2)
+def _small_kernels(target: Target, sums: "np.dtype[Any]") -> SimpleNamespace:
+    real, wide = number(target.dtype), number(sums)
+    R1, W1, W2, W3 = ti.types.ndarray(real, 1), *(ti.types.ndarray(wide, n) for n in (1, 2, 3))
 
     @ti.kernel
-    def add_up(n: ti.i32, lanes: ti.i32, sums: W2, out: W1):
+    def over_threads(n: ti.i32, threads: ti.i32, first: ti.i32, given: W2, out: W1):
+        """Moments from those of all threads."""
         for i in range(n):
-            width = sums.shape[1]
-            row = i * lanes // width
-            at = i * lanes - row * width
+            width = given.shape[1]
+            row = i * threads // width
+            at = i * threads - row * width
             total = ti.cast(0.0, wide)
-            for lane in range(lanes):
-                total += sums[row, at + lane]
-            out[i] = total
+            for thread in range(threads):
+                total += given[row, at + thread]
+            out[first + i] = total
 
-    return add_up
+    @ti.kernel
+    def weighted(n_points: ti.i32, spin: ti.i32, columns: W3, weights: W1, out: W1):
+        for part in range((n_points + _TOGETHER - 1) // _TOGETHER):
+            total = ti.cast(0.0, wide)
+            for i in range(part * _TOGETHER, ti.min((part + 1) * _TOGETHER, n_points)):
+                total += columns[spin, 0, i] * weights[i]
+            out[part] = total
+
+    @ti.kernel
+    def summed(n_points: ti.i32, energy: W1, out: W1):
+        for part in range((n_points + _TOGETHER - 1) // _TOGETHER):
+            total = ti.cast(0.0, wide)
+            for i in range(part * _TOGETHER, ti.min((part + 1) * _TOGETHER, n_points)):
+                total += energy[i]
+            out[part] = total
+
+    @ti.kernel
+    def rounded(n: ti.i32, n_points: ti.i32, spin: ti.i32, columns: W3, out: R1):
+        """One spin, column after column, in the precision of terms."""
+        for i in range(n):
+            column = i // n_points
+            out[i] = ti.cast(columns[spin, column, i - column * n_points], real)
+
+    return SimpleNamespace(over_threads=over_threads, weighted=weighted, summed=summed, rounded=rounded)

@@ -16,6 +16,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "AseCalculator": "scf.ase_calculator",
     "Calculation": "scf.calculation",
     "Lattice": "model.lattice",
     "Orbitals": "model.wavefunction",
@@ -56,6 +57,7 @@ _HOME = {
     "load_charges": "readers._point_charges",
     "load_trajectory": "readers",
     "load_volumes": "readers",
+    "optimise": "scf.optimisation",
     "over_isovalues": "films",
     "over_orbitals": "films",
     "overlap_matrix": "gaussians.overlap",

@@ -37,7 +37,9 @@ from .readers import load_trajectory as load_trajectory
 from .readers import load_volumes as load_volumes
 from .readers._point_charges import load_charges as load_charges
 from .renderer import render as render
+from .scf.ase_calculator import AseCalculator as AseCalculator
 from .scf.calculation import Calculation as Calculation
+from .scf.optimisation import optimise as optimise
 from .scf.series import compute_series as compute_series
 from .surfaces.isosurface import isosurface as isosurface
 from .surfaces.isovalue import enclosing_isovalue as enclosing_isovalue

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from orbitile.evaluation.devices import device_session
+from orbitile.integrals.hermite_gradient import to_gradient
 from orbitile.integrals.hermite_list import HermiteList
-from orbitile.integrals.hermite_map import to_gradient, to_hermite, to_matrix
+from orbitile.integrals.hermite_map import to_hermite, to_matrix
 from orbitile.integrals.one_electron import dipole, kinetic, overlap
 from orbitile.integrals.pairs import pairs_of
 from taichi_kernels import hermite_map

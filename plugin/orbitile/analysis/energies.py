@@ -151,6 +151,7 @@ def _energies(wavefunction: Wavefunction, functional: Functional, level: int, ta
     from ..integrals.one_electron import kinetic
     from ..integrals.pairs import pairs_of
     from ..integrals.quadrature import quadrature_of
+    from ..scf.hamiltonian import nuclear_repulsion
 
     numbers, positions, charges = wavefunction.atomic_numbers, wavefunction.positions, wavefunction.core_charges
     matrices = _density_matrices(wavefunction)
@@ -173,13 +174,5 @@ def _energies(wavefunction: Wavefunction, functional: Functional, level: int, ta
         nuclear_attraction=float(total @ nuclei),
         coulomb=repulsion,
         exchange_correlation=float(per_volume @ grid.weights),
-        nuclear_repulsion=_repulsion(charges, positions),
+        nuclear_repulsion=nuclear_repulsion(charges, positions),
     )
-
-
-def _repulsion(charges: Reals, positions: Reals) -> float:
-    """Energy of point charges among themselves."""
-    real = np.flatnonzero(charges)
-    one, other = np.triu_indices(len(real), 1)
-    apart = np.linalg.norm(positions[real][one] - positions[real][other], axis=1)
-    return float((charges[real][one] * charges[real][other] / apart).sum())

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import OrbitileError
 from ..memory import require_memory
+
+if TYPE_CHECKING:
+    from ..scf.calculation import Calculation
 
 _FIELD = "homo, lumo+1, mo:17:beta, density, spin, elf, esp, ... (default: homo; `orbitile fields` lists them); "
 _SEVERAL = "lists and ranges of orbitals: homo,lumo, homo-2..lumo, mo:1-10"
@@ -168,6 +171,36 @@ def add_sampled_field(parser: CommandParser) -> None:
     add_sampling(parser)
 
 
+def add_calculation(parser: CommandParser, method: str) -> None:
+    """Add a level of theory, with a method that is the default, and what computes it."""
+    parser.add_argument(
+        "--method",
+        default=method,
+        metavar="NAME",
+        help="hf, or a functional such as pbe or b3lyp; unrestricted for unpaired electrons, or restricted open-shell "
+        "with ro in front: rohf, rob3lyp (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--basis", default="def2-svp", metavar="NAME", help="by its name: '6-31g*', cc-pvtz (default: def2-svp)"
+    )
+    parser.add_argument(
+        "--cartesian", action="store_true", help="Cartesian d and f functions, as for 6-31G* in Gaussian"
+    )
+    parser.add_argument("--charge", type=int, default=0, metavar="Q", help="of the molecule (default: 0)")
+    parser.add_argument(
+        "--unpaired", type=int, default=0, metavar="N", help="unpaired electrons, multiplicity less one (default: 0)"
+    )
+    parser.add_argument(
+        "--engine",
+        default="auto",
+        metavar="NAME",
+        help="orbitile (functionals without exact exchange, no core potentials), gpu4pyscf or pyscf (default: auto, "
+        "the one that began the file, or the first of these that serves)",
+    )
+    add_device(parser, "; engine orbitile")
+    add_precision(parser)
+
+
 # What it draws and writes -----------------------------------------------------------------------------------------
 
 
@@ -225,3 +258,10 @@ def read_atoms(option: str, text: str) -> list[int]:
     if len(parts) < 3 or not all(re.fullmatch(r"[0-9]{1,9}", part) for part in parts):
         raise OrbitileError(f"{option}: expected three atoms or more with commas between, such as 1,2,3, got {text!r}")
     return [int(part) - 1 for part in parts]
+
+
+def read_calculation(options: argparse.Namespace) -> Calculation:
+    """The level of theory that was asked for."""
+    from ..scf.calculation import Calculation
+
+    return Calculation(options.method, options.basis, options.charge, options.unpaired, options.cartesian)

@@ -20,8 +20,7 @@ from ..gaussians.expansion import starts
 from ..gaussians.packing import polynomial_powers
 from ..model.derived import Derived
 from ..watch import checkpoint
-from .hermite_list import HermiteList
-from .pairs import PairClass, Pairs, hermite_coefficients_along_axes, place, places_of, terms
+from .pairs import Pairs, terms
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -74,114 +73,7 @@ def to_matrix(pairs: Pairs, values: Reals, target: Target) -> Reals:
     return _map(pairs).to_matrix(values, target, checkpoint)
 
 
-def to_gradient(pairs: Pairs, matrix: Reals, raised_values: Reals) -> Reals:
-    r"""How :math:`\sum_P \sum_n H_n v_n` changes when atoms take their basis functions with them, at a fixed matrix.
-
-    With :math:`\partial v_n / \partial P = v_{n+e}`, a function centred on A changes by
-
-    .. math::  \partial_A x_A^i e^{-\alpha x_A^2} = (2\alpha x_A^{i+1} - i x_A^{i-1}) e^{-\alpha x_A^2},
-
-    and when both centres move so does P.
-
-    Parameters
-    ----------
-    pairs
-        Of the basis set.
-    matrix : ndarray, shape (n_basis, n_basis)
-        Symmetric.
-    raised_values : ndarray, shape (pairs.list.raised().n_coefficients,)
-        Integrals with the Hermite Gaussians of the list, to one order more than the list has.
-
-    Returns
-    -------
-    ndarray, shape (n_atoms, 3)
-        In units of the matrix times the values per bohr; atoms behind the last that has functions are left out.
-    """
-    n_atoms = int(pairs.atom_of_primitive.max(initial=-1)) + 1
-    result = np.zeros((n_atoms, 3))
-    first = raised_first(pairs.list)
-    from_basis = pairs.primitives.from_basis
-    for rows, chosen in _runs(pairs):
-        block = np.ascontiguousarray((from_basis @ np.asarray(from_basis[rows] @ matrix).T).T)
-        for class_, some in zip(pairs.classes, chosen, strict=True):
-            checkpoint()
-            if some.stop == some.start:
-                continue
-            here = np.arange(class_.rows.start + some.start, class_.rows.start + some.stop)
-            values = raised_values[first[here][:, None] + np.arange(first[here[0] + 1] - first[here[0]])]
-            left, both = _class_gradient(pairs, class_, here, block, rows.start, values)
-            np.add.at(result, pairs.atom_of_primitive[pairs.left[here]], left)
-            np.add.at(result, pairs.atom_of_primitive[pairs.right[here]], both - left)
-    return result
-
-
-def raised_first(gaussians: HermiteList) -> NDArray[np.int64]:
-    """First coefficient of each Gaussian of a list that is raised, and behind the last: shape (n + 1,)."""
-    d = gaussians.degree.astype(np.int64) + 1
-    return np.concatenate([[0], np.cumsum((d + 1) * (d + 2) * (d + 3) // 6)])
-
-
-def _class_gradient(
-    pairs: Pairs, class_: PairClass, here: NDArray[np.intp], block: Reals, first_row: int, values: Reals
-) -> tuple[Reals, Reals]:
-    """Derivatives with respect to the left centre, and to both together, of some pairs; shapes (n, 3)."""
-    from taichi_kernels.hermite_tables import powers_of
-
-    a, b = class_.left_degree, class_.right_degree
-    primitives = pairs.primitives
-    p, q = pairs.left[here], pairs.right[here]
-    along = hermite_coefficients_along_axes(primitives, p, q, a + 1, b)
-    column = {order: n for n, order in enumerate(powers_of(a + b + 1))}
-    row, col = primitives.first_term[p] - first_row, primitives.first_term[q]
-    weight = np.where(p == q, 1.0, 2.0)
-    alpha = primitives.exponent[p]
-    left, both = np.zeros((len(here), 3)), np.zeros((len(here), 3))
-    for entry in _derivative_table(a, b):
-        s, t, order, places, axis, power = entry
-        product = along[:, 0, places[0]] * along[:, 1, places[1]] * along[:, 2, places[2]]
-        product *= weight * block[row + s, col + t] * values[:, column[order]]
-        if axis >= 3:
-            both[:, axis - 3] += product
-        else:
-            left[:, axis] += 2 * alpha * product if power == 0 else -power * product
-    return left, both
-
-
-@lru_cache
-def _derivative_table(
-    a: int, b: int
-) -> tuple[tuple[int, int, tuple[int, int, int], tuple[int, int, int], int, int], ...]:
-    """Terms of the derivatives: both terms of the product, order, places along the axes, and which derivative it is.
-
-    That is an axis for the left centre, with the power that was lowered or 0; or 3 and an axis for both centres.
-    """
-    where = place(a + 1, b)
-    result = []
-    for s, left in enumerate(polynomial_powers(a)):
-        for t, right in enumerate(polynomial_powers(b)):
-            variants = [(3 + axis, 0, left) for axis in range(3)]
-            for axis in range(3):
-                variants.append((axis, 0, _moved(left, axis, 1)))
-                if left[axis]:
-                    variants.append((axis, left[axis], _moved(left, axis, -1)))
-            for kind, power, powers in variants:
-                tops = [i + j for i, j in zip(powers, right, strict=True)]
-                for u in range(tops[0] + 1):
-                    for v in range(tops[1] + 1):
-                        for w in range(tops[2] + 1):
-                            order = (u, v, w)
-                            places = places_of(where, powers, right, order)
-                            raised = _moved(order, kind - 3, 1) if kind >= 3 else order
-                            result.append((s, t, raised, places, kind, power))
-    return tuple(result)
-
-
-def _moved(powers: tuple[int, int, int], axis: int, step: int) -> tuple[int, int, int]:
-    x, y, z = (power + step * (n == axis) for n, power in enumerate(powers))
-    return x, y, z
-
-
-def _runs(pairs: Pairs) -> list[tuple[slice, list[slice]]]:
+def runs_of(pairs: Pairs) -> list[tuple[slice, list[slice]]]:
     """Runs of the terms of left primitives whose rows fit into memory, and of each class the pairs that have them."""
     first_term = pairs.primitives.first_term
     n, n_terms = len(first_term) - 1, int(first_term[-1])
@@ -212,7 +104,7 @@ def _map(pairs: Pairs) -> HermiteMap:
         from_basis = pairs.primitives.from_basis
         runs = [
             Run(rows.start, _sparse(from_basis[rows]), _sparse(from_basis[rows].T), chosen)
-            for rows, chosen in _runs(pairs)
+            for rows, chosen in runs_of(pairs)
         ]
         return HermiteMap(blocks, runs, _sparse(from_basis), _sparse(from_basis.T))
 

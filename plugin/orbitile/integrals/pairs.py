@@ -70,6 +70,7 @@ class Pairs:
     ----------
     primitives : MergedPrimitives
         Of the basis set.
+    n_atoms : int
     atom_of_primitive : ndarray of int32, shape (n_primitives,)
     list : HermiteList
         A Gaussian a pair.
@@ -82,6 +83,7 @@ class Pairs:
     """
 
     primitives: MergedPrimitives
+    n_atoms: int
     atom_of_primitive: Integers
     list: HermiteList
     left: Integers
@@ -154,7 +156,7 @@ def pairs_of_primitives(primitives: MergedPrimitives, positions: Reals, toleranc
     gaussians = HermiteList(centre, exponent, degree)
     bound = np.concatenate([*bounds, np.zeros(0)])
     lefts, rights, atoms = (array.astype(np.int32) for array in (left, right, atom))
-    return Pairs(primitives, atoms, gaussians, lefts, rights, bound, tuple(classes))
+    return Pairs(primitives, len(positions), atoms, gaussians, lefts, rights, bound, tuple(classes))
 
 
 def _near(primitives: MergedPrimitives, tolerance: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -16,10 +16,11 @@ density matrix.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import factorial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,8 @@ class Quadrature:
         The atom that each point goes with.
     target : Target
         Single precision: terms in single, sums in double precision.
+    sums : QuadratureSums
+        What is ready on the device.
     """
 
     pairs: Pairs
@@ -67,7 +70,7 @@ class Quadrature:
     weights: Reals
     atom: NDArray[np.int32]
     target: Target
-    _sums: QuadratureSums
+    sums: QuadratureSums
     _parts: tuple[_Part, ...]
 
     def density(self, coefficients: Reals, gradient: bool) -> NDArray[np.floating]:
@@ -85,12 +88,22 @@ class Quadrature:
         ndarray, shape (1 or 4, n_points)
             In e bohr^-3; behind it the components of the gradient, in e bohr^-4.
         """
+        columns = self.densities([coefficients], gradient)
+        result: NDArray[np.floating] = self.sums.to_numpy(columns)[0]
+        return result
+
+    def densities(self, coefficients: Sequence[Reals], gradient: bool) -> Any:
+        """Densities of one or two spins, shape (n_spins, 1 or 4, n_points), left on the device until the next ones."""
+        columns = self.sums.columns("density", len(coefficients), 4 if gradient else 1)
+        self.sums.clear(columns)
         blocks = {block.degree: block for block in self.pairs.list.blocks}
-        terms = [
-            (blocks[part.degree].of(coefficients)[part.rows] * part.scale(part.degree)) @ _monomials(part.degree)
-            for part in self._parts
-        ]
-        return self._sums.density(terms, gradient, watcher())
+        for spin, of_spin in enumerate(coefficients):
+            terms = [
+                (blocks[part.degree].of(of_spin)[part.rows] * part.scale(part.degree)) @ _monomials(part.degree)
+                for part in self._parts
+            ]
+            self.sums.add_density(terms, columns, spin, watcher())
+        return columns
 
     def values(self, point_values: NDArray[np.floating], raised: bool = False) -> Reals:
         """What the Hermite Gaussians of the list make of values and vectors at the points; the adjoint of `density`.
@@ -107,10 +120,16 @@ class Quadrature:
         ndarray, shape (n_coefficients,)
             Of the list, or the raised one.
         """
+        columns = self.sums.columns("values", 1, len(point_values))
+        self.sums.from_numpy(columns, np.asarray(point_values)[None])
+        return self.values_of(columns, 0, raised)
+
+    def values_of(self, columns: Any, spin: int, raised: bool = False) -> Reals:
+        """The same for values on the device, shape (n_spins, 1 or 4, n_points), of one spin."""
         gaussians = self.pairs.list.raised() if raised else self.pairs.list
         result = np.zeros(gaussians.n_coefficients)
         blocks = {block.degree: block for block in gaussians.blocks}
-        all_moments = self._sums.moments(point_values, int(raised), watcher())
+        all_moments = self.sums.moments(columns, spin, int(raised), watcher())
         for part, moments in zip(self._parts, all_moments, strict=True):
             degree = part.degree + int(raised)
             hermite = (moments @ _monomials(degree).T) * part.scale(degree)
@@ -175,7 +194,7 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
         of_degree = next(block for block in gaussians.blocks if block.degree == degree)
         root = np.sqrt(gaussians.exponent[np.maximum(rows, 0)])
         parts.append(_Part(degree, np.where(filled, rows - of_degree.rows.start, 0), filled, root))
-    sums = QuadratureSums(cells, groups, lists, gaussians.centre, gaussians.exponent, target)
+    sums = QuadratureSums(cells, groups, lists, gaussians.centre, gaussians.exponent, weights, target)
     points = (cells.rest.reshape(3, -1, POINTS) + cells.origin.T[:, :, None]).reshape(3, -1).T
     return Quadrature(pairs, points, weights, grid.atom[cells.order], target, sums, tuple(parts))
 

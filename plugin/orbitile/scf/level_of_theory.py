@@ -17,7 +17,7 @@ from scipy.linalg import eigh
 from ..errors import OrbitileError
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry
-from .calculation import Calculation, check_electrons, method_of
+from .calculation import Calculation, check_electrons, check_room, method_of
 
 
 def library() -> Any:
@@ -64,11 +64,7 @@ def molecule_of(geometry: Geometry, calculation: Calculation) -> Any:
             cart=calculation.cartesian,
             verbose=0,
         )
-    if molecule.nelec[0] > molecule.nao:
-        raise OrbitileError(
-            f"{calculation}: {molecule.nelec[0]} alpha electrons do not fit into the {molecule.nao} orbitals of this "
-            "basis set; choose a larger one, or fewer unpaired electrons"
-        )
+    check_room(molecule.nelec[0], molecule.nao, calculation)
     return molecule
 
 
@@ -137,7 +133,7 @@ def _unknown_basis(name: str, symbol: str, known: Iterable[str]) -> str:
     return f"basis set {name!r}: expected one that PySCF knows{hint}"
 
 
-_DISPERSION = re.compile(r"(.+?)[-_](gd\d.*|d|d\d.*)")
+DISPERSION = re.compile(r"(.+?)[-_](gd\d.*|d|d\d.*)")
 """Names of functionals with an empirical dispersion correction."""
 
 
@@ -170,7 +166,7 @@ def _name_in_pyscf(name: str, libxc: Any) -> str:
     """
     if name.startswith("-") or not re.search("[a-z]", name):
         return ""
-    corrected = _DISPERSION.fullmatch(name)
+    corrected = DISPERSION.fullmatch(name)
     if corrected and name.upper() not in libxc.XC_CODES:
         ending = "_XC_" + name.upper().replace("-", "_")
         full = [code for code in libxc.XC_CODES if code.endswith(ending)]

@@ -25,7 +25,7 @@ from .engines import AUTO, engine_of, engine_of_program
 _ONE_PLACE = 0.01
 """Atoms closer than this in bohr are at one place: basis functions on them are the same, and no engine can tell."""
 
-_HISTORY = 5
+HISTORY = 5
 """Frames from which the next one begins; more of them do not come closer to it."""
 
 
@@ -108,14 +108,14 @@ def continue_series(
 ) -> Trajectory:
     """The same for geometries that have been read, under the watch of the caller (`orbitile.watch`)."""
     target = checked_target(path)
-    before = deque(_last_frames(target, geometries, calculation) if target.exists() else [], _HISTORY)
+    before = deque(_last_frames(target, geometries, calculation) if target.exists() else [], HISTORY)
     if before:
-        engine = _engine_of_series(target, before[-1], engine)
+        engine = engine_of_series(target, before[-1], engine)
     solver = None
     with SeriesWriter(target, settings=str(calculation)) as writer:
         for index in range(writer.numbers[-1] + 1 if writer.numbers else 0, len(geometries)):
             try:
-                geometry = _sound(geometries.read(index), before[-1] if before else None)
+                geometry = sound(geometries.read(index), before[-1] if before else None)
                 solver = solver or engine_of(engine, geometry, calculation)
                 frame = solver.solve(geometry, calculation, before, device, precision).wavefunction
             except (FileError, NotConverged, _LeftOut) as error:
@@ -130,7 +130,7 @@ def continue_series(
     return Trajectory(SeriesFrames(target))
 
 
-def _engine_of_series(target: Path, frame: Wavefunction, engine: str) -> str:
+def engine_of_series(target: Path, frame: Wavefunction, engine: str) -> str:
     """The engine to continue a series with, by the program of its frames."""
     began = engine_of_program(frame.program)
     if engine not in (AUTO, began):
@@ -145,7 +145,7 @@ class _LeftOut(OrbitileError):
     """A frame that does not belong to those before, or is no molecule; others may be sound."""
 
 
-def _sound(geometry: Geometry, before: Wavefunction | None) -> Geometry:
+def sound(geometry: Geometry, before: Wavefunction | None = None) -> Geometry:
     """The geometry, unless it is of other atoms than the frame before, or two of its atoms are at one place."""
     if before is not None and not np.array_equal(geometry.atomic_numbers, before.atomic_numbers):
         raise _LeftOut("its atoms are others than those before, or in another order")
@@ -162,7 +162,7 @@ def _last_frames(target: Path, geometries: Geometries, calculation: Calculation)
     try:
         if series.settings != str(calculation) or not len(series):
             return []
-        last = [series.read(index, check=False) for index in range(max(0, len(series) - _HISTORY), len(series))]
+        last = [series.read(index, check=False) for index in range(max(0, len(series) - HISTORY), len(series))]
         for index, positions in enumerate(series.geometries()):
             number = series.number(index)
             there = geometries.read(number) if number < len(geometries) else None

@@ -7,7 +7,9 @@ A module offers
 - `check(calculation)`: refuses what no geometry can mend, such as an unknown functional;
 - `obstacle(geometry, calculation)`: why it cannot compute this here, empty where it can;
 - `solve(geometry, calculation, before, device, precision)`: a `Solution`, begun from the frames `before`, the latest
-  last, or from atomic densities where there are none. `NotConverged` is an error of this geometry alone.
+  last, or from atomic densities where there are none. `NotConverged` is an error of this geometry alone;
+- `gradient(wavefunction, calculation, device, precision)`: derivatives of the energy with respect to the positions of
+  the atoms, from what it solved.
 
 `auto` stands for the first one that has no obstacle, by `PRIORITY`.
 """
@@ -16,6 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import OrbitileError
 from ...model.geometry import Geometry
@@ -51,6 +56,16 @@ class Engine(Protocol):
         precision: str = "single",
     ) -> Solution:
         """Self-consistent field of a geometry."""
+        ...
+
+    def gradient(
+        self,
+        wavefunction: Wavefunction,
+        calculation: Calculation,
+        device: str | None = None,
+        precision: str = "single",
+    ) -> NDArray[np.float64]:
+        """Derivatives of the energy of what was solved, shape (n_atoms, 3), in hartree/bohr; the quadrature is held."""
         ...
 
 

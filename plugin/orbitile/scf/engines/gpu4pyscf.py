@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 
+import numpy as np
+from numpy.typing import NDArray
+
 from taichi_kernels.devices import gpus
 
 from ...model.geometry import Geometry
@@ -36,3 +39,10 @@ def solve(
     """As PySCF's; on the first GPU and in double precision, whatever is asked for."""
     found = pyscf.solution(geometry, calculation, before, lambda field: field.to_gpu())
     return replace(found, wavefunction=replace(found.wavefunction, program=f"{PROGRAM} with {pyscf.PROGRAM}"))
+
+
+def gradient(
+    wavefunction: Wavefunction, calculation: Calculation, device: str | None = None, precision: str = "single"
+) -> NDArray[np.float64]:
+    """As PySCF's; on the first GPU and in double precision, whatever is asked for."""
+    return pyscf.gradient_of(wavefunction, calculation, lambda field: field.to_gpu())

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import OrbitileError
 from ...gaussians.orthonormality import checked
-from ...gaussians.overlap import inverse_root
 from ...model.conventions import angular_normalization, cartesian_powers, component_names
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Shell, Wavefunction
 from ...watch import checkpoint
 from ..calculation import Calculation, NotConverged, Solution
+from ..extrapolation import extrapolated_densities
 from ..level_of_theory import functional, library, mean_field, molecule_of
 
 PROGRAM = "PySCF"
@@ -40,7 +41,7 @@ def solve(
     device: str | None = None,
     precision: str = "single",
 ) -> Solution:
-    """Self-consistent field, begun from the last frame of those before or, without any, from atomic densities.
+    """Self-consistent field, begun from densities extrapolated from frames before, or from atomic densities.
 
     PySCF computes on the CPU and in double precision, whatever is asked for.
     """
@@ -69,7 +70,7 @@ def solution(
 
     field.callback = count
     try:
-        field.kernel(_start(molecule, before[-1]) if before else None)
+        field.kernel(_start(molecule, before) if before else None)
         if not field.converged:
             checkpoint()
             field = field.newton()
@@ -86,28 +87,53 @@ def solution(
     return Solution(found, float(field.e_tot), len(iterations))
 
 
-def _start(molecule: Any, before: Wavefunction) -> NDArray[np.float64]:
-    """Density matrix of the occupied orbitals of another frame, made orthonormal where the atoms are now.
+def gradient(
+    wavefunction: Wavefunction, calculation: Calculation, device: str | None = None, precision: str = "single"
+) -> NDArray[np.float64]:
+    """Derivatives of the energy by PySCF, on the CPU and in double precision, whatever is asked for."""
+    return gradient_of(wavefunction, calculation, lambda field: field)
 
-    One for both spins, or one each, shape (2, n_basis, n_basis), where electrons are unpaired.
+
+def gradient_of(
+    wavefunction: Wavefunction, calculation: Calculation, moved: Callable[[Any], Any]
+) -> NDArray[np.float64]:
+    """The same by a mean field of PySCF that was `moved` to whatever computes it.
+
+    Raises
+    ------
+    OrbitileError
+        When PySCF has no derivatives of such an energy.
     """
+    molecule = molecule_of(Geometry(wavefunction.atomic_numbers, wavefunction.positions), calculation)
+    field = mean_field(molecule, calculation)
+    sets = [orbitals for orbitals in (wavefunction.alpha, wavefunction.beta) if orbitals is not None]
+    parts = [(_in_pyscf(molecule, o.coefficients), o.occupations, o.energies) for o in sets]
+    field.mo_coeff, field.mo_occ, field.mo_energy = parts[0] if len(parts) == 1 else zip(*parts, strict=True)
+    field.converged = True
+    checkpoint()
+    try:
+        found = moved(field).nuc_grad_method().kernel()
+    except NotImplementedError as error:
+        raise OrbitileError(f"{calculation}: PySCF has no forces of this method ({error})") from error
+    return np.asarray(found.get() if hasattr(found, "get") else found)
+
+
+def _in_pyscf(molecule: Any, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Coefficients of orbitals over PySCF's basis functions."""
     rows, factors = functions_of_pyscf(molecule)
-    overlap = molecule.intor_symmetric("int1e_ovlp")
+    result = np.empty_like(coefficients)
+    result[rows] = coefficients / factors[:, None]
+    return result
 
-    def density(orbitals: Orbitals, occupations: NDArray[np.float64]) -> NDArray[np.float64]:
-        occupied = occupations > 0
-        coefficients = np.empty((before.n_basis, int(occupied.sum())))
-        coefficients[rows] = orbitals.coefficients[:, occupied] / factors[:, None]
-        orthonormal = coefficients @ inverse_root(coefficients.T @ overlap @ coefficients)
-        matrix: NDArray[np.float64] = (orthonormal * occupations[occupied]) @ orthonormal.T
-        return matrix
 
-    alpha, beta = before.alpha, before.beta
-    if beta is not None:
-        return np.array([density(orbitals, orbitals.occupations) for orbitals in (alpha, beta)])
-    if before.n_unpaired:
-        return np.array([density(alpha, (alpha.occupations > least).astype(np.float64)) for least in (0.5, 1.5)])
-    return density(alpha, alpha.occupations)
+def _start(molecule: Any, before: Sequence[Wavefunction]) -> NDArray[np.float64]:
+    """Density matrix that a field begins from: one of all electrons, or one for each spin."""
+    rows, factors = functions_of_pyscf(molecule)
+    overlap = molecule.intor_symmetric("int1e_ovlp")[rows[:, None], rows] / np.outer(factors, factors)
+    densities = extrapolated_densities(before, overlap)
+    result = np.empty_like(densities)
+    result[:, rows[:, None], rows] = densities / np.outer(factors, factors)
+    return result[0] if len(result) == 1 else result
 
 
 def wavefunction_of(

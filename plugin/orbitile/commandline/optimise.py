@@ -1,0 +1,60 @@
+"""`orbitile optimise`: from a geometry to a minimum of the energy."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ._arguments import CommandParser, add_calculation, add_geometries, read_calculation
+from ._console import note, progress_bar, stoppable, tell
+
+HELP = "move the atoms to a minimum of the energy, with the orbitals of each step (needs ase, h5py)"
+PRIORITY = 89
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """State its arguments."""
+    add_geometries(parser)
+    parser.add_argument("--frame", type=int, metavar="N", help="of a file of several geometries, counted from 1")
+    add_calculation(parser, "pbe")
+    parser.add_argument(
+        "--fmax",
+        type=float,
+        default=0.02,
+        metavar="F",
+        help="largest force that is left on an atom, in eV/Angstrom (default: 0.02)",
+    )
+    parser.add_argument("--steps", type=int, default=200, metavar="N", help="give up after so many (default: 200)")
+    parser.add_argument(
+        "-o", "--output", metavar="H5", required=True, help="series file; the steps that it has are not taken again"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Take the steps that the series file lacks, and print how many it has."""
+    from ..model.units import angstrom, electronvolt
+    from ..scf.optimisation import optimise
+
+    calculation = read_calculation(options)
+    try:
+        with stoppable() as cancelled, progress_bar(options, str(calculation)) as progress:
+            trajectory = optimise(
+                options.geometries,
+                options.output,
+                calculation,
+                frame=None if options.frame is None else options.frame - 1,
+                topology=options.topology,
+                largest_force=options.fmax * electronvolt / angstrom,
+                steps=options.steps,
+                engine=options.engine,
+                device=options.device,
+                precision=options.precision,
+                progress=progress,
+                cancelled=cancelled,
+                report=lambda line: note(options, line),
+            )
+    except KeyboardInterrupt:
+        if Path(options.output).expanduser().exists():
+            tell(f"{options.output} keeps the steps that were taken; the same command goes on from there")
+        raise
+    print(f"{options.output}: {len(trajectory)} steps to the minimum, by {trajectory[0].program}")

@@ -1,0 +1,148 @@
+"""Energies and forces for ASE, the Atomic Simulation Environment (extra `orbitile[optimisation]`)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OrbitileError
+from ..model.geometry import Geometry
+from ..model.units import angstrom, electronvolt
+from ..model.wavefunction import Wavefunction
+from .calculation import Calculation
+from .engines import AUTO, Engine, engine_of
+from .level_of_theory import DISPERSION
+from .series import HISTORY
+
+try:
+    from ase import Atoms
+    from ase.calculators.calculator import Calculator, all_changes
+    from ase.optimize import BFGS
+except ImportError as error:
+    raise OrbitileError("forces go to the package ase: pip install 'orbitile[optimisation]'") from error
+
+
+class AseCalculator(Calculator):
+    """Kohn-Sham or Hartree-Fock energies and forces of molecules, in ASE's units (eV, Angstrom).
+
+        atoms.calc = orbitile.AseCalculator(orbitile.Calculation("pbe", "6-31g*"))
+
+    Each geometry begins from the orbitals of those before. Forces are derivatives of the energy with the points of the
+    quadrature held in place, and so need not add up to zero: some 1e-5 hartree/bohr are missing.
+
+    Parameters
+    ----------
+    calculation
+        Method, basis set, charge and unpaired electrons; PBE in def2-SVP where nothing is said. Charges and magnetic
+        moments of ASE's atoms are not looked at.
+    engine, device, precision
+        As for `orbitile.compute_series`.
+
+    Attributes
+    ----------
+    wavefunction : Wavefunction or None
+        Of the last geometry.
+
+    Raises
+    ------
+    OrbitileError
+        When the method has a correction for dispersion. When energies are asked for: as `orbitile.compute_series` does,
+        when the self-consistent field does not converge, and when the atoms are periodic.
+    """
+
+    implemented_properties = ["energy", "free_energy", "forces"]  # noqa: RUF012 - as ASE declares it
+
+    def __init__(
+        self,
+        calculation: Calculation | None = None,
+        *,
+        engine: str = AUTO,
+        device: str | None = None,
+        precision: str = "single",
+    ) -> None:
+        calculation = calculation or Calculation("pbe")
+        if DISPERSION.fullmatch(calculation.method.strip().lower()):
+            raise OrbitileError(
+                f"method {calculation.method!r}: a correction for dispersion is not computed, and forces would "
+                "lack it; choose a functional without, such as pbe or wb97x-v"
+            )
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.calculation = calculation
+        self._engine, self._device, self._precision = engine, device, precision
+        self._solver: Engine | None = None
+        self._recent: deque[Wavefunction] = deque(maxlen=HISTORY)
+
+    @property
+    def wavefunction(self) -> Wavefunction | None:
+        """Of the last geometry."""
+        return self._recent[-1] if self._recent else None
+
+    def begin_from(self, wavefunction: Wavefunction) -> None:
+        """Take over orbitals that were computed before in the same way; their geometry is the current one then.
+
+        Parameters
+        ----------
+        wavefunction
+            Converged, from the same engine by the same calculation. Its forces are computed without another
+            self-consistent field.
+        """
+        self.reset()  # type: ignore[no-untyped-call]
+        self._forget_others(wavefunction.atomic_numbers)
+        self._recent.append(wavefunction)
+        self.atoms = atoms_of(Geometry(wavefunction.atomic_numbers, wavefunction.positions))
+
+    def calculate(
+        self,
+        atoms: Atoms | None = None,
+        properties: Sequence[str] = ("energy",),
+        system_changes: Sequence[str] = all_changes,
+    ) -> None:
+        """Compute what ASE asks for; ASE calls this."""
+        super().calculate(atoms, properties, system_changes)  # type: ignore[no-untyped-call]
+        if system_changes:
+            self.results = {}
+        geometry = geometry_of(self.atoms)
+        self._forget_others(geometry.atomic_numbers)
+        if self._solver is None:
+            self._solver = engine_of(self._engine, geometry, self.calculation)
+        how = (self.calculation, self._device, self._precision)
+        if system_changes or not self._recent or {"energy", "free_energy"} & set(properties):
+            solution = self._solver.solve(geometry, self.calculation, self._recent, self._device, self._precision)
+            self._recent.append(solution.wavefunction)
+            energy = solution.energy / electronvolt
+            self.results.update(energy=energy, free_energy=energy)
+        if "forces" in properties:
+            self.results["forces"] = self._solver.gradient(self._recent[-1], *how) * (-angstrom / electronvolt)
+
+    def _forget_others(self, atomic_numbers: NDArray[np.int64]) -> None:
+        """Drop what belongs to other atoms."""
+        if self._recent and not np.array_equal(self._recent[-1].atomic_numbers, atomic_numbers):
+            self._recent.clear()
+            self._solver = None
+
+
+def atoms_of(geometry: Geometry) -> Atoms:
+    """Atoms of ASE."""
+    return Atoms(numbers=geometry.atomic_numbers, positions=geometry.positions / angstrom)
+
+
+def geometry_of(atoms: Any) -> Geometry:
+    """Geometry of atoms of ASE.
+
+    Raises
+    ------
+    OrbitileError
+        When they are periodic.
+    """
+    if atoms.pbc.any():
+        raise OrbitileError("atoms: expected a molecule, got a periodic cell; atoms.pbc = False makes it a molecule")
+    return Geometry(np.asarray(atoms.numbers, np.int64), atoms.positions * angstrom)
+
+
+def bfgs(atoms: Atoms) -> BFGS:
+    """ASE's optimiser by the method of Broyden, Fletcher, Goldfarb and Shanno, which prints nothing."""
+    return BFGS(atoms, logfile=None)

@@ -1,0 +1,191 @@
+"""Geometry optimisation, by an optimiser of ASE with our forces; the steps are a trajectory of wavefunctions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from math import log
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileError, OrbitileError
+from ..exporters._series import SeriesWriter
+from ..files.writing import checked_target, refuse_inputs
+from ..model.geometry import Geometry
+from ..model.trajectory import Trajectory
+from ..model.units import angstrom, electronvolt
+from ..model.wavefunction import Wavefunction
+from ..readers import load_geometries
+from ..readers.series import SeriesFrames
+from ..watch import tell, watched
+from .calculation import Calculation, NotConverged
+from .engines import AUTO
+from .series import engine_of_series, sound
+
+LARGEST_FORCE = 4e-4
+"""Force on an atom below which a geometry is a minimum, in hartree/bohr: 0.02 eV/Angstrom."""
+
+STEPS = 200
+"""Geometries after which an optimisation is given up."""
+
+_SAME = 1e-6
+"""Positions in bohr that differ by less are those of one geometry."""
+
+
+def optimise(
+    source: str | PathLike[str],
+    path: str | PathLike[str],
+    calculation: Calculation | None = None,
+    *,
+    frame: int | None = None,
+    topology: str | PathLike[str] | None = None,
+    largest_force: float = LARGEST_FORCE,
+    steps: int = STEPS,
+    engine: str = AUTO,
+    device: str | None = None,
+    precision: str = "single",
+    progress: Callable[[float], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    report: Callable[[str], None] | None = None,
+) -> Trajectory:
+    """Move the atoms to a minimum of the energy, and write the orbitals of each step to a series file.
+
+    The optimiser is ASE's BFGS. An optimisation that was interrupted, by whatever, is taken up by the same call: the
+    forces of the steps in the file are computed again from their orbitals, so that the optimiser knows what it knew.
+
+    Parameters
+    ----------
+    source
+        A file of geometries.
+    path
+        The series file. One that is there is continued if it began from the same geometry in the same way.
+    calculation
+        Method, basis set, charge, unpaired electrons, kind of basis functions; PBE in def2-SVP by default.
+    frame
+        Of the source, from 0; needed where it has several.
+    topology
+        File that names the elements, where `source` does not.
+    largest_force
+        The force on no atom is larger at the end, in hartree/bohr.
+    steps
+        Geometries to compute at most, those in the file among them.
+    engine, device, precision
+        As for `compute_series`.
+    progress
+        Called with the share that is done, by the logarithm of the largest force.
+    cancelled
+        Asked in each iteration; when it says True the step is given up and all before it are kept.
+    report
+        Told in one line of each step.
+
+    Returns
+    -------
+    Trajectory
+        The series file, opened; its last frame is the minimum.
+
+    Raises
+    ------
+    FileError
+        When the geometry cannot be read, or the file is another series.
+    OrbitileError
+        When ASE is missing; when the calculation does not go with the atoms, as for `compute_series`; when the
+        self-consistent field of a step or the optimisation does not converge. The file keeps the steps that were taken.
+    Cancelled
+        When `cancelled` said so.
+    """
+    from .ase_calculator import AseCalculator, atoms_of, bfgs
+
+    if not largest_force > 0:
+        raise OrbitileError(f"largest force: expected more than 0, got {largest_force:g} hartree/bohr")
+    if steps < 1:
+        raise OrbitileError(f"steps: expected 1 or more, got {steps}")
+    calculation = calculation or Calculation("pbe")
+    settings = f"optimisation, {calculation}"
+    start = _one_geometry(source, frame, topology)
+    refuse_inputs(path, [source] if topology is None else [source, topology])
+    target = checked_target(path)
+    with watched(progress, cancelled), _steps_in(target, start, settings) as done:
+        if done:
+            engine = engine_of_series(target, done[0], engine)
+        calculator = AseCalculator(calculation, engine=engine, device=device, precision=precision)
+        atoms = atoms_of(start)
+        atoms.calc = calculator
+        with SeriesWriter(target, settings=settings) as writer:
+            largest = _run(bfgs(atoms), done, writer, largest_force, steps, report)
+    if largest > largest_force:
+        raise OrbitileError(
+            f"{target.name}: no minimum after {steps} steps, where the largest force is {_in_ev(largest)}; they are "
+            "kept, and the same with more steps goes on from there"
+        )
+    return Trajectory(SeriesFrames(target))
+
+
+def _one_geometry(source: str | PathLike[str], frame: int | None, topology: str | PathLike[str] | None) -> Geometry:
+    """The geometry to begin from."""
+    geometries = load_geometries(source, topology)
+    n = len(geometries)
+    if frame is None and n > 1:
+        raise OrbitileError(f"{geometries.name}: holds {n} geometries; choose one with --frame, in Python with frame=")
+    if frame is not None and not 0 <= frame < n:
+        raise OrbitileError(f"{geometries.name}: has {n} frames; there is no frame {frame + 1}")
+    return sound(geometries.read(frame or 0))
+
+
+@contextmanager
+def _steps_in(target: Path, start: Geometry, settings: str) -> Iterator[Trajectory | tuple[Wavefunction, ...]]:
+    """The steps that a file has, after a test that they began from a geometry; a file with other settings has none."""
+    if not target.exists():
+        yield ()
+        return
+    with closing(SeriesFrames(target)) as series:
+        if series.settings != settings or not len(series):
+            yield ()
+            return
+        steps = Trajectory(series)
+        if not (
+            np.array_equal(steps[0].atomic_numbers, start.atomic_numbers)
+            and np.allclose(steps[0].positions, start.positions, rtol=0, atol=_SAME)
+        ):
+            raise FileError(f"{target.name}: began from another geometry; write to another file")
+        yield steps
+
+
+def _run(
+    optimiser: Any,
+    done: Trajectory | tuple[Wavefunction, ...],
+    writer: SeriesWriter,
+    largest_force: float,
+    steps: int,
+    report: Callable[[str], None] | None,
+) -> float:
+    """Take the steps, those that are done first; returns the largest force on an atom at the last one."""
+    atoms = optimiser.atoms
+    first = largest = 0.0
+    for step in range(steps):
+        if step < len(done):
+            atoms.calc.begin_from(done[step])
+            atoms.set_positions(atoms.calc.atoms.positions)
+        try:
+            forces = atoms.get_forces() * electronvolt / angstrom
+        except NotConverged as error:
+            raise OrbitileError(f"step {step + 1}: {error}; the steps before it are kept") from error
+        largest = float(np.sqrt((forces**2).sum(axis=1)).max())
+        if step >= len(done):
+            writer.append(atoms.calc.wavefunction, step)
+            if report is not None:
+                energy = atoms.get_potential_energy() * electronvolt
+                report(f"step {step + 1}: {energy:.6f} hartree, largest force {_in_ev(largest)}")
+        first = first or largest
+        tell(1.0 if largest <= largest_force else log(first / largest) / log(first / largest_force))
+        if largest <= largest_force and step >= len(done) - 1:
+            break
+        optimiser.step()
+    return largest
+
+
+def _in_ev(force: float) -> str:
+    """A force in the unit of the command line."""
+    return f"{force / electronvolt * angstrom:.4f} eV/Angstrom"
