@@ -22,20 +22,11 @@ from ..integrals.hermite_list import HermiteList, point_charges
 from ..integrals.hermite_map import to_hermite, to_matrix
 from ..integrals.one_electron import kinetic, overlap
 from ..integrals.pairs import pairs_of
-from ..integrals.quadrature import Quadrature, quadrature_of
+from ..integrals.quadrature import quadrature_of
 from ..model.basis import Basis
 from .kohn_sham import Fock
 
 Reals = NDArray[np.float64]
-
-_COARSE = 0
-"""Level of the grid as long as orbitals are far from those that are looked for."""
-
-LEVEL = 3
-"""Level of the grid that energies are given on: that of PySCF where it is not told another one."""
-
-_CLOSE = 0.05
-"""Gradient in hartree below which orbitals are worth a fine grid."""
 
 
 class Hamiltonian:
@@ -50,8 +41,8 @@ class Hamiltonian:
     target : Target
         The device of the current session. In single precision elements of Fock matrices are right to 2e-6 hartree, in
         double precision to 1e-9.
-    close : bool
-        Whether the first densities are close to the last: a fine grid serves from the beginning then.
+    level : int
+        Of the grid.
 
     Attributes
     ----------
@@ -59,7 +50,7 @@ class Hamiltonian:
     """
 
     def __init__(
-        self, atomic_numbers: NDArray[np.int64], basis: Basis, functional: Functional, target: Target, *, close: bool
+        self, atomic_numbers: NDArray[np.int64], basis: Basis, functional: Functional, target: Target, level: int
     ) -> None:
         self._numbers, self._basis, self._functional, self._target = atomic_numbers, basis, functional, target
         self._pairs = pairs_of(basis)
@@ -70,14 +61,15 @@ class Hamiltonian:
         self._repulsion = nuclear_repulsion(charges, basis.positions)
         self._hermite = np.zeros(self._pairs.list.n_coefficients)
         self._coulomb = np.zeros_like(self._hermite)
-        self._level = LEVEL if close else _COARSE
-        self._quadrature = self._prepared()
+        self.use_grid(level)
 
-    def fock(self, densities: Reals, gradient: float) -> Fock:
+    def use_grid(self, level: int) -> None:
+        """Change the level of the grid."""
+        grid = grid_of(self._numbers, self._basis.positions, self._target, level)
+        self._quadrature = quadrature_of(self._pairs, grid, self._target)
+
+    def fock(self, densities: Reals) -> Fock:
         """Energy and Fock matrices; Coulomb integrals are those of the change since the last densities."""
-        if self._level != LEVEL and gradient < _CLOSE:
-            self._level = LEVEL
-            self._quadrature = self._prepared()
         hermite = np.array([to_hermite(self._pairs, density, self._target) for density in densities])
         total = hermite.sum(axis=0)
         self._coulomb += self._coulomb_values(self._pairs.list, total - self._hermite)
@@ -89,10 +81,6 @@ class Hamiltonian:
 
     def _coulomb_values(self, kets: HermiteList, coefficients: Reals) -> Reals:
         return coulomb_values(self._pairs.list, kets, coefficients, self._target, bra_bound=self._pairs.bound)
-
-    def _prepared(self) -> Quadrature:
-        grid = grid_of(self._numbers, self._basis.positions, self._target, self._level)
-        return quadrature_of(self._pairs, grid, self._target)
 
 
 def nuclear_repulsion(charges: Reals, positions: Reals) -> float:
