@@ -80,6 +80,9 @@ class QuadratureSums:
                 (weights, self._sums),
             )
         )
+        constant = (self._gaussian, self._origin, self._points, self._weights)
+        for array in (*constant, lists.starts, lists.listed, lists.cell_starts, lists.cells):
+            array.setflags(write=False)  # sent to the device once
 
     @property
     def n_points(self) -> int:

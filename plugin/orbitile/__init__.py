@@ -44,6 +44,7 @@ _HOME = {
     "draw_slice": "analysis.planes",
     "enclosing_isovalue": "surfaces.isovalue",
     "enclosing_lattice": "evaluation.boxes",
+    "energies": "analysis.energies",
     "evaluate": "evaluation.points",
     "extract_surface": "evaluation.surfaces",
     "extrema": "analysis.extrema",

@@ -1,4 +1,5 @@
 from .analysis.correlation import draw_correlation as draw_correlation
+from .analysis.energies import energies as energies
 from .analysis.extrema import extrema as extrema
 from .analysis.planes import draw_slice as draw_slice
 from .analysis.planes import plane_through as plane_through

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.analysis._quadrature import quadrature_with_density
 from orbitile.analysis.atomic_charges import atomic_charges
-from orbitile.analysis.moments import analytic_moments, lattice_moments
+from orbitile.analysis.moments import analytic_moments, summed_moments
 from orbitile.commandline import main
+from orbitile.evaluation.devices import device_session
 from orbitile.fields.density import density_of
 
 gto = pytest.importorskip("pyscf.gto")
@@ -34,11 +36,12 @@ def test_moments(water):
     second = np.einsum("xij,ji->x", mol.intor("int1e_rr"), matrix).reshape(3, 3)
     whole = np.einsum("a,ai,aj->ij", mol.atom_charges(), mol.atom_coords(), mol.atom_coords()) - second
     assert exact.quadrupole == pytest.approx(1.5 * whole - 0.5 * np.trace(whole) * np.eye(3), abs=1e-6)
-    lattice = ob.Lattice.around(wavefunction, 0.12, 7.0)
-    volume = ob.compute(wavefunction, "density", lattice, device="cpu")
-    summed = lattice_moments(wavefunction, volume.values, lattice)
-    assert summed.electrons == pytest.approx(10, abs=0.05)
-    assert summed.dipole == pytest.approx(exact.dipole, abs=0.05)
+    with device_session("cpu", "single") as target:
+        quadrature, electrons = quadrature_with_density(wavefunction, target)
+    summed = summed_moments(wavefunction, quadrature.points, electrons)
+    assert summed.electrons == pytest.approx(10, abs=1e-4)
+    assert summed.dipole == pytest.approx(exact.dipole, abs=2e-4)
+    assert summed.quadrupole == pytest.approx(exact.quadrupole, abs=2e-3)
 
 
 def test_becke_charges(water):
@@ -91,9 +94,9 @@ def test_hirshfeld_charges_beyond_krypton(tmp_path, basis, ecp, iodine):
     assert charges.sum() == pytest.approx(0, abs=5e-3)
 
 
-def test_the_command_tells_what_the_lattice_loses(water, capsys):
+def test_the_command_tells_what_a_coarse_quadrature_loses(water, capsys):
     _, _, wavefunction = water
-    assert main(["integrate", wavefunction.source, "--quality", "coarse", "--device", "cpu"]) == 0
+    assert main(["integrate", wavefunction.source, "--level", "0", "--device", "cpu"]) == 0
     out = capsys.readouterr().out
     assert "is off by" in out
     assert "electrons" in out

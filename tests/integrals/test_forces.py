@@ -4,18 +4,32 @@ import numpy as np
 import pytest
 
 from orbitile.evaluation.devices import device_session
+from orbitile.gaussians.overlap import inverse_root
+from orbitile.integrals.coulomb import coulomb_values
+from orbitile.integrals.exchange_correlation import exchange_correlation
+from orbitile.integrals.forces import kohn_sham_gradient
+from orbitile.integrals.functionals import functional as functional_of_name
+from orbitile.integrals.grids import Grid
 from orbitile.integrals.hermite_gradient import kinetic_gradient, to_gradient
-from orbitile.integrals.hermite_map import to_hermite
-from orbitile.integrals.one_electron import integrals_over_space, kinetic
+from orbitile.integrals.hermite_list import point_charges
+from orbitile.integrals.hermite_map import to_hermite, to_matrix
+from orbitile.integrals.one_electron import integrals_over_space, kinetic, overlap
 from orbitile.integrals.pairs import pairs_of
+from orbitile.integrals.quadrature import quadrature_of
+from orbitile.scf.engines.pyscf import functions_of_pyscf
 
 from .references import basis_of, molecule, random_matrix, theirs
+
+dft = pytest.importorskip("pyscf.dft", reason="PySCF (extra scf) is not installed")
+
+SMALL = {"O": (15, 50), "H": (15, 50)}
+"""Spheres and points on each: derivatives at fixed points are exact on any grid."""
 
 WATER = "O 0 0 0; H 0 0.9 0.5; H 0.1 -0.75 0.7"
 COORDINATES = ((0, 2), (1, 1), (2, 0))
 
 
-def differences(value, positions, coordinates=COORDINATES, step=2e-3):
+def differences(value, positions, coordinates=COORDINATES, step=1e-3):
     """Derivatives of a function of the positions with respect to some coordinates, to fourth order."""
     found = []
     for atom, axis in coordinates:
@@ -55,3 +69,77 @@ def test_kinetic_energy_and_overlap(basis, cartesian):
         of_functions = -2 * np.einsum("xij,ij->xi", integrals, theirs(mol, matrix))
         expected = [of_functions[:, a:b].sum(axis=1) for _, _, a, b in mol.aoslice_by_atom()]
         np.testing.assert_allclose(gradient, expected, atol=1e-8)
+
+
+def electrons_of(mol, functional: str):
+    """Occupied orbitals of PySCF over our functions, of both spins together or of each."""
+    restricted = mol.spin == 0
+    field = (dft.RKS if restricted else dft.UKS)(mol)
+    field.xc, field.conv_tol = functional, 1e-12
+    field.grids.atom_grid = SMALL
+    field.kernel()
+    rows, factors = functions_of_pyscf(mol)
+    sets = [(field.mo_coeff, field.mo_occ)] if restricted else zip(field.mo_coeff, field.mo_occ, strict=True)
+    return field, [c[rows][:, n > 0] * factors[:, None] for c, n in sets]
+
+
+class Energy:
+    """Kohn-Sham energy of orbitals made orthonormal where the atoms are; its gradient is `kohn_sham_gradient`."""
+
+    def __init__(self, mol, orbitals, grid, functional, target):
+        self.mol, self.orbitals, self.grid, self.target = mol, orbitals, grid, target
+        self.functional = functional_of_name(functional)
+        self.charges = mol.atom_charges().astype(float)
+        self.electrons = 2 / len(orbitals)
+
+    def parts(self, positions):
+        basis = basis_of(self.mol, positions)
+        pairs = pairs_of(basis)
+        quadrature = quadrature_of(pairs, self.grid, self.target)
+        matrix = overlap(pairs, self.target)
+        orbitals = [c @ inverse_root(c.T @ matrix @ c) for c in self.orbitals]
+        densities = [self.electrons * c @ c.T for c in orbitals]
+        hermite = [to_hermite(pairs, d, self.target) for d in densities]
+        return basis, pairs, quadrature, orbitals, densities, hermite
+
+    def __call__(self, positions) -> float:
+        basis, pairs, quadrature, _, densities, hermite = self.parts(positions)
+        density = np.sum(hermite, axis=0)
+        nuclei, coefficients = point_charges(self.charges, positions)
+        electrons = coulomb_values(pairs.list, pairs.list, density, self.target)
+        attraction = coulomb_values(pairs.list, nuclei, coefficients, self.target)
+        exchange = exchange_correlation(quadrature, hermite, self.functional).energy
+        moving = (kinetic(basis, self.target) * np.sum(densities, axis=0)).sum()
+        return float(moving + density @ (0.5 * electrons - attraction) + exchange + repulsion(self.charges, positions))
+
+    def gradient(self, positions):
+        basis, pairs, quadrature, orbitals, densities, hermite = self.parts(positions)
+        nuclei, coefficients = point_charges(self.charges, positions)
+        electrons = coulomb_values(pairs.list, pairs.list, np.sum(hermite, axis=0), self.target)
+        field = electrons - coulomb_values(pairs.list, nuclei, coefficients, self.target)
+        exchange = exchange_correlation(quadrature, hermite, self.functional).values
+        weighted = np.zeros_like(densities[0])
+        for c, own in zip(orbitals, exchange, strict=True):
+            fock = kinetic(basis, self.target) + to_matrix(pairs, field + own, self.target)
+            weighted += self.electrons * c @ (c.T @ fock @ c) @ c.T
+        return kohn_sham_gradient(basis, self.charges, densities, weighted, quadrature, self.functional, self.target)
+
+
+def repulsion(charges, positions) -> float:
+    apart = np.linalg.norm(positions[:, None] - positions, axis=2)
+    np.fill_diagonal(apart, np.inf)
+    return float((np.outer(charges, charges) / apart).sum() / 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("functional", "charge"), [("lda,vwn", 0), ("pbe", 0), ("pbe", 1), ("lda,vwn", 1)])
+def test_forces_are_those_of_the_energy_and_of_pyscf(functional, charge):
+    mol = molecule(WATER, "6-31g*", bool(charge), charge, charge)
+    field, orbitals = electrons_of(mol, functional)
+    grid = Grid(field.grids.coords, field.grids.weights, np.zeros(len(field.grids.weights), np.int32))
+    with device_session("cpu", "double") as target:
+        energy = Energy(mol, orbitals, grid, functional, target)
+        assert energy(mol.atom_coords()) == pytest.approx(field.e_tot, abs=1e-7)
+        gradient = energy.gradient(mol.atom_coords())
+        np.testing.assert_allclose(at(gradient), differences(energy, mol.atom_coords()), atol=1e-7)
+    np.testing.assert_allclose(gradient, field.nuc_grad_method().kernel(), atol=1e-5)

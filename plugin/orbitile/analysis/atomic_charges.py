@@ -1,7 +1,7 @@
 """Charges of atoms, as integrals of the density.
 
 Over the fuzzy cells of A. D. Becke (J. Chem. Phys. 1988, 88, 2547) or F. L. Hirshfeld (Theor. Chim. Acta 1977, 44,
-129), on spheres about the nuclei.
+129), summed over the points of a quadrature.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
-from ..model.elements import ATOMIC_RADII, SYMBOLS
+from ..model.elements import SYMBOLS
+from ._quadrature import quadrature_with_density
 
 if TYPE_CHECKING:
     from ..model.wavefunction import Wavefunction
@@ -21,14 +22,11 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-_RADIAL, _POLAR = 50, 18
-"""Radii, and polar angles (twice as many about the axis), of the quadrature about each atom."""
-
 _KRYPTON = 36
 """The last element for which def2-TZVP describes all electrons."""
 
-_SHARP = 3
-"""Times that the polynomial of Becke's cells is applied to itself."""
+_AT_ONCE = 1 << 16
+"""Points that are shared out together."""
 
 
 def atomic_charges(wavefunction: Wavefunction, scheme: str = "becke", device: str | None = None) -> Reals:
@@ -53,11 +51,9 @@ def atomic_charges(wavefunction: Wavefunction, scheme: str = "becke", device: st
     OrbitileError
         For another scheme, or when PySCF is not installed.
     """
-    from ..evaluation.points import evaluate
+    from ..evaluation.devices import device_session
 
     real = np.flatnonzero(wavefunction.atomic_numbers > 0)
-    positions = wavefunction.positions[real]
-    radii = np.array([ATOMIC_RADII[min(int(z), len(ATOMIC_RADII) - 1)] for z in wavefunction.atomic_numbers[real]])
     share: Callable[[Reals, Reals], Reals] | None = None
     if scheme == "hirshfeld":
         numbers = wavefunction.atomic_numbers[real]
@@ -76,56 +72,18 @@ def atomic_charges(wavefunction: Wavefunction, scheme: str = "becke", device: st
 
     elif scheme != "becke":
         raise OrbitileError(f"charges of atoms: expected becke or hirshfeld, got {scheme!r}")
-    electrons = np.zeros(len(real))
-    offsets, weights = _sphere()
-    for atom in range(len(real)):
-        points = positions[atom] + offsets
-        density = evaluate(wavefunction, "density", points, device=device).astype(np.float64)
-        mine = _becke(points, positions, radii)[:, atom] * weights * density
-        # the cell of Becke belongs to the quadrature; what it holds is shared out by the scheme
-        electrons += mine.sum() * np.eye(len(real))[atom] if share is None else mine @ share(points, positions)
+    with device_session(device, "single") as target:
+        quadrature, electrons = quadrature_with_density(wavefunction, target, borders="becke")
+    in_cells = np.zeros(len(real))
+    if share is None:
+        in_cells += np.bincount(quadrature.atom, electrons, len(wavefunction.atomic_numbers))[real]
+    else:
+        for first in range(0, len(electrons), _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            in_cells += electrons[some] @ share(quadrature.points[some], wavefunction.positions[real])
     charges = np.zeros(len(wavefunction.atomic_numbers))
-    charges[real] = wavefunction.core_charges[real] - electrons
+    charges[real] = wavefunction.core_charges[real] - in_cells
     return charges
-
-
-def _sphere() -> tuple[Reals, Reals]:
-    """Points and weights about a nucleus: Gauss-Chebyshev in the radius (Becke), a product rule in the angles."""
-    n = np.arange(1, _RADIAL + 1)
-    x = np.cos(n * np.pi / (_RADIAL + 1))
-    radius = (1 + x) / (1 - x)
-    radial = np.pi / (_RADIAL + 1) * np.sin(n * np.pi / (_RADIAL + 1)) * 2 / (1 - x) ** 2 * radius**2
-    cosine, polar = np.polynomial.legendre.leggauss(_POLAR)
-    angle = (np.arange(2 * _POLAR) + 0.5) * np.pi / _POLAR
-    sine = np.sqrt(1 - cosine**2)
-    directions = np.stack(
-        [np.outer(sine, np.cos(angle)), np.outer(sine, np.sin(angle)), np.outer(cosine, np.ones(2 * _POLAR))], axis=-1
-    ).reshape(-1, 3)
-    solid = np.repeat(polar, 2 * _POLAR) * np.pi / _POLAR
-    kept = radius < 25
-    return (
-        (radius[kept, None, None] * directions).reshape(-1, 3),
-        (radial[kept, None] * solid).reshape(-1),
-    )
-
-
-def _becke(points: Reals, positions: Reals, radii: Reals) -> Reals:
-    """Weights of Becke's cells, shape (n_points, n_atoms), whose borders are shifted by the radii of the atoms."""
-    distances = np.linalg.norm(points[:, None] - positions, axis=2)
-    cells = np.ones_like(distances)
-    for a in range(len(positions)):
-        for b in range(a):
-            apart = np.linalg.norm(positions[a] - positions[b])
-            mu = (distances[:, a] - distances[:, b]) / apart
-            ratio = (radii[a] - radii[b]) / (radii[a] + radii[b])
-            shift = float(np.clip(ratio / (ratio**2 - 1), -0.5, 0.5)) if ratio else 0.0
-            mu = mu + shift * (1 - mu**2)
-            for _ in range(_SHARP):
-                mu = 1.5 * mu - 0.5 * mu**3
-            cells[:, a] *= 0.5 * (1 - mu)
-            cells[:, b] *= 0.5 * (1 + mu)
-    weights: Reals = cells / cells.sum(axis=1, keepdims=True)
-    return weights
 
 
 def _free_atom(number: int, core: int) -> tuple[Reals, Reals]:

@@ -1,6 +1,6 @@
 """Moments of a density to check it by: electrons, dipole, quadrupole.
 
-They are analytic, from the density as a sum of Gaussians; the lattice gives the same up to what it loses.
+They are analytic, from the density as a sum of Gaussians; a quadrature gives the same up to its error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from ..gaussians.expansion import GaussianExpansion, integrals
 
 if TYPE_CHECKING:
-    from ..model.lattice import Lattice
     from ..model.wavefunction import Wavefunction
 
 
@@ -51,13 +50,7 @@ def analytic_moments(wavefunction: Wavefunction, density: GaussianExpansion) -> 
     return _with_nuclei(wavefunction, *integrals(density))
 
 
-def lattice_moments(wavefunction: Wavefunction, values: NDArray[np.floating], lattice: Lattice) -> Moments:
-    """Moments by adding up the points of a lattice."""
-    zeroth, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
-    for plane in range(lattice.shape[0]):
-        points = lattice.points(plane, plane + 1)
-        weights = values[plane].reshape(-1).astype(np.float64) * lattice.cell_volume
-        zeroth += float(weights.sum())
-        first += weights @ points
-        second += np.einsum("n,ni,nj->ij", weights, points, points)
-    return _with_nuclei(wavefunction, zeroth, first, second)
+def summed_moments(wavefunction: Wavefunction, points: Reals, electrons: Reals) -> Moments:
+    """Moments by adding up electrons at points: shapes (n, 3), in bohr, and (n,)."""
+    second = np.einsum("n,ni,nj->ij", electrons, points, points, optimize=True)
+    return _with_nuclei(wavefunction, float(electrons.sum()), electrons @ points, second)

@@ -152,9 +152,16 @@ def add_device(group: Any, more: str = "") -> None:
     group.add_argument("--device", help=f"auto, cuda, vulkan or cpu (default: $ORBITILE_DEVICE, else auto){more}")
 
 
-def add_precision(group: Any) -> None:
+def add_precision(group: Any, default: str = "single") -> None:
     """Add the precision of the values."""
-    group.add_argument("--precision", choices=("single", "double"), default="single", help="(default: single)")
+    group.add_argument("--precision", choices=("single", "double"), default=default, help=f"(default: {default})")
+
+
+def add_level(group: Any) -> None:
+    """Add the level of the quadrature."""
+    group.add_argument(
+        "--level", type=int, default=3, metavar="N", help="of the quadrature, 0 (coarse) to 9 (fine) (default: 3)"
+    )
 
 
 def add_sampled_field(parser: CommandParser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ._arguments import CommandParser, add_device, add_file
+from ._arguments import CommandParser, add_device, add_file, add_level
 from ._input import wavefunction_of
 
 HELP = "electrons, dipole, quadrupole and charges of atoms, by density"
@@ -14,29 +14,27 @@ PRIORITY = 110
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
     add_file(parser)
-    parser.add_argument(
-        "--quality", choices=("coarse", "medium", "fine"), default="medium", help="of the lattice (default: medium)"
-    )
+    add_level(parser)
     parser.add_argument("--hirshfeld", action="store_true", help="Hirshfeld charges beside Becke's; needs PySCF")
     add_device(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print tables of moments, analytic and summed over a lattice, and of charges."""
+    """Print tables of moments, analytic and summed over a quadrature, and of charges."""
+    from ..analysis._quadrature import quadrature_with_density
     from ..analysis.atomic_charges import atomic_charges
-    from ..analysis.moments import analytic_moments, lattice_moments
-    from ..evaluation.boxes import enclosing_lattice
-    from ..evaluation.lattices import compute
+    from ..analysis.moments import analytic_moments, summed_moments
+    from ..evaluation.devices import device_session
     from ..fields.density import density_of
     from ..model.elements import SYMBOLS
     from ..model.units import debye
 
     wavefunction = wavefunction_of(options)
     exact = analytic_moments(wavefunction, density_of(wavefunction))
-    lattice = enclosing_lattice(wavefunction, "density", 1e-4, quality=options.quality)
-    volume = compute(wavefunction, "density", lattice, device=options.device)
-    summed = lattice_moments(wavefunction, volume.values, lattice)
-    print(f"{'':24s} {'analytic':>12s} {'lattice':>12s}")
+    with device_session(options.device, "single") as target:
+        quadrature, electrons = quadrature_with_density(wavefunction, target, options.level)
+    summed = summed_moments(wavefunction, quadrature.points, electrons)
+    print(f"{'':24s} {'analytic':>12s} {'quadrature':>12s}")
     print(f"{'electrons':24s} {exact.electrons:12.5f} {summed.electrons:12.5f}")
     for axis, name in enumerate("xyz"):
         print(f"{'dipole ' + name + ' / debye':24s} {exact.dipole[axis] / debye:12.5f} "
@@ -45,11 +43,8 @@ def run(options: argparse.Namespace) -> None:
         name = f"quadrupole {'xyz'[i]}{'xyz'[j]} / e bohr^2"
         print(f"{name:24s} {exact.quadrupole[i, j]:12.5f} {summed.quadrupole[i, j]:12.5f}")
     lost = abs(summed.electrons - exact.electrons)
-    if lost > 1e-3 * exact.electrons:
-        print(
-            f"The lattice of {' x '.join(map(str, lattice.shape))} points is off by {lost:.3f} electrons "
-            f"({100 * lost / exact.electrons:.1f} %): cusps and shells close to the nuclei ask for a finer one."
-        )
+    if lost > 1e-3:
+        print(f"The quadrature of {len(electrons)} points is off by {lost:.3f} electrons: choose a higher --level.")
     schemes = ["becke", *(["hirshfeld"] if options.hirshfeld else [])]
     charges = [atomic_charges(wavefunction, scheme, options.device) for scheme in schemes]
     print(f"\n{'charge / e':10s}" + "".join(f"{scheme:>12s}" for scheme in schemes))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from ..model.units import angstrom
 from ..watch import watcher
 
 Reals = NDArray[np.float64]
+Borders = Literal["treutler", "becke"]
 
 LEVELS = range(10)
 """From the coarsest to the finest."""
@@ -109,7 +111,13 @@ class Grid:
         return len(self.weights)
 
 
-def grid_of(atomic_numbers: NDArray[np.integer], positions: Reals, target: Target, level: int = 3) -> Grid:
+def grid_of(
+    atomic_numbers: NDArray[np.integer],
+    positions: Reals,
+    target: Target,
+    level: int = 3,
+    borders: Borders = "treutler",
+) -> Grid:
     """Make the grid of a molecule.
 
     Parameters
@@ -122,6 +130,10 @@ def grid_of(atomic_numbers: NDArray[np.integer], positions: Reals, target: Targe
         The device of the current session; all is computed in double precision.
     level : int
         0 to 9; at level 3 there are 8,000 points about a hydrogen atom and 14,000 about a carbon atom.
+
+    borders : str
+        Whose shift of the borders between atoms of different size: Treutler's, or Becke's, whose cells also serve to
+        share out the electrons.
 
     Raises
     ------
@@ -138,7 +150,7 @@ def grid_of(atomic_numbers: NDArray[np.integer], positions: Reals, target: Targe
     elements, kind = np.unique(numbers, return_inverse=True)
     spheres = [_spheres(int(number), level) for number in elements]
     offsets = [points for points, _ in spheres]
-    shares = becke_shares(places, _shifts(numbers), offsets, kind, target, watcher())
+    shares = becke_shares(places, _shifts(numbers, borders), offsets, kind, target, watcher())
     return Grid(
         np.concatenate([place + offsets[k] for place, k in zip(places, kind, strict=True)]),
         np.concatenate([spheres[k][1] * share for share, k in zip(shares, kind, strict=True)]),
@@ -157,10 +169,17 @@ def _check(atoms: NDArray[np.integer], numbers: NDArray[np.integer], positions: 
         raise OrbitileError(f"quadrature: atoms {names} are at one place; move one, or make it a ghost")
 
 
-def _shifts(numbers: NDArray[np.integer]) -> Reals:
-    """By how much the border of each pair of atoms is moved towards the smaller one, shape (n_atoms, n_atoms)."""
-    root = np.sqrt([_radius(int(number)) for number in numbers])
-    ratio = root[:, None] / root
+def _shifts(numbers: NDArray[np.integer], borders: Borders) -> Reals:
+    r"""By how much the border of each pair of atoms is moved towards the smaller one, shape (n_atoms, n_atoms).
+
+    By Becke (equations A4 to A6) :math:`u / (u^2 - 1)`, u the difference of two radii over their sum, which is
+    :math:`(\chi^{-1} - \chi) / 4`, with chi the ratio of the radii; Treutler and Ahlrichs (equation 4) take that of
+    their square roots.
+    """
+    size = np.array([_radius(int(number)) for number in numbers])
+    ratio = size[:, None] / size
+    if borders == "treutler":
+        ratio = np.sqrt(ratio)
     shifts: Reals = np.clip(0.25 * (ratio.T - ratio), -0.5, 0.5)
     return shifts
 

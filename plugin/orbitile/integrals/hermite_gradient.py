@@ -80,9 +80,10 @@ def kinetic_gradient(basis: Basis | Wavefunction, matrix: Reals) -> Reals:
     along = [pairs.primitives.from_basis[:, k * n : (k + 1) * n] for k in range(3)]
 
     def over_terms(rows: slice) -> Reals:
-        parts = [np.asarray(one @ (one[rows] @ matrix).T).T for one in along]
-        result: Reals = 0.5 * (parts[0] + parts[1] + parts[2])
-        return result
+        columns = np.zeros((along[0].shape[0], rows.stop - rows.start))
+        for one in along:
+            columns += one @ (one[rows] @ (0.5 * matrix)).T
+        return columns.T
 
     return _gradient(pairs, over_terms, integrals_over_space(pairs.list.raised()))
 

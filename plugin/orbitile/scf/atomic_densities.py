@@ -3,8 +3,8 @@ r"""Superposed densities of free atoms: where a self-consistent field begins tha
 Each atom is computed alone, spherically averaged and with fractional occupations, in the functions that it has in the
 molecule. Everything is then a function of r: matrices are sums over a logarithmic mesh, the potential of the electrons
 comes from Poisson's equation, and exchange is :math:`-\tfrac32 \alpha\, (3\rho/\pi)^{1/3}` (J. C. Slater, Phys. Rev.
-1951, 81, 385; :math:`\alpha = 0.7`, about what K. Schwarz found best for atoms, Phys. Rev. B 1972, 5, 2466), which is as
-good a beginning as any functional of the molecule.
+1951, 81, 385; :math:`\alpha = 0.7`, about what K. Schwarz found best for atoms, Phys. Rev. B 1972, 5, 2466): as good a
+beginning as any functional of the molecule.
 """
 
 from __future__ import annotations

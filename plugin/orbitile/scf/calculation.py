@@ -68,6 +68,15 @@ def check_electrons(n: int, n_core: int, calculation: Calculation) -> None:
         )
 
 
+def check_room(n_alpha: int, n_orbitals: int, calculation: Calculation) -> None:
+    """Refuse more alpha electrons than there are orbitals."""
+    if n_alpha > n_orbitals:
+        raise OrbitileError(
+            f"{calculation}: {n_alpha} alpha electrons do not fit into the {n_orbitals} orbitals of this basis set; "
+            "choose a larger one, or fewer unpaired electrons"
+        )
+
+
 class NotConverged(OrbitileError):
     """The self-consistent field of one geometry was not reached; that of another one may be."""
 

@@ -1,8 +1,8 @@
 r"""Densities that a frame begins from, extrapolated from the frames before.
 
 In orthonormalised functions (P.-O. Loewdin, J. Chem. Phys. 1950, 18, 365) the projector on occupied orbitals,
-:math:`\Gamma = S^{1/2} C C^T S^{1/2}`, is a smooth function of the geometry. The overlap of the new frame is written as a
-combination of those of the frames before, whose factors add up to 1, by least squares; the same combination of the
+:math:`\Gamma = S^{1/2} C C^T S^{1/2}`, is a smooth function of the geometry. The overlap of the new frame is written as
+a combination of those of the frames before, whose factors add up to 1, by least squares; the same combination of the
 projectors is close to the new one, and the nearest projector is that of its eigenvectors with the largest eigenvalues
 (E. Polack et al., J. Chem. Theory Comput. 2021, 17, 6965, with the projectors themselves in place of their logarithms).
 """

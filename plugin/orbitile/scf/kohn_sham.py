@@ -1,7 +1,7 @@
 r"""The self-consistent field: density matrices whose own Fock matrices have their orbitals.
 
-Fock matrices are extrapolated by Pulay's DIIS (P. Pulay, Chem. Phys. Lett. 1980, 73, 393; J. Comput. Chem. 1982, 3, 556)
-with the commutator FDS - SDF as the error. Where that does not converge it is done again with virtual orbitals shifted
+Fock matrices are extrapolated by DIIS (P. Pulay, Chem. Phys. Lett. 1980, 73, 393; J. Comput. Chem. 1982, 3, 556) with
+the commutator FDS - SDF as the error. Where that does not converge it is done again with virtual orbitals shifted
 upwards (V. R. Saunders and I. H. Hillier, Int. J. Quantum Chem. 1973, 7, 699), which is slower and surer.
 
 Density matrices have the shape (n_spins, n_basis, n_basis): one of all electrons, or one for each spin.
@@ -9,7 +9,7 @@ Density matrices have the shape (n_spins, n_basis, n_basis): one of all electron
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,8 +56,8 @@ class Operator(Protocol):
 
     overlap: Reals
 
-    def fock(self, densities: Reals, gradient: float) -> Fock:
-        """Energy and Fock matrices; the `gradient` of the last ones, infinite at first, tells how exact they must be."""
+    def fock(self, densities: Reals) -> Fock:
+        """Energy and Fock matrices."""
         ...
 
 
@@ -85,8 +85,6 @@ class Field:
     ----------
     energy : float
         In hartree.
-    densities : ndarray, shape (n_spins, n_basis, n_basis)
-        What `energy` belongs to.
     coefficients : tuple of ndarray, shape (n_basis, n_orbitals)
         Orbitals of each spin, or of both together.
     orbital_energies : tuple of ndarray, shape (n_orbitals,)
@@ -95,7 +93,6 @@ class Field:
     """
 
     energy: float
-    densities: Reals
     coefficients: tuple[Reals, ...]
     orbital_energies: tuple[Reals, ...]
     n_iterations: int
@@ -125,6 +122,12 @@ def self_consistent_field(
         When no attempt converges: says by how much energy and gradient still changed.
     """
     orthonormal = orthonormal_functions(operator.overlap)
+    n_independent = orthonormal.shape[1]
+    if max(occupied) > n_independent:
+        raise NotConverged(
+            f"{name}: {max(occupied)} occupied orbitals do not fit into {n_independent} functions that do not depend "
+            "on others; are atoms too close to each other?"
+        )
     done = 0
     for shift in _SHIFTS:
         attempt = _Attempt(operator, occupied, orthonormal, shift)
@@ -147,41 +150,39 @@ def orthonormal_functions(overlap: Reals) -> Reals:
     return result
 
 
+def densities_of(coefficients: Sequence[Reals], occupied: tuple[int, ...]) -> Reals:
+    """Density matrices of the first orbitals of each set, `occupied` by two electrons or, of two sets, by one."""
+    return np.array([2 / len(occupied) * c[:, :n] @ c[:, :n].T for c, n in zip(coefficients, occupied, strict=True)])
+
+
 class _Attempt:
     """Iterations with one level shift."""
 
     def __init__(self, operator: Operator, occupied: tuple[int, ...], orthonormal: Reals, shift: float) -> None:
         self._operator, self._occupied, self._orthonormal, self._shift = operator, occupied, orthonormal, shift
-        self._electrons = 2 / len(occupied)
         self.n_iterations = 0
         self.change = self.gradient = np.inf
 
     def converged(
         self, start: Reals, criteria: Criteria
-    ) -> tuple[float, Reals, tuple[Reals, ...], tuple[Reals, ...]] | None:
-        """Energy, density matrices, orbitals and their energies; None where they do not converge."""
+    ) -> tuple[float, tuple[Reals, ...], tuple[Reals, ...]] | None:
+        """Energy, orbitals and their energies; None where they do not converge."""
         densities, energy = start, np.inf
         extrapolation = Diis(_KEPT)
         while self.n_iterations < _MOST:
             checkpoint()
-            fock = self._operator.fock(densities, self.gradient)
+            fock = self._operator.fock(densities)
             self.n_iterations += 1
             self.change, energy = abs(fock.energy - energy), fock.energy
             errors = self._commutators(fock.matrices, densities)
             self.gradient = float(np.linalg.norm(errors)) / np.sqrt(2)
             if self.change < criteria.energy and self.gradient < criteria.gradient:
                 orbitals, energies = zip(*map(self._orbitals, fock.matrices), strict=True)
-                return energy, densities, orbitals, energies
+                return energy, orbitals, energies
             matrices = extrapolation.next(fock.matrices, errors)
             shifted = [self._shifted(*pair) for pair in zip(matrices, densities, strict=True)]
-            densities = np.array(
-                [self._density(self._orbitals(m)[0][:, :n]) for m, n in zip(shifted, self._occupied, strict=True)]
-            )
+            densities = densities_of([self._orbitals(matrix)[0] for matrix in shifted], self._occupied)
         return None
-
-    def _density(self, orbitals: Reals) -> Reals:
-        result: Reals = self._electrons * orbitals @ orbitals.T
-        return result
 
     def _orbitals(self, matrix: Reals) -> tuple[Reals, Reals]:
         energies, vectors = eigh(self._orthonormal.T @ matrix @ self._orthonormal)
@@ -197,7 +198,7 @@ class _Attempt:
         if not self._shift:
             return matrix
         overlap = self._operator.overlap
-        return matrix + self._shift * (overlap - overlap @ density @ overlap / self._electrons)
+        return matrix + self._shift * (overlap - overlap @ density @ overlap * (len(self._occupied) / 2))
 
 
 class Diis:
@@ -210,21 +211,31 @@ class Diis:
     """
 
     def __init__(self, most: int) -> None:
-        self._matrices: deque[Reals] = deque(maxlen=most)
-        self._errors: deque[Reals] = deque(maxlen=most)
+        self._most = most
+        self._matrices: list[Reals] = []
+        self._errors: list[Reals] = []
+        self._products = np.zeros((0, 0))
+        """Of the errors with each other."""
 
     def next(self, matrices: Reals, errors: Reals) -> Reals:
         """Take Fock matrices and their errors, and combine all that are kept; factors add up to 1."""
+        if len(self._errors) == self._most:
+            del self._matrices[0], self._errors[0]
+            self._products = self._products[1:, 1:]
         self._matrices.append(matrices)
         self._errors.append(errors)
         n = len(self._errors)
+        products = np.zeros((n, n))
+        products[:-1, :-1] = self._products
+        products[-1] = products[:, -1] = [np.sum(errors * other) for other in self._errors]
+        self._products = products
         equations = np.ones((n + 1, n + 1))
         equations[n, n] = 0
-        equations[:n, :n] = [[np.vdot(a, b) for b in self._errors] for a in self._errors]
+        equations[:n, :n] = products
         # errors become small: rows and columns are scaled alike, so that no factor is lost
-        scale = np.append(1 / np.sqrt(np.maximum(np.diag(equations)[:n], np.finfo(float).tiny)), 1.0)
+        scale = np.append(1 / np.sqrt(np.maximum(np.diag(products), np.finfo(float).tiny)), 1.0)
         factors = lstsq(equations * scale * scale[:, None], np.append(np.zeros(n), 1.0))[0] * scale
         result: Reals = sum(
-            (factor * kept for factor, kept in zip(factors, self._matrices, strict=False)), np.zeros_like(matrices)
+            (factor * kept for factor, kept in zip(factors[:n], self._matrices, strict=True)), np.zeros_like(matrices)
         )
         return result

@@ -17,7 +17,7 @@ from scipy.linalg import eigh
 from ..errors import OrbitileError
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry
-from .calculation import Calculation, check_electrons, method_of
+from .calculation import Calculation, check_electrons, check_room, method_of
 
 
 def library() -> Any:
@@ -64,11 +64,7 @@ def molecule_of(geometry: Geometry, calculation: Calculation) -> Any:
             cart=calculation.cartesian,
             verbose=0,
         )
-    if molecule.nelec[0] > molecule.nao:
-        raise OrbitileError(
-            f"{calculation}: {molecule.nelec[0]} alpha electrons do not fit into the {molecule.nao} orbitals of this "
-            "basis set; choose a larger one, or fewer unpaired electrons"
-        )
+    check_room(molecule.nelec[0], molecule.nao, calculation)
     return molecule
 
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from ...errors import OrbitileError
 from ...gaussians.orthonormality import checked
-from ...gaussians.overlap import inverse_root
 from ...model.conventions import angular_normalization, cartesian_powers, component_names
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Shell, Wavefunction
 from ...watch import checkpoint
 from ..calculation import Calculation, NotConverged, Solution
+from ..extrapolation import extrapolated_densities
 from ..level_of_theory import functional, library, mean_field, molecule_of
 
 PROGRAM = "PySCF"
@@ -41,7 +41,7 @@ def solve(
     device: str | None = None,
     precision: str = "single",
 ) -> Solution:
-    """Self-consistent field, begun from the last frame of those before or, without any, from atomic densities.
+    """Self-consistent field, begun from densities extrapolated from frames before, or from atomic densities.
 
     PySCF computes on the CPU and in double precision, whatever is asked for.
     """
@@ -70,7 +70,7 @@ def solution(
 
     field.callback = count
     try:
-        field.kernel(_start(molecule, before[-1]) if before else None)
+        field.kernel(_start(molecule, before) if before else None)
         if not field.converged:
             checkpoint()
             field = field.newton()
@@ -126,26 +126,14 @@ def _in_pyscf(molecule: Any, coefficients: NDArray[np.float64]) -> NDArray[np.fl
     return result
 
 
-def _start(molecule: Any, before: Wavefunction) -> NDArray[np.float64]:
-    """Density matrix of the occupied orbitals of another frame, made orthonormal where the atoms are now.
-
-    One for both spins, or one each, shape (2, n_basis, n_basis), where electrons are unpaired.
-    """
-    overlap = molecule.intor_symmetric("int1e_ovlp")
-
-    def density(orbitals: Orbitals, occupations: NDArray[np.float64]) -> NDArray[np.float64]:
-        occupied = occupations > 0
-        coefficients = _in_pyscf(molecule, orbitals.coefficients[:, occupied])
-        orthonormal = coefficients @ inverse_root(coefficients.T @ overlap @ coefficients)
-        matrix: NDArray[np.float64] = (orthonormal * occupations[occupied]) @ orthonormal.T
-        return matrix
-
-    alpha, beta = before.alpha, before.beta
-    if beta is not None:
-        return np.array([density(orbitals, orbitals.occupations) for orbitals in (alpha, beta)])
-    if before.n_unpaired:
-        return np.array([density(alpha, (alpha.occupations > least).astype(np.float64)) for least in (0.5, 1.5)])
-    return density(alpha, alpha.occupations)
+def _start(molecule: Any, before: Sequence[Wavefunction]) -> NDArray[np.float64]:
+    """Density matrix that a field begins from: one of all electrons, or one for each spin."""
+    rows, factors = functions_of_pyscf(molecule)
+    overlap = molecule.intor_symmetric("int1e_ovlp")[rows[:, None], rows] / np.outer(factors, factors)
+    densities = extrapolated_densities(before, overlap)
+    result = np.empty_like(densities)
+    result[:, rows[:, None], rows] = densities / np.outer(factors, factors)
+    return result[0] if len(result) == 1 else result
 
 
 def wavefunction_of(

@@ -1,0 +1,178 @@
+"""The energy of a wavefunction and its parts, whatever program it is from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FieldError
+from ..fields.density import occupied, unavailable
+from ..watch import Cancel, Progress, stage, watched
+from ._quadrature import LEVEL, density_matrix
+
+if TYPE_CHECKING:
+    from taichi_kernels.target import Target
+
+    from ..integrals.functionals import Functional
+    from ..model.wavefunction import Wavefunction
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Energies of a density in hartree, with a functional for what is beyond the mean field.
+
+    Attributes
+    ----------
+    electrons : float
+        Integral of the density over the points of the quadrature; what it is off by tells how far to trust
+        `exchange_correlation`.
+    kinetic : float
+        Of the electrons, from the orbitals.
+    nuclear_attraction : float
+        Of the electrons by the nuclei.
+    coulomb : float
+        Repulsion of the density by itself.
+    exchange_correlation : float
+        Of the functional.
+    nuclear_repulsion : float
+    """
+
+    electrons: float
+    kinetic: float
+    nuclear_attraction: float
+    coulomb: float
+    exchange_correlation: float
+    nuclear_repulsion: float
+
+    @property
+    def total(self) -> float:
+        """Sum of all of them."""
+        return (
+            self.kinetic + self.nuclear_attraction + self.coulomb + self.exchange_correlation + self.nuclear_repulsion
+        )
+
+    @property
+    def virial_ratio(self) -> float:
+        """Potential over kinetic energy, with its sign changed: 2 for an exact solution where no atom feels a force."""
+        return (self.kinetic - self.total) / self.kinetic
+
+    def as_dictionary(self) -> dict[str, float]:
+        """All of them by name."""
+        parts = {part.name: float(getattr(self, part.name)) for part in fields(self)}
+        return {**parts, "total": self.total, "virial_ratio": self.virial_ratio}
+
+
+def energies(
+    wavefunction: Wavefunction,
+    functional: str = "pbe",
+    *,
+    level: int = LEVEL,
+    device: str | None = None,
+    precision: str = "double",
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+) -> Energies:
+    """Compute the energy of a wavefunction and its parts from the orbitals, and a functional of their density.
+
+    It is that of one step of a Kohn-Sham calculation: for orbitals of the same functional it is the energy that their
+    program printed. Where a file has a density matrix beside its orbitals, that counts. Electrons that a core potential
+    stands for, and this potential, are left out.
+
+    Parameters
+    ----------
+    wavefunction
+        Its alpha and beta densities count separately where it tells them apart, see `remarks_on`.
+    functional
+        By its name in PySCF, such as `pbe` or `lda,vwn`.
+    level
+        Of the quadrature, 0 to 9.
+    device
+        As for `orbitile.evaluate`.
+    precision
+        double: errors below 1e-7 hartree beside that of the quadrature; single, which any device has: below 1e-6.
+    progress
+        Called with the share that is done.
+    cancelled
+        Asked now and then; when it says True the computation stops.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such functional, level or device, or there are no occupied orbitals.
+    Cancelled
+        When `cancelled` said so.
+    """
+    from ..evaluation.devices import device_session
+    from ..integrals.functionals import functional as functional_of
+
+    chosen = functional_of(functional)
+    with watched(progress, cancelled), device_session(device, precision) as target:
+        return _energies(wavefunction, chosen, level, target)
+
+
+def remarks_on(wavefunction: Wavefunction) -> tuple[str, ...]:
+    """What to know about the energies of a wavefunction, in sentences."""
+    remarks = []
+    if np.any(wavefunction.core_charges != wavefunction.atomic_numbers):
+        remarks.append(
+            "core potentials replace some electrons: these are energies of the others, without the energy of the "
+            "core potentials, so that the total and the virial ratio are not those of the molecule"
+        )
+    if wavefunction.density_matrix.size:
+        remarks.append("the density is that of the correlated method that the file gives beside its orbitals")
+    try:
+        occupied(wavefunction, "spin")
+    except FieldError as error:
+        reason = str(error).partition(": ")[2]
+        remarks.append(f"{reason}: the functional takes half of the density for each spin")
+    return tuple(remarks)
+
+
+def _density_matrices(wavefunction: Wavefunction) -> list[Reals]:
+    """Those of both spins where they differ, as far as the file tells, otherwise that of all electrons."""
+    total = density_matrix(wavefunction, "total")
+    if unavailable(wavefunction):
+        return [total]
+    spin = density_matrix(wavefunction, "spin")
+    return [0.5 * (total + spin), 0.5 * (total - spin)]
+
+
+def _energies(wavefunction: Wavefunction, functional: Functional, level: int, target: Target) -> Energies:
+    from ..integrals.coulomb import coulomb_values
+    from ..integrals.functionals import at_points
+    from ..integrals.grids import grid_of
+    from ..integrals.hermite_list import point_charges
+    from ..integrals.hermite_map import to_hermite
+    from ..integrals.one_electron import kinetic
+    from ..integrals.pairs import pairs_of
+    from ..integrals.quadrature import quadrature_of
+    from ..scf.hamiltonian import nuclear_repulsion
+
+    numbers, positions, charges = wavefunction.atomic_numbers, wavefunction.positions, wavefunction.core_charges
+    matrices = _density_matrices(wavefunction)
+    with stage(0.0, 0.2):
+        points = grid_of(numbers, positions, target, level)
+        pairs = pairs_of(wavefunction)
+        hermite = np.array([to_hermite(pairs, matrix, target) for matrix in matrices])
+        motion = float(np.vdot(sum(matrices), kinetic(wavefunction, target)))
+        total = hermite.sum(axis=0)
+    with stage(0.2, 0.6):
+        repulsion = 0.5 * float(total @ coulomb_values(pairs.list, pairs.list, total, target, bra_bound=pairs.bound))
+        nuclei = coulomb_values(pairs.list, *point_charges(-charges, positions), target, bra_bound=pairs.bound)
+    with stage(0.6, 1.0):
+        grid = quadrature_of(pairs, points, target)
+        columns = np.array([grid.density(one, functional.needs_gradient) for one in hermite], np.float64)
+        per_volume, _ = at_points(functional, columns, target)
+    return Energies(
+        electrons=float(columns[:, 0].sum(axis=0) @ grid.weights),
+        kinetic=motion,
+        nuclear_attraction=float(total @ nuclei),
+        coulomb=repulsion,
+        exchange_correlation=float(per_volume @ grid.weights),
+        nuclear_repulsion=nuclear_repulsion(charges, positions),
+    )

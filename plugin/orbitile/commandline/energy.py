@@ -1,0 +1,77 @@
+"""`orbitile energy`: the energy of a wavefunction and its parts."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ._arguments import CommandParser, add_device, add_file, add_level, add_precision
+from ._console import progress_bar, tell
+from ._input import wavefunction_of
+
+if TYPE_CHECKING:
+    from ..analysis.energies import Energies
+
+HELP = "energy of the electrons and nuclei and its parts, with a density functional"
+PRIORITY = 105
+
+_PARTS = (
+    ("kinetic", "motion of the electrons"),
+    ("nuclear_attraction", "electrons attracted by the nuclei"),
+    ("coulomb", "electrons repelled by each other, as if each were also repelled by itself"),
+    ("exchange_correlation", "what the functional puts right about that"),
+    ("nuclear_repulsion", "nuclei repelled by each other"),
+    ("total", "sum of the five"),
+)
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """State its arguments."""
+    add_file(parser)
+    parser.add_argument(
+        "--functional",
+        default="pbe",
+        metavar="NAME",
+        help="of exchange and correlation, as PySCF names them: pbe, lda,vwn, blyp, revpbe, ... (default: pbe). The "
+        "density is that of FILE, whatever functional it was computed with",
+    )
+    add_level(parser)
+    parser.add_argument("--json", action="store_true", help="for programs: one object, energies in hartree")
+    add_device(parser)
+    add_precision(parser, "double")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print a table of energies, or one JSON object."""
+    import json
+
+    from ..analysis.energies import energies, remarks_on
+
+    wavefunction = wavefunction_of(options)
+    with progress_bar(options, "energy") as progress:
+        found = energies(
+            wavefunction,
+            options.functional,
+            level=options.level,
+            device=options.device,
+            precision=options.precision,
+            progress=progress,
+        )
+    for remark in () if options.quiet else remarks_on(wavefunction):
+        tell(f"note: {remark}")
+    if options.json:
+        print(json.dumps(found.as_dictionary(), indent=1))
+    else:
+        print(_table(found, options.functional, wavefunction.n_electrons))
+
+
+def _table(found: Energies, functional: str, electrons: float) -> str:
+    values = found.as_dictionary()
+    lost = found.electrons - electrons
+    rows = [
+        *((name, what) for name, what in _PARTS),
+        ("virial_ratio", "potential over kinetic energy, with its sign changed; 2 for an exact wavefunction at rest"),
+        ("electrons", f"by the quadrature, off by {lost:.1e}; where that is above 1e-3, choose a higher --level"),
+    ]
+    lines = [f"  {name.replace('_', ' '):20s}{values[name]:18.8f}   {what}" for name, what in rows]
+    return "\n".join([f"Energy in hartree, with the functional {functional} of the density:", *lines])

@@ -1,0 +1,162 @@
+"""Kohn-Sham theory by kernels of our own, on the CPU and on any GPU: functionals without exact exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import __version__
+from ...errors import OrbitileError
+from ...evaluation.devices import device_session
+from ...gaussians.orthonormality import checked
+from ...integrals.functionals import functional
+from ...memory import require_memory
+from ...model.basis import Basis
+from ...model.geometry import Geometry
+from ...model.wavefunction import Orbitals, Wavefunction
+from ..atomic_densities import superposed_densities
+from ..basis_sets import core_electrons, shells_of
+from ..calculation import Calculation, Solution, check_electrons, check_room, method_of
+from ..extrapolation import extrapolated_densities
+from ..hamiltonian import Hamiltonian
+from ..kohn_sham import Criteria, Field, densities_of, self_consistent_field
+
+Reals = NDArray[np.float64]
+
+PRIORITY = 20
+PROGRAM = "Orbitile"
+
+_HIGHEST = 8
+"""Angular momentum up to which there are kernels for the products of two functions."""
+
+_COARSE = 1
+"""Level of the grid on which superposed atoms become the orbitals of a molecule."""
+
+LEVEL = 3
+"""Level of the grid that energies are given on: that of PySCF where it is not told another one."""
+
+_CLOSE = Criteria(1e-2, 3e-2)
+"""What is as close to the end as a coarse grid is worth."""
+
+_CRITERIA = {"single": Criteria(1e-6, 3e-5), "double": Criteria(1e-9, 3e-5)}
+"""By precision: an energy of terms in single precision does not settle to more digits."""
+
+_MATRICES = 24
+"""Matrices over basis functions and spin that are held at once: DIIS has twice eight."""
+
+_POINTS = 14_000
+"""Points of the grid of an atom, at most; those of hydrogen are half as many."""
+
+_BYTES_A_POINT = 400
+
+
+def check(calculation: Calculation) -> None:
+    """Refuse a method that is not among ours."""
+    if reason := _unserved(calculation):
+        raise OrbitileError(f"engine orbitile: {reason}")
+
+
+def obstacle(geometry: Geometry, calculation: Calculation) -> str:
+    """Why this engine cannot compute it, empty where it can; errors of basis sets are those of `shells_of`."""
+    if reason := _unserved(calculation):
+        return reason
+    if core_electrons(geometry, calculation):
+        return f"basis set {calculation.basis!r} has effective core potentials for these atoms"
+    highest = max((shell.angular_momentum for shell in shells_of(geometry, calculation)), default=0)
+    return f"its functions go up to l = {_HIGHEST}, got l = {highest}" if highest > _HIGHEST else ""
+
+
+def _unserved(calculation: Calculation) -> str:
+    found = method_of(calculation, _known)
+    if found is None:
+        return f"method {calculation.method!r} is no functional of the density and its gradient alone"
+    return "it has no restricted open-shell orbitals" if found[0] == "ro" else ""
+
+
+def _known(name: str) -> str:
+    try:
+        return functional(name).name
+    except OrbitileError:
+        return ""
+
+
+def solve(
+    geometry: Geometry,
+    calculation: Calculation,
+    before: Sequence[Wavefunction] = (),
+    device: str | None = None,
+    precision: str = "single",
+) -> Solution:
+    """Self-consistent field, begun from densities extrapolated from frames before or from superposed atoms.
+
+    Raises
+    ------
+    NotConverged
+        When it does not converge; says by how much.
+    OrbitileError
+        When charge and unpaired electrons do not go together, there is no such basis set, or not enough memory.
+    """
+    check(calculation)
+    kind, name = method_of(calculation, _known) or ("", "")
+    electrons = int(geometry.atomic_numbers.sum()) - calculation.charge
+    check_electrons(electrons, 0, calculation)
+    basis = Basis(shells_of(geometry, calculation), geometry.positions)
+    beta = (electrons - calculation.unpaired) // 2
+    check_room(beta + calculation.unpaired, basis.n_basis, calculation)
+    occupied = (beta,) if kind == "r" else (beta + calculation.unpaired, beta)
+    _require_memory(basis, len(occupied), calculation)
+    with device_session(device, precision) as target:
+        level = LEVEL if before else _COARSE
+        hamiltonian = Hamiltonian(geometry.atomic_numbers, basis, functional(name), target, level)
+        done = 0
+        if before:
+            start = extrapolated_densities(before, hamiltonian.overlap)
+        else:
+            atoms = _of_atoms(geometry, basis, len(occupied), symmetric=bool(calculation.unpaired))
+            field = self_consistent_field(hamiltonian, occupied, atoms, _CLOSE, str(calculation))
+            start, done = densities_of(field.coefficients, occupied), field.n_iterations
+            hamiltonian.use_grid(LEVEL)
+        field = self_consistent_field(hamiltonian, occupied, start, _CRITERIA[precision], str(calculation))
+    found = _wavefunction(geometry, basis, calculation, field, occupied)
+    return Solution(found, field.energy, done + field.n_iterations)
+
+
+def _require_memory(basis: Basis, n_spins: int, calculation: Calculation) -> None:
+    matrices = 8 * _MATRICES * n_spins * basis.n_basis**2
+    grid = _BYTES_A_POINT * _POINTS * len(basis.positions)
+    require_memory(matrices + grid, f"{calculation} of {basis.n_basis} functions", "choose a smaller basis set")
+
+
+def _of_atoms(geometry: Geometry, basis: Basis, n_spins: int, *, symmetric: bool) -> Reals:
+    """Density matrices of superposed atoms; not `symmetric`, spins alternate from atom to atom.
+
+    Orbitals that are to be unrestricted though no electron is unpaired would stay restricted otherwise.
+    """
+    density = superposed_densities(geometry.atomic_numbers, basis.shells)
+    if n_spins == 1:
+        return density[None]
+    atoms = np.repeat([shell.atom for shell in basis.shells], [shell.n_functions for shell in basis.shells])
+    share = np.zeros(len(atoms)) if symmetric else 0.5 * (-1.0) ** atoms
+    return np.array([0.5 * (1 + share[:, None]) * density, 0.5 * (1 - share[:, None]) * density])
+
+
+def _wavefunction(
+    geometry: Geometry, basis: Basis, calculation: Calculation, field: Field, occupied: tuple[int, ...]
+) -> Wavefunction:
+    sets = [
+        Orbitals(coefficients, np.where(np.arange(len(energies)) < n, 2.0 / len(occupied), 0.0), energies)
+        for coefficients, energies, n in zip(field.coefficients, field.orbital_energies, occupied, strict=True)
+    ]
+    return checked(
+        Wavefunction(
+            atomic_numbers=geometry.atomic_numbers,
+            positions=geometry.positions,
+            shells=basis.shells,
+            alpha=sets[0],
+            beta=sets[1] if len(sets) > 1 else None,
+            program=f"{PROGRAM} {__version__}",
+            method=str(calculation),
+        )
+    )
