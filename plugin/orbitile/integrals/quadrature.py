@@ -92,10 +92,14 @@ class Quadrature:
         result: NDArray[np.floating] = self.sums.to_numpy(columns)[0]
         return result
 
-    def densities(self, coefficients: Sequence[Reals], gradient: bool) -> Any:
-        """Densities of one or two spins, shape (n_spins, 1 or 4, n_points), left on the device until the next ones."""
+    def densities(self, coefficients: Sequence[Reals], gradient: bool, further: bool = False) -> Any:
+        """Densities of one or two spins, shape (n_spins, 1 or 4, n_points), left on the device until the next ones.
+
+        Those that are a `further` part of the density are added to what the last call left.
+        """
         columns = self.sums.columns("density", len(coefficients), 4 if gradient else 1)
-        self.sums.clear(columns)
+        if not further:
+            self.sums.clear(columns)
         blocks = {block.degree: block for block in self.pairs.list.blocks}
         for spin, of_spin in enumerate(coefficients):
             terms = [
