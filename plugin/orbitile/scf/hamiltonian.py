@@ -106,7 +106,7 @@ class Hamiltonian:
         else:
             change = hermite - self._hermite
             self._coulomb = self._coulomb + self._coulomb_values(self._pairs.list, change.sum(axis=0), self._target)
-            density = self._quadrature.densities(change, self._functional.needs_gradient, further=True)
+            density = self._quadrature.densities(list(change), self._functional.needs_gradient, further=True)
         self._hermite = hermite
         of_grid = of_densities(self._quadrature, density, self._functional)
         energy = self._repulsion + np.vdot(densities.sum(axis=0), self._core) + 0.5 * total @ self._coulomb
@@ -122,9 +122,9 @@ class Hamiltonian:
         """Densities at the points of the grid, summed in some precision, where those of changes are added."""
         gradient = self._functional.needs_gradient
         if target == self._target:
-            return self._quadrature.densities(hermite, gradient)
+            return self._quadrature.densities(list(hermite), gradient)
         exact = quadrature_of(self._pairs, self._grid, target)
-        values = exact.sums.to_numpy(exact.densities(hermite, gradient))
+        values = exact.sums.to_numpy(exact.densities(list(hermite), gradient))
         columns = self._quadrature.sums.columns("density", *values.shape[:2])
         self._quadrature.sums.from_numpy(columns, values)
         return columns
