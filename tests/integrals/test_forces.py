@@ -6,8 +6,8 @@ import pytest
 from orbitile.evaluation.devices import device_session
 from orbitile.gaussians.overlap import inverse_root
 from orbitile.integrals.coulomb import coulomb_values
+from orbitile.integrals.exchange_correlation import exchange_correlation
 from orbitile.integrals.forces import kohn_sham_gradient
-from orbitile.integrals.functionals import at_points
 from orbitile.integrals.functionals import functional as functional_of_name
 from orbitile.integrals.grids import Grid
 from orbitile.integrals.hermite_gradient import kinetic_gradient, to_gradient
@@ -108,7 +108,7 @@ class Energy:
         nuclei, coefficients = point_charges(self.charges, positions)
         electrons = coulomb_values(pairs.list, pairs.list, density, self.target)
         attraction = coulomb_values(pairs.list, nuclei, coefficients, self.target)
-        exchange, _ = exchange_correlation(quadrature, hermite, self.functional, self.target)
+        exchange = exchange_correlation(quadrature, hermite, self.functional).energy
         moving = (kinetic(basis, self.target) * np.sum(densities, axis=0)).sum()
         return float(moving + density @ (0.5 * electrons - attraction) + exchange + repulsion(self.charges, positions))
 
@@ -117,19 +117,12 @@ class Energy:
         nuclei, coefficients = point_charges(self.charges, positions)
         electrons = coulomb_values(pairs.list, pairs.list, np.sum(hermite, axis=0), self.target)
         field = electrons - coulomb_values(pairs.list, nuclei, coefficients, self.target)
-        _, exchange = exchange_correlation(quadrature, hermite, self.functional, self.target)
+        exchange = exchange_correlation(quadrature, hermite, self.functional).values
         weighted = np.zeros_like(densities[0])
         for c, own in zip(orbitals, exchange, strict=True):
             fock = kinetic(basis, self.target) + to_matrix(pairs, field + own, self.target)
             weighted += self.electrons * c @ (c.T @ fock @ c) @ c.T
         return kohn_sham_gradient(basis, self.charges, densities, weighted, quadrature, self.functional, self.target)
-
-
-def exchange_correlation(quadrature, hermite, functional, target):
-    """Energy, and the potential on the list for each density."""
-    columns = np.array([quadrature.density(one, functional.needs_gradient) for one in hermite])
-    energy, potential = at_points(functional, columns, target)
-    return energy @ quadrature.weights, [quadrature.values(quadrature.weights * one) for one in potential]
 
 
 def repulsion(charges, positions) -> float:

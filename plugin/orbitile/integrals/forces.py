@@ -24,7 +24,8 @@ from taichi_kernels.target import Target
 from ..model.basis import Basis
 from ..model.wavefunction import Wavefunction
 from .coulomb import coulomb_values
-from .functionals import Functional, at_points
+from .exchange_correlation import exchange_correlation
+from .functionals import Functional
 from .hermite_gradient import kinetic_gradient, to_gradient
 from .hermite_list import HermiteList, point_charges
 from .hermite_map import to_hermite
@@ -69,7 +70,7 @@ def kohn_sham_gradient(
     """
     pairs = quadrature.pairs
     hermite = [to_hermite(pairs, matrix, target) for matrix in densities]
-    fields = exchange_correlation_fields(quadrature, hermite, functional, target)
+    fields = exchange_correlation(quadrature, hermite, functional, raised=True).values
     field = electrostatic_field(pairs.list, hermite, charges, basis.positions, target)
     result = kinetic_gradient(basis, np.sum(densities, axis=0))
     for matrix, own in zip(densities, fields, strict=True):
@@ -123,15 +124,6 @@ def _norms_of_derivatives(gaussians: HermiteList, coefficients: Reals) -> Reals:
         largest = above.of(norms)[:, np.array(steps)].max(axis=2)
         result[block.rows] = (np.abs(block.of(coefficients)) * largest).sum(axis=1)
     return result
-
-
-def exchange_correlation_fields(
-    quadrature: Quadrature, hermite: Sequence[Reals], functional: Functional, target: Target
-) -> list[Reals]:
-    """Integrals of the potential of exchange and correlation with the raised list, for each density."""
-    columns = np.array([quadrature.density(one, functional.needs_gradient) for one in hermite], np.float64)
-    _, potential = at_points(functional, columns, target)
-    return [quadrature.values(quadrature.weights * one, raised=True) for one in potential]
 
 
 def gradient_at_nuclei(
