@@ -1,6 +1,7 @@
-r"""Coulomb integrals of Hermite Gaussians, derivatives of Gaussians with respect to their centres, with a density of them.
+r"""Coulomb integrals of Hermite Gaussians with a density of Hermite Gaussians.
 
-By McMurchie and Davidson (J. Comput. Phys. 1978, 26, 218), for a bra at P with exponent z and kets at Q with exponents y
+These are derivatives of Gaussians with respect to their centres. By McMurchie and Davidson (J. Comput. Phys. 1978, 26,
+218), for a bra at P with exponent z and kets at Q with exponents y,
 
 .. math::  v_n(P) = \sum_Q \frac{2\pi^{5/2}}{z y \sqrt{z + y}} \sum_m (-1)^{|m|} H_m(Q)\, R_{n+m}(\alpha, P - Q),
     \quad \alpha = \frac{z y}{z + y}
@@ -40,8 +41,14 @@ _TASKS = {"cpu": 64, "cuda": 1 << 16, "vulkan": 1 << 12}
 _PARTS = 1 << 24
 """Sums of tasks that are held at once: 128 MiB."""
 
-_WORKERS, _HELD = {"cpu": 16, "cuda": 1 << 13, "vulkan": 1 << 9}, 1 << 25
+_WORKERS, _HELD = {"cpu": 16, "cuda": 1 << 13, "vulkan": 1 << 12}, 1 << 25
 """Workers of the kernel with loops, and numbers that they hold in all: 256 MiB."""
+
+_LITTLE = 4e6
+"""Products of coefficients for which no kernel is compiled: the one with loops takes five times as long, 2 ms."""
+
+_TURNS = 60_000
+"""Turns of the loops of a thread that a Vulkan driver in software is asked for: lavapipe ends them at 65,535."""
 
 _BOYS = 60
 """What Boys functions cost, in products of coefficients."""
@@ -147,6 +154,13 @@ class _Step:
         return counts[: int(np.flatnonzero(counts)[-1]) + 1] * float(self.products)
 
 
+def _short(step: _Step, turns: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Ranges of kets that make up those of a step, so short that a worker with that many bras turns few loops."""
+    size = max(1, _TURNS // (2 * turns * step.products))
+    edges = range(0, int(step.high.max()), size)
+    return [(np.clip(step.low, edge, edge + size), np.clip(step.high, edge, edge + size)) for edge in edges]
+
+
 class _Tables:
     """What the kernels read and write: NumPy's arrays on a CPU, those kept on the device otherwise."""
 
@@ -178,29 +192,33 @@ class _Tables:
         """Add the kets of a step to the sums of its bras."""
         target, device = step.target, step.target.device
         bra, ket = self._bras[step.bra].degree, self._kets[step.ket].degree
-        n_bras, n_orders, n_ket_orders = len(step.low), len(powers_of(bra)), len(powers_of(ket))
+        n_bras, n_orders = len(step.low), len(powers_of(bra))
         n_tiles = -(-int(step.high.max()) // TILE[device])
         n_chunks = max(1, min(-(-_TASKS[device] // n_bras), n_tiles, _PARTS // (n_orders * n_bras)))
-        tiles = -(-n_tiles // n_chunks)
         cells, numbers = self._of_kets(step.ket, target)
-        kernel, first_arguments = self._kernel(step.target, bra, ket)
-        if not is_written_out(bra, ket):
+        written_out = is_written_out(bra, ket) and float(step.work.sum()) > _LITTLE
+        kernel, first_arguments = self._kernel(target, bra, ket, written_out)
+        ranges = [(step.low, step.high)]
+        if not written_out:
             cells, numbers = (_in_lanes(array, LANES[device]) for array in (cells, numbers))
-        arguments = (
-            n_bras, n_chunks, tiles, *self._of_bras(step.bra, target),
-            self._operand("low", step.low), self._operand("high", step.high), cells, numbers,
-            self._operand(f"table {bra + ket}, {target.precision}", table_of(target.precision, bra + ket)),
-            self._space("parts", n_chunks * n_orders * n_bras, self._double.dtype), self._sums[step.bra],
-        )  # fmt: skip
+            if probe(device).software:
+                n_chunks, ranges = 1, _short(step, -(-n_bras // _WORKERS[device]))
+        for low, high in ranges:
+            arguments = (
+                n_bras, n_chunks, -(-n_tiles // n_chunks), *self._of_bras(step.bra, target),
+                self._operand("low", low), self._operand("high", high), cells, numbers,
+                self._operand(f"table {bra + ket}, {target.precision}", table_of(target.precision, bra + ket)),
+                self._space("parts", n_chunks * n_orders * n_bras, self._double.dtype), self._sums[step.bra],
+            )  # fmt: skip
 
-        def piece(begin: int, end: int) -> None:
-            launch(kernel, *first_arguments, begin, end, *arguments)
+            def piece(begin: int, end: int, arguments: tuple = arguments) -> None:
+                launch(kernel, *first_arguments, begin, end, *arguments)
 
-        _pace(target, is_written_out(bra, ket)).run(step.work, piece, checkpoint)
+            _pace(target, written_out).run(step.work, piece, checkpoint)
 
-    def _kernel(self, target: Target, bra: int, ket: int) -> tuple[Callable[..., Any], tuple]:
-        """The kernel of two degrees, and its first arguments."""
-        if is_written_out(bra, ket):
+    def _kernel(self, target: Target, bra: int, ket: int, written_out: bool) -> tuple[Callable[..., Any], tuple]:
+        """The kernel for two degrees, and its first arguments."""
+        if written_out:
             return written_out_kernel(target, self._double.dtype, bra, ket), ()
         degree, n_orders, n_ket_orders = bra + ket, len(powers_of(bra)), len(powers_of(ket))
         n_held = len(powers_of(degree)) + degree + 1
@@ -269,7 +287,7 @@ def _in_lanes(array: Any, lanes: int) -> Any:
 
 @lru_cache
 def sums_of_orders(bra: int, ket: int) -> np.ndarray:
-    """Places of the sums of an order of the bra and an order of the ket, shape (orders of the bra, orders of the ket)."""
+    """Places of the sums of orders, shape (orders of the bra, orders of the ket)."""
     place = {p: n for n, p in enumerate(powers_of(bra + ket))}
     return np.array([[place[tuple(np.add(p, q).tolist())] for q in powers_of(ket)] for p in powers_of(bra)], np.int32)
 

@@ -51,7 +51,7 @@ def is_written_out(bra: int, ket: int) -> bool:
 
 @lru_cache
 def table_of(precision: str, degree: int) -> np.ndarray:
-    """For `degree`, the sum of the degrees: the Boys function that the series needs first and exp(-T), point by point."""
+    """For a sum of degrees, point by point, the Boys function that the series needs first, and exp(-T)."""
     t = np.arange(round(TABLE_END[precision] / STEP) + 2) * STEP
     rows = np.stack([boys_function(degree + TAYLOR[precision], t), np.exp(-t)], axis=1)
     return np.ascontiguousarray(rows.reshape(-1), np.dtype(precision))

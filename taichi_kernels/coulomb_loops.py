@@ -1,4 +1,4 @@
-"""The kernel of the Coulomb sums for pairs of degrees of which `coulomb_kernels` has none: with loops over all orders."""
+"""The kernel of the Coulomb sums with loops over orders: for high degrees, and where there is little to do."""
 
 import math
 from collections.abc import Callable

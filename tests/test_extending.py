@@ -27,7 +27,7 @@ PLUGINS = {
 
 def test_the_page_has_an_example_of_each():
     kinds = {name.split("/")[1] for name in PLUGINS}
-    assert kinds == {"readers", "exporters", "fields", "kernels", "hosts", "commandline"}
+    assert kinds == {"readers", "exporters", "fields", "kernels", "integrals", "hosts", "commandline"}
 
 
 @pytest.fixture(autouse=True)
@@ -105,6 +105,14 @@ def test_a_field(capsys, tmp_path):
     assert (tmp_path / "a.ply").exists()
     with pytest.raises(ob.OrbitileError, match="only orbitals have a choice of kernels, and closeness is none"):
         ob.compute(atom, "toy-field", lattice, kernel="direct")
+
+
+def test_a_density_functional():
+    atom = ob.load("h.toyatom")
+    found = ob.energies(atom, "x_alpha_70", level=1, device="cpu")
+    assert found.exchange_correlation == pytest.approx(
+        1.05 * ob.energies(atom, "slater", level=1, device="cpu").exchange_correlation
+    )
 
 
 def test_a_kernel(capsys):

@@ -66,7 +66,7 @@ def _names(folder: str) -> list[str]:
     try:
         places = {os.path.realpath(place) for place in import_module(folder).__path__}  # one may be there by two names
     except ModuleNotFoundError as error:
-        if error.name in (PLUGINS, folder):  # nobody put anything there
+        if f"{folder}.".startswith(f"{PLUGINS}.") and f"{folder}.".startswith(f"{error.name}."):  # nothing is there
             return []
         raise
     entries = [entry for place in places for entry in os.scandir(place)]  # pkgutil would take longer than the rest

@@ -145,7 +145,7 @@ def integrals_of_s_functions(
         """Uninitialised; a vector is an element on a CPU, but where a vector has one integral."""
         if target.on_host:
             return np.empty(size if mapping == "1B1CI" else (size // GROUP, GROUP), real)
-        return _held.array(name, number(real), (size,))
+        return _held.array(f"{name}, {real}", number(real), (size,))
 
     out = numbers("integrals", n * width)
     ends = pairs.begin[first * GROUP : last * GROUP + 1].astype(np.int64)

@@ -237,7 +237,7 @@ def s_kernels(target: Target) -> SimpleNamespace:
                 ti.simt.block.sync()
                 for halving in ti.static(range(HALVINGS)):
                     if member < (BLOCK >> (halving + 1)):
-                        shared[member] += shared[member + (BLOCK >> (halving + 1))]
+                        shared[member] = shared[member] + shared[member + (BLOCK >> (halving + 1))]
                     ti.simt.block.sync()
                 if member == 0:
                     out[place + integral] = shared[0]

@@ -23,7 +23,7 @@ LEVEL = 3
 
 
 def density_matrix(wavefunction: Wavefunction, which: str = "total") -> Reals:
-    """Matrix over basis functions, shape (n_basis, n_basis): total, alpha or beta.
+    """Matrix over basis functions, shape (n_basis, n_basis): total, alpha, beta, or spin, which is alpha less beta.
 
     Raises
     ------

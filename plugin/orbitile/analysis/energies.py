@@ -125,21 +125,21 @@ def remarks_on(wavefunction: Wavefunction) -> tuple[str, ...]:
         )
     if wavefunction.density_matrix.size:
         remarks.append("the density is that of the correlated method that the file gives beside its orbitals")
-    _, reason = _spins(wavefunction)
-    if reason:
+    try:
+        occupied(wavefunction, "spin")
+    except FieldError as error:
+        reason = str(error).partition(": ")[2]
         remarks.append(f"{reason}: the functional takes half of the density for each spin")
     return tuple(remarks)
 
 
-def _spins(wavefunction: Wavefunction) -> tuple[tuple[str, ...], str]:
-    """The densities that a functional is given, and why there is but one where there may be unpaired electrons."""
-    if not unavailable(wavefunction):
-        return ("alpha", "beta"), ""
-    try:
-        occupied(wavefunction, "alpha")
-    except FieldError as error:
-        return ("total",), str(error).partition(": ")[2]
-    return ("total",), ""
+def _density_matrices(wavefunction: Wavefunction) -> list[Reals]:
+    """Those of both spins where they differ, as far as the file tells, otherwise that of all electrons."""
+    total = density_matrix(wavefunction, "total")
+    if unavailable(wavefunction):
+        return [total]
+    spin = density_matrix(wavefunction, "spin")
+    return [0.5 * (total + spin), 0.5 * (total - spin)]
 
 
 def _energies(wavefunction: Wavefunction, functional: Functional, level: int, target: Target) -> Energies:
@@ -151,10 +151,10 @@ def _energies(wavefunction: Wavefunction, functional: Functional, level: int, ta
     from ..integrals.one_electron import kinetic
     from ..integrals.pairs import pairs_of
     from ..integrals.quadrature import quadrature_of
+    from ..scf.hamiltonian import nuclear_repulsion
 
     numbers, positions, charges = wavefunction.atomic_numbers, wavefunction.positions, wavefunction.core_charges
-    which, _ = _spins(wavefunction)
-    matrices = [density_matrix(wavefunction, spin) for spin in which]
+    matrices = _density_matrices(wavefunction)
     with stage(0.0, 0.2):
         points = grid_of(numbers, positions, target, level)
         pairs = pairs_of(wavefunction)
@@ -174,13 +174,5 @@ def _energies(wavefunction: Wavefunction, functional: Functional, level: int, ta
         nuclear_attraction=float(total @ nuclei),
         coulomb=repulsion,
         exchange_correlation=float(per_volume @ grid.weights),
-        nuclear_repulsion=_repulsion(charges, positions),
+        nuclear_repulsion=nuclear_repulsion(charges, positions),
     )
-
-
-def _repulsion(charges: Reals, positions: Reals) -> float:
-    """Energy of point charges among themselves."""
-    real = np.flatnonzero(charges)
-    one, other = np.triu_indices(len(real), 1)
-    apart = np.linalg.norm(positions[real][one] - positions[real][other], axis=1)
-    return float((charges[real][one] * charges[real][other] / apart).sum())

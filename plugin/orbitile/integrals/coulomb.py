@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..model.derived import Derived
 from ..watch import watcher
 from .hermite_list import HermiteList
 from .hermite_map import to_hermite, to_matrix
@@ -23,7 +24,7 @@ from .pairs import Pairs
 Reals = NDArray[np.float64]
 
 TOLERANCE = {"single": 1e-7, "double": 1e-10}
-"""Bound on what leaving out kets may cost an element of the matrix, in hartree, for a density of that many electrons."""
+"""Bound on what leaving out kets may cost an element of the matrix, in hartree."""
 
 _ROUNDED = 1e-7
 """Standard deviation that rounding to single precision may cause, in hartree, in what is added to an element."""
@@ -60,10 +61,11 @@ def coulomb_values(
         The device of the current session, and the precision. Single: terms that may be large are computed in double
         precision, the rest in single, and all are added up in double; double: in double throughout.
     tolerance
-        Bound on what leaving out kets may cost, in hartree, see `bra_bound`; None: `TOLERANCE`.
+        Bound on what leaving out kets may cost in whatever is made of the values of one bra, in hartree; None:
+        `TOLERANCE`.
     bra_bound : ndarray, shape (n_bras,)
-        Coulomb norm of whatever the values of each Gaussian are to be multiplied by and added up to, in hartree^(1/2).
-        None: each value counts.
+        Coulomb norm of the Gaussians with the coefficients that their values will be multiplied by, in hartree^(1/2),
+        as `Pairs.bound`. None: nothing is known of them; all kets count, in double precision.
 
     Returns
     -------
@@ -73,7 +75,7 @@ def coulomb_values(
     from taichi_kernels.coulomb import Gaussians, coulomb_sums
 
     limit = TOLERANCE[target.precision] if tolerance is None else tolerance
-    bound = _largest_norms(bras) if bra_bound is None else bra_bound
+    bound = np.full(len(bras), np.inf) if bra_bound is None else bra_bound
     bra_order = [np.argsort(-bound[block.rows], kind="stable") for block in bras.blocks]
     most = int(bras.degree[-1]) if len(bras) else 0
     norms = kets.coulomb_norms()
@@ -110,7 +112,7 @@ def coulomb_values(
     return values
 
 
-def coulomb_matrix(pairs: Pairs, density_matrix: Reals, target: Target) -> Reals:
+def coulomb_matrix(pairs: Pairs, density_matrix: Reals, target: Target, tolerance: float | None = None) -> Reals:
     """Coulomb matrix of a density.
 
     Parameters
@@ -121,6 +123,8 @@ def coulomb_matrix(pairs: Pairs, density_matrix: Reals, target: Target) -> Reals
         Symmetric.
     target
         As for `coulomb_values`: errors are below 2e-6 hartree in single precision, and below 1e-9 in double.
+    tolerance
+        Bound on what leaving out kets may cost any element, in hartree; None: `TOLERANCE`.
 
     Returns
     -------
@@ -128,7 +132,8 @@ def coulomb_matrix(pairs: Pairs, density_matrix: Reals, target: Target) -> Reals
         In hartree.
     """
     coefficients = to_hermite(pairs, density_matrix, target)
-    values = coulomb_values(pairs.list, pairs.list, coefficients, target, bra_bound=pairs.bound)
+    share = (TOLERANCE[target.precision] if tolerance is None else tolerance) / _pairs_an_element(pairs)
+    values = coulomb_values(pairs.list, pairs.list, coefficients, target, tolerance=share, bra_bound=pairs.bound)
     return to_matrix(pairs, values, target)
 
 
@@ -137,7 +142,16 @@ def _tails(values: Reals) -> Reals:
     return np.concatenate([np.cumsum(values[::-1])[::-1], [0.0]])
 
 
-def _largest_norms(gaussians: HermiteList) -> Reals:
-    """Largest Coulomb norm among the orders of each Gaussian, shape (n,)."""
-    norms = gaussians.coulomb_norms()
-    return np.concatenate([block.of(norms).max(axis=1) for block in gaussians.blocks])
+def _pairs_an_element(pairs: Pairs) -> int:
+    """Most pairs of primitives that an element of a matrix is a sum over."""
+
+    def make() -> int:
+        matrix = pairs.primitives.from_basis.tocoo()
+        primitive = np.searchsorted(pairs.primitives.first_term, matrix.row, side="right") - 1
+        of_functions = np.unique(np.stack([matrix.col, primitive]), axis=1)[0]
+        return int(np.bincount(of_functions, minlength=1).max()) ** 2
+
+    return _PAIRS_AN_ELEMENT.of(pairs, None, make)
+
+
+_PAIRS_AN_ELEMENT = Derived[int](most=1)

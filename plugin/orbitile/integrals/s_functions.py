@@ -56,8 +56,8 @@ class SPairs:
 def s_pairs(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) -> SPairs:
     r"""All pairs of the functions of a basis set that has only s functions.
 
-    A product of primitives is left out where :math:`\sqrt{[pp|pp]}`, added up for its pair, is so small that by Schwarz'
-    inequality no integral loses more than the tolerance.
+    A product of primitives is left out where :math:`\sqrt{[pp|pp]}`, added up for its pair, is so small that by the
+    inequality of Schwarz no integral loses more than the tolerance.
 
     Parameters
     ----------
@@ -90,7 +90,9 @@ def s_pairs(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) -> SPairs
     between = ((centre[i] - centre[j]) ** 2).sum(axis=1)[:, None, None]
     z = a + b
     products = np.empty((*z.shape, 5))
-    products[..., :3] = (a[..., None] * centre[i][:, None, None] + b[..., None] * centre[j][:, None, None]) / z[..., None]
+    products[..., :3] = (a[..., None] * centre[i][:, None, None] + b[..., None] * centre[j][:, None, None]) / z[
+        ..., None
+    ]
     products[..., 3] = z
     decay = np.exp(-a * b / z * between)
     products[..., 4] = np.sqrt(2) * np.pi**1.25 * coefficient[i][:, :, None] * coefficient[j][:, None, :] * decay / z
@@ -123,8 +125,8 @@ def s_integrals(pairs: SPairs, target: Target, mapping: str = "1T1CI") -> Iterat
     Yields
     ------
     RepulsionBlock
-        Of some bras with all pairs up to the last of them, 64 MB (single precision) or 128 MB; where the ket comes after
-        the bra in `pairs` the value is zero, and the integral in another place.
+        Of some bras with all pairs up to the last of them, 64 MB in single and 128 MB in double precision. Where the
+        ket comes after the bra in `pairs` the value is zero, and the integral in another place.
 
     Raises
     ------

@@ -9,7 +9,7 @@ Density matrices have the shape (n_spins, n_basis, n_basis): one of all electron
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,8 +56,12 @@ class Operator(Protocol):
 
     overlap: Reals
 
-    def fock(self, densities: Reals, gradient: float) -> Fock:
-        """Energy and Fock matrices; the last `gradient`, infinite at first, tells how exact they must be."""
+    def fock(self, densities: Reals) -> Fock:
+        """Energy and Fock matrices."""
+        ...
+
+    def refine(self) -> bool:
+        """Be as exact as is asked for from now on; False where it is already."""
         ...
 
 
@@ -77,6 +81,10 @@ class Criteria:
     gradient: float = 3e-5
 
 
+CLOSE = Criteria(1e-3, 1e-2)
+"""Orbitals that are worth an exact operator."""
+
+
 @dataclass(frozen=True, eq=False)
 class Field:
     """A self-consistent field.
@@ -85,8 +93,6 @@ class Field:
     ----------
     energy : float
         In hartree.
-    densities : ndarray, shape (n_spins, n_basis, n_basis)
-        What `energy` belongs to.
     coefficients : tuple of ndarray, shape (n_basis, n_orbitals)
         Orbitals of each spin, or of both together.
     orbital_energies : tuple of ndarray, shape (n_orbitals,)
@@ -95,7 +101,6 @@ class Field:
     """
 
     energy: float
-    densities: Reals
     coefficients: tuple[Reals, ...]
     orbital_energies: tuple[Reals, ...]
     n_iterations: int
@@ -115,7 +120,7 @@ def self_consistent_field(
     start : ndarray, shape (n_spins, n_basis, n_basis)
         Need not be of orbitals, as those of superposed atoms are not.
     criteria
-        When to end.
+        When to end. As long as the operator can be refined, `CLOSE` is enough.
     name
         Of the calculation, for the error.
 
@@ -153,45 +158,51 @@ def orthonormal_functions(overlap: Reals) -> Reals:
     return result
 
 
+def densities_of(coefficients: Sequence[Reals], occupied: tuple[int, ...]) -> Reals:
+    """Density matrices of the first orbitals of each set, `occupied` by two electrons or, of two sets, by one."""
+    return np.array([2 / len(occupied) * c[:, :n] @ c[:, :n].T for c, n in zip(coefficients, occupied, strict=True)])
+
+
 class _Attempt:
     """Iterations with one level shift."""
 
     def __init__(self, operator: Operator, occupied: tuple[int, ...], orthonormal: Reals, shift: float) -> None:
         self._operator, self._occupied, self._orthonormal, self._shift = operator, occupied, orthonormal, shift
-        self._electrons = 2 / len(occupied)
         self.n_iterations = 0
         self.change = self.gradient = np.inf
 
-    def converged(
-        self, start: Reals, criteria: Criteria
-    ) -> tuple[float, Reals, tuple[Reals, ...], tuple[Reals, ...]] | None:
-        """Energy, density matrices, orbitals and their energies; None where they do not converge."""
+    def converged(self, start: Reals, criteria: Criteria) -> tuple[float, tuple[Reals, ...], tuple[Reals, ...]] | None:
+        """Energy, orbitals and their energies; None where they do not converge."""
         densities, energy = start, np.inf
-        extrapolation = Diis(_KEPT)
+        extrapolation = Diis(_KEPT, self._commutators)
+        rough: Reals | None = None
         while self.n_iterations < _MOST:
             checkpoint()
-            fock = self._operator.fock(densities, self.gradient)
+            fock = self._operator.fock(densities)
             self.n_iterations += 1
+            if rough is not None:
+                extrapolation.shift(fock.matrices - rough)
+                rough = None
             self.change, energy = abs(fock.energy - energy), fock.energy
             errors = self._commutators(fock.matrices, densities)
             self.gradient = float(np.linalg.norm(errors)) / np.sqrt(2)
-            if self.change < criteria.energy and self.gradient < criteria.gradient:
+            if self._within(CLOSE) and self._operator.refine():
+                rough = fock.matrices
+                continue
+            if self._within(criteria):
                 orbitals, energies = zip(*map(self._orbitals, fock.matrices), strict=True)
-                return energy, densities, orbitals, energies
-            matrices = extrapolation.next(fock.matrices, errors)
+                return energy, orbitals, energies
+            matrices = extrapolation.next(fock.matrices, densities, errors)
             shifted = [self._shifted(*pair) for pair in zip(matrices, densities, strict=True)]
-            densities = np.array(
-                [self._density(self._orbitals(m)[0][:, :n]) for m, n in zip(shifted, self._occupied, strict=True)]
-            )
+            densities = densities_of([self._orbitals(matrix)[0] for matrix in shifted], self._occupied)
         return None
-
-    def _density(self, orbitals: Reals) -> Reals:
-        result: Reals = self._electrons * orbitals @ orbitals.T
-        return result
 
     def _orbitals(self, matrix: Reals) -> tuple[Reals, Reals]:
         energies, vectors = eigh(self._orthonormal.T @ matrix @ self._orthonormal)
         return self._orthonormal @ vectors, energies
+
+    def _within(self, criteria: Criteria) -> bool:
+        return self.change < criteria.energy and self.gradient < criteria.gradient
 
     def _commutators(self, matrices: Reals, densities: Reals) -> Reals:
         """F D S - S D F over orthonormal functions."""
@@ -203,7 +214,7 @@ class _Attempt:
         if not self._shift:
             return matrix
         overlap = self._operator.overlap
-        return matrix + self._shift * (overlap - overlap @ density @ overlap / self._electrons)
+        return matrix + self._shift * (overlap - overlap @ density @ overlap * (len(self._occupied) / 2))
 
 
 class Diis:
@@ -213,24 +224,42 @@ class Diis:
     ----------
     most
         Fock matrices that are kept.
+    errors_of
+        Errors of Fock matrices and density matrices.
     """
 
-    def __init__(self, most: int) -> None:
-        self._matrices: deque[Reals] = deque(maxlen=most)
-        self._errors: deque[Reals] = deque(maxlen=most)
+    def __init__(self, most: int, errors_of: Callable[[Reals, Reals], Reals]) -> None:
+        self._most, self._errors_of = most, errors_of
+        self._matrices: list[Reals] = []
+        self._densities: list[Reals] = []
+        self._errors: list[Reals] = []
+        self._products = np.zeros((0, 0))
+        """Of the errors with each other."""
 
-    def next(self, matrices: Reals, errors: Reals) -> Reals:
-        """Take Fock matrices and their errors, and combine all that are kept; factors add up to 1."""
+    def next(self, matrices: Reals, densities: Reals, errors: Reals) -> Reals:
+        """Take Fock matrices of densities with their errors, and combine all that are kept; factors add up to 1."""
+        if len(self._errors) == self._most:
+            del self._matrices[0], self._densities[0], self._errors[0]
+            self._products = self._products[1:, 1:]
         self._matrices.append(matrices)
+        self._densities.append(densities)
         self._errors.append(errors)
+        self._products = np.pad(self._products, (0, 1))
+        self._products[-1] = self._products[:, -1] = [np.sum(errors * other) for other in self._errors]
         n = len(self._errors)
         equations = np.ones((n + 1, n + 1))
+        equations[:n, :n] = self._products
         equations[n, n] = 0
-        equations[:n, :n] = [[np.vdot(a, b) for b in self._errors] for a in self._errors]
         # errors become small: rows and columns are scaled alike, so that no factor is lost
-        scale = np.append(1 / np.sqrt(np.maximum(np.diag(equations)[:n], np.finfo(float).tiny)), 1.0)
+        scale = np.append(1 / np.sqrt(np.maximum(np.diag(self._products), np.finfo(float).tiny)), 1.0)
         factors = lstsq(equations * scale * scale[:, None], np.append(np.zeros(n), 1.0))[0] * scale
         result: Reals = sum(
-            (factor * kept for factor, kept in zip(factors, self._matrices, strict=False)), np.zeros_like(matrices)
+            (factor * kept for factor, kept in zip(factors[:n], self._matrices, strict=True)), np.zeros_like(matrices)
         )
         return result
+
+    def shift(self, change: Reals) -> None:
+        """Add to all Fock matrices what a better operator changes: nearly the same for all densities."""
+        self._matrices = [matrices + change for matrices in self._matrices]
+        self._errors = [self._errors_of(f, d) for f, d in zip(self._matrices, self._densities, strict=True)]
+        self._products = np.array([[np.sum(a * b) for b in self._errors] for a in self._errors])
