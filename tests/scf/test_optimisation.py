@@ -222,3 +222,10 @@ def test_the_command(tmp_path, capsys):
     arguments[3] = str(tmp_path / "ion.h5")
     assert main([*arguments, "--charge", "1"]) == 2
     assert "9 electrons" in capsys.readouterr().err
+
+
+def test_without_ase_it_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ase", None)
+    monkeypatch.delitem(sys.modules, "orbitile.scf.ase_calculator", raising=False)
+    with pytest.raises(OrbitileError, match=r"pip install 'orbitile\[optimisation\]'"):
+        ob.optimise(written(tmp_path / "w.xyz", BENT), tmp_path / "w.h5", HF)
