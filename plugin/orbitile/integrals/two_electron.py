@@ -22,11 +22,13 @@ from numpy.typing import NDArray
 from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
+from ..errors import OrbitileError
+from ..gaussians.expansion import starts
 from ..memory import require_memory
 from ..model.basis import Basis
 from ..model.wavefunction import Wavefunction
 from ..watch import checkpoint
-from .shell_products import TOLERANCE, ShellProducts, shell_products
+from .shell_products import TOLERANCE, ShellProducts, check_shells, shell_products
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int32]
@@ -86,7 +88,7 @@ def repulsion_integrals(
     Raises
     ------
     OrbitileError
-        For a shell that is not there.
+        For a shell that is not there, and for exponents whose powers are beyond single precision.
     """
     bras = shell_products(basis, left, tolerance)
     kets = bras if left is None and right is None else shell_products(basis, right, tolerance)
@@ -123,10 +125,11 @@ def repulsion_of_shells(basis: Basis | Wavefunction, shells: tuple[int, int, int
         For a shell that is not there.
     """
     p, q, r, s = shells
-    blocks = repulsion_integrals(basis, target, left=[(p, q)], right=[(r, s)])
-    first = np.concatenate([[0], np.cumsum([shell.n_functions for shell in basis.shells])])
-    result = np.zeros([basis.shells[shell].n_functions for shell in shells])
-    for block in blocks:
+    n_functions = np.array([shell.n_functions for shell in basis.shells])
+    check_shells(basis, shells)
+    first = starts(n_functions)
+    result = np.zeros(n_functions[list(shells)])
+    for block in repulsion_integrals(basis, target, left=[(p, q)], right=[(r, s)]):
         rows, columns = _inside(block.left, first, p, q), _inside(block.right, first, r, s)
         (n, i, j), (m, k, l) = rows, columns
         result[i[:, None], j[:, None], k, l] = block.values[n[:, None], m]
@@ -165,9 +168,7 @@ def repulsion_tensor(basis: Basis | Wavefunction, target: Target, *, tolerance: 
     return result
 
 
-def _inside(
-    functions: Integers, first: NDArray[np.int64], p: int, q: int
-) -> tuple[NDArray[np.intp], Integers, Integers]:
+def _inside(functions: Integers, first: Integers, p: int, q: int) -> tuple[NDArray[np.intp], Integers, Integers]:
     """Products of a function of one shell and one of another: which they are, and the functions within the shells."""
     found, left, right = [], [], []
     for one, other in ((0, 1), (1, 0)):
@@ -214,6 +215,10 @@ def _block(bra: ShellProducts, ket: ShellProducts, target: Target) -> RepulsionB
     signs = np.array([(-1) ** sum(order) for order in powers_of(ket.degree)])
     right = (ket.coefficients * signs).reshape(m, m_products, -1).astype(target.dtype)
     values = right @ half.reshape(m, m_gaussians * m_orders, n * n_products)
+    if not np.isfinite(values).all():
+        raise OrbitileError(
+            f"repulsion integrals: powers of exponents exceed {target.precision} precision; ask for double precision"
+        )
     return RepulsionBlock(
         bra.functions.reshape(-1, 2), ket.functions.reshape(-1, 2), values.reshape(m * m_products, -1).T
     )
