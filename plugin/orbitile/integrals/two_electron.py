@@ -33,8 +33,8 @@ from .shell_products import TOLERANCE, ShellProducts, check_shells, shell_produc
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int32]
 
-_ELEMENTS = 1 << 22
-"""Integrals between Hermite Gaussians that are held at once: 34 MB in double precision, and as much again twice."""
+_ELEMENTS = 1 << 20
+"""Integrals between Hermite Gaussians that are held at once: 8 MB in double precision, and as much again twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +82,8 @@ def repulsion_integrals(
     Yields
     ------
     RepulsionBlock
-        Memory is that of the products of the shells, 8 bytes a coefficient, and 150 MB at most for a block of shells up
-        to g; a pair of larger contractions is not divided.
+        Memory is that of the products of the shells, 8 bytes a coefficient, and some 30 MB for a block, as a pair of
+        shells is not divided.
 
     Raises
     ------
@@ -94,8 +94,8 @@ def repulsion_integrals(
     kets = bras if left is None and right is None else shell_products(basis, right, tolerance)
     for n, bra in enumerate(bras):
         for ket in kets[: n + 1] if kets is bras else kets:
-            for i in _runs(bra, ket):
-                for j in _runs(ket, bra.some(i)):
+            for i in _runs(bra, ket, min(len(ket), _SOME)):
+                for j in _runs(ket, bra, i.stop - i.start):
                     if kets is bras and ket is bra and j.start >= i.stop:
                         continue  # came with the two exchanged
                     checkpoint()
@@ -182,11 +182,10 @@ def _inside(functions: Integers, first: Integers, p: int, q: int) -> tuple[NDArr
     return np.concatenate(found), np.concatenate(left), np.concatenate(right)
 
 
-def _runs(products: ShellProducts, others: ShellProducts) -> list[slice]:
-    """Parts of some products that fit into memory together with one, or all if they are few, of the others."""
-    gaussians, orders = products.coefficients.shape[2:]
-    least = max(1, min(len(others), _SOME)) * others.coefficients.shape[2] * others.coefficients.shape[3]
-    step = max(1, _ELEMENTS // (gaussians * orders * least))
+def _runs(products: ShellProducts, others: ShellProducts, together: int) -> list[slice]:
+    """Parts of some products that fit into memory with so many of the others."""
+    integrals = int(np.prod(products.coefficients.shape[2:] + others.coefficients.shape[2:]))
+    step = max(1, _ELEMENTS // (integrals * together))
     return [slice(n, min(n + step, len(products))) for n in range(0, len(products), step)]
 
 
