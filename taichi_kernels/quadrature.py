@@ -24,11 +24,13 @@ from ._taichi import fill, number, ti
 from .arrays import send, to_numpy
 from .cells import CELL
 from .devices import probe
+from .hermite_tables import powers_of
 from .kept_arrays import KeptArrays
 from .launching import synchronise
 from .pace import Checkpoint, Pace
-from .quadrature_kernels import density_kernel, moments_kernel, threads_of
+from .quadrature_kernels import WRITTEN_OUT, density_kernel, moments_kernel, threads_of
 from .quadrature_lists import GaussianGroups, Lists, PointCells
+from .quadrature_loops import looping_kernels
 from .target import Target
 
 _MOMENTS = 1 << 23
@@ -139,12 +141,12 @@ class QuadratureSums:
         given = self._given("starts", "listed")
         sizes = np.diff(self._lists.starts).reshape(len(self._cells), n_degrees) + 1.0
         for k, degree in enumerate(groups.degrees):
-            kernel = density_kernel(target, self._sums, degree, gradient)
+            kernel, orders = self._kernel("density", degree, gradient)
             h = self._sent(f"terms {k}", terms[k])
+            of_degree = n_degrees, k, groups.first_slot[k], *given, h, spin, columns, *orders
 
-            def piece(first: int, last: int, kernel: Any = kernel, k: int = k, h: Any = h) -> None:
-                n = (last - first) * threads
-                kernel(n, first, self.n_points, n_degrees, k, groups.first_slot[k], *given, h, spin, columns)
+            def piece(first: int, last: int, kernel: Any = kernel, of_degree: tuple = of_degree) -> None:
+                kernel((last - first) * threads, first, self.n_points, *of_degree)
 
             _run(target, ("density", degree, gradient), sizes[:, k], piece, checkpoint, k, n_degrees)
 
@@ -178,15 +180,22 @@ class QuadratureSums:
         result = self._space("moments", (max(first[-1], 1),))
         for k, degree in enumerate(groups.degrees):
             begin, end, n_terms = groups.first_slot[k], groups.first_slot[k + 1], counts[k]
-            kernel = moments_kernel(target, self._sums, degree + more, gradient)
+            kernel, orders = self._kernel("moments", degree + more, gradient)
             most = max(1, _MOMENTS // (n_terms * threads))
 
-            def piece(first_slot: int, last_slot: int, kernel: Any = kernel, k: int = k, most: int = most) -> None:
+            def piece(
+                first_slot: int,
+                last_slot: int,
+                kernel: Any = kernel,
+                orders: list[Any] = orders,
+                k: int = k,
+                most: int = most,
+            ) -> None:
                 begin, n_terms = groups.first_slot[k], counts[k]
                 for one in range(first_slot, last_slot, most):
                     n = min(one + most, last_slot) - one
                     sums = self._space("moments of threads", (n, n_terms * threads))
-                    kernel(n * threads, begin + one, self.n_points, *given, values, sums)
+                    kernel(n * threads, begin + one, self.n_points, *given, values, sums, *orders)
                     _small_kernels(target, self._sums).over_threads(
                         n * n_terms, threads, first[k] + one * n_terms, sums, result
                     )
@@ -244,6 +253,17 @@ class QuadratureSums:
             *(keep(target, name, getattr(self._lists, name), np.int32) for name in lists),
             keep(target, "gaussian", self._gaussian, target.dtype),
         ]
+
+    def _kernel(self, name: str, degree: int, gradient: bool) -> tuple[Any, list[Any]]:
+        """The kernel for a degree, and what else it takes: one with loops, the orders of the terms."""
+        if degree <= WRITTEN_OUT:
+            written_out = {"density": density_kernel, "moments": moments_kernel}[name]
+            return written_out(self._target, self._sums, degree, gradient), []
+        orders = np.array(powers_of(degree), np.int32)
+        return (
+            getattr(looping_kernels(self._target, self._sums, gradient), name),
+            [self._kept.operand(self._target, f"orders {degree}", orders, np.int32)],
+        )
 
     def _sent(self, name: str, values: np.ndarray) -> Any:
         """Values of this call on the device."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,9 +57,15 @@ def exchange_correlation(
     raised
         Values for the list that is raised by one degree instead, which forces ask for.
     """
+    return of_densities(quadrature, quadrature.densities(coefficients, functional.needs_gradient), functional, raised)
+
+
+def of_densities(
+    quadrature: Quadrature, density: Any, functional: Functional, raised: bool = False
+) -> ExchangeCorrelation:
+    """The same of densities at the points, as `Quadrature.densities` leaves them on the device."""
     sums = quadrature.sums
-    density = quadrature.densities(coefficients, functional.needs_gradient)
-    n_spins, n_columns = len(coefficients), 4 if functional.needs_gradient else 1
+    n_spins, n_columns = density.shape[:2]
     energy = sums.energies
     potential = sums.columns("potential", n_spins, n_columns)
     if sums.in_double and functional.by_kernel:

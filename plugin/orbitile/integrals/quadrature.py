@@ -9,9 +9,9 @@ two basis functions that it carries can matter there: with A and B the centres, 
 .. math::  \Big|\sum_{pq} c_p c_q\, x_A^i \dots e^{-\alpha r_A^2 - \beta r_B^2}\Big|
     \le p_a(r + |PA|)\, p_b(r + |PB|)\, e^{-\frac{\alpha\beta}{z} |AB|^2 - z r^2}
 
-where the polynomials :math:`p_a(r) = \sum_l c_l r^l` have the largest coefficients of any basis function. This times the
-weights of the cell bounds what the cell adds to a matrix element of a potential of 1 hartree; it does not depend on any
-density matrix.
+where the polynomials :math:`p_a(r) = \sum_l c_l r^l` have the largest coefficients of any basis function. This times
+the weights of the cell bounds what the cell adds to a matrix element of a potential of 1 hartree; it does not depend on
+any density matrix.
 """
 
 from __future__ import annotations
@@ -92,10 +92,14 @@ class Quadrature:
         result: NDArray[np.floating] = self.sums.to_numpy(columns)[0]
         return result
 
-    def densities(self, coefficients: Sequence[Reals], gradient: bool) -> Any:
-        """Densities of one or two spins, shape (n_spins, 1 or 4, n_points), left on the device until the next ones."""
+    def densities(self, coefficients: Sequence[Reals], gradient: bool, further: bool = False) -> Any:
+        """Densities of one or two spins, shape (n_spins, 1 or 4, n_points), left on the device until the next ones.
+
+        Those that are a `further` part of the density are added to what the last call left.
+        """
         columns = self.sums.columns("density", len(coefficients), 4 if gradient else 1)
-        self.sums.clear(columns)
+        if not further:
+            self.sums.clear(columns)
         blocks = {block.degree: block for block in self.pairs.list.blocks}
         for spin, of_spin in enumerate(coefficients):
             terms = [
@@ -159,7 +163,7 @@ class _Part:
 
     def scale(self, degree: int) -> Reals:
         """Powers of the root for the orders up to a degree: from derivatives to Hermite polynomials."""
-        powers = self.root[:, None] ** np.arange(degree + 1)
+        powers: Reals = self.root[:, None] ** np.arange(degree + 1)
         return powers[:, [sum(order) for order in powers_of(degree)]]
 
 
@@ -176,7 +180,8 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
         The device of the current session, and the precision. Memory there: some 50 bytes a point.
     """
     from taichi_kernels.quadrature import QuadratureSums
-    from taichi_kernels.quadrature_lists import POINTS, cells_of, groups_of, lists_of
+    from taichi_kernels.quadrature_kernels import POINTS
+    from taichi_kernels.quadrature_lists import cells_of, groups_of, lists_of
 
     gaussians = pairs.list
     cells = cells_of(grid.points)
