@@ -168,36 +168,34 @@ def energies(options: argparse.Namespace) -> None:
     from orbitile.scf.engines import engines
 
     kept = json.loads(options.reference.read_text(encoding="utf-8")) if options.reference else {}
-    wanted = [name for name in options.peers.split(",") if name] if not kept else []
+    names = ["orbitile", *(name for name in options.peers.split(",") if name and not kept)]
+
+    def solve(engine: str, text: str, functional: str) -> Any:
+        calculation = Calculation(FUNCTIONALS[functional], BASIS)
+        return engines()[engine].solve(geometry_from(text), calculation, (), options.device, options.precision)
 
     def lines() -> Iterable[tuple[Any, ...]]:
-        for series in options.systems.split(";"):
-            named = SERIES[series].items() if series in SERIES else [(series, _one_of_the_series(series))]
-            for name, make in named:
+        for system in options.systems.split(";"):
+            for name, make in (SERIES[system] if system in SERIES else {system: _one_of_the_series(system)}).items():
                 for functional in options.functionals.split(","):
-                    geometry = geometry_from(make())
+                    if kept and f"{name} {functional}" not in kept:
+                        continue
                     found = {}
-                    for engine in ("orbitile", *wanted):
+                    for engine in names:
                         begin = time.perf_counter()
-                        solution = engines()[engine].solve(
-                            geometry, Calculation(FUNCTIONALS[functional], BASIS), (), options.device, options.precision
-                        )
-                        found[engine] = (solution.energy, solution.n_iterations, time.perf_counter() - begin)
+                        solution = solve(engine, make(), functional)
+                        seconds = time.perf_counter() - begin
+                        found[engine] = solution.energy, solution.n_iterations, f"{seconds:.2f}"
                     if kept:
                         entry = kept[f"{name} {functional}"]
-                        found["kept"] = (entry["energy"], entry["cycles"], float("nan"))
+                        found["PySCF, kept"] = entry["energy"], entry["cycles"], ""
                     reference = found[next(reversed(found))][0]
                     for engine, (energy, cycles, seconds) in found.items():
-                        yield (
-                            name,
-                            functional,
-                            engine,
-                            f"{energy:.9f}",
-                            f"{energy - reference:.1e}",
-                            cycles,
-                            f"{seconds:.2f}",
-                        )
+                        yield name, functional, engine, f"{energy:.9f}", f"{energy - reference:.1e}", cycles, seconds
 
+    for functional in options.functionals.split(","):  # compiles or loads the kernels
+        for engine in names:
+            solve(engine, SERIES["alkanes"]["C2H6"](), functional)
     table("molecule, functional, engine, total energy, difference, iterations, seconds", lines())
 
 
