@@ -7,7 +7,8 @@
     python benchmarks/kohn_sham.py forces
 
 Programs take turns, call by call, so that a busy machine is busy for all of them; times are the least of the rounds,
-medians in brackets. What a program keeps from one iteration to the next is made before and has a column of its own.
+medians in brackets, and beside them the least time of processors, which neighbours change least. What a program keeps
+from one iteration to the next is made before and has a column of its own.
 """
 
 from __future__ import annotations
@@ -51,20 +52,26 @@ def table(columns: str, lines: Iterable[tuple[Any, ...]]) -> None:
     print()
 
 
-def in_turns(calls: dict[str, Callable[[], Any]]) -> dict[str, tuple[float, float, Any]]:
-    """Least and median seconds of calls that take turns, after a first round that is not counted, and their results."""
+def in_turns(calls: dict[str, Callable[[], Any]]) -> dict[str, tuple[str, str, Any]]:
+    """Of calls that take turns: least and median seconds, those of processors, and results.
+
+    A first round is not counted.
+    """
     results = {name: call() for name, call in calls.items()}
-    times: dict[str, list[float]] = {name: [] for name in calls}
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
     begin = time.perf_counter()
     for n in range(ROUNDS):
-        spent = time.perf_counter() - begin
-        if n and spent > (60 if n < 3 else PATIENCE):
+        if n and time.perf_counter() - begin > (60 if n < 3 else PATIENCE):
             break
         for name, call in calls.items():
-            since = time.perf_counter()
+            since, before = time.perf_counter(), time.process_time()
             results[name] = call()
-            times[name].append(time.perf_counter() - since)
-    return {name: (min(some), float(np.median(some)), results[name]) for name, some in times.items()}
+            times[name].append((time.perf_counter() - since, time.process_time() - before))
+    columns = {name: np.array(some).T for name, some in times.items()}
+    return {
+        name: (f"{wall.min():.4f} ({np.median(wall):.4f})", f"{busy.min():.3f}", results[name])
+        for name, (wall, busy) in columns.items()
+    }
 
 
 def compared(
@@ -86,10 +93,17 @@ def compared(
                 before[name] = time.perf_counter() - begin
             found = in_turns(calls)
         reference = found[others[0] if others else "double"][2]
-        for name, (least, median, result) in found.items():
+        for name, (seconds, of_processors, result) in found.items():
             program = name if name in others else f"Orbitile, {name}, {target.device}"
-            times = f"{least:.4f} ({median:.4f})", f"{before[name]:.2f}"
-            yield (system, *more, program, *times, *difference(case, result, reference))
+            yield (
+                system,
+                *more,
+                program,
+                seconds,
+                of_processors,
+                f"{before[name]:.2f}",
+                *difference(case, result, reference),
+            )
 
 
 def coulomb(options: argparse.Namespace) -> None:
@@ -100,7 +114,7 @@ def coulomb(options: argparse.Namespace) -> None:
         return f"{worst(found, reference):.0e}", f"{abs(energies[0] - energies[1]):.0e}"
 
     table(
-        "system, program, J in seconds, prepared in, largest error of J, error of E_J",
+        "system, program, J in seconds, of processors, prepared in, largest error of J, error of E_J",
         compared(options, "coulomb", difference),
     )
 
@@ -120,8 +134,8 @@ def exchange_correlation(options: argparse.Namespace) -> None:
         for functional in options.functionals.split(","):
             yield from compared(options, "exchange_correlation", difference, functional)
 
-    columns = "system, functional, program, density and V_xc in seconds, prepared in, largest error of V, error of E_xc"
-    table(f"{columns}, electrons beyond those of the molecule", lines())
+    columns = "system, functional, program, density and V_xc in seconds, of processors, prepared in, largest error of V"
+    table(f"{columns}, error of E_xc, electrons beyond those of the molecule", lines())
 
 
 def errors(options: argparse.Namespace) -> None:
@@ -154,36 +168,34 @@ def energies(options: argparse.Namespace) -> None:
     from orbitile.scf.engines import engines
 
     kept = json.loads(options.reference.read_text(encoding="utf-8")) if options.reference else {}
-    wanted = [name for name in options.peers.split(",") if name] if not kept else []
+    names = ["orbitile", *(name for name in options.peers.split(",") if name and not kept)]
+
+    def solve(engine: str, text: str, functional: str) -> Any:
+        calculation = Calculation(FUNCTIONALS[functional], BASIS)
+        return engines()[engine].solve(geometry_from(text), calculation, (), options.device, options.precision)
 
     def lines() -> Iterable[tuple[Any, ...]]:
-        for series in options.systems.split(";"):
-            named = SERIES[series].items() if series in SERIES else [(series, _one_of_the_series(series))]
-            for name, make in named:
+        for system in options.systems.split(";"):
+            for name, make in (SERIES[system] if system in SERIES else {system: _one_of_the_series(system)}).items():
                 for functional in options.functionals.split(","):
-                    geometry = geometry_from(make())
+                    if kept and f"{name} {functional}" not in kept:
+                        continue
                     found = {}
-                    for engine in ("orbitile", *wanted):
+                    for engine in names:
                         begin = time.perf_counter()
-                        solution = engines()[engine].solve(
-                            geometry, Calculation(FUNCTIONALS[functional], BASIS), (), options.device, options.precision
-                        )
-                        found[engine] = (solution.energy, solution.n_iterations, time.perf_counter() - begin)
+                        solution = solve(engine, make(), functional)
+                        seconds = time.perf_counter() - begin
+                        found[engine] = solution.energy, solution.n_iterations, f"{seconds:.2f}"
                     if kept:
                         entry = kept[f"{name} {functional}"]
-                        found["kept"] = (entry["energy"], entry["cycles"], float("nan"))
+                        found["PySCF, kept"] = entry["energy"], entry["cycles"], ""
                     reference = found[next(reversed(found))][0]
                     for engine, (energy, cycles, seconds) in found.items():
-                        yield (
-                            name,
-                            functional,
-                            engine,
-                            f"{energy:.9f}",
-                            f"{energy - reference:.1e}",
-                            cycles,
-                            f"{seconds:.2f}",
-                        )
+                        yield name, functional, engine, f"{energy:.9f}", f"{energy - reference:.1e}", cycles, seconds
 
+    for functional in options.functionals.split(","):  # compiles or loads the kernels
+        for engine in names:
+            solve(engine, SERIES["alkanes"]["C2H6"](), functional)
     table("molecule, functional, engine, total energy, difference, iterations, seconds", lines())
 
 

@@ -32,9 +32,6 @@ from .launching import launch
 from .pace import Checkpoint, Pace
 from .target import Target
 
-_GRAIN = 16
-"""Kets are taken in multiples of it."""
-
 _TASKS = {"cpu": 64, "cuda": 1 << 16, "vulkan": 1 << 12}
 """Tasks that a device should have at once, if need be several chunks of kets for each bra."""
 
@@ -44,8 +41,8 @@ _PARTS = 1 << 24
 _WORKERS, _HELD = {"cpu": 16, "cuda": 1 << 13, "vulkan": 1 << 12}, 1 << 25
 """Workers of the kernel with loops, and numbers that they hold in all: 256 MiB."""
 
-_LITTLE = 4e6
-"""Products of coefficients for which no kernel is compiled: the one with loops takes five times as long, 2 ms."""
+_LITTLE = 1e7
+"""Products of coefficients for which no kernel is compiled: the one with loops takes five times as long, 5 ms."""
 
 _TURNS = 60_000
 """Turns of the loops of a thread that a Vulkan driver in software is asked for: lavapipe ends them at 65,535."""
@@ -107,7 +104,7 @@ def coulomb_sums(
     double = Target(target.device, "double") if probe(target.device).double else target
     steps = []
     for b, k in np.ndindex(len(bras), len(kets)):
-        counted, exact = (_rounded(end, len(kets[k].exponent)) for end in ends(b, k))
+        counted, exact = (_in_tiles(end, TILE[target.device]) for end in ends(b, k))
         none = np.zeros(len(counted), np.int32)
         passes = [(double, none, exact), (target, exact, counted)] if target != double else [(double, none, counted)]
         for kind, low, high in passes:
@@ -121,9 +118,9 @@ def coulomb_sums(
     return tables.sums()
 
 
-def _rounded(counts: np.ndarray, n: int) -> np.ndarray:
-    """Numbers of kets as multiples of the grain; none is more than all, which are filled up with nothing."""
-    return (-(-np.minimum(counts, n) // _GRAIN) * _GRAIN).astype(np.int32)
+def _in_tiles(counts: np.ndarray, tile: int) -> np.ndarray:
+    """Numbers of kets as multiples of a tile; the last one is filled up with nothing."""
+    return (-(-counts // tile) * tile).astype(np.int32)
 
 
 def _mapped(checkpoint: Checkpoint, before: float, length: float) -> Checkpoint:

@@ -29,6 +29,7 @@ from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
 from ..gaussians.packing import MergedPrimitives, polynomial_powers
+from ..model.derived import Derived
 from ..watch import watcher
 from .grids import Grid
 from .pairs import Pairs
@@ -163,8 +164,15 @@ class _Part:
 
     def scale(self, degree: int) -> Reals:
         """Powers of the root for the orders up to a degree: from derivatives to Hermite polynomials."""
-        powers: Reals = self.root[:, None] ** np.arange(degree + 1)
-        return powers[:, [sum(order) for order in powers_of(degree)]]
+
+        def make() -> Reals:
+            powers: Reals = self.root[:, None] ** np.arange(degree + 1)
+            return powers[:, [sum(order) for order in powers_of(degree)]]
+
+        return _SCALES.of(self, degree, make)
+
+
+_SCALES = Derived[Reals](most=2)
 
 
 def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:

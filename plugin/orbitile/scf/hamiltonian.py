@@ -17,7 +17,7 @@ from scipy.spatial.distance import pdist
 from taichi_kernels.devices import probe
 from taichi_kernels.target import Target
 
-from ..integrals.coulomb import coulomb_values
+from ..integrals.coulomb import TOLERANCE, coulomb_values
 from ..integrals.exchange_correlation import of_densities
 from ..integrals.functionals import Functional
 from ..integrals.grids import grid_of
@@ -37,6 +37,9 @@ _COARSE = 1
 
 LEVEL = 3
 """Level of the grid that energies are given on: that of PySCF where it is not told another one."""
+
+_LEFT_OUT = 1e-9
+"""What leaving out integrals may cost an element of the Coulomb matrix in hartree, in each of some ten changes."""
 
 
 class Hamiltonian:
@@ -103,7 +106,7 @@ class Hamiltonian:
         else:
             change = hermite - self._hermite
             self._coulomb = self._coulomb + self._coulomb_values(self._pairs.list, change.sum(axis=0), self._target)
-            density = self._quadrature.densities(change, self._functional.needs_gradient, further=True)
+            density = self._quadrature.densities(list(change), self._functional.needs_gradient, further=True)
         self._hermite = hermite
         of_grid = of_densities(self._quadrature, density, self._functional)
         energy = self._repulsion + np.vdot(densities.sum(axis=0), self._core) + 0.5 * total @ self._coulomb
@@ -111,15 +114,17 @@ class Hamiltonian:
         return Fock(float(energy) + of_grid.energy, np.array(matrices) + self._core)
 
     def _coulomb_values(self, kets: HermiteList, coefficients: Reals, target: Target) -> Reals:
-        return coulomb_values(self._pairs.list, kets, coefficients, target, bra_bound=self._pairs.bound)
+        limit = min(_LEFT_OUT, TOLERANCE[target.precision])
+        bound = self._pairs.bound
+        return coulomb_values(self._pairs.list, kets, coefficients, target, tolerance=limit, bra_bound=bound)
 
     def _density(self, hermite: Reals, target: Target) -> Any:
         """Densities at the points of the grid, summed in some precision, where those of changes are added."""
         gradient = self._functional.needs_gradient
         if target == self._target:
-            return self._quadrature.densities(hermite, gradient)
+            return self._quadrature.densities(list(hermite), gradient)
         exact = quadrature_of(self._pairs, self._grid, target)
-        values = exact.sums.to_numpy(exact.densities(hermite, gradient))
+        values = exact.sums.to_numpy(exact.densities(list(hermite), gradient))
         columns = self._quadrature.sums.columns("density", *values.shape[:2])
         self._quadrature.sums.from_numpy(columns, values)
         return columns

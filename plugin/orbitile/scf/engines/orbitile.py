@@ -35,11 +35,11 @@ PROGRAM = "Orbitile"
 _HIGHEST = 8
 """Angular momentum up to which there are kernels for the products of two functions."""
 
-_CRITERIA = {"single": Criteria(1e-6, 3e-5), "double": Criteria(1e-9, 3e-5)}
+_CRITERIA = {"single": Criteria(1e-7, 3e-5), "double": Criteria(1e-9, 3e-5)}
 """By precision: an energy of terms in single precision does not settle to more digits."""
 
-_MATRICES = 24
-"""Matrices over basis functions and spin that are held at once: DIIS has twice eight."""
+_MATRICES = 32
+"""Matrices over basis functions and spin that are held at once: DIIS has three times eight."""
 
 _POINTS = 14_000
 """Points of the grid of an atom, at most; those of hydrogen are half as many."""
