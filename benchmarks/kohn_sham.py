@@ -7,7 +7,8 @@
     python benchmarks/kohn_sham.py forces
 
 Programs take turns, call by call, so that a busy machine is busy for all of them; times are the least of the rounds,
-medians in brackets. What a program keeps from one iteration to the next is made before and has a column of its own.
+medians in brackets, and beside them the least time of processors, which neighbours change least. What a program keeps
+from one iteration to the next is made before and has a column of its own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,20 +53,32 @@ def table(columns: str, lines: Iterable[tuple[Any, ...]]) -> None:
     print()
 
 
-def in_turns(calls: dict[str, Callable[[], Any]]) -> dict[str, tuple[float, float, Any]]:
-    """Least and median seconds of calls that take turns, after a first round that is not counted, and their results."""
+def clocked(call: Callable[[], Any]) -> tuple[Any, float, float]:
+    """What a call gives, its seconds, and those of processors."""
+    begin, before = time.perf_counter(), time.process_time()
+    result = call()
+    return result, time.perf_counter() - begin, time.process_time() - before
+
+
+def in_turns(calls: dict[str, Callable[[], Any]]) -> dict[str, tuple[str, str, Any]]:
+    """Of calls that take turns: least and median seconds, those of processors, and results.
+
+    A first round is not counted.
+    """
     results = {name: call() for name, call in calls.items()}
-    times: dict[str, list[float]] = {name: [] for name in calls}
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
     begin = time.perf_counter()
     for n in range(ROUNDS):
-        spent = time.perf_counter() - begin
-        if n and spent > (60 if n < 3 else PATIENCE):
+        if n and time.perf_counter() - begin > (60 if n < 3 else PATIENCE):
             break
         for name, call in calls.items():
-            since = time.perf_counter()
-            results[name] = call()
-            times[name].append(time.perf_counter() - since)
-    return {name: (min(some), float(np.median(some)), results[name]) for name, some in times.items()}
+            results[name], wall, busy = clocked(call)
+            times[name].append((wall, busy))
+    columns = {name: np.array(some).T for name, some in times.items()}
+    return {
+        name: (f"{wall.min():.4f} ({np.median(wall):.4f})", f"{busy.min():.3f}", results[name])
+        for name, (wall, busy) in columns.items()
+    }
 
 
 def compared(
@@ -86,10 +100,17 @@ def compared(
                 before[name] = time.perf_counter() - begin
             found = in_turns(calls)
         reference = found[others[0] if others else "double"][2]
-        for name, (least, median, result) in found.items():
+        for name, (seconds, of_processors, result) in found.items():
             program = name if name in others else f"Orbitile, {name}, {target.device}"
-            times = f"{least:.4f} ({median:.4f})", f"{before[name]:.2f}"
-            yield (system, *more, program, *times, *difference(case, result, reference))
+            yield (
+                system,
+                *more,
+                program,
+                seconds,
+                of_processors,
+                f"{before[name]:.2f}",
+                *difference(case, result, reference),
+            )
 
 
 def coulomb(options: argparse.Namespace) -> None:
@@ -100,7 +121,7 @@ def coulomb(options: argparse.Namespace) -> None:
         return f"{worst(found, reference):.0e}", f"{abs(energies[0] - energies[1]):.0e}"
 
     table(
-        "system, program, J in seconds, prepared in, largest error of J, error of E_J",
+        "system, program, J in seconds, of processors, prepared in, largest error of J, error of E_J",
         compared(options, "coulomb", difference),
     )
 
@@ -120,8 +141,8 @@ def exchange_correlation(options: argparse.Namespace) -> None:
         for functional in options.functionals.split(","):
             yield from compared(options, "exchange_correlation", difference, functional)
 
-    columns = "system, functional, program, density and V_xc in seconds, prepared in, largest error of V, error of E_xc"
-    table(f"{columns}, electrons beyond those of the molecule", lines())
+    columns = "system, functional, program, density and V_xc in seconds, of processors, prepared in, largest error of V"
+    table(f"{columns}, error of E_xc, electrons beyond those of the molecule", lines())
 
 
 def errors(options: argparse.Namespace) -> None:
@@ -154,37 +175,33 @@ def energies(options: argparse.Namespace) -> None:
     from orbitile.scf.engines import engines
 
     kept = json.loads(options.reference.read_text(encoding="utf-8")) if options.reference else {}
-    wanted = [name for name in options.peers.split(",") if name] if not kept else []
+    names = ["orbitile", *(name for name in options.peers.split(",") if name and not kept)]
+
+    def solve(engine: str, text: str, functional: str) -> Any:
+        calculation = Calculation(FUNCTIONALS[functional], BASIS)
+        return engines()[engine].solve(geometry_from(text), calculation, (), options.device, options.precision)
 
     def lines() -> Iterable[tuple[Any, ...]]:
-        for series in options.systems.split(";"):
-            named = SERIES[series].items() if series in SERIES else [(series, _one_of_the_series(series))]
-            for name, make in named:
+        for system in options.systems.split(";"):
+            for name, make in (SERIES[system] if system in SERIES else {system: _one_of_the_series(system)}).items():
                 for functional in options.functionals.split(","):
-                    geometry = geometry_from(make())
+                    if kept and f"{name} {functional}" not in kept:
+                        continue
                     found = {}
-                    for engine in ("orbitile", *wanted):
-                        begin = time.perf_counter()
-                        solution = engines()[engine].solve(
-                            geometry, Calculation(FUNCTIONALS[functional], BASIS), (), options.device, options.precision
-                        )
-                        found[engine] = (solution.energy, solution.n_iterations, time.perf_counter() - begin)
+                    for engine in names:
+                        solution, *times = clocked(lambda engine=engine: solve(engine, make(), functional))
+                        found[engine] = solution.energy, solution.n_iterations, *(f"{one:.2f}" for one in times)
                     if kept:
                         entry = kept[f"{name} {functional}"]
-                        found["kept"] = (entry["energy"], entry["cycles"], float("nan"))
+                        found["PySCF, kept"] = entry["energy"], entry["cycles"], "", ""
                     reference = found[next(reversed(found))][0]
-                    for engine, (energy, cycles, seconds) in found.items():
-                        yield (
-                            name,
-                            functional,
-                            engine,
-                            f"{energy:.9f}",
-                            f"{energy - reference:.1e}",
-                            cycles,
-                            f"{seconds:.2f}",
-                        )
+                    for engine, (energy, *rest) in found.items():
+                        yield name, functional, engine, f"{energy:.9f}", f"{energy - reference:.1e}", *rest
 
-    table("molecule, functional, engine, total energy, difference, iterations, seconds", lines())
+    for functional in options.functionals.split(","):  # compiles or loads the kernels
+        for engine in names:
+            solve(engine, SERIES["alkanes"]["C2H6"](), functional)
+    table("molecule, functional, engine, total energy, difference, iterations, seconds, of processors", lines())
 
 
 def _one_of_the_series(name: str) -> Callable[[], str]:
@@ -210,40 +227,37 @@ def path(options: argparse.Namespace) -> None:
 
     geometries = [geometry_from(text) for text in threonine_path(100)][: options.frames]
     calculation = Calculation(FUNCTIONALS["pbe"], BASIS)
-    spent: dict[str, list[float]] = {}
+    spent: dict[str, list[list[float]]] = {}
     cycles: dict[str, list[int]] = {}
     total: dict[str, list[float]] = {}
     names = ["orbitile", *(name for name in options.peers.split(",") if name)]
     before: dict[str, list[Any]] = {name: [] for name in names}
     for number, geometry in enumerate(geometries):
         for name in names:
-            begin = time.perf_counter()
-            solution = engines()[name].solve(geometry, calculation, before[name], options.device, options.precision)
-            spent.setdefault(name, []).append(time.perf_counter() - begin)
+            solve = partial(engines()[name].solve, geometry, calculation, before[name])
+            solution, *times = clocked(lambda solve=solve: solve(options.device, options.precision))
+            spent.setdefault(name, []).append(times)
             cycles.setdefault(name, []).append(solution.n_iterations)
             total.setdefault(name, []).append(solution.energy)
             before[name] = [*before[name][-7:], solution.wavefunction]
         print(
             number + 1,
-            *(f"{name} {spent[name][-1]:.2f} s, {cycles[name][-1]} iterations" for name in names),
+            *(f"{name} {spent[name][-1][0]:.2f} s, {cycles[name][-1]} iterations" for name in names),
             flush=True,
         )
     reference = np.array(total[names[-1]])
-    table(
-        "engine, frames, seconds in all, first frame, a later one (median), iterations (median), largest difference",
-        (
-            (
-                name,
-                len(geometries),
-                f"{sum(spent[name]):.1f}",
-                f"{spent[name][0]:.2f}",
-                f"{np.median(spent[name][1:] or spent[name]):.2f}",
-                int(np.median(cycles[name][1:] or cycles[name])),
-                f"{worst(np.array(total[name]), reference):.1e}",
-            )
-            for name in names
-        ),
-    )
+
+    def lines() -> Iterable[tuple[Any, ...]]:
+        for name in names:
+            wall, busy = np.array(spent[name]).T
+            later = slice(1, None) if len(wall) > 1 else slice(None)
+            times = [f"{column.sum():.1f}, {column[0]:.2f}, {np.median(column[later]):.2f}" for column in (wall, busy)]
+            median = int(np.median(cycles[name][later]))
+            yield name, len(wall), *times, median, f"{worst(np.array(total[name]), reference):.1e}"
+
+    each = "all frames and the first and a later one (median)"
+    columns = f"engine, frames, seconds of {each}, of processors, iterations (median), largest difference in hartree"
+    table(columns, lines())
 
 
 def forces(options: argparse.Namespace) -> None:

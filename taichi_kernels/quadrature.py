@@ -34,7 +34,7 @@ from .quadrature_loops import looping_kernels
 from .target import Target
 
 _MOMENTS = 1 << 23
-"""Sums that are held at once, one for each thread: 64 MB."""
+"""Sums of one degree that are held at once, one for each thread: 64 MB."""
 
 _TOGETHER = 256
 """Points that a thread adds up."""
@@ -194,7 +194,7 @@ class QuadratureSums:
                 begin, n_terms = groups.first_slot[k], counts[k]
                 for one in range(first_slot, last_slot, most):
                     n = min(one + most, last_slot) - one
-                    sums = self._space("moments of threads", (n, n_terms * threads))
+                    sums = self._space(f"moments of threads {k}", (n, n_terms * threads))
                     kernel(n * threads, begin + one, self.n_points, *given, values, sums, *orders)
                     _small_kernels(target, self._sums).over_threads(
                         n * n_terms, threads, first[k] + one * n_terms, sums, result

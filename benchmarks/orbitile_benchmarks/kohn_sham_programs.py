@@ -76,19 +76,18 @@ def orbitile_exchange_correlation(case: Case, functional: str, target: Target) -
     from orbitile.integrals.grids import grid_of
     from orbitile.integrals.hermite_map import to_hermite, to_matrix
     from orbitile.integrals.pairs import pairs_of
-    from orbitile.integrals.quadrature import Quadrature
+    from orbitile.integrals.quadrature import quadrature_of
 
     pairs = pairs_of(case.wavefunction)
-    grid = grid_of(case.wavefunction.atomic_numbers, case.wavefunction.positions, target=target)
-    quadrature = Quadrature(pairs, grid, target)
+    grid = grid_of(case.wavefunction.atomic_numbers, case.wavefunction.positions, target)
+    quadrature = quadrature_of(pairs, grid, target)
     kind = functional_of(FUNCTIONALS[functional])
     densities = [case.ours(matrix) for matrix in case.density]
 
     def call() -> ExchangeCorrelation:
-        hermite = np.array([to_hermite(pairs, matrix, target) for matrix in densities])
-        found = exchange_correlation(quadrature, hermite, grid, kind, target)
+        found = exchange_correlation(quadrature, [to_hermite(pairs, matrix, target) for matrix in densities], kind)
         matrices = np.array([to_matrix(pairs, values, target) for values in found.values])
-        return ExchangeCorrelation(found.electrons, found.energy, matrices)
+        return ExchangeCorrelation(sum(found.electrons), found.energy, matrices)
 
     return call
 
