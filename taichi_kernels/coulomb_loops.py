@@ -55,7 +55,6 @@ def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..
         kets: RL,
         table: R1,
         parts: W1,
-        out: W1,
     ):
         n_all = (degree + 1) * (degree + 2) * (degree + 3) // 6
         n_tasks = (end - begin) * n_chunks
@@ -138,11 +137,5 @@ def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..
                             parts[to] = parts[to] + ti.cast(value.sum(), wide)
                         else:
                             parts[to] = parts[to] + ti.cast(value, wide)
-        for item in range((end - begin) * n_orders):
-            to = item // (end - begin) * n_bras + begin + item % (end - begin)
-            added = out[to]
-            for chunk in range(n_chunks):
-                added += parts[chunk * n_orders * n_bras + to]
-            out[to] = added
 
     return kernel
