@@ -52,6 +52,9 @@ _FEW = 16
 _TURNS = 60_000
 """Turns of the loops of a thread that a Vulkan driver in software is asked for: lavapipe ends them at 65,535."""
 
+_HIGHEST = 16
+"""Sum of degrees up to which products of odd numbers fit into single precision."""
+
 _BOYS = 60
 """What Boys functions cost, in products of coefficients."""
 
@@ -111,7 +114,10 @@ def coulomb_sums(
     for b, k in np.ndindex(len(bras), len(kets)):
         counted, exact = (_in_tiles(end, TILE[target.device]) for end in ends(b, k))
         none = np.zeros(len(counted), np.int32)
-        passes = [(double, none, exact), (target, exact, counted)] if target != double else [(double, none, counted)]
+        if target == double or bras[b].degree + kets[k].degree > _HIGHEST:
+            passes = [(double, none, counted)]
+        else:
+            passes = [(double, none, exact), (target, exact, counted)]
         for kind, low, high in passes:
             if np.any(high > low):
                 steps.append(_Step(kind, b, k, low, high, _products(bras[b].degree, kets[k].degree)))
@@ -286,7 +292,7 @@ class _Tables:
         """The same of the kets, and the coefficients with all that belongs to the kets alone, tile by tile."""
         group, tile = self._kets[k], TILE[target.device]
         orders = np.array(powers_of(group.degree)).sum(axis=1)
-        factor = 2 * np.pi**2.5 / group.exponent[:, None] * (-1.0) ** orders
+        factor = np.pi**3 / group.exponent[:, None] * (-1.0) ** orders  # the kernel has 2 / sqrt(pi)
         cells, rest = split_position(group.centre)
         columns = np.vstack([rest.T, group.exponent, 1 / group.exponent, (self._coefficients[k] * factor).T])
         name = f"kets {k}, {target.precision}"
