@@ -189,7 +189,7 @@ def energies(options: argparse.Namespace) -> None:
                         continue
                     found = {}
                     for engine in names:
-                        solution, *times = clocked(lambda engine=engine: solve(engine, make(), functional))
+                        solution, *times = clocked(partial(solve, engine, make(), functional))
                         found[engine] = solution.energy, solution.n_iterations, *(f"{one:.2f}" for one in times)
                     if kept:
                         entry = kept[f"{name} {functional}"]
@@ -235,7 +235,7 @@ def path(options: argparse.Namespace) -> None:
     for number, geometry in enumerate(geometries):
         for name in names:
             solve = partial(engines()[name].solve, geometry, calculation, before[name])
-            solution, *times = clocked(lambda solve=solve: solve(options.device, options.precision))
+            solution, *times = clocked(partial(solve, options.device, options.precision))
             spent.setdefault(name, []).append(times)
             cycles.setdefault(name, []).append(solution.n_iterations)
             total.setdefault(name, []).append(solution.energy)

@@ -1,12 +1,13 @@
 r"""Gaussians at the points of a quadrature, and values at the points onto Gaussians.
 
-With :math:`y = \sqrt{z}\,(r - P)` Gaussians times polynomials are summed up, and their gradients with respect to r,
+With :math:`y = s\,(r - P)`, s the root of the exponent but for rounding (`scale_of`), Gaussians times polynomials are
+summed up, and their gradients with respect to r,
 
-.. math::  \rho(r) = \sum_P e^{-y^2} \sum_{ijk} C_{ijk}\, y_x^i y_y^j y_z^k ,
+.. math::  \rho(r) = \sum_P e^{-z |r - P|^2} \sum_{ijk} C_{ijk}\, y_x^i y_y^j y_z^k ,
 
 and, with the same lists from the other side, moments of values a and vectors b at the points are taken,
 
-.. math::  M_{ijk} = \sum_g \left(a_g + b_g \cdot \nabla\right) y_x^i y_y^j y_z^k e^{-y^2} .
+.. math::  M_{ijk} = \sum_g \left(a_g + b_g \cdot \nabla\right) y_x^i y_y^j y_z^k e^{-z |r - P|^2} .
 
 What does not depend on coefficients and values is kept on the device. Terms are of the precision of the target; sums
 over many of them are in double precision where the device has it. They have one order: results are the same, digit by
@@ -70,7 +71,10 @@ class QuadratureSums:
         self._kept = KeptArrays()
         self._host: dict[str, np.ndarray] = {}
         whole = np.rint(centre / CELL) * CELL
-        gaussian = np.column_stack([whole, centre - whole, np.sqrt(exponent)])[np.maximum(groups.row, 0)]
+        scale = scale_of(exponent, target)
+        power = -np.log2(np.e) * exponent / scale**2
+        high = power.astype(target.dtype).astype(np.float64)
+        gaussian = np.column_stack([whole, centre - whole, scale, high, power - high])[np.maximum(groups.row, 0)]
         self._gaussian, self._origin, self._points, self._weights = (
             np.ascontiguousarray(values, dtype)
             for values, dtype in (
@@ -282,6 +286,11 @@ class QuadratureSums:
         if held is None or held.shape != shape:
             held = self._host[name] = np.empty(shape, self._sums)  # kept: a first touch of its pages takes time
         return held
+
+
+def scale_of(exponent: np.ndarray, target: Target) -> np.ndarray:
+    """What distances from a Gaussian are multiplied by: the root of the exponent, rounded as kernels have it."""
+    return np.sqrt(exponent).astype(target.dtype).astype(np.float64)
 
 
 def _run(

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from ._taichi import number, ti
-from .gaussian import unbiased_exponential
+from .gaussian import power_of_two
 from .hermite_tables import HIGHEST
-from .quadrature_kernels import GROUP, POINTS, threads_of
+from .quadrature_kernels import FAR, GROUP, POINTS, threads_of
 from .target import Target
 
 
@@ -20,7 +20,7 @@ from .target import Target
 def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: bool) -> SimpleNamespace:
     """Kernels `density` and `moments` for any degree up to one more than `HIGHEST`."""
     real, wide, ndarray = number(target.dtype), number(sums), ti.types.ndarray
-    exp = unbiased_exponential(target)
+    power_of_two_of = power_of_two(target)
     threads = threads_of(target)
     together = POINTS // threads
     powers, sums_of_point = ti.types.vector(HIGHEST + 3, real), ti.types.vector(4, wide)
@@ -80,7 +80,8 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
                     a = coordinate(0, i, cell, q, stride, origin, points, gaussian)
                     b = coordinate(1, i, cell, q, stride, origin, points, gaussian)
                     c = coordinate(2, i, cell, q, stride, origin, points, gaussian)
-                    value = exp(-(a * a + b * b + c * c))
+                    square = a * a + b * b + c * c
+                    value = power_of_two_of(ti.max(square * gaussian[q, 7], FAR) + square * gaussian[q, 8])
                     if value > 0:
                         x, y, z = powers_of_coordinate(a), powers_of_coordinate(b), powers_of_coordinate(c)
                         root = value * gaussian[q, 6]
@@ -122,7 +123,8 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
                 a = coordinate(0, i, cell, q, stride, origin, points, gaussian)
                 b = coordinate(1, i, cell, q, stride, origin, points, gaussian)
                 c = coordinate(2, i, cell, q, stride, origin, points, gaussian)
-                value = exp(-(a * a + b * b + c * c))
+                square = a * a + b * b + c * c
+                value = power_of_two_of(ti.max(square * gaussian[q, 7], FAR) + square * gaussian[q, 8])
                 if value > 0:
                     x, y, z = powers_of_coordinate(a), powers_of_coordinate(b), powers_of_coordinate(c)
                     root = value * gaussian[q, 6]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-LEFT_OUT = {"single": 1e-10, "double": 1e-13}
+LEFT_OUT = {"single": 1e-10, "double": 1e-14}
 """What a Gaussian may add in a cell of points to a matrix element of a potential of 1 hartree, in hartree, and be left
 out."""
 
@@ -103,10 +103,7 @@ class Quadrature:
             self.sums.clear(columns)
         blocks = {block.degree: block for block in self.pairs.list.blocks}
         for spin, of_spin in enumerate(coefficients):
-            terms = [
-                (blocks[part.degree].of(of_spin)[part.rows] * part.scale(part.degree)) @ _monomials(part.degree)
-                for part in self._parts
-            ]
+            terms = [part.polynomials(blocks[part.degree].of(of_spin)) for part in self._parts]
             self.sums.add_density(terms, columns, spin, watcher())
         return columns
 
@@ -136,9 +133,19 @@ class Quadrature:
         blocks = {block.degree: block for block in gaussians.blocks}
         all_moments = self.sums.moments(columns, spin, int(raised), watcher())
         for part, moments in zip(self._parts, all_moments, strict=True):
-            degree = part.degree + int(raised)
-            hermite = (moments @ _monomials(degree).T) * part.scale(degree)
-            blocks[degree].of(result)[part.rows[part.filled]] = hermite[part.filled]
+            block = blocks[part.degree + int(raised)]
+            block.of(result)[part.rows[part.filled]] = part.values(moments, block.degree)[part.filled]
+        return result
+
+    def lost(self, coefficients: Reals) -> Reals:
+        """What coefficients lose when those of the polynomials are rounded to the precision of the target."""
+        result = np.zeros(self.pairs.list.n_coefficients)
+        blocks = {block.degree: block for block in self.pairs.list.blocks}
+        for part in self._parts:
+            block = blocks[part.degree]
+            exact = part.polynomials(block.of(coefficients))
+            rounded = exact.astype(self.target.dtype)
+            block.of(result)[part.rows[part.filled]] = part.coefficients(exact - rounded)[part.filled]
         return result
 
 
@@ -153,30 +160,44 @@ class _Part:
         Among those of their degree.
     filled : ndarray of bool, shape (n_slots,)
         Whether there is one.
-    root : ndarray, shape (n_slots,)
-        Square root of the exponent, rounded.
-    height : ndarray, shape (n_slots,)
-        What makes up for the rounding, so that the integral over space is that of the Gaussian: the number of electrons
-        is right that way, where errors of many equal atoms would add up.
+    exponent, scale : ndarray, shape (n_slots,)
+        In bohr^-2; what distances are multiplied by, its square root but for rounding.
     """
 
     degree: int
     rows: NDArray[np.intp]
     filled: NDArray[np.bool_]
-    root: Reals
-    height: Reals
+    exponent: Reals
+    scale: Reals
 
-    def scale(self, degree: int) -> Reals:
-        """Powers of the root for the orders up to a degree: from derivatives to Hermite polynomials."""
+    def polynomials(self, coefficients: Reals) -> Reals:
+        """Coefficients of polynomials from those of the Hermite Gaussians of the degree."""
+        of_orders, of_monomials = self._factors(self.degree)
+        return (coefficients[self.rows] * of_orders) @ _monomials(self.degree) * of_monomials
 
-        def make() -> Reals:
-            powers: Reals = self.height[:, None] * self.root[:, None] ** np.arange(degree + 1)
-            return powers[:, [sum(order) for order in powers_of(degree)]]
+    def coefficients(self, polynomials: Reals) -> Reals:
+        """The inverse."""
+        of_orders, of_monomials = self._factors(self.degree)
+        return (polynomials / of_monomials) @ np.linalg.inv(_monomials(self.degree)) / of_orders
 
-        return _SCALES.of(self, degree, make)
+    def values(self, moments: Reals, degree: int) -> Reals:
+        """The adjoint for moments up to a degree: what the Hermite Gaussians make of the same."""
+        of_orders, of_monomials = self._factors(degree)
+        return (moments * of_monomials) @ _monomials(degree).T * of_orders
+
+    def _factors(self, degree: int) -> tuple[Reals, Reals]:
+        """Powers of the root, for derivatives to become Hermite polynomials; those of its rounding, for monomials."""
+
+        def make() -> tuple[Reals, Reals]:
+            root = np.sqrt(self.exponent)
+            totals = [sum(order) for order in powers_of(degree)]
+            one, other = (base[:, None] ** np.arange(degree + 1) for base in (root, root / self.scale))
+            return one[:, totals], other[:, totals]
+
+        return _FACTORS.of(self, degree, make)
 
 
-_SCALES = Derived[Reals](most=2)
+_FACTORS = Derived[tuple[Reals, Reals]](most=2)
 
 
 def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
@@ -191,7 +212,7 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
     target
         The device of the current session, and the precision. Memory there: some 50 bytes a point.
     """
-    from taichi_kernels.quadrature import QuadratureSums
+    from taichi_kernels.quadrature import QuadratureSums, scale_of
     from taichi_kernels.quadrature_kernels import POINTS
     from taichi_kernels.quadrature_lists import cells_of, groups_of, lists_of
 
@@ -209,11 +230,8 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
         rows = groups.row[groups.first_slot[n] : groups.first_slot[n + 1]]
         filled = rows >= 0
         of_degree = next(block for block in gaussians.blocks if block.degree == degree)
-        exact = np.sqrt(gaussians.exponent[np.maximum(rows, 0)])
-        root = exact.astype(target.dtype).astype(np.float64)  # as the kernels have it
-        parts.append(
-            _Part(degree, np.where(filled, rows - of_degree.rows.start, 0), filled, root, (root / exact) ** 3)
-        )
+        of_block, z = np.where(filled, rows - of_degree.rows.start, 0), gaussians.exponent[np.maximum(rows, 0)]
+        parts.append(_Part(degree, of_block, filled, z, scale_of(z, target)))
     sums = QuadratureSums(cells, groups, lists, gaussians.centre, gaussians.exponent, weights, target)
     points = (cells.rest.reshape(3, -1, POINTS) + cells.origin.T[:, :, None]).reshape(3, -1).T
     return Quadrature(pairs, points, weights, grid.atom[cells.order], target, sums, tuple(parts))
