@@ -48,33 +48,43 @@ def exponential(target: Target) -> Callable[..., object]:
     return composed
 
 
-_TERMS = {"single": 7, "double": 12}
-"""Of the polynomial for 2^x, |x| <= 1/2: below 1e-8 and 1e-16 of it."""
+_TERMS = {"single": 7, "double": 13}
+"""Of the polynomial for e^x, |x| <= ln(2)/2: below 1e-8 and 1e-16 of it."""
+
+_SHORT_LN2 = {"single": 0.693359375, "double": 0.693147180369123816490}
+"""Numbers next to ln 2 with so few bits that their products with whole numbers are exact."""
 
 
-def vector_exponential(target: Target) -> Callable[..., object]:
-    """A Taichi function exp(x), x <= 0, of vectors of a CPU, for which the compiler's own goes number by number.
+def unbiased_exponential(target: Target) -> Callable[..., object]:
+    """A Taichi function exp(x), x <= 0, of numbers or of vectors of a CPU, whose errors are of both signs.
 
-    From 2^n 2^f with the bits of the exponent for 2^n, and for 2^f the polynomial that agrees at Chebyshev's points.
-    Arguments below -60 (-600 in double precision) give zero, so that a product with the result is not a denormal number
-    either, which takes a hundred times as long.
+    Those of the compiler's own, in single precision, grow with x and are all of one sign, since it begins with a product
+    of x and a rounded log2(e): summed over a grid that is more than rounding. Here it is 2^n e^r, r = x - n ln 2, with
+    ln 2 in two parts (W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980), the bits of the
+    exponent for 2^n, and the polynomial that agrees at Chebyshev's points. Arguments below -40 (-600 in double precision)
+    give zero, so that a product with the result is not a denormal number either, which takes a hundred times as long.
     """
     single = target.precision == "single"
+    if not single and not target.on_host:
+        return exponential(target)  # exact to the last digits, also without whole numbers of 64 bits
     real, whole = (ti.f32, ti.i32) if single else (ti.f64, ti.i64)
     mantissa, bias = (23, 127) if single else (52, 1023)
     smallest = -40.0 if single else -600.0
+    high = _SHORT_LN2[target.precision]
+    low = float(np.longdouble("0.693147180559945309417232121458176568") - np.longdouble(high))
     n_terms = _TERMS[target.precision]
-    places = 0.5 * np.cos(np.pi * (np.arange(n_terms) + 0.5) / n_terms)
-    terms = np.linalg.solve(np.vander(places), 2.0**places).tolist()
+    places = 0.5 * np.log(2.0) * np.cos(np.pi * (np.arange(n_terms) + 0.5) / n_terms)
+    terms = np.linalg.solve(np.vander(places), np.exp(places)).tolist()
 
     @ti.func
     def composed(x):
-        power = ti.max(x, smallest) * real(1.4426950408889634)
-        n = ti.cast(power - real(0.5), whole)  # towards zero: the nearest
-        f = power - ti.cast(n, real)
-        value = f * real(terms[0]) + real(terms[1])
+        clipped = ti.max(x, smallest)
+        n = ti.cast(clipped * real(1.4426950408889634) - real(0.5), whole)  # towards zero: the nearest
+        of_n = ti.cast(n, real)
+        r = (clipped - of_n * real(high)) - of_n * real(low)
+        value = r * real(terms[0]) + real(terms[1])
         for k in ti.static(range(2, n_terms)):
-            value = value * f + real(terms[k])
+            value = value * r + real(terms[k])
         return ti.select(x > smallest, value * ti.bit_cast((n + bias) << mantissa, real), real(0.0))
 
     return composed

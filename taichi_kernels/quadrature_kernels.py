@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from ._taichi import number, ti
-from .gaussian import exponential, vector_exponential
+from .gaussian import unbiased_exponential
 from .hermite_tables import powers_of
 from .target import Target
 
@@ -229,7 +229,7 @@ def _compiled(text: str, name: str, target: Target, sums: "np.dtype[np.floating]
         "POINTS": POINTS,
         "THREADS": threads_of(target),
         "BLOCK": _BLOCK[target.device],
-        "exp": vector_exponential(target) if target.on_host else exponential(target),
+        "exp": unbiased_exponential(target),
     }
     file = f"<{name}, {target.precision}, {target.device}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where the compiler looks for it

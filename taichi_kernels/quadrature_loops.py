@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ._taichi import number, ti
-from .gaussian import exponential
+from .gaussian import unbiased_exponential
 from .hermite_tables import HIGHEST
 from .quadrature_kernels import GROUP, POINTS, threads_of
 from .target import Target
@@ -20,7 +20,7 @@ from .target import Target
 def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: bool) -> SimpleNamespace:
     """Kernels `density` and `moments` for any degree up to one more than `HIGHEST`."""
     real, wide, ndarray = number(target.dtype), number(sums), ti.types.ndarray
-    exp = exponential(target)
+    exp = unbiased_exponential(target)
     threads = threads_of(target)
     together = POINTS // threads
     powers, sums_of_point = ti.types.vector(HIGHEST + 3, real), ti.types.vector(4, wide)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-LEFT_OUT = {"single": 1e-9, "double": 1e-13}
+LEFT_OUT = {"single": 1e-10, "double": 1e-13}
 """What a Gaussian may add in a cell of points to a matrix element of a potential of 1 hartree, in hartree, and be left
 out."""
 
@@ -154,19 +154,23 @@ class _Part:
     filled : ndarray of bool, shape (n_slots,)
         Whether there is one.
     root : ndarray, shape (n_slots,)
-        Square root of the exponent.
+        Square root of the exponent, rounded.
+    height : ndarray, shape (n_slots,)
+        What makes up for the rounding, so that the integral over space is that of the Gaussian: the number of electrons
+        is right that way, where errors of many equal atoms would add up.
     """
 
     degree: int
     rows: NDArray[np.intp]
     filled: NDArray[np.bool_]
     root: Reals
+    height: Reals
 
     def scale(self, degree: int) -> Reals:
         """Powers of the root for the orders up to a degree: from derivatives to Hermite polynomials."""
 
         def make() -> Reals:
-            powers: Reals = self.root[:, None] ** np.arange(degree + 1)
+            powers: Reals = self.height[:, None] * self.root[:, None] ** np.arange(degree + 1)
             return powers[:, [sum(order) for order in powers_of(degree)]]
 
         return _SCALES.of(self, degree, make)
@@ -205,8 +209,11 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
         rows = groups.row[groups.first_slot[n] : groups.first_slot[n + 1]]
         filled = rows >= 0
         of_degree = next(block for block in gaussians.blocks if block.degree == degree)
-        root = np.sqrt(gaussians.exponent[np.maximum(rows, 0)])
-        parts.append(_Part(degree, np.where(filled, rows - of_degree.rows.start, 0), filled, root))
+        exact = np.sqrt(gaussians.exponent[np.maximum(rows, 0)])
+        root = exact.astype(target.dtype).astype(np.float64)  # as the kernels have it
+        parts.append(
+            _Part(degree, np.where(filled, rows - of_degree.rows.start, 0), filled, root, (root / exact) ** 3)
+        )
     sums = QuadratureSums(cells, groups, lists, gaussians.centre, gaussians.exponent, weights, target)
     points = (cells.rest.reshape(3, -1, POINTS) + cells.origin.T[:, :, None]).reshape(3, -1).T
     return Quadrature(pairs, points, weights, grid.atom[cells.order], target, sums, tuple(parts))
