@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,13 @@ def table(columns: str, lines: Iterable[tuple[Any, ...]]) -> None:
     print()
 
 
+def clocked(call: Callable[[], Any]) -> tuple[Any, float, float]:
+    """What a call gives, its seconds, and those of processors."""
+    begin, before = time.perf_counter(), time.process_time()
+    result = call()
+    return result, time.perf_counter() - begin, time.process_time() - before
+
+
 def in_turns(calls: dict[str, Callable[[], Any]]) -> dict[str, tuple[str, str, Any]]:
     """Of calls that take turns: least and median seconds, those of processors, and results.
 
@@ -64,9 +72,8 @@ def in_turns(calls: dict[str, Callable[[], Any]]) -> dict[str, tuple[str, str, A
         if n and time.perf_counter() - begin > (60 if n < 3 else PATIENCE):
             break
         for name, call in calls.items():
-            since, before = time.perf_counter(), time.process_time()
-            results[name] = call()
-            times[name].append((time.perf_counter() - since, time.process_time() - before))
+            results[name], wall, busy = clocked(call)
+            times[name].append((wall, busy))
     columns = {name: np.array(some).T for name, some in times.items()}
     return {
         name: (f"{wall.min():.4f} ({np.median(wall):.4f})", f"{busy.min():.3f}", results[name])
@@ -182,21 +189,19 @@ def energies(options: argparse.Namespace) -> None:
                         continue
                     found = {}
                     for engine in names:
-                        begin = time.perf_counter()
-                        solution = solve(engine, make(), functional)
-                        seconds = time.perf_counter() - begin
-                        found[engine] = solution.energy, solution.n_iterations, f"{seconds:.2f}"
+                        solution, *times = clocked(lambda engine=engine: solve(engine, make(), functional))
+                        found[engine] = solution.energy, solution.n_iterations, *(f"{one:.2f}" for one in times)
                     if kept:
                         entry = kept[f"{name} {functional}"]
-                        found["PySCF, kept"] = entry["energy"], entry["cycles"], ""
+                        found["PySCF, kept"] = entry["energy"], entry["cycles"], "", ""
                     reference = found[next(reversed(found))][0]
-                    for engine, (energy, cycles, seconds) in found.items():
-                        yield name, functional, engine, f"{energy:.9f}", f"{energy - reference:.1e}", cycles, seconds
+                    for engine, (energy, *rest) in found.items():
+                        yield name, functional, engine, f"{energy:.9f}", f"{energy - reference:.1e}", *rest
 
     for functional in options.functionals.split(","):  # compiles or loads the kernels
         for engine in names:
             solve(engine, SERIES["alkanes"]["C2H6"](), functional)
-    table("molecule, functional, engine, total energy, difference, iterations, seconds", lines())
+    table("molecule, functional, engine, total energy, difference, iterations, seconds, of processors", lines())
 
 
 def _one_of_the_series(name: str) -> Callable[[], str]:
@@ -222,40 +227,37 @@ def path(options: argparse.Namespace) -> None:
 
     geometries = [geometry_from(text) for text in threonine_path(100)][: options.frames]
     calculation = Calculation(FUNCTIONALS["pbe"], BASIS)
-    spent: dict[str, list[float]] = {}
+    spent: dict[str, list[list[float]]] = {}
     cycles: dict[str, list[int]] = {}
     total: dict[str, list[float]] = {}
     names = ["orbitile", *(name for name in options.peers.split(",") if name)]
     before: dict[str, list[Any]] = {name: [] for name in names}
     for number, geometry in enumerate(geometries):
         for name in names:
-            begin = time.perf_counter()
-            solution = engines()[name].solve(geometry, calculation, before[name], options.device, options.precision)
-            spent.setdefault(name, []).append(time.perf_counter() - begin)
+            solve = partial(engines()[name].solve, geometry, calculation, before[name])
+            solution, *times = clocked(lambda solve=solve: solve(options.device, options.precision))
+            spent.setdefault(name, []).append(times)
             cycles.setdefault(name, []).append(solution.n_iterations)
             total.setdefault(name, []).append(solution.energy)
             before[name] = [*before[name][-7:], solution.wavefunction]
         print(
             number + 1,
-            *(f"{name} {spent[name][-1]:.2f} s, {cycles[name][-1]} iterations" for name in names),
+            *(f"{name} {spent[name][-1][0]:.2f} s, {cycles[name][-1]} iterations" for name in names),
             flush=True,
         )
     reference = np.array(total[names[-1]])
-    table(
-        "engine, frames, seconds in all, first frame, a later one (median), iterations (median), largest difference",
-        (
-            (
-                name,
-                len(geometries),
-                f"{sum(spent[name]):.1f}",
-                f"{spent[name][0]:.2f}",
-                f"{np.median(spent[name][1:] or spent[name]):.2f}",
-                int(np.median(cycles[name][1:] or cycles[name])),
-                f"{worst(np.array(total[name]), reference):.1e}",
-            )
-            for name in names
-        ),
-    )
+
+    def lines() -> Iterable[tuple[Any, ...]]:
+        for name in names:
+            wall, busy = np.array(spent[name]).T
+            later = slice(1, None) if len(wall) > 1 else slice(None)
+            times = [f"{column.sum():.1f}, {column[0]:.2f}, {np.median(column[later]):.2f}" for column in (wall, busy)]
+            median = int(np.median(cycles[name][later]))
+            yield name, len(wall), *times, median, f"{worst(np.array(total[name]), reference):.1e}"
+
+    each = "all frames and the first and a later one (median)"
+    columns = f"engine, frames, seconds of {each}, of processors, iterations (median), largest difference in hartree"
+    table(columns, lines())
 
 
 def forces(options: argparse.Namespace) -> None:

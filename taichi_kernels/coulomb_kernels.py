@@ -158,7 +158,7 @@ def _source(bra: int, ket: int, precision: str, tile: int) -> str:
     text = [
         (0, "@ti.kernel"),
         (0, "def kernel(begin: ti.i32, end: ti.i32, n_bras: ti.i32, n_chunks: ti.i32, tiles: ti.i32, bra_cells: I1,"),
-        (0, "    bras: R1, low: I1, high: I1, ket_cells: I1, kets: R1, table: R1, parts: W1, out: W1):"),
+        (0, "    bras: R1, at: ti.i32, ends: I1, ket_cells: I1, kets: R1, table: R1, parts: W1):"),
         (1, "ti.loop_config(block_dim=BLOCK)"),
         (1, "for task in range((end - begin) * n_chunks):"),
         (2, "bra = begin + task % (end - begin)"),
@@ -166,28 +166,16 @@ def _source(bra: int, ket: int, precision: str, tile: int) -> str:
         *((2, f"cell{n}, rest{n} = bra_cells[{n} * n_bras + bra], bras[{n} * n_bras + bra]") for n in range(3)),
         (2, "z, inverse_z = bras[3 * n_bras + bra], bras[4 * n_bras + bra]"),
         *((2, f"total{n} = ti.cast(0.0, WIDE)") for n in range(len(orders))),
-        (2, f"last_tile = ti.min((chunk + 1) * tiles, high[bra] // {tile})"),
-        (2, f"for tile in range(ti.max(chunk * tiles, low[bra] // {tile}), last_tile):"),
+        (2, f"last_tile = ti.min((chunk + 1) * tiles, ends[at + n_bras + bra] // {tile})"),
+        (2, f"for tile in range(ti.max(chunk * tiles, ends[at + bra] // {tile}), last_tile):"),
         (3, f"first, first_cell = tile * {tile * rows}, tile * {tile * 3}"),
         *((3, f"sum{n} = real(0.0)") for n in range(len(orders))),
         (3, f"for lane in range({tile}):"),
         *((4, statement) for statement in body),
         *((3, f"total{n} += ti.cast(sum{n}, WIDE)") for n in range(len(orders))),
         *((2, f"parts[(chunk * {len(orders)} + {n}) * n_bras + bra] = total{n}") for n in range(len(orders))),
-        *_ADD_PARTS,
     ]
-    return "".join("    " * depth + statement + "\n" for depth, statement in text).replace("N_ORDERS", str(len(orders)))
-
-
-_ADD_PARTS = [
-    (1, "for item in range((end - begin) * N_ORDERS):"),
-    (2, "to = item // (end - begin) * n_bras + begin + item % (end - begin)"),
-    (2, "added = out[to]"),
-    (2, "for chunk in range(n_chunks):"),
-    (3, "added += parts[chunk * N_ORDERS * n_bras + to]"),
-    (2, "out[to] = added"),
-]
-"""What the tasks of each bra have found, added up."""
+    return "".join("    " * depth + statement + "\n" for depth, statement in text)
 
 
 @lru_cache
@@ -206,3 +194,20 @@ def written_out_kernel(target: Target, sums: "np.dtype[np.floating]", bra: int, 
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where the compiler looks for it
     exec(compile(text, file, "exec"), names)
     return lightly_optimised(names["kernel"])
+
+
+@lru_cache
+def adding_kernel(sums: "np.dtype[np.floating]") -> Callable[..., Any]:
+    """Kernel that adds up what the tasks of each bra have found, in the order of the chunks."""
+    W1 = ti.types.ndarray(number(sums), 1)
+
+    @ti.kernel
+    def kernel(n_active: ti.i32, n_bras: ti.i32, n_orders: ti.i32, n_chunks: ti.i32, parts: W1, out: W1):
+        for item in range(n_active * n_orders):
+            to = item // n_active * n_bras + item % n_active
+            added = out[to]
+            for chunk in range(n_chunks):
+                added += parts[chunk * n_orders * n_bras + to]
+            out[to] = added
+
+    return kernel

@@ -49,13 +49,12 @@ def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..
         tiles: ti.i32,
         bra_cells: I1,
         bras: R1,
-        low: I1,
-        high: I1,
+        at: ti.i32,
+        ends: I1,  # from `at` on, of each bra the first ket, then of each bra the one behind the last
         ket_cells: IL,
         kets: RL,
         table: R1,
         parts: W1,
-        out: W1,
     ):
         n_all = (degree + 1) * (degree + 2) * (degree + 3) // 6
         n_tasks = (end - begin) * n_chunks
@@ -69,8 +68,10 @@ def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..
                 z, inverse_z = bras[3 * n_bras + bra], bras[4 * n_bras + bra]
                 for n in range(n_orders):
                     parts[(chunk * n_orders + n) * n_bras + bra] = ti.cast(0.0, wide)
-                first_block = ti.max(chunk * tiles * together, low[bra] // lanes)
-                for block in range(first_block, ti.min((chunk + 1) * tiles * together, high[bra] // lanes)):
+                first_block = ti.max(chunk * tiles * together, ends[at + bra] // lanes)
+                for block in range(
+                    first_block, ti.min((chunk + 1) * tiles * together, ends[at + n_bras + bra] // lanes)
+                ):
                     first = block // together * together * (KET_ROWS + n_ket_orders) + block % together
                     first_cell = block // together * together * 3 + block % together
                     c0 = ti.cast(ket_cells[first_cell] - bra_cells[bra], real)
@@ -138,11 +139,5 @@ def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..
                             parts[to] = parts[to] + ti.cast(value.sum(), wide)
                         else:
                             parts[to] = parts[to] + ti.cast(value, wide)
-        for item in range((end - begin) * n_orders):
-            to = item // (end - begin) * n_bras + begin + item % (end - begin)
-            added = out[to]
-            for chunk in range(n_chunks):
-                added += parts[chunk * n_orders * n_bras + to]
-            out[to] = added
 
     return kernel

@@ -142,3 +142,18 @@ def test_in_pieces(device, monkeypatch):
 
 def interrupted(share):
     raise KeyboardInterrupt
+
+
+def test_without_double_precision(device, monkeypatch):
+    class Single:
+        double, software = False, True
+
+    bras, kets = gaussians(1, 9, 1), gaussians(1, 500, 2)
+    coefficients = np.random.default_rng(3).normal(size=(500, 4))
+    target = Target(device, "single")
+    with session(device, "single"):
+        monkeypatch.setattr(coulomb, "probe", lambda name: Single)
+        values = coulomb_sums([bras], [kets], [coefficients], lambda b, k: (np.full(9, 500), np.full(9, 100)), target)[
+            0
+        ]
+    assert_right(values, bras, kets, coefficients, LIMIT["single"])

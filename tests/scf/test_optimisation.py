@@ -124,9 +124,12 @@ def test_other_atoms_begin_anew():
     assert calculator.wavefunction.atomic_numbers.tolist() == [3, 1]
 
 
-def test_a_crystal_is_refused():
+def test_crystals_and_atoms_at_one_place_are_refused():
     atoms = ase.Atoms("H2", [[0, 0, 0], [0, 0, 1]], cell=[4, 4, 4], pbc=True, calculator=ob.AseCalculator(HF))
     with pytest.raises(OrbitileError, match="expected a molecule, got a periodic cell"):
+        atoms.get_potential_energy()
+    atoms.pbc, atoms.positions = False, np.zeros((2, 3))
+    with pytest.raises(OrbitileError, match="atoms 1 and 2 are at one place"):
         atoms.get_potential_energy()
 
 

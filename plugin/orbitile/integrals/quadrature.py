@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-LEFT_OUT = {"single": 3e-10, "double": 1e-14}
+LEFT_OUT = {"single": 1e-10, "double": 1e-14}
 """What a Gaussian may add in a cell of points to a matrix element of a potential of 1 hartree, in hartree, and be left
 out."""
 

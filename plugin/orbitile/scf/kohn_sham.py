@@ -15,7 +15,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, lstsq
 
 from ..watch import checkpoint
 from .calculation import NotConverged
@@ -198,7 +197,7 @@ class _Attempt:
         return None
 
     def _orbitals(self, matrix: Reals) -> tuple[Reals, Reals]:
-        energies, vectors = eigh(self._orthonormal.T @ matrix @ self._orthonormal)
+        energies, vectors = np.linalg.eigh(self._orthonormal.T @ matrix @ self._orthonormal)
         return self._orthonormal @ vectors, energies
 
     def _within(self, criteria: Criteria) -> bool:
@@ -252,7 +251,9 @@ class Diis:
         equations[n, n] = 0
         # errors become small: rows and columns are scaled alike, so that no factor is lost
         scale = np.append(1 / np.sqrt(np.maximum(np.diag(self._products), np.finfo(float).tiny)), 1.0)
-        factors = lstsq(equations * scale * scale[:, None], np.append(np.zeros(n), 1.0))[0] * scale
+        factors = (
+            np.linalg.lstsq(equations * scale * scale[:, None], np.append(np.zeros(n), 1.0), rcond=None)[0] * scale
+        )
         result: Reals = sum(
             (factor * kept for factor, kept in zip(factors[:n], self._matrices, strict=True)), np.zeros_like(matrices)
         )
