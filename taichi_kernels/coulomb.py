@@ -13,6 +13,7 @@ with R from the Boys functions F_m(alpha |P - Q|^2) by R^m_000 = (-2 alpha)^m F_
 No integral over contracted functions is formed (C. A. White and M. Head-Gordon, J. Chem. Phys. 1996, 104, 2620).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,17 +24,15 @@ import numpy as np
 from ._taichi import fill, number
 from .arrays import to_numpy
 from .cells import split_position
-from .coulomb_kernels import KET_ROWS, TILE, is_written_out, table_of, written_out_kernel
+from .coulomb_kernels import KET_ROWS, TILE, adding_kernel, is_written_out, table_of, written_out_kernel
 from .coulomb_loops import LANES, looping_kernel
 from .devices import probe
 from .hermite_tables import powers_of, recurrence
-from .kept_arrays import KeptArrays
-from .launching import launch
+from .launching import launch, synchronise
 from .pace import Checkpoint, Pace
+from .session import generation
 from .target import Target
-
-_GRAIN = 16
-"""Kets are taken in multiples of it."""
+from .workspace import Workspace
 
 _TASKS = {"cpu": 64, "cuda": 1 << 16, "vulkan": 1 << 12}
 """Tasks that a device should have at once, if need be several chunks of kets for each bra."""
@@ -44,11 +43,17 @@ _PARTS = 1 << 24
 _WORKERS, _HELD = {"cpu": 16, "cuda": 1 << 13, "vulkan": 1 << 12}, 1 << 25
 """Workers of the kernel with loops, and numbers that they hold in all: 256 MiB."""
 
-_LITTLE = 4e6
-"""Products of coefficients for which no kernel is compiled: the one with loops takes five times as long, 2 ms."""
+_LITTLE = 1e7
+"""Products of coefficients for which no kernel is compiled: the one with loops takes five times as long, 5 ms."""
+
+_FEW = 16
+"""Tiles that a task goes through where there is no double precision, so that it adds up few numbers."""
 
 _TURNS = 60_000
 """Turns of the loops of a thread that a Vulkan driver in software is asked for: lavapipe ends them at 65,535."""
+
+_HIGHEST = 16
+"""Sum of degrees up to which products of odd numbers fit into single precision."""
 
 _BOYS = 60
 """What Boys functions cost, in products of coefficients."""
@@ -107,23 +112,26 @@ def coulomb_sums(
     double = Target(target.device, "double") if probe(target.device).double else target
     steps = []
     for b, k in np.ndindex(len(bras), len(kets)):
-        counted, exact = (_rounded(end, len(kets[k].exponent)) for end in ends(b, k))
+        counted, exact = (_in_tiles(end, TILE[target.device]) for end in ends(b, k))
         none = np.zeros(len(counted), np.int32)
-        passes = [(double, none, exact), (target, exact, counted)] if target != double else [(double, none, counted)]
+        if target == double or bras[b].degree + kets[k].degree > _HIGHEST:
+            passes = [(double, none, counted)]
+        else:
+            passes = [(double, none, exact), (target, exact, counted)]
         for kind, low, high in passes:
             if np.any(high > low):
                 steps.append(_Step(kind, b, k, low, high, _products(bras[b].degree, kets[k].degree)))
     total, done = sum(float(step.work.sum()) for step in steps), 0.0
-    tables = _Tables(bras, kets, coefficients, double)
-    for step in steps:
-        tables.add(step, None if checkpoint is None else _mapped(checkpoint, done / total, step.work.sum() / total))
+    tables = _Tables(bras, kets, coefficients, steps, double)
+    for n, step in enumerate(steps):
+        tables.add(n, None if checkpoint is None else _mapped(checkpoint, done / total, step.work.sum() / total))
         done += float(step.work.sum())
     return tables.sums()
 
 
-def _rounded(counts: np.ndarray, n: int) -> np.ndarray:
-    """Numbers of kets as multiples of the grain; none is more than all, which are filled up with nothing."""
-    return (-(-np.minimum(counts, n) // _GRAIN) * _GRAIN).astype(np.int32)
+def _in_tiles(counts: np.ndarray, tile: int) -> np.ndarray:
+    """Numbers of kets as multiples of a tile; the last one is filled up with nothing."""
+    return (-(-counts // tile) * tile).astype(np.int32)
 
 
 def _mapped(checkpoint: Checkpoint, before: float, length: float) -> Checkpoint:
@@ -154,67 +162,103 @@ class _Step:
         return counts[: int(np.flatnonzero(counts)[-1]) + 1] * float(self.products)
 
 
-def _short(step: _Step, turns: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Ranges of kets that make up those of a step, so short that a worker with that many bras turns few loops."""
-    size = max(1, _TURNS // (2 * turns * step.products))
-    edges = range(0, int(step.high.max()), size)
-    return [(np.clip(step.low, edge, edge + size), np.clip(step.high, edge, edge + size)) for edge in edges]
-
-
 class _Tables:
-    """What the kernels read and write: NumPy's arrays on a CPU, those kept on the device otherwise."""
+    """What the kernels read and write: NumPy's arrays on a CPU, those kept on the device otherwise.
+
+    Sums are added up on the device if it has double precision and is not the CPU, otherwise by NumPy.
+    """
 
     def __init__(
-        self, bras: Sequence[Gaussians], kets: Sequence[Gaussians], coefficients: Sequence[np.ndarray], double: Target
+        self,
+        bras: Sequence[Gaussians],
+        kets: Sequence[Gaussians],
+        coefficients: Sequence[np.ndarray],
+        steps: Sequence[_Step],
+        double: Target,
     ) -> None:
         self._bras, self._kets, self._coefficients, self._double = bras, kets, coefficients, double
+        self._steps = steps
+        self._kept = _workspace(generation())
         self._of_bras, self._of_kets = lru_cache(self._packed_bras), lru_cache(self._packed_kets)
+        self._there = not double.on_host and double.precision == "double"
         self._sums = []
         for b, group in enumerate(bras):
-            sums = self._space(f"sums {b}", len(powers_of(group.degree)) * len(group.exponent), double.dtype)
-            if double.on_host:
-                sums[:] = 0.0
-            else:
+            shape = len(powers_of(group.degree)), len(group.exponent)
+            sums = self._space(f"sums {b}", shape[0] * shape[1], double.dtype) if self._there else np.zeros(shape)
+            if self._there:
                 fill(sums, 0.0)
             self._sums.append(sums)
+        ranges = [pair for step in steps for pair in self._ranges(step)]
+        self._first_range = np.cumsum([0, *(len(self._ranges(step)) for step in steps)])
+        self._at = np.cumsum([0, *(2 * len(low) for low, _ in ranges)])
+        self._ends = self._operand(
+            "ends", np.concatenate([np.zeros(0, np.int32), *(np.ravel(pair) for pair in ranges)])
+        )
 
     def sums(self) -> list[np.ndarray]:
         """What was added to each bra, shape (n_bras, number of orders)."""
         result = []
         for group, held in zip(self._bras, self._sums, strict=True):
-            shape = (len(powers_of(group.degree)), len(group.exponent))
-            values = held if isinstance(held, np.ndarray) else to_numpy(held)
-            values = values[: shape[0] * shape[1]].reshape(shape)
-            result.append(np.ascontiguousarray(values.T, np.float64) / group.exponent[:, None])
+            shape = len(powers_of(group.degree)), len(group.exponent)
+            values = to_numpy(held)[: shape[0] * shape[1]].reshape(shape) if self._there else held
+            result.append(np.ascontiguousarray(values.T / group.exponent[:, None]))
         return result
 
-    def add(self, step: _Step, checkpoint: Checkpoint | None) -> None:
+    def add(self, n: int, checkpoint: Checkpoint | None) -> None:
         """Add the kets of a step to the sums of its bras."""
-        target, device = step.target, step.target.device
+        step = self._steps[n]
+        target, device, written_out = step.target, step.target.device, self._is_written_out(step)
         bra, ket = self._bras[step.bra].degree, self._kets[step.ket].degree
-        n_bras, n_orders = len(step.low), len(powers_of(bra))
-        n_tiles = -(-int(step.high.max()) // TILE[device])
-        n_chunks = max(1, min(-(-_TASKS[device] // n_bras), n_tiles, _PARTS // (n_orders * n_bras)))
+        n_bras, n_orders, n_tiles = len(step.low), len(powers_of(bra)), int(step.high.max()) // TILE[device]
+        wanted = max(-(-_TASKS[device] // n_bras), 1 if self._double.precision == "double" else n_tiles // _FEW)
+        ranges = range(self._first_range[n], self._first_range[n + 1])
+        n_chunks = max(1, min(wanted, n_tiles, _PARTS // (n_orders * n_bras))) if len(ranges) == 1 else 1
         cells, numbers = self._of_kets(step.ket, target)
-        written_out = is_written_out(bra, ket) and float(step.work.sum()) > _LITTLE
-        kernel, first_arguments = self._kernel(target, bra, ket, written_out)
-        ranges = [(step.low, step.high)]
         if not written_out:
             cells, numbers = (_in_lanes(array, LANES[device]) for array in (cells, numbers))
-            if probe(device).software:
-                n_chunks, ranges = 1, _short(step, -(-n_bras // _WORKERS[device]))
-        for low, high in ranges:
+        kernel, first_arguments = self._kernel(target, bra, ket, written_out)
+        table = self._operand(f"table {bra + ket}, {target.precision}", table_of(target.precision, bra + ket))
+        parts = self._space("parts", n_chunks * n_orders * n_bras, self._double.dtype)
+        for place in ranges:
             arguments = (
-                n_bras, n_chunks, -(-n_tiles // n_chunks), *self._of_bras(step.bra, target),
-                self._operand("low", low), self._operand("high", high), cells, numbers,
-                self._operand(f"table {bra + ket}, {target.precision}", table_of(target.precision, bra + ket)),
-                self._space("parts", n_chunks * n_orders * n_bras, self._double.dtype), self._sums[step.bra],
+                n_bras, n_chunks, -(-n_tiles // n_chunks), *self._of_bras(step.bra, target), int(self._at[place]),
+                self._ends, cells, numbers, table, parts,
             )  # fmt: skip
 
             def piece(begin: int, end: int, arguments: tuple = arguments) -> None:
-                launch(kernel, *first_arguments, begin, end, *arguments)
+                self._launch(kernel, *first_arguments, begin, end, *arguments)
 
-            _pace(target, written_out).run(step.work, piece, checkpoint)
+            _pace(target, written_out).run(step.work, piece, checkpoint, synchronise)
+            self._add_parts(step, parts, n_orders, n_chunks)
+
+    def _is_written_out(self, step: _Step) -> bool:
+        bra, ket = self._bras[step.bra].degree, self._kets[step.ket].degree
+        return is_written_out(bra, ket) and float(step.work.sum()) > _LITTLE
+
+    def _ranges(self, step: _Step) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Ranges of kets that make up those of a step, so short that no driver ends the loops of a worker."""
+        if self._is_written_out(step) or not probe(step.target.device).software:
+            return [(step.low, step.high)]
+        turns = -(-len(step.low) // _WORKERS[step.target.device])
+        size = max(1, _TURNS // (2 * turns * step.products))
+        edges = range(0, int(step.high.max()), size)
+        return [(np.clip(step.low, edge, edge + size), np.clip(step.high, edge, edge + size)) for edge in edges]
+
+    def _launch(self, kernel: Callable[..., Any], *arguments: object) -> None:
+        if self._double.on_host:
+            launch(kernel, *arguments)
+        else:
+            self._kept.launch(kernel, *arguments)
+
+    def _add_parts(self, step: _Step, parts: Any, n_orders: int, n_chunks: int) -> None:
+        """Add up what the chunks gave, for the bras that have any kets."""
+        n_active, n_bras, held = len(step.work), len(step.low), self._sums[step.bra]
+        if self._there:
+            self._launch(adding_kernel(self._double.dtype), n_active, n_bras, n_orders, n_chunks, parts, held)
+            return
+        values = parts if self._double.on_host else to_numpy(parts)
+        shape = n_chunks, n_orders, n_bras
+        held[:, :n_active] += values[: math.prod(shape)].reshape(shape)[:, :, :n_active].sum(axis=0, dtype=np.float64)
 
     def _kernel(self, target: Target, bra: int, ket: int, written_out: bool) -> tuple[Callable[..., Any], tuple]:
         """The kernel for two degrees, and its first arguments."""
@@ -225,7 +269,7 @@ class _Tables:
         lanes = LANES[target.device]
         n_workers = max(1, min(_WORKERS[target.device], _HELD // (n_held * lanes)))
         steps = (n_held, 1) if target.on_host else (1, n_workers)
-        held = self._space(f"R, {target.precision}", n_workers * n_held * lanes, target.dtype)
+        held = self._space("R", n_workers * n_held * lanes, target.dtype)
         return looping_kernel(target, self._double.dtype), (
             n_workers, *steps, degree, n_orders, n_ket_orders,
             self._operand(f"rule {degree}", recurrence(degree)),
@@ -248,7 +292,7 @@ class _Tables:
         """The same of the kets, and the coefficients with all that belongs to the kets alone, tile by tile."""
         group, tile = self._kets[k], TILE[target.device]
         orders = np.array(powers_of(group.degree)).sum(axis=1)
-        factor = 2 * np.pi**2.5 / group.exponent[:, None] * (-1.0) ** orders
+        factor = np.pi**3 / group.exponent[:, None] * (-1.0) ** orders  # the kernel has 2 / sqrt(pi)
         cells, rest = split_position(group.centre)
         columns = np.vstack([rest.T, group.exponent, 1 / group.exponent, (self._coefficients[k] * factor).T])
         name = f"kets {k}, {target.precision}"
@@ -258,14 +302,21 @@ class _Tables:
         )
 
     def _operand(self, name: str, values: np.ndarray) -> Any:
-        return _KEPT.operand(self._double, name, values, values.dtype)
+        return self._kept.operand(self._double, name, values, values.dtype)
 
     def _space(self, name: str, size: int, dtype: "np.dtype[Any]") -> Any:
         """Uninitialised."""
-        return np.empty(size, dtype) if self._double.on_host else _KEPT.array(name, number(dtype), (size,))
+        return (
+            np.empty(size, dtype)
+            if self._double.on_host
+            else self._kept.array(f"{name}, {dtype}", number(dtype), (size,))
+        )
 
 
-_KEPT = KeptArrays()
+@lru_cache(maxsize=1)
+def _workspace(run: int) -> Workspace:
+    """What is kept on the device, of one run of the compiler."""
+    return Workspace(np.dtype(np.float64))
 
 
 def _tiled(rows: np.ndarray, tile: int, ones: int) -> np.ndarray:

@@ -8,8 +8,8 @@ afterwards, always in the same order.
 The recurrences of a pair of degrees are written out as source text, the orders of the bra one after the other. Pairs of
 degrees for which that would be too long have a kernel with loops, `coulomb_loops`.
 
-Boys functions: from a table the highest one that the Taylor series needs, and exp(-T); the others by downward
-recurrence, at the point of the table first, then where they are wanted. Beyond the table by their asymptotic form.
+Boys functions: from a table the highest one that is wanted, the highest one of its Taylor series, and exp(-T); the rest
+by downward recurrence, at the point of the table or where they are wanted. Beyond the table by their asymptotic form.
 """
 
 import linecache
@@ -26,8 +26,9 @@ from .cells import CELL
 from .hermite_tables import TABLE_END, boys_function, powers_of
 from .target import Target
 
-TILE = {"cpu": 128, "cuda": 32, "vulkan": 32}
-"""Kets that lie together, and whose terms are added up in the precision of the terms."""
+TILE = {"cpu": 64, "cuda": 32, "vulkan": 32}
+"""Kets that lie together, and whose terms are added up in the precision of the terms. Ranges of kets are multiples: of
+a loop of known length the compiler makes half as much code."""
 
 KET_ROWS = 5
 """Numbers of a ket before its coefficients: remainder of the centre, exponent, and one over it."""
@@ -49,12 +50,24 @@ def is_written_out(bra: int, ket: int) -> bool:
     return len(powers_of(bra)) * len(powers_of(ket)) <= _WRITTEN_OUT
 
 
+TABLE_COLUMNS = 3
+
+
 @lru_cache
 def table_of(precision: str, degree: int) -> np.ndarray:
-    """For a sum of degrees, point by point, the Boys function that the series needs first, and exp(-T)."""
+    """For a sum M of degrees, point by point, F_M, the last F that the series needs, and exp(-T).
+
+    All are times 2 / sqrt(pi) and divided by (2M - 1)!!, see `_boys`.
+    """
     t = np.arange(round(TABLE_END[precision] / STEP) + 2) * STEP
-    rows = np.stack([boys_function(degree + TAYLOR[precision], t), np.exp(-t)], axis=1)
-    return np.ascontiguousarray(rows.reshape(-1), np.dtype(precision))
+    columns = boys_function(degree, t), boys_function(degree + TAYLOR[precision], t), np.exp(-t)
+    factor = 2 / np.sqrt(np.pi) / odd_product(degree)
+    return np.ascontiguousarray(np.stack(columns, axis=1).reshape(-1) * factor, np.dtype(precision))
+
+
+def odd_product(m: int) -> float:
+    """(2m - 1)!!, the product of the odd numbers below 2m."""
+    return math.prod(range(1, 2 * m, 2), start=1.0)
 
 
 def _ladder(degree: int) -> tuple[list[str], list[str]]:
@@ -88,7 +101,12 @@ def _ladder(degree: int) -> tuple[list[str], list[str]]:
 
 
 def _boys(degree: int, precision: str) -> list[str]:
-    """Statements for g0, g1, ... from the difference d0, d1, d2 of the centres and the exponents y and z."""
+    """Statements for g0, g1, ... from the difference d0, d1, d2 of the centres and the exponents y and z.
+
+    With G_m = F_m / (2m - 1)!! the recurrence is G_(m-1) = 2T G_m + exp(-T) / (2m - 1)!!. Numbers that all terms are
+    multiplied by are whole, or part of what was computed in double precision: rounded, they would change all terms
+    alike, and what is the sum of many terms by more than these are exact to.
+    """
     end, n_taylor = TABLE_END[precision], TAYLOR[precision]
     return [
         f"square = ti.max(d0 * d0 + d1 * d1 + d2 * d2, real({SMALLEST}))",
@@ -102,31 +120,35 @@ def _boys(degree: int, precision: str) -> list[str]:
         f"place = ti.cast(u * real({1 / STEP}) + real(0.5), ti.i32)",
         f"at_place = real({2 * STEP}) * ti.cast(place, real)",
         "x = real(0.5) * at_place - u",
-        "series, decay, exponential = table[2 * place], table[2 * place + 1], real(1.0)",
-        "f = series",
+        f"nearest, f, decay = {', '.join(f'table[{TABLE_COLUMNS} * place + {n}]' for n in range(TABLE_COLUMNS))}",
+        "series, exponential = f, real(1.0)",
         *(
             statement
-            for k in range(n_taylor - 1, -1, -1)
+            for k in range(n_taylor - 1, 0, -1)
             for statement in (
                 f"f = (at_place * f + decay) * real({1 / (2 * (degree + k) + 1)!r})",
                 f"series = series * (x * real({1 / (k + 1)!r})) + f",
-                f"exponential = 1.0 + exponential * (x * real({1 / (k + 1)!r}))",
             )
         ),
+        *(f"exponential = 1.0 + exponential * (x * real({1 / k!r}))" for k in range(n_taylor, 0, -1)),
         "scale = ti.sqrt(inverse_sum)",
         "decay *= exponential * scale",
-        f"b{degree} = series * scale",
+        f"b{degree} = (series * x + nearest) * scale",
         "u *= 2.0",
-        *(f"b{m - 1} = (u * b{m} + decay) * real({1 / (2 * m - 1)!r})" for m in range(degree, 0, -1)),
-        f"a0 = real({math.sqrt(math.pi) / 2!r}) * ti.sqrt(inverse_square * inverse_z * inverse_y)",
-        *(f"a{m + 1} = a{m} * (inverse_square * real({2 * m + 1}.0))" for m in range(degree)),
+        *(
+            f"b{m - 1} = u * b{m} + decay * real({odd_product(degree) / odd_product(m)!r})"
+            for m in range(degree, 0, -1)
+        ),
         "alpha *= 2.0",
-        "power = alpha",
-        "g0 = ti.select(is_far, a0, b0)",
+        "near, far = real(1.0), ti.sqrt(inverse_square * inverse_z * inverse_y)",
+        "g0 = ti.select(is_far, far, b0)",
         *(
             statement
             for m in range(1, degree + 1)
-            for statement in (f"g{m} = ti.select(is_far, a{m}, power * b{m})", "power *= alpha")
+            for statement in (
+                "near, far = near * alpha, far * inverse_square",
+                f"g{m} = ti.select(is_far, far, near * b{m}) * real({odd_product(m)!r})",
+            )
         ),
     ]
 
@@ -157,7 +179,7 @@ def _source(bra: int, ket: int, precision: str, tile: int) -> str:
     text = [
         (0, "@ti.kernel"),
         (0, "def kernel(begin: ti.i32, end: ti.i32, n_bras: ti.i32, n_chunks: ti.i32, tiles: ti.i32, bra_cells: I1,"),
-        (0, "    bras: R1, low: I1, high: I1, ket_cells: I1, kets: R1, table: R1, parts: W1, out: W1):"),
+        (0, "    bras: R1, at: ti.i32, ends: I1, ket_cells: I1, kets: R1, table: R1, parts: W1):"),
         (1, "ti.loop_config(block_dim=BLOCK)"),
         (1, "for task in range((end - begin) * n_chunks):"),
         (2, "bra = begin + task % (end - begin)"),
@@ -165,28 +187,16 @@ def _source(bra: int, ket: int, precision: str, tile: int) -> str:
         *((2, f"cell{n}, rest{n} = bra_cells[{n} * n_bras + bra], bras[{n} * n_bras + bra]") for n in range(3)),
         (2, "z, inverse_z = bras[3 * n_bras + bra], bras[4 * n_bras + bra]"),
         *((2, f"total{n} = ti.cast(0.0, WIDE)") for n in range(len(orders))),
-        (2, f"last_tile = ti.min((chunk + 1) * tiles, (high[bra] + {tile - 1}) // {tile})"),
-        (2, f"for tile in range(ti.max(chunk * tiles, low[bra] // {tile}), last_tile):"),
+        (2, f"last_tile = ti.min((chunk + 1) * tiles, ends[at + n_bras + bra] // {tile})"),
+        (2, f"for tile in range(ti.max(chunk * tiles, ends[at + bra] // {tile}), last_tile):"),
         (3, f"first, first_cell = tile * {tile * rows}, tile * {tile * 3}"),
         *((3, f"sum{n} = real(0.0)") for n in range(len(orders))),
-        (3, f"for lane in range(ti.max(0, low[bra] - tile * {tile}), ti.min({tile}, high[bra] - tile * {tile})):"),
+        (3, f"for lane in range({tile}):"),
         *((4, statement) for statement in body),
         *((3, f"total{n} += ti.cast(sum{n}, WIDE)") for n in range(len(orders))),
         *((2, f"parts[(chunk * {len(orders)} + {n}) * n_bras + bra] = total{n}") for n in range(len(orders))),
-        *_ADD_PARTS,
     ]
-    return "".join("    " * depth + statement + "\n" for depth, statement in text).replace("N_ORDERS", str(len(orders)))
-
-
-_ADD_PARTS = [
-    (1, "for item in range((end - begin) * N_ORDERS):"),
-    (2, "to = item // (end - begin) * n_bras + begin + item % (end - begin)"),
-    (2, "added = out[to]"),
-    (2, "for chunk in range(n_chunks):"),
-    (3, "added += parts[chunk * N_ORDERS * n_bras + to]"),
-    (2, "out[to] = added"),
-]
-"""What the tasks of each bra have found, added up."""
+    return "".join("    " * depth + statement + "\n" for depth, statement in text)
 
 
 @lru_cache
@@ -205,3 +215,20 @@ def written_out_kernel(target: Target, sums: "np.dtype[np.floating]", bra: int, 
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where the compiler looks for it
     exec(compile(text, file, "exec"), names)
     return lightly_optimised(names["kernel"])
+
+
+@lru_cache
+def adding_kernel(sums: "np.dtype[np.floating]") -> Callable[..., Any]:
+    """Kernel that adds up what the tasks of each bra have found, in the order of the chunks."""
+    W1 = ti.types.ndarray(number(sums), 1)
+
+    @ti.kernel
+    def kernel(n_active: ti.i32, n_bras: ti.i32, n_orders: ti.i32, n_chunks: ti.i32, parts: W1, out: W1):
+        for item in range(n_active * n_orders):
+            to = item // n_active * n_bras + item % n_active
+            added = out[to]
+            for chunk in range(n_chunks):
+                added += parts[chunk * n_orders * n_bras + to]
+            out[to] = added
+
+    return kernel

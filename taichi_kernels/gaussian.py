@@ -52,30 +52,39 @@ _TERMS = {"single": 7, "double": 12}
 """Of the polynomial for 2^x, |x| <= 1/2: below 1e-8 and 1e-16 of it."""
 
 
-def vector_exponential(target: Target) -> Callable[..., object]:
-    """A Taichi function exp(x), x <= 0, of vectors of a CPU, for which the compiler's own goes number by number.
+def power_of_two(target: Target) -> Callable[..., object]:
+    """A Taichi function 2^x, x <= 0, of arithmetic alone: the same on all devices, and LLVM makes SIMD code of it.
 
     From 2^n 2^f with the bits of the exponent for 2^n, and for 2^f the polynomial that agrees at Chebyshev's points.
-    Arguments below -60 (-600 in double precision) give zero, so that a product with the result is not a denormal number
+    Arguments below -60 (-900 in double precision) give zero, so that a product with the result is not a denormal number
     either, which takes a hundred times as long.
     """
     single = target.precision == "single"
     real, whole = (ti.f32, ti.i32) if single else (ti.f64, ti.i64)
+    if target.device == "vulkan" and not single:  # shaders need not have integers of 64 bits
+        exp = exponential(target)
+
+        @ti.func
+        def by_exponential(x):
+            return exp(x * real(0.6931471805599453))
+
+        return by_exponential
+
     mantissa, bias = (23, 127) if single else (52, 1023)
-    smallest = -40.0 if single else -600.0
     n_terms = _TERMS[target.precision]
+    smallest = -60.0 if single else -900.0
     places = 0.5 * np.cos(np.pi * (np.arange(n_terms) + 0.5) / n_terms)
     terms = np.linalg.solve(np.vander(places), 2.0**places).tolist()
 
     @ti.func
     def composed(x):
-        power = ti.max(x, smallest) * real(1.4426950408889634)
+        power = ti.max(x, real(smallest))
         n = ti.cast(power - real(0.5), whole)  # towards zero: the nearest
         f = power - ti.cast(n, real)
         value = f * real(terms[0]) + real(terms[1])
         for k in ti.static(range(2, n_terms)):
             value = value * f + real(terms[k])
-        return ti.select(x > smallest, value * ti.bit_cast((n + bias) << mantissa, real), real(0.0))
+        return ti.select(x > real(smallest), value * ti.bit_cast((n + bias) << mantissa, real), real(0.0))
 
     return composed
 

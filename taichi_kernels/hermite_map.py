@@ -177,6 +177,7 @@ class HermiteMap:
             return out
         kernels, n_terms = _kernels(), len(self._from_basis)
         given = self._given("matrix", matrix, target)
+        orders = out if target.on_host else self._space("orders", out.shape, target)
         for n, run in enumerate(self._runs):
             checkpoint(n / len(self._runs))
             n_rows = len(run.from_basis)
@@ -187,13 +188,11 @@ class HermiteMap:
             )
             kernels.from_right(n_rows, n_terms, *self._sparse("from basis", self._from_basis, target), half, rows)
             for m, block, some in self._parts(run):
-                size = (some.stop - some.start) * block.n_orders
-                orders = self._space("orders", (size,), target)
                 kernels.to_orders(
-                    some.start, some.stop, block.n_orders, run.first_row, *self._of_block(m, block, target),
-                    *self._table(m, "orders", block.to_orders, target), rows, orders,
+                    some.start, some.stop, int(self._first[m]), block.n_orders, run.first_row,
+                    *self._of_block(m, block, target), *self._table(m, "orders", block.to_orders, target), rows, orders,
                 )  # fmt: skip
-                self._back(orders, out[self._coefficients(m, some)])
+        self._back(orders, out)
         return out
 
     def to_matrix(self, values: np.ndarray, target: Target, checkpoint: Checkpoint) -> np.ndarray:
@@ -212,8 +211,9 @@ class HermiteMap:
             Symmetric.
         """
         n_basis, n_terms = len(self._to_basis), len(self._from_basis)
-        result = np.zeros((n_basis, n_basis))
+        result = np.empty((n_basis, n_basis))
         if not probe(target.device).double:
+            result[...] = 0
             self._on_host_to_matrix(values, result, checkpoint)
             return result + result.T
         kernels = _kernels()
@@ -234,8 +234,10 @@ class HermiteMap:
                 )  # fmt: skip
             kernels.from_right(n_rows, n_basis, *self._sparse("to basis", self._to_basis, target), rows, half)
             kernels.add_from_left(n_basis, n_basis, *self._sparse(f"to basis {n}", run.to_basis, target), half, sums)
-        self._back(sums, result)
-        return result + result.T
+        both = result if target.on_host else self._space("both", result.shape, target)
+        kernels.add_transpose(n_basis, sums, both)
+        self._back(both, result)
+        return result
 
     def _on_host_to_hermite(self, matrix: np.ndarray, out: np.ndarray, checkpoint: Checkpoint) -> None:
         """The same in NumPy, where the device has no double precision."""
@@ -311,9 +313,8 @@ class HermiteMap:
         return held
 
     def _back(self, space: Any, out: np.ndarray) -> None:
-        if isinstance(space, np.ndarray):
+        if space is out:
             synchronise()
-            out[...] = space[: len(out)]
         else:
             to_numpy(space, out)
 
@@ -327,6 +328,11 @@ def _kernels() -> SimpleNamespace:
     def clear(rows: ti.i32, columns: ti.i32, matrix: R2):
         for i, j in ti.ndrange(rows, columns):
             matrix[i, j] = 0.0
+
+    @ti.kernel
+    def add_transpose(n: ti.i32, matrix: R2, out: R2):
+        for i, j in ti.ndrange(n, n):
+            out[i, j] = matrix[i, j] + matrix[j, i]
 
     @ti.kernel
     def from_left(rows: ti.i32, columns: ti.i32, first: I1, column: I1, value: R1, matrix: R2, out: R2):
@@ -356,8 +362,8 @@ def _kernels() -> SimpleNamespace:
 
     @ti.kernel
     def to_orders(
-        begin: ti.i32, end: ti.i32, n_orders: ti.i32, first_row: ti.i32, row: I1, column: I1, weight: R1, along: R3,
-        first: I1, entry: I2, matrix: R2, out: R1,
+        begin: ti.i32, end: ti.i32, first_value: ti.i32, n_orders: ti.i32, first_row: ti.i32, row: I1, column: I1,
+        weight: R1, along: R3, first: I1, entry: I2, matrix: R2, out: R1,
     ):  # fmt: skip
         for i in range((end - begin) * n_orders):
             p = begin + i // n_orders
@@ -366,7 +372,7 @@ def _kernels() -> SimpleNamespace:
             for e in range(first[n], first[n + 1]):
                 element = matrix[row[p] - first_row + entry[e, 0], column[p] + entry[e, 1]]
                 total += element * along[p, 0, entry[e, 2]] * along[p, 1, entry[e, 3]] * along[p, 2, entry[e, 4]]
-            out[i] = weight[p] * total
+            out[first_value + p * n_orders + n] = weight[p] * total
 
     @ti.kernel
     def to_block(
@@ -384,6 +390,7 @@ def _kernels() -> SimpleNamespace:
 
     return SimpleNamespace(
         clear=clear,
+        add_transpose=add_transpose,
         from_left=from_left,
         add_from_left=add_from_left,
         from_right=from_right,

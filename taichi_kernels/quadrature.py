@@ -1,12 +1,13 @@
 r"""Gaussians at the points of a quadrature, and values at the points onto Gaussians.
 
-With :math:`y = \sqrt{z}\,(r - P)` Gaussians times polynomials are summed up, and their gradients with respect to r,
+With :math:`y = s\,(r - P)`, s the root of the exponent but for rounding (`scale_of`), Gaussians times polynomials are
+summed up, and their gradients with respect to r,
 
-.. math::  \rho(r) = \sum_P e^{-y^2} \sum_{ijk} C_{ijk}\, y_x^i y_y^j y_z^k ,
+.. math::  \rho(r) = \sum_P e^{-z |r - P|^2} \sum_{ijk} C_{ijk}\, y_x^i y_y^j y_z^k ,
 
 and, with the same lists from the other side, moments of values a and vectors b at the points are taken,
 
-.. math::  M_{ijk} = \sum_g \left(a_g + b_g \cdot \nabla\right) y_x^i y_y^j y_z^k e^{-y^2} .
+.. math::  M_{ijk} = \sum_g \left(a_g + b_g \cdot \nabla\right) y_x^i y_y^j y_z^k e^{-z |r - P|^2} .
 
 What does not depend on coefficients and values is kept on the device. Terms are of the precision of the target; sums
 over many of them are in double precision where the device has it. They have one order: results are the same, digit by
@@ -24,15 +25,17 @@ from ._taichi import fill, number, ti
 from .arrays import send, to_numpy
 from .cells import CELL
 from .devices import probe
+from .hermite_tables import powers_of
 from .kept_arrays import KeptArrays
 from .launching import synchronise
 from .pace import Checkpoint, Pace
-from .quadrature_kernels import density_kernel, moments_kernel, threads_of
+from .quadrature_kernels import WRITTEN_OUT, density_kernel, moments_kernel, threads_of
 from .quadrature_lists import GaussianGroups, Lists, PointCells
+from .quadrature_loops import looping_kernels
 from .target import Target
 
 _MOMENTS = 1 << 23
-"""Sums that are held at once, one for each thread: 64 MB."""
+"""Sums of one degree that are held at once, one for each thread: 64 MB."""
 
 _TOGETHER = 256
 """Points that a thread adds up."""
@@ -68,7 +71,10 @@ class QuadratureSums:
         self._kept = KeptArrays()
         self._host: dict[str, np.ndarray] = {}
         whole = np.rint(centre / CELL) * CELL
-        gaussian = np.column_stack([whole, centre - whole, np.sqrt(exponent)])[np.maximum(groups.row, 0)]
+        scale = scale_of(exponent, target)
+        power = -np.log2(np.e) * exponent / scale**2
+        high = power.astype(target.dtype).astype(np.float64)
+        gaussian = np.column_stack([whole, centre - whole, scale, high, power - high])[np.maximum(groups.row, 0)]
         self._gaussian, self._origin, self._points, self._weights = (
             np.ascontiguousarray(values, dtype)
             for values, dtype in (
@@ -139,12 +145,12 @@ class QuadratureSums:
         given = self._given("starts", "listed")
         sizes = np.diff(self._lists.starts).reshape(len(self._cells), n_degrees) + 1.0
         for k, degree in enumerate(groups.degrees):
-            kernel = density_kernel(target, self._sums, degree, gradient)
+            kernel, orders = self._kernel("density", degree, gradient)
             h = self._sent(f"terms {k}", terms[k])
+            of_degree = n_degrees, k, groups.first_slot[k], *given, h, spin, columns, *orders
 
-            def piece(first: int, last: int, kernel: Any = kernel, k: int = k, h: Any = h) -> None:
-                n = (last - first) * threads
-                kernel(n, first, self.n_points, n_degrees, k, groups.first_slot[k], *given, h, spin, columns)
+            def piece(first: int, last: int, kernel: Any = kernel, of_degree: tuple = of_degree) -> None:
+                kernel((last - first) * threads, first, self.n_points, *of_degree)
 
             _run(target, ("density", degree, gradient), sizes[:, k], piece, checkpoint, k, n_degrees)
 
@@ -178,15 +184,22 @@ class QuadratureSums:
         result = self._space("moments", (max(first[-1], 1),))
         for k, degree in enumerate(groups.degrees):
             begin, end, n_terms = groups.first_slot[k], groups.first_slot[k + 1], counts[k]
-            kernel = moments_kernel(target, self._sums, degree + more, gradient)
+            kernel, orders = self._kernel("moments", degree + more, gradient)
             most = max(1, _MOMENTS // (n_terms * threads))
 
-            def piece(first_slot: int, last_slot: int, kernel: Any = kernel, k: int = k, most: int = most) -> None:
+            def piece(
+                first_slot: int,
+                last_slot: int,
+                kernel: Any = kernel,
+                orders: list[Any] = orders,
+                k: int = k,
+                most: int = most,
+            ) -> None:
                 begin, n_terms = groups.first_slot[k], counts[k]
                 for one in range(first_slot, last_slot, most):
                     n = min(one + most, last_slot) - one
-                    sums = self._space("moments of threads", (n, n_terms * threads))
-                    kernel(n * threads, begin + one, self.n_points, *given, values, sums)
+                    sums = self._space(f"moments of threads {k}", (n, n_terms * threads))
+                    kernel(n * threads, begin + one, self.n_points, *given, values, sums, *orders)
                     _small_kernels(target, self._sums).over_threads(
                         n * n_terms, threads, first[k] + one * n_terms, sums, result
                     )
@@ -245,6 +258,17 @@ class QuadratureSums:
             keep(target, "gaussian", self._gaussian, target.dtype),
         ]
 
+    def _kernel(self, name: str, degree: int, gradient: bool) -> tuple[Any, list[Any]]:
+        """The kernel for a degree, and what else it takes: one with loops, the orders of the terms."""
+        if degree <= WRITTEN_OUT:
+            written_out = {"density": density_kernel, "moments": moments_kernel}[name]
+            return written_out(self._target, self._sums, degree, gradient), []
+        orders = np.array(powers_of(degree), np.int32)
+        return (
+            getattr(looping_kernels(self._target, self._sums, gradient), name),
+            [self._kept.operand(self._target, f"orders {degree}", orders, np.int32)],
+        )
+
     def _sent(self, name: str, values: np.ndarray) -> Any:
         """Values of this call on the device."""
         values = np.ascontiguousarray(values, self._target.dtype)
@@ -262,6 +286,11 @@ class QuadratureSums:
         if held is None or held.shape != shape:
             held = self._host[name] = np.empty(shape, self._sums)  # kept: a first touch of its pages takes time
         return held
+
+
+def scale_of(exponent: np.ndarray, target: Target) -> np.ndarray:
+    """What distances from a Gaussian are multiplied by: the root of the exponent, rounded as kernels have it."""
+    return np.sqrt(exponent).astype(target.dtype).astype(np.float64)
 
 
 def _run(

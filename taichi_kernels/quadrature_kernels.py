@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from ._taichi import number, ti
-from .gaussian import exponential, vector_exponential
+from ._taichi import lightly_optimised, number, ti
+from .gaussian import power_of_two
 from .hermite_tables import powers_of
 from .target import Target
 
@@ -25,6 +25,9 @@ GROUP = 16
 WRITTEN_OUT = 8
 """Degree up to which sums are written out."""
 
+FAR = -1e4
+"""Power of two that is as good as zero."""
+
 _CHUNK = 16
 """Cells that a Gaussian adds up before the sum goes on in double precision."""
 
@@ -32,9 +35,13 @@ _BLOCK = {"cpu": 4, "cuda": 128, "vulkan": 128}
 
 _DISTANCES = (
     *(f"{axis} = (points[{n} * stride + at + s] + s{n}) * root" for n, axis in enumerate("xyz")),
-    "e = exp(-(x * x + y * y + z * z))",
+    "square = x * x + y * y + z * z",
+    "e = power_of_two(ti.max(square * gaussian[q, 7], FAR) + square * gaussian[q, 8])",
 )
-"""Scaled coordinates about the Gaussian, and its value."""
+"""Scaled coordinates about the Gaussian, and its value.
+
+The scale is rounded, so the exponent has to make up for it, with more digits than one number has: an error of it would
+be the same at all points. The limit is far enough out, and keeps the compiler from adding its two parts."""
 
 _SHIFTS = tuple(f"s{n} = (origin[cell, {n}] - gaussian[q, {n}]) - gaussian[q, {n + 3}]" for n in range(3))
 """From the origin of a cell to a Gaussian: the difference of the first two is exact."""
@@ -229,9 +236,10 @@ def _compiled(text: str, name: str, target: Target, sums: "np.dtype[np.floating]
         "POINTS": POINTS,
         "THREADS": threads_of(target),
         "BLOCK": _BLOCK[target.device],
-        "exp": vector_exponential(target) if target.on_host else exponential(target),
+        "power_of_two": power_of_two(target),
+        "FAR": FAR,
     }
     file = f"<{name}, {target.precision}, {target.device}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where the compiler looks for it
     exec(compile(text, file, "exec"), names)
-    return names["kernel"]
+    return lightly_optimised(names["kernel"])

@@ -1,6 +1,6 @@
 """Which Gaussians reach which points of a quadrature, from both sides.
 
-Points stand in the order of a curve that fills space, `POINTS` in a row are a cell. Gaussians of one degree do likewise,
+Points stand in the order of a curve that fills space, `POINTS` in a row are a cell. Gaussians of one degree do so too,
 `GROUP` in a row are a group, in which those that reach far come first: of a group the first few reach a cell, and of
 the cells of a group, sorted by how many of its Gaussians reach them, the first many are those of a Gaussian. So both
 lists are of cells and groups, a few numbers for each point.

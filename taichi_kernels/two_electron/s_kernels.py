@@ -25,9 +25,6 @@ GROUP = 16
 BLOCK = 64
 """Threads that share an integral where a block of them does."""
 
-HALVINGS = 6
-"""Steps in which the sums of a block are added up to one."""
-
 _FITS = {"single": (17.0, 8.0, 13), "double": (36.0, 10.0, 32)}
 """End of the range of T, a, and degree of the polynomial: F_0 is right within 2e-8 and 1e-14 of itself."""
 
@@ -62,6 +59,7 @@ def s_kernels(target: Target) -> SimpleNamespace:
     lanes = GROUP if vectors else 1
     tasks = GROUP // lanes  # that a group of kets makes
     block = 4 if vectors else BLOCK
+    halvings = BLOCK.bit_length() - 1  # until the sums of a block are one
     shift, top, series = boys_fit(target.precision)
 
     @ti.func
@@ -143,7 +141,7 @@ def s_kernels(target: Target) -> SimpleNamespace:
         out: Values,
         parts: Values,  # (products of the bras, rows of the groups, GROUP)
     ):
-        ti.loop_config(block_dim=512 if vectors else BLOCK)
+        ti.loop_config(block_dim=block)
         for task in range((begin[first + n] - begin[first]) * row_begin[groups] * tasks):
             across = row_begin[groups] * tasks
             e, f = begin[first] + task // across, task % across
@@ -235,7 +233,7 @@ def s_kernels(target: Target) -> SimpleNamespace:
                     )  # fmt: skip
                 shared[member] = total
                 ti.simt.block.sync()
-                for halving in ti.static(range(HALVINGS)):
+                for halving in ti.static(range(halvings)):
                     if member < (BLOCK >> (halving + 1)):
                         shared[member] = shared[member] + shared[member + (BLOCK >> (halving + 1))]
                     ti.simt.block.sync()

@@ -62,9 +62,9 @@ def test_what_is_left_out_is_bounded():
     _, density = density_of(mol)
     with device_session("cpu", "double") as target:
         exact = coulomb_matrix(pairs, density, target, tolerance=0.0)
-        for tolerance in (1e-1, 1e-3, 1e-5):
+        for tolerance in (1e-2, 1e-4, 1e-6):
             matrix = coulomb_matrix(pairs, density, target, tolerance=tolerance)
-            assert 0 < np.abs(matrix - exact).max() < tolerance
+            assert 0 < np.abs(matrix - exact).max() < 36 * tolerance  # pairs of six primitives each
 
 
 def test_attraction_of_nuclei_and_their_repulsion():

@@ -7,7 +7,12 @@ from orbitile.evaluation.devices import device_session
 from orbitile.gaussians.overlap import inverse_root
 from orbitile.integrals.coulomb import coulomb_values
 from orbitile.integrals.exchange_correlation import exchange_correlation
-from orbitile.integrals.forces import kohn_sham_gradient
+from orbitile.integrals.forces import (
+    electrostatic_field,
+    gradient_at_nuclei,
+    kohn_sham_gradient,
+    repulsion_gradient,
+)
 from orbitile.integrals.functionals import functional as functional_of_name
 from orbitile.integrals.grids import Grid
 from orbitile.integrals.hermite_gradient import kinetic_gradient, to_gradient
@@ -143,3 +148,38 @@ def test_forces_are_those_of_the_energy_and_of_pyscf(functional, charge):
         gradient = energy.gradient(mol.atom_coords())
         np.testing.assert_allclose(at(gradient), differences(energy, mol.atom_coords()), atol=1e-7)
     np.testing.assert_allclose(gradient, field.nuc_grad_method().kernel(), atol=1e-5)
+
+
+@pytest.mark.slow
+def test_forces_on_every_device(device):
+    """In single precision, of an open shell; the same bits from call to call."""
+    mol = molecule("O 0 0 0; H 0 0.3 0.97", "6-31g*", unpaired=1)
+    field, orbitals = electrons_of(mol, "pbe")
+    grid = Grid(field.grids.coords, field.grids.weights, np.zeros(len(field.grids.weights), np.int32))
+    with device_session(device, "single") as target:
+        energy = Energy(mol, orbitals, grid, "pbe", target)
+        gradient = energy.gradient(mol.atom_coords())
+        np.testing.assert_array_equal(energy.gradient(mol.atom_coords()), gradient)
+    np.testing.assert_allclose(gradient, field.nuc_grad_method().kernel(), atol=1e-5)
+
+
+def test_an_atom_feels_no_force():
+    """None from what is on the list; the quadrature is not where it would be exact."""
+    mol = molecule("Ne 0.3 -0.2 0.5", "6-31g")
+    positions, charges = mol.atom_coords(), np.array([10.0])
+    matrix = random_matrix(mol.nao)
+    with device_session("cpu", "double") as target:
+        pairs = pairs_of(basis_of(mol))
+        hermite = to_hermite(pairs, matrix, target)
+        field = electrostatic_field(pairs.list, [hermite], charges, positions, target)
+        gradient = to_gradient(pairs, matrix, field)
+        gradient += gradient_at_nuclei(pairs.list, hermite, charges, positions, target)
+    np.testing.assert_allclose(gradient, 0, atol=1e-8)
+    np.testing.assert_array_equal(repulsion_gradient(charges, positions), 0)
+
+
+def test_nuclei_repel_each_other_and_ghosts_do_not():
+    positions = np.array([[0.0, 0, 0], [0, 0, 1.5], [0.4, 1.0, 0], [0.4, 1.0, 0]])
+    charges = np.array([8.0, 1, 0, 0])
+    found = repulsion_gradient(charges, positions)
+    np.testing.assert_allclose(found, [[0, 0, 8 / 1.5**2], [0, 0, -8 / 1.5**2], [0, 0, 0], [0, 0, 0]])

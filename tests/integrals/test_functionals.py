@@ -9,7 +9,23 @@ from orbitile.integrals.functionals import Functional, evaluate, functional
 from orbitile.integrals.functionals import _libxc as libxc_functionals
 
 OFTEN = ["pbe", *(pytest.param(name, marks=pytest.mark.slow_on("vulkan")) for name in ("lda,vwn", "lda,pw", "blyp"))]
-OTHERS = ["slater", ",pw", ",vwn", "lda,pw_mod", "pbe,", ",pbe", "revpbe", "rpbe", "pbesol", "b88,", "b88,pbe", ",lyp"]
+OTHERS = [
+    "slater",
+    ",pw",
+    ",vwn",
+    "lda,pw_mod",
+    "pbe,",
+    ",pbe",
+    "revpbe",
+    "rpbe",
+    "pbesol",
+    "b88,",
+    "bpbe",
+    ",lyp",
+    "svwn",
+    "spw92",
+    "lda,vwn5",
+]
 
 
 def slow(names: list[str]) -> list:

@@ -96,17 +96,17 @@ def test_the_highest_degrees(bra, ket):
 
 @pytest.mark.parametrize("little", [0, 1e9], ids=["written out", "loops"])
 def test_each_bra_has_kets_of_its_own(device, little, monkeypatch):
-    """Up to a multiple of 16; and the first ones in double precision."""
+    """Up to a whole tile; and the first ones in double precision."""
     monkeypatch.setattr(coulomb, "_LITTLE", little)
-    bras, kets = gaussians(1, 40, 5), gaussians(1, 500, 6)
-    coefficients = np.random.default_rng(7).normal(size=(500, 4))
-    coefficients[:48] *= 1e5
-    counted = np.arange(40) % 7 * 64
-    values = computed(device, "single", bras, kets, coefficients, counted, exact=48)
+    bras, kets = gaussians(1, 12, 5), gaussians(1, 200, 6)
+    coefficients = np.random.default_rng(7).normal(size=(200, 4))
+    coefficients[:64] *= 1e5
+    counted = np.arange(12) % 4 * 64
+    values = computed(device, "single", bras, kets, coefficients, counted, exact=64)
     every = integrals(bras, kets)
     for n, count in enumerate(counted):
-        expected = np.einsum("nqm,qm->n", every[n, :, : max(count, 48)], coefficients[: max(count, 48)])
-        scale = np.einsum("nqm,qm->n", np.abs(every[n, :, 48:]), np.abs(coefficients[48:]))
+        expected = np.einsum("nqm,qm->n", every[n, :, : max(count, 64)], coefficients[: max(count, 64)])
+        scale = np.einsum("nqm,qm->n", np.abs(every[n, :, 64:]), np.abs(coefficients[64:]))
         assert np.all(np.abs(values[n] - expected) < 3e-6 * scale + 1e-6 * np.abs(expected).max() * (count == 0))
 
 
@@ -142,3 +142,18 @@ def test_in_pieces(device, monkeypatch):
 
 def interrupted(share):
     raise KeyboardInterrupt
+
+
+def test_without_double_precision(device, monkeypatch):
+    class Single:
+        double, software = False, True
+
+    bras, kets = gaussians(1, 9, 1), gaussians(1, 500, 2)
+    coefficients = np.random.default_rng(3).normal(size=(500, 4))
+    target = Target(device, "single")
+    with session(device, "single"):
+        monkeypatch.setattr(coulomb, "probe", lambda name: Single)
+        values = coulomb_sums([bras], [kets], [coefficients], lambda b, k: (np.full(9, 500), np.full(9, 100)), target)[
+            0
+        ]
+    assert_right(values, bras, kets, coefficients, LIMIT["single"])

@@ -17,6 +17,7 @@ from orbitile.model.units import angstrom, electronvolt
 from tests.molecules import gto, scf
 
 ase = pytest.importorskip("ase", reason="ASE (extra optimisation) is not installed")
+dft = pytest.importorskip("pyscf.dft", reason="PySCF (extra scf) is not installed")
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 
 from ase.calculators.calculator import Calculator, all_changes  # noqa: E402
@@ -53,18 +54,32 @@ def hartree_fock(atom):
     return scf.RHF(gto.M(atom=atom, basis="sto-3g", verbose=0))
 
 
-def test_the_minimum_is_that_of_pyscf_and_ase(tmp_path):
+def pbe(atom):
+    field = dft.RKS(gto.M(atom=atom, basis="6-31g*", verbose=0))
+    field.xc = "pbe"
+    return field
+
+
+@pytest.mark.parametrize(
+    ("calculation", "field_of", "program", "off"),
+    [
+        (HF, hartree_fock, "PySCF", 1e-5),
+        pytest.param(ob.Calculation("pbe", "6-31g*"), pbe, "Orbitile", 1e-4, marks=pytest.mark.slow),
+    ],
+    ids=["HF", "PBE"],
+)
+def test_the_minimum_is_that_of_pyscf_and_ase(tmp_path, calculation, field_of, program, off):
     lines = []
     path = written(tmp_path / "w.xyz", BENT)
-    steps = ob.optimise(path, tmp_path / "w.h5", HF, largest_force=1e-5, report=lines.append)
+    steps = ob.optimise(path, tmp_path / "w.h5", calculation, largest_force=off, report=lines.append, device="cpu")
+    assert steps[0].program.startswith(program)
     assert [line.split(":")[0] for line in lines] == [f"step {n + 1}" for n in range(len(steps))]
     atoms = ase.Atoms("OHH", [[float(x) for x in line.split()[1:]] for line in BENT])
-    atoms.calc = OfPyscf(hartree_fock)
-    BFGS(atoms, logfile=None).run(fmax=1e-5 / electronvolt * angstrom)
-    np.testing.assert_allclose(steps[-1].positions / angstrom, atoms.positions, atol=1e-5)
+    atoms.calc = OfPyscf(field_of)
+    BFGS(atoms, logfile=None).run(fmax=off / electronvolt * angstrom)
+    np.testing.assert_allclose(steps[-1].positions / angstrom, atoms.positions, atol=off)
     assert float(lines[-1].split()[2]) == pytest.approx(atoms.get_potential_energy() * electronvolt, abs=2e-6)
-    first, last = (steps.source.read(n) for n in (0, -1 + len(steps)))
-    assert np.abs(first.positions - last.positions).max() > 0.05
+    assert np.abs(steps[0].positions - steps[-1].positions).max() > 0.05
 
 
 @pytest.mark.parametrize(("method", "unpaired"), [("rohf", 1), ("uhf", 1)])
@@ -109,9 +124,12 @@ def test_other_atoms_begin_anew():
     assert calculator.wavefunction.atomic_numbers.tolist() == [3, 1]
 
 
-def test_a_crystal_is_refused():
+def test_crystals_and_atoms_at_one_place_are_refused():
     atoms = ase.Atoms("H2", [[0, 0, 0], [0, 0, 1]], cell=[4, 4, 4], pbc=True, calculator=ob.AseCalculator(HF))
     with pytest.raises(OrbitileError, match="expected a molecule, got a periodic cell"):
+        atoms.get_potential_energy()
+    atoms.pbc, atoms.positions = False, np.zeros((2, 3))
+    with pytest.raises(OrbitileError, match="atoms 1 and 2 are at one place"):
         atoms.get_potential_energy()
 
 
@@ -207,3 +225,10 @@ def test_the_command(tmp_path, capsys):
     arguments[3] = str(tmp_path / "ion.h5")
     assert main([*arguments, "--charge", "1"]) == 2
     assert "9 electrons" in capsys.readouterr().err
+
+
+def test_without_ase_it_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ase", None)
+    monkeypatch.delitem(sys.modules, "orbitile.scf.ase_calculator", raising=False)
+    with pytest.raises(OrbitileError, match=r"pip install 'orbitile\[optimisation\]'"):
+        ob.optimise(written(tmp_path / "w.xyz", BENT), tmp_path / "w.h5", HF)

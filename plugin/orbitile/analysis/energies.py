@@ -94,7 +94,7 @@ def energies(
     device
         As for `orbitile.evaluate`.
     precision
-        double: errors below 1e-7 hartree beside that of the quadrature; single, which any device has: below 1e-6.
+        double: errors below 1e-7 hartree beside that of the quadrature; single, which any device has: some 1e-6.
     progress
         Called with the share that is done.
     cancelled

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
-from ..model.derived import Derived
 from ..watch import watcher
 from .hermite_list import HermiteList
 from .hermite_map import to_hermite, to_matrix
@@ -23,8 +22,9 @@ from .pairs import Pairs
 
 Reals = NDArray[np.float64]
 
-TOLERANCE = {"single": 1e-7, "double": 1e-10}
-"""Bound on what leaving out kets may cost an element of the matrix, in hartree."""
+TOLERANCE = {"single": 1e-8, "double": 1e-11}
+"""Bound on what leaving out kets may cost in what is made of the values of one bra, in hartree. An element of a matrix
+is made of a bra for each pair of primitives, some tens."""
 
 _ROUNDED = 1e-7
 """Standard deviation that rounding to single precision may cause, in hartree, in what is added to an element."""
@@ -61,7 +61,7 @@ def coulomb_values(
         The device of the current session, and the precision. Single: terms that may be large are computed in double
         precision, the rest in single, and all are added up in double; double: in double throughout.
     tolerance
-        Bound on what leaving out kets may cost in whatever is made of the values of one bra, in hartree; None:
+        Bound on what leaving out kets may cost in what is made of the values of one bra, in hartree; None:
         `TOLERANCE`.
     bra_bound : ndarray, shape (n_bras,)
         Coulomb norm of the Gaussians with the coefficients that their values will be multiplied by, in hartree^(1/2),
@@ -124,7 +124,7 @@ def coulomb_matrix(pairs: Pairs, density_matrix: Reals, target: Target, toleranc
     target
         As for `coulomb_values`: errors are below 2e-6 hartree in single precision, and below 1e-9 in double.
     tolerance
-        Bound on what leaving out kets may cost any element, in hartree; None: `TOLERANCE`.
+        As for `coulomb_values`.
 
     Returns
     -------
@@ -132,26 +132,10 @@ def coulomb_matrix(pairs: Pairs, density_matrix: Reals, target: Target, toleranc
         In hartree.
     """
     coefficients = to_hermite(pairs, density_matrix, target)
-    share = (TOLERANCE[target.precision] if tolerance is None else tolerance) / _pairs_an_element(pairs)
-    values = coulomb_values(pairs.list, pairs.list, coefficients, target, tolerance=share, bra_bound=pairs.bound)
+    values = coulomb_values(pairs.list, pairs.list, coefficients, target, tolerance=tolerance, bra_bound=pairs.bound)
     return to_matrix(pairs, values, target)
 
 
 def _tails(values: Reals) -> Reals:
     """Sums of all values from each on, and 0 behind the last; shape (n + 1,)."""
     return np.concatenate([np.cumsum(values[::-1])[::-1], [0.0]])
-
-
-def _pairs_an_element(pairs: Pairs) -> int:
-    """Most pairs of primitives that an element of a matrix is a sum over."""
-
-    def make() -> int:
-        matrix = pairs.primitives.from_basis.tocoo()
-        primitive = np.searchsorted(pairs.primitives.first_term, matrix.row, side="right") - 1
-        of_functions = np.unique(np.stack([matrix.col, primitive]), axis=1)[0]
-        return int(np.bincount(of_functions, minlength=1).max()) ** 2
-
-    return _PAIRS_AN_ELEMENT.of(pairs, None, make)
-
-
-_PAIRS_AN_ELEMENT = Derived[int](most=1)

@@ -8,7 +8,8 @@ r"""Exchange and correlation of a density on a grid: its energy, and its potenti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,9 +57,21 @@ def exchange_correlation(
     raised
         Values for the list that is raised by one degree instead, which forces ask for.
     """
-    sums = quadrature.sums
     density = quadrature.densities(coefficients, functional.needs_gradient)
-    n_spins, n_columns = len(coefficients), 4 if functional.needs_gradient else 1
+    found = of_densities(quadrature, density, functional, raised)
+    if quadrature.target.precision == "double" or raised:
+        return found
+    # an error of a coefficient is the same at all points, so it adds up in the energy; to first order it is known
+    lost = sum(float(quadrature.lost(one) @ of_spin) for one, of_spin in zip(coefficients, found.values, strict=True))
+    return replace(found, energy=found.energy + lost)
+
+
+def of_densities(
+    quadrature: Quadrature, density: Any, functional: Functional, raised: bool = False
+) -> ExchangeCorrelation:
+    """The same of densities at the points, as `Quadrature.densities` leaves them on the device."""
+    sums = quadrature.sums
+    n_spins, n_columns = density.shape[:2]
     energy = sums.energies
     potential = sums.columns("potential", n_spins, n_columns)
     if sums.in_double and functional.by_kernel:

@@ -153,10 +153,10 @@ def gradient_at_nuclei(
 
 def repulsion_gradient(charges: Reals, positions: Reals) -> Reals:
     """Derivatives of the repulsion of the nuclei, shape (n_atoms, 3), in hartree/bohr."""
+    products = np.outer(charges, charges)
+    np.fill_diagonal(products, 0.0)
     apart = positions[:, None] - positions
-    squares = (apart**2).sum(axis=2)
-    np.fill_diagonal(squares, np.inf)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        strength = np.where(np.outer(charges, charges) == 0, 0.0, np.outer(charges, charges) / squares**1.5)
+    cubes = np.linalg.norm(apart, axis=2) ** 3
+    strength = np.divide(products, cubes, out=np.zeros_like(products), where=products != 0)
     result: Reals = -np.einsum("ab,abk->ak", strength, apart)
     return result

@@ -9,9 +9,9 @@ two basis functions that it carries can matter there: with A and B the centres, 
 .. math::  \Big|\sum_{pq} c_p c_q\, x_A^i \dots e^{-\alpha r_A^2 - \beta r_B^2}\Big|
     \le p_a(r + |PA|)\, p_b(r + |PB|)\, e^{-\frac{\alpha\beta}{z} |AB|^2 - z r^2}
 
-where the polynomials :math:`p_a(r) = \sum_l c_l r^l` have the largest coefficients of any basis function. This times the
-weights of the cell bounds what the cell adds to a matrix element of a potential of 1 hartree; it does not depend on any
-density matrix.
+where the polynomials :math:`p_a(r) = \sum_l c_l r^l` have the largest coefficients of any basis function. This times
+the weights of the cell bounds what the cell adds to a matrix element of a potential of 1 hartree; it does not depend on
+any density matrix.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
 from ..gaussians.packing import MergedPrimitives, polynomial_powers
+from ..model.derived import Derived
 from ..watch import watcher
 from .grids import Grid
 from .pairs import Pairs
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-LEFT_OUT = {"single": 1e-9, "double": 1e-13}
+LEFT_OUT = {"single": 1e-10, "double": 1e-14}
 """What a Gaussian may add in a cell of points to a matrix element of a potential of 1 hartree, in hartree, and be left
 out."""
 
@@ -92,16 +93,17 @@ class Quadrature:
         result: NDArray[np.floating] = self.sums.to_numpy(columns)[0]
         return result
 
-    def densities(self, coefficients: Sequence[Reals], gradient: bool) -> Any:
-        """Densities of one or two spins, shape (n_spins, 1 or 4, n_points), left on the device until the next ones."""
+    def densities(self, coefficients: Sequence[Reals], gradient: bool, further: bool = False) -> Any:
+        """Densities of one or two spins, shape (n_spins, 1 or 4, n_points), left on the device until the next ones.
+
+        Those that are a `further` part of the density are added to what the last call left.
+        """
         columns = self.sums.columns("density", len(coefficients), 4 if gradient else 1)
-        self.sums.clear(columns)
+        if not further:
+            self.sums.clear(columns)
         blocks = {block.degree: block for block in self.pairs.list.blocks}
         for spin, of_spin in enumerate(coefficients):
-            terms = [
-                (blocks[part.degree].of(of_spin)[part.rows] * part.scale(part.degree)) @ _monomials(part.degree)
-                for part in self._parts
-            ]
+            terms = [part.polynomials(blocks[part.degree].of(of_spin)) for part in self._parts]
             self.sums.add_density(terms, columns, spin, watcher())
         return columns
 
@@ -131,9 +133,19 @@ class Quadrature:
         blocks = {block.degree: block for block in gaussians.blocks}
         all_moments = self.sums.moments(columns, spin, int(raised), watcher())
         for part, moments in zip(self._parts, all_moments, strict=True):
-            degree = part.degree + int(raised)
-            hermite = (moments @ _monomials(degree).T) * part.scale(degree)
-            blocks[degree].of(result)[part.rows[part.filled]] = hermite[part.filled]
+            block = blocks[part.degree + int(raised)]
+            block.of(result)[part.rows[part.filled]] = part.values(moments, block.degree)[part.filled]
+        return result
+
+    def lost(self, coefficients: Reals) -> Reals:
+        """What coefficients lose when those of the polynomials are rounded to the precision of the target."""
+        result = np.zeros(self.pairs.list.n_coefficients)
+        blocks = {block.degree: block for block in self.pairs.list.blocks}
+        for part in self._parts:
+            block = blocks[part.degree]
+            exact = part.polynomials(block.of(coefficients))
+            rounded = exact.astype(self.target.dtype)
+            block.of(result)[part.rows[part.filled]] = part.coefficients(exact - rounded)[part.filled]
         return result
 
 
@@ -148,19 +160,44 @@ class _Part:
         Among those of their degree.
     filled : ndarray of bool, shape (n_slots,)
         Whether there is one.
-    root : ndarray, shape (n_slots,)
-        Square root of the exponent.
+    exponent, scale : ndarray, shape (n_slots,)
+        In bohr^-2; what distances are multiplied by, its square root but for rounding.
     """
 
     degree: int
     rows: NDArray[np.intp]
     filled: NDArray[np.bool_]
-    root: Reals
+    exponent: Reals
+    scale: Reals
 
-    def scale(self, degree: int) -> Reals:
-        """Powers of the root for the orders up to a degree: from derivatives to Hermite polynomials."""
-        powers = self.root[:, None] ** np.arange(degree + 1)
-        return powers[:, [sum(order) for order in powers_of(degree)]]
+    def polynomials(self, coefficients: Reals) -> Reals:
+        """Coefficients of polynomials from those of the Hermite Gaussians of the degree."""
+        of_orders, of_monomials = self._factors(self.degree)
+        return (coefficients[self.rows] * of_orders) @ _monomials(self.degree) * of_monomials
+
+    def coefficients(self, polynomials: Reals) -> Reals:
+        """The inverse."""
+        of_orders, of_monomials = self._factors(self.degree)
+        return (polynomials / of_monomials) @ np.linalg.inv(_monomials(self.degree)) / of_orders
+
+    def values(self, moments: Reals, degree: int) -> Reals:
+        """The adjoint for moments up to a degree: what the Hermite Gaussians make of the same."""
+        of_orders, of_monomials = self._factors(degree)
+        return (moments * of_monomials) @ _monomials(degree).T * of_orders
+
+    def _factors(self, degree: int) -> tuple[Reals, Reals]:
+        """Powers of the root, for derivatives to become Hermite polynomials; those of its rounding, for monomials."""
+
+        def make() -> tuple[Reals, Reals]:
+            root = np.sqrt(self.exponent)
+            totals = [sum(order) for order in powers_of(degree)]
+            one, other = (base[:, None] ** np.arange(degree + 1) for base in (root, root / self.scale))
+            return one[:, totals], other[:, totals]
+
+        return _FACTORS.of(self, degree, make)
+
+
+_FACTORS = Derived[tuple[Reals, Reals]](most=2)
 
 
 def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
@@ -175,8 +212,9 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
     target
         The device of the current session, and the precision. Memory there: some 50 bytes a point.
     """
-    from taichi_kernels.quadrature import QuadratureSums
-    from taichi_kernels.quadrature_lists import POINTS, cells_of, groups_of, lists_of
+    from taichi_kernels.quadrature import QuadratureSums, scale_of
+    from taichi_kernels.quadrature_kernels import POINTS
+    from taichi_kernels.quadrature_lists import cells_of, groups_of, lists_of
 
     gaussians = pairs.list
     cells = cells_of(grid.points)
@@ -192,8 +230,8 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
         rows = groups.row[groups.first_slot[n] : groups.first_slot[n + 1]]
         filled = rows >= 0
         of_degree = next(block for block in gaussians.blocks if block.degree == degree)
-        root = np.sqrt(gaussians.exponent[np.maximum(rows, 0)])
-        parts.append(_Part(degree, np.where(filled, rows - of_degree.rows.start, 0), filled, root))
+        of_block, z = np.where(filled, rows - of_degree.rows.start, 0), gaussians.exponent[np.maximum(rows, 0)]
+        parts.append(_Part(degree, of_block, filled, z, scale_of(z, target)))
     sums = QuadratureSums(cells, groups, lists, gaussians.centre, gaussians.exponent, weights, target)
     points = (cells.rest.reshape(3, -1, POINTS) + cells.origin.T[:, :, None]).reshape(3, -1).T
     return Quadrature(pairs, points, weights, grid.atom[cells.order], target, sums, tuple(parts))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ..errors import OrbitileError
+from ..memory import require_memory
 from ..model.basis import Basis
 from ..model.conventions import radial_normalization
 from ..model.wavefunction import Wavefunction
@@ -64,12 +65,18 @@ def s_pairs(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) -> SPairs
     basis
         Shells and positions.
     tolerance
-        In hartree. Memory is about 100 bytes for each product of two primitives that is kept.
+        In hartree.
+
+    Returns
+    -------
+    SPairs
+        To make it takes 200 bytes for each product of two primitives, as many for each pair as the longest contraction
+        has; what is kept takes 90 bytes a product.
 
     Raises
     ------
     OrbitileError
-        For a shell that is not an s shell.
+        For a shell that is not an s shell, and when that does not fit in memory.
     """
     from taichi_kernels.two_electron.s_functions import grouped
 
@@ -78,12 +85,15 @@ def s_pairs(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) -> SPairs
         found = f"angular momentum {highest}" if highest > 0 else "no shell"
         raise OrbitileError(f"kernels for s functions: expected s shells, got {found}; use repulsion_integrals")
     most = max(len(shell.exponents) for shell in basis.shells)
+    n_products = basis.n_basis * (basis.n_basis + 1) // 2 * most**2
+    require_memory(200 * n_products, f"pairs of {basis.n_basis} s functions", "use repulsion_integrals")
     exponent, coefficient = np.ones((basis.n_basis, most)), np.zeros((basis.n_basis, most))
     for n, shell in enumerate(basis.shells):
         count = len(shell.exponents)
         exponent[n, :count] = shell.exponents
         coefficient[n, :count] = shell.coefficients * radial_normalization(shell.exponents, 0)
     centre = basis.positions[[shell.atom for shell in basis.shells]]
+    centre = centre - centre.mean(axis=0)  # wherever it is, single precision has digits for distances only
     checkpoint()
     i, j = np.tril_indices(basis.n_basis)
     a, b = exponent[i][:, :, None], exponent[j][:, None, :]

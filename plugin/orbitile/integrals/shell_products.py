@@ -95,10 +95,8 @@ def shell_products(
     OrbitileError
         For a shell that is not there, and when the coefficients do not fit in memory.
     """
+    check_shells(basis, [shell for pair in chosen or () for shell in pair])
     n_shells = len(basis.shells)
-    wrong = [shell for pair in chosen or () for shell in pair if not 0 <= shell < n_shells]
-    if wrong:
-        raise OrbitileError(f"shell: expected 0 to {n_shells - 1}, got {wrong[0]}")
     families = _families(basis)
     wanted = None if chosen is None else {tuple(sorted((families[p], families[q]))) for p, q in chosen}
     involved = {*range(n_shells)} if wanted is None else {family for pair in wanted for family in pair}
@@ -119,6 +117,20 @@ def shell_products(
             checkpoint()
             result.append(_contracted(pairs, class_, rows, contractions, numbers))
     return result
+
+
+def check_shells(basis: Basis | Wavefunction, shells: Sequence[int]) -> None:
+    """Whether a basis set has these shells.
+
+    Raises
+    ------
+    OrbitileError
+        For the first that is not there.
+    """
+    n = len(basis.shells)
+    wrong = [shell for shell in shells if not 0 <= shell < n]
+    if wrong:
+        raise OrbitileError(f"shell: expected 0 to {n - 1}, got {wrong[0]}")
 
 
 @dataclass(frozen=True, eq=False)

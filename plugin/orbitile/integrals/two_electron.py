@@ -22,17 +22,19 @@ from numpy.typing import NDArray
 from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
+from ..errors import OrbitileError
+from ..gaussians.expansion import starts
 from ..memory import require_memory
 from ..model.basis import Basis
 from ..model.wavefunction import Wavefunction
 from ..watch import checkpoint
-from .shell_products import TOLERANCE, ShellProducts, shell_products
+from .shell_products import TOLERANCE, ShellProducts, check_shells, shell_products
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int32]
 
-_ELEMENTS = 1 << 22
-"""Integrals between Hermite Gaussians that are held at once: 34 MB in double precision, and as much again twice."""
+_ELEMENTS = 1 << 20
+"""Integrals between Hermite Gaussians that are held at once: 8 MB in double precision, and as much again twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,20 +82,20 @@ def repulsion_integrals(
     Yields
     ------
     RepulsionBlock
-        Memory is that of the products of the shells, 8 bytes a coefficient, and 150 MB at most for a block of shells up
-        to g; a pair of larger contractions is not divided.
+        Memory is that of the products of the shells, 8 bytes a coefficient, and some 30 MB for a block, as a pair of
+        shells is not divided.
 
     Raises
     ------
     OrbitileError
-        For a shell that is not there.
+        For a shell that is not there, and for exponents whose powers are beyond single precision.
     """
     bras = shell_products(basis, left, tolerance)
     kets = bras if left is None and right is None else shell_products(basis, right, tolerance)
     for n, bra in enumerate(bras):
         for ket in kets[: n + 1] if kets is bras else kets:
-            for i in _runs(bra, ket):
-                for j in _runs(ket, bra.some(i)):
+            for i in _runs(bra, ket, min(len(ket), _SOME)):
+                for j in _runs(ket, bra, i.stop - i.start):
                     if kets is bras and ket is bra and j.start >= i.stop:
                         continue  # came with the two exchanged
                     checkpoint()
@@ -123,10 +125,11 @@ def repulsion_of_shells(basis: Basis | Wavefunction, shells: tuple[int, int, int
         For a shell that is not there.
     """
     p, q, r, s = shells
-    blocks = repulsion_integrals(basis, target, left=[(p, q)], right=[(r, s)])
-    first = np.concatenate([[0], np.cumsum([shell.n_functions for shell in basis.shells])])
-    result = np.zeros([basis.shells[shell].n_functions for shell in shells])
-    for block in blocks:
+    n_functions = np.array([shell.n_functions for shell in basis.shells])
+    check_shells(basis, shells)
+    first = starts(n_functions)
+    result = np.zeros(n_functions[list(shells)])
+    for block in repulsion_integrals(basis, target, left=[(p, q)], right=[(r, s)]):
         rows, columns = _inside(block.left, first, p, q), _inside(block.right, first, r, s)
         (n, i, j), (m, k, l) = rows, columns
         result[i[:, None], j[:, None], k, l] = block.values[n[:, None], m]
@@ -165,9 +168,7 @@ def repulsion_tensor(basis: Basis | Wavefunction, target: Target, *, tolerance: 
     return result
 
 
-def _inside(
-    functions: Integers, first: NDArray[np.int64], p: int, q: int
-) -> tuple[NDArray[np.intp], Integers, Integers]:
+def _inside(functions: Integers, first: Integers, p: int, q: int) -> tuple[NDArray[np.intp], Integers, Integers]:
     """Products of a function of one shell and one of another: which they are, and the functions within the shells."""
     found, left, right = [], [], []
     for one, other in ((0, 1), (1, 0)):
@@ -181,11 +182,10 @@ def _inside(
     return np.concatenate(found), np.concatenate(left), np.concatenate(right)
 
 
-def _runs(products: ShellProducts, others: ShellProducts) -> list[slice]:
-    """Parts of some products that fit into memory together with one, or all if they are few, of the others."""
-    gaussians, orders = products.coefficients.shape[2:]
-    least = max(1, min(len(others), _SOME)) * others.coefficients.shape[2] * others.coefficients.shape[3]
-    step = max(1, _ELEMENTS // (gaussians * orders * least))
+def _runs(products: ShellProducts, others: ShellProducts, together: int) -> list[slice]:
+    """Parts of some products that fit into memory with so many of the others."""
+    integrals = int(np.prod(products.coefficients.shape[2:] + others.coefficients.shape[2:]))
+    step = max(1, _ELEMENTS // (integrals * together))
     return [slice(n, min(n + step, len(products))) for n in range(0, len(products), step)]
 
 
@@ -214,6 +214,10 @@ def _block(bra: ShellProducts, ket: ShellProducts, target: Target) -> RepulsionB
     signs = np.array([(-1) ** sum(order) for order in powers_of(ket.degree)])
     right = (ket.coefficients * signs).reshape(m, m_products, -1).astype(target.dtype)
     values = right @ half.reshape(m, m_gaussians * m_orders, n * n_products)
+    if not np.isfinite(values).all():
+        raise OrbitileError(
+            f"repulsion integrals: powers of exponents exceed {target.precision} precision; ask for double precision"
+        )
     return RepulsionBlock(
         bra.functions.reshape(-1, 2), ket.functions.reshape(-1, 2), values.reshape(m * m_products, -1).T
     )

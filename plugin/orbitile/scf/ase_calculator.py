@@ -16,7 +16,7 @@ from ..model.wavefunction import Wavefunction
 from .calculation import Calculation
 from .engines import AUTO, Engine, engine_of
 from .level_of_theory import DISPERSION
-from .series import HISTORY
+from .series import HISTORY, sound
 
 try:
     from ase import Atoms
@@ -51,7 +51,7 @@ class AseCalculator(Calculator):
     ------
     OrbitileError
         When the method has a correction for dispersion. When energies are asked for: as `orbitile.compute_series` does,
-        when the self-consistent field does not converge, and when the atoms are periodic.
+        when the self-consistent field does not converge, and when the atoms are periodic or at one place.
     """
 
     implemented_properties = ["energy", "free_energy", "forces"]  # noqa: RUF012 - as ASE declares it
@@ -105,7 +105,7 @@ class AseCalculator(Calculator):
         super().calculate(atoms, properties, system_changes)  # type: ignore[no-untyped-call]
         if system_changes:
             self.results = {}
-        geometry = geometry_of(self.atoms)
+        geometry = sound(geometry_of(self.atoms))
         self._forget_others(geometry.atomic_numbers)
         if self._solver is None:
             self._solver = engine_of(self._engine, geometry, self.calculation)

@@ -8,14 +8,17 @@ and correlation are numbers v on the same list; both become a matrix at once, :m
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
+from taichi_kernels.devices import probe
 from taichi_kernels.target import Target
 
-from ..integrals.coulomb import coulomb_values
-from ..integrals.exchange_correlation import exchange_correlation
+from ..integrals.coulomb import TOLERANCE, coulomb_values
+from ..integrals.exchange_correlation import of_densities
 from ..integrals.functionals import Functional
 from ..integrals.grids import grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
@@ -27,6 +30,16 @@ from ..model.basis import Basis
 from .kohn_sham import Fock
 
 Reals = NDArray[np.float64]
+
+
+_COARSE = 1
+"""Level of the grid as long as orbitals are far from those that are looked for."""
+
+LEVEL = 3
+"""Level of the grid that energies are given on: that of PySCF where it is not told another one."""
+
+_LEFT_OUT = 1e-9
+"""What leaving out integrals may cost an element of the Coulomb matrix in hartree, in each of some ten changes."""
 
 
 class Hamiltonian:
@@ -41,8 +54,8 @@ class Hamiltonian:
     target : Target
         The device of the current session. In single precision elements of Fock matrices are right to 2e-6 hartree, in
         double precision to 1e-9.
-    level : int
-        Of the grid.
+    close : bool
+        Whether the first densities are close to the last: the operator is exact from the beginning then.
 
     Attributes
     ----------
@@ -50,37 +63,71 @@ class Hamiltonian:
     """
 
     def __init__(
-        self, atomic_numbers: NDArray[np.int64], basis: Basis, functional: Functional, target: Target, level: int
+        self, atomic_numbers: NDArray[np.int64], basis: Basis, functional: Functional, target: Target, *, close: bool
     ) -> None:
         self._numbers, self._basis, self._functional, self._target = atomic_numbers, basis, functional, target
         self._pairs = pairs_of(basis)
         self.overlap = overlap(self._pairs, target)
         charges = atomic_numbers.astype(np.float64)
-        attraction = self._coulomb_values(*point_charges(-charges, basis.positions))
+        self._exact = Target(target.device, "double") if probe(target.device).double else target
+        attraction = self._coulomb_values(*point_charges(-charges, basis.positions), self._exact)
         self._core = kinetic(basis, target) + to_matrix(self._pairs, attraction, target)
         self._repulsion = nuclear_repulsion(charges, basis.positions)
-        self._hermite = np.zeros(self._pairs.list.n_coefficients)
-        self._coulomb = np.zeros_like(self._hermite)
-        self.use_grid(level)
+        self._level = _COARSE
+        self._begin(LEVEL if close else _COARSE)
 
-    def use_grid(self, level: int) -> None:
-        """Change the level of the grid."""
-        grid = grid_of(self._numbers, self._basis.positions, self._target, level)
-        self._quadrature = quadrature_of(self._pairs, grid, self._target)
+    def refine(self) -> bool:
+        """Go over to the grid that energies are given on; False where it serves already."""
+        if self._level == LEVEL:
+            return False
+        self._begin(LEVEL)
+        return True
+
+    def _begin(self, level: int) -> None:
+        """Use a grid, and compute everything anew for the next densities."""
+        self._level = level
+        self._grid = grid_of(self._numbers, self._basis.positions, self._target, level)
+        self._quadrature = quadrature_of(self._pairs, self._grid, self._target)
+        self._hermite: Reals | None = None
 
     def fock(self, densities: Reals) -> Fock:
-        """Energy and Fock matrices; Coulomb integrals are those of the change since the last densities."""
+        """Energy and Fock matrices.
+
+        What is linear in the density, its potential and its values at the points, is computed of the change since the
+        last densities; of the first ones, where the fine grid serves, in double precision: what single precision makes
+        of the changes is as small as they are.
+        """
         hermite = np.array([to_hermite(self._pairs, density, self._target) for density in densities])
         total = hermite.sum(axis=0)
-        self._coulomb += self._coulomb_values(self._pairs.list, total - self._hermite)
-        self._hermite = total
-        of_grid = exchange_correlation(self._quadrature, hermite, self._functional)
+        if self._hermite is None:
+            exact = self._exact if self._level == LEVEL else self._target
+            self._coulomb = self._coulomb_values(self._pairs.list, total, exact)
+            density = self._density(hermite, exact)
+        else:
+            change = hermite - self._hermite
+            self._coulomb = self._coulomb + self._coulomb_values(self._pairs.list, change.sum(axis=0), self._target)
+            density = self._quadrature.densities(list(change), self._functional.needs_gradient, further=True)
+        self._hermite = hermite
+        of_grid = of_densities(self._quadrature, density, self._functional)
         energy = self._repulsion + np.vdot(densities.sum(axis=0), self._core) + 0.5 * total @ self._coulomb
         matrices = [to_matrix(self._pairs, self._coulomb + values, self._target) for values in of_grid.values]
         return Fock(float(energy) + of_grid.energy, np.array(matrices) + self._core)
 
-    def _coulomb_values(self, kets: HermiteList, coefficients: Reals) -> Reals:
-        return coulomb_values(self._pairs.list, kets, coefficients, self._target, bra_bound=self._pairs.bound)
+    def _coulomb_values(self, kets: HermiteList, coefficients: Reals, target: Target) -> Reals:
+        limit = min(_LEFT_OUT, TOLERANCE[target.precision])
+        bound = self._pairs.bound
+        return coulomb_values(self._pairs.list, kets, coefficients, target, tolerance=limit, bra_bound=bound)
+
+    def _density(self, hermite: Reals, target: Target) -> Any:
+        """Densities at the points of the grid, summed in some precision, where those of changes are added."""
+        gradient = self._functional.needs_gradient
+        if target == self._target:
+            return self._quadrature.densities(list(hermite), gradient)
+        exact = quadrature_of(self._pairs, self._grid, target)
+        values = exact.sums.to_numpy(exact.densities(list(hermite), gradient))
+        columns = self._quadrature.sums.columns("density", *values.shape[:2])
+        self._quadrature.sums.from_numpy(columns, values)
+        return columns
 
 
 def nuclear_repulsion(charges: Reals, positions: Reals) -> float:

@@ -9,13 +9,12 @@ Density matrices have the shape (n_spins, n_basis, n_basis): one of all electron
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, lstsq
 
 from ..watch import checkpoint
 from .calculation import NotConverged
@@ -60,6 +59,10 @@ class Operator(Protocol):
         """Energy and Fock matrices."""
         ...
 
+    def refine(self) -> bool:
+        """Be as exact as is asked for from now on; False where it is already."""
+        ...
+
 
 @dataclass(frozen=True)
 class Criteria:
@@ -75,6 +78,10 @@ class Criteria:
 
     energy: float = 1e-9
     gradient: float = 3e-5
+
+
+CLOSE = Criteria(1e-3, 1e-2)
+"""Orbitals that are worth an exact operator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +119,7 @@ def self_consistent_field(
     start : ndarray, shape (n_spins, n_basis, n_basis)
         Need not be of orbitals, as those of superposed atoms are not.
     criteria
-        When to end.
+        When to end. As long as the operator can be refined, `CLOSE` is enough.
     name
         Of the calculation, for the error.
 
@@ -163,30 +170,38 @@ class _Attempt:
         self.n_iterations = 0
         self.change = self.gradient = np.inf
 
-    def converged(
-        self, start: Reals, criteria: Criteria
-    ) -> tuple[float, tuple[Reals, ...], tuple[Reals, ...]] | None:
+    def converged(self, start: Reals, criteria: Criteria) -> tuple[float, tuple[Reals, ...], tuple[Reals, ...]] | None:
         """Energy, orbitals and their energies; None where they do not converge."""
         densities, energy = start, np.inf
-        extrapolation = Diis(_KEPT)
+        extrapolation = Diis(_KEPT, self._commutators)
+        rough: Reals | None = None
         while self.n_iterations < _MOST:
             checkpoint()
             fock = self._operator.fock(densities)
             self.n_iterations += 1
+            if rough is not None:
+                extrapolation.shift(fock.matrices - rough)
+                rough = None
             self.change, energy = abs(fock.energy - energy), fock.energy
             errors = self._commutators(fock.matrices, densities)
             self.gradient = float(np.linalg.norm(errors)) / np.sqrt(2)
-            if self.change < criteria.energy and self.gradient < criteria.gradient:
+            if self._within(CLOSE) and self._operator.refine():
+                rough = fock.matrices
+                continue
+            if self._within(criteria):
                 orbitals, energies = zip(*map(self._orbitals, fock.matrices), strict=True)
                 return energy, orbitals, energies
-            matrices = extrapolation.next(fock.matrices, errors)
+            matrices = extrapolation.next(fock.matrices, densities, errors)
             shifted = [self._shifted(*pair) for pair in zip(matrices, densities, strict=True)]
             densities = densities_of([self._orbitals(matrix)[0] for matrix in shifted], self._occupied)
         return None
 
     def _orbitals(self, matrix: Reals) -> tuple[Reals, Reals]:
-        energies, vectors = eigh(self._orthonormal.T @ matrix @ self._orthonormal)
+        energies, vectors = np.linalg.eigh(self._orthonormal.T @ matrix @ self._orthonormal)
         return self._orthonormal @ vectors, energies
+
+    def _within(self, criteria: Criteria) -> bool:
+        return self.change < criteria.energy and self.gradient < criteria.gradient
 
     def _commutators(self, matrices: Reals, densities: Reals) -> Reals:
         """F D S - S D F over orthonormal functions."""
@@ -208,34 +223,44 @@ class Diis:
     ----------
     most
         Fock matrices that are kept.
+    errors_of
+        Errors of Fock matrices and density matrices.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, most: int, errors_of: Callable[[Reals, Reals], Reals]) -> None:
+        self._most, self._errors_of = most, errors_of
         self._matrices: list[Reals] = []
+        self._densities: list[Reals] = []
         self._errors: list[Reals] = []
         self._products = np.zeros((0, 0))
         """Of the errors with each other."""
 
-    def next(self, matrices: Reals, errors: Reals) -> Reals:
-        """Take Fock matrices and their errors, and combine all that are kept; factors add up to 1."""
+    def next(self, matrices: Reals, densities: Reals, errors: Reals) -> Reals:
+        """Take Fock matrices of densities with their errors, and combine all that are kept; factors add up to 1."""
         if len(self._errors) == self._most:
-            del self._matrices[0], self._errors[0]
+            del self._matrices[0], self._densities[0], self._errors[0]
             self._products = self._products[1:, 1:]
         self._matrices.append(matrices)
+        self._densities.append(densities)
         self._errors.append(errors)
+        self._products = np.pad(self._products, (0, 1))
+        self._products[-1] = self._products[:, -1] = [np.sum(errors * other) for other in self._errors]
         n = len(self._errors)
-        products = np.zeros((n, n))
-        products[:-1, :-1] = self._products
-        products[-1] = products[:, -1] = [np.sum(errors * other) for other in self._errors]
-        self._products = products
         equations = np.ones((n + 1, n + 1))
+        equations[:n, :n] = self._products
         equations[n, n] = 0
-        equations[:n, :n] = products
         # errors become small: rows and columns are scaled alike, so that no factor is lost
-        scale = np.append(1 / np.sqrt(np.maximum(np.diag(products), np.finfo(float).tiny)), 1.0)
-        factors = lstsq(equations * scale * scale[:, None], np.append(np.zeros(n), 1.0))[0] * scale
+        scale = np.append(1 / np.sqrt(np.maximum(np.diag(self._products), np.finfo(float).tiny)), 1.0)
+        factors = (
+            np.linalg.lstsq(equations * scale * scale[:, None], np.append(np.zeros(n), 1.0), rcond=None)[0] * scale
+        )
         result: Reals = sum(
             (factor * kept for factor, kept in zip(factors[:n], self._matrices, strict=True)), np.zeros_like(matrices)
         )
         return result
+
+    def shift(self, change: Reals) -> None:
+        """Add to all Fock matrices what a better operator changes: nearly the same for all densities."""
+        self._matrices = [matrices + change for matrices in self._matrices]
+        self._errors = [self._errors_of(f, d) for f, d in zip(self._matrices, self._densities, strict=True)]
+        self._products = np.array([[np.sum(a * b) for b in self._errors] for a in self._errors])

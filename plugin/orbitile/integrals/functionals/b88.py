@@ -26,4 +26,4 @@ def exchange(density: Expression, sigma: Expression) -> Expression:
 
 
 EXCHANGE = {"b88": exchange}
-COMPOUND = {"blyp": "b88,lyp"}
+COMPOUND = {"blyp": "b88,lyp", "bpbe": "b88,pbe"}

@@ -54,3 +54,4 @@ CORRELATION: dict[str, Callable[[SpinDensity], Expression]] = {
     "pw": partial(_energy, _PRINTED),
     "pw_mod": partial(_energy, _EXACT),
 }
+COMPOUND = {"spw92": "slater,pw_mod"}

@@ -42,3 +42,4 @@ def correlation(density: SpinDensity) -> Expression:
 
 
 CORRELATION = {"vwn": correlation, "vwn5": correlation}
+COMPOUND = {"svwn": "slater,vwn"}

@@ -11,7 +11,11 @@ from ... import __version__
 from ...errors import OrbitileError
 from ...evaluation.devices import device_session
 from ...gaussians.orthonormality import checked
+from ...integrals.forces import kohn_sham_gradient
 from ...integrals.functionals import functional
+from ...integrals.grids import grid_of
+from ...integrals.pairs import pairs_of
+from ...integrals.quadrature import quadrature_of
 from ...memory import require_memory
 from ...model.basis import Basis
 from ...model.geometry import Geometry
@@ -20,8 +24,8 @@ from ..atomic_densities import superposed_densities
 from ..basis_sets import core_electrons, shells_of
 from ..calculation import Calculation, Solution, check_electrons, check_room, method_of
 from ..extrapolation import extrapolated_densities
-from ..hamiltonian import Hamiltonian
-from ..kohn_sham import Criteria, Field, densities_of, self_consistent_field
+from ..hamiltonian import LEVEL, Hamiltonian
+from ..kohn_sham import Criteria, Field, self_consistent_field
 
 Reals = NDArray[np.float64]
 
@@ -31,20 +35,11 @@ PROGRAM = "Orbitile"
 _HIGHEST = 8
 """Angular momentum up to which there are kernels for the products of two functions."""
 
-_COARSE = 1
-"""Level of the grid on which superposed atoms become the orbitals of a molecule."""
-
-LEVEL = 3
-"""Level of the grid that energies are given on: that of PySCF where it is not told another one."""
-
-_CLOSE = Criteria(1e-2, 3e-2)
-"""What is as close to the end as a coarse grid is worth."""
-
-_CRITERIA = {"single": Criteria(1e-6, 3e-5), "double": Criteria(1e-9, 3e-5)}
+_CRITERIA = {"single": Criteria(1e-7, 3e-5), "double": Criteria(1e-9, 3e-5)}
 """By precision: an energy of terms in single precision does not settle to more digits."""
 
-_MATRICES = 24
-"""Matrices over basis functions and spin that are held at once: DIIS has twice eight."""
+_MATRICES = 32
+"""Matrices over basis functions and spin that are held at once: DIIS has three times eight."""
 
 _POINTS = 14_000
 """Points of the grid of an atom, at most; those of hydrogen are half as many."""
@@ -108,19 +103,38 @@ def solve(
     occupied = (beta,) if kind == "r" else (beta + calculation.unpaired, beta)
     _require_memory(basis, len(occupied), calculation)
     with device_session(device, precision) as target:
-        level = LEVEL if before else _COARSE
-        hamiltonian = Hamiltonian(geometry.atomic_numbers, basis, functional(name), target, level)
-        done = 0
+        hamiltonian = Hamiltonian(geometry.atomic_numbers, basis, functional(name), target, close=bool(before))
         if before:
             start = extrapolated_densities(before, hamiltonian.overlap)
         else:
-            atoms = _of_atoms(geometry, basis, len(occupied), symmetric=bool(calculation.unpaired))
-            field = self_consistent_field(hamiltonian, occupied, atoms, _CLOSE, str(calculation))
-            start, done = densities_of(field.coefficients, occupied), field.n_iterations
-            hamiltonian.use_grid(LEVEL)
+            start = _of_atoms(geometry, basis, len(occupied), symmetric=bool(calculation.unpaired))
         field = self_consistent_field(hamiltonian, occupied, start, _CRITERIA[precision], str(calculation))
-    found = _wavefunction(geometry, basis, calculation, field, occupied)
-    return Solution(found, field.energy, done + field.n_iterations)
+    return Solution(_wavefunction(geometry, basis, calculation, field, occupied), field.energy, field.n_iterations)
+
+
+def gradient(
+    wavefunction: Wavefunction, calculation: Calculation, device: str | None = None, precision: str = "single"
+) -> Reals:
+    """Derivatives of the energy with respect to the positions of the atoms, shape (n_atoms, 3), in hartree/bohr.
+
+    Parameters
+    ----------
+    wavefunction
+        As `solve` gives it.
+    calculation, device, precision
+        As for `solve`.
+    """
+    _, name = method_of(calculation, _known) or ("", "")
+    sets = [orbitals for orbitals in (wavefunction.alpha, wavefunction.beta) if orbitals is not None]
+    occupied = [(o.coefficients[:, o.occupations > 0], o.occupations[o.occupations > 0], o.energies) for o in sets]
+    densities = [(c * n) @ c.T for c, n, _ in occupied]
+    weighted = sum(((c * n * energies[: len(n)]) @ c.T for c, n, energies in occupied), np.zeros_like(densities[0]))
+    with device_session(device, precision) as target:
+        grid = grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, LEVEL)
+        quadrature = quadrature_of(pairs_of(wavefunction), grid, target)
+        return kohn_sham_gradient(
+            wavefunction, wavefunction.core_charges, densities, weighted, quadrature, functional(name), target
+        )
 
 
 def _require_memory(basis: Basis, n_spins: int, calculation: Calculation) -> None:

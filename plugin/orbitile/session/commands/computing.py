@@ -44,9 +44,9 @@ def orb_cancel(session: Session) -> Answer:
 
 
 @command(
-    "Compute the orbitals of an object that came without any, at all its states, by PySCF, in the background.",
+    "Compute the orbitals of an object that came without any, at all its states, in the background.",
     Argument("name", TEXT, "an object, with hydrogen atoms", required=True),
-    Argument("basis", TEXT, "basis set, by its name in PySCF", "def2-svp", "def2-svp"),
+    Argument("basis", TEXT, "basis set, by its name", "def2-svp", "def2-svp"),
     Argument("method", TEXT, "hf, rohf, or a functional as pbe, b3lyp or rob3lyp", "hf", "hf"),
     Argument("charge", WHOLE_NUMBER, "of the molecule", 0, "0"),
     Argument("spin", COUNT, "unpaired electrons", 0, "0"),
@@ -69,8 +69,8 @@ def orb_scf(
 ) -> Answer:
     if session.calculation is not None:
         raise OrbitileError(f"orbitals of {session.calculation.molecule} are being computed; orb_cancel stops that")
-    if find_spec("pyscf") is None and not os.environ.get("ORBITILE_PYTHON"):
-        raise OrbitileError("orbitals are computed by the package pyscf: pip install 'orbitile[scf]'")
+    if not any(map(find_spec, ("pyscf", "basis_set_exchange"))) and not os.environ.get("ORBITILE_PYTHON"):
+        raise OrbitileError("basis sets come from pyscf or basis-set-exchange: pip install 'orbitile[scf]'")
     numbers, geometries = trajectory_viewer(session.host).geometries(name)
     calculation = Calculation(method, basis, charge, spin, cartesian)
     target = (filename or Path(f"{name}.series.h5")).absolute()

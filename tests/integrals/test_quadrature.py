@@ -1,0 +1,174 @@
+"""Densities at the points of a grid, exchange and correlation: against sums written out, and against PySCF."""
+
+import numpy as np
+import pytest
+
+from orbitile.evaluation.devices import device_session
+from orbitile.integrals.exchange_correlation import exchange_correlation
+from orbitile.integrals.functionals import functional
+from orbitile.integrals.grids import Grid
+from orbitile.integrals.hermite_map import to_hermite, to_matrix
+from orbitile.integrals.pairs import pairs_of
+from orbitile.integrals.quadrature import quadrature_of
+from orbitile.scf.engines.pyscf import functions_of_pyscf
+from taichi_kernels.hermite_tables import powers_of
+from tests.conftest import random_wavefunction
+from tests.oracle import basis_functions
+
+from .references import basis_of, molecule, ours, random_matrix
+
+dft = pytest.importorskip("pyscf.dft", reason="PySCF (extra scf) is not installed")
+scf = pytest.importorskip("pyscf.scf", reason="PySCF (extra scf) is not installed")
+
+MOLECULES = {
+    "helium": ("He 1 2 3", "sto-3g"),
+    "water, Cartesian d": ("O 0 0 0; H 0 0.8 0.6; H 0 -0.8 0.6", "6-31g**", True),
+    "hydrogen, 100 bohr": ("H 0 0 0; H 0 0 52.9", "aug-cc-pvdz"),
+    "fluoride, far away": ("F 100 -200 300", "aug-cc-pvtz", False, -1),
+    "krypton": ("Kr 0.1 0.2 0.3", "sto-3g"),
+    "hydrogen iodide, f": ("I 0 0 0; H 0 0 1.6", "def2-tzvp"),
+    "neon, Cartesian g": ("Ne 0 0 0", "cc-pvqz", True),
+    "hydrogen fluoride, g": ("F 0 0 0; H 0 0 0.9", {"F": "cc-pvqz", "H": "sto-3g"}),
+    "xenon, exponents of 6e6": ("Xe 0 0 0", "x2c-svpall"),
+    "formamide, diffuse": ("C 0 0 0; O 0 0 1.2; N 0 1.2 -0.7; H 0 2.1 -0.2; H 0 1.2 -1.7; H 0 -1 -0.6", "6-31++g**"),
+}
+QUICK = ("helium", "water, Cartesian d")
+
+
+def cloud(n: int = 200, seed: int = 0) -> Grid:
+    """Points and weights that are no grid of anything; n is no multiple of what kernels take together."""
+    rng = np.random.default_rng(seed)
+    return Grid(rng.normal(size=(n, 3)) * 1.5, rng.uniform(0.01, 0.1, n), np.zeros(n, np.int32))
+
+
+SLOW = pytest.mark.slow
+
+
+# products of degrees up to 6, which are written out; up to 10, which are not
+@pytest.fixture(
+    params=[(0, 1), pytest.param((0, 1, 2, 3), marks=SLOW), pytest.param((0, 5), marks=SLOW)],
+    ids=["sp", "spdf", "loops"],
+)
+def wavefunction(request):
+    return random_wavefunction(5, request.param, n_atoms=2, n_primitives=2)
+
+
+def test_density_and_gradient(wavefunction, device, precision):
+    density = random_matrix(wavefunction.n_basis)
+    with device_session(device, precision) as target:
+        pairs = pairs_of(wavefunction)
+        quadrature = quadrature_of(pairs, cloud(), target)
+        hermite = to_hermite(pairs, density, target)
+        columns = quadrature.density(hermite, gradient=True)
+        alone = quadrature.density(hermite, gradient=False)
+
+    def rho(points):
+        values = basis_functions(wavefunction, points)
+        return np.einsum("in,in->n", density @ values, values)
+
+    points, step = quadrature.points, 1e-4
+    moved = [(rho(points + step * e) - rho(points - step * e)) / (2 * step) for e in np.eye(3)]
+    expected = np.array([rho(points), *moved])
+    limit = {"single": 2e-5, "double": 1e-7}[precision] * np.abs(expected).max()
+    assert np.abs(columns - expected).max() < limit
+    assert np.abs(alone[0] - expected[0]).max() < {"single": 2e-6, "double": 1e-10}[precision] * np.abs(expected).max()
+
+
+def test_values_are_the_adjoint(wavefunction, device, precision):
+    rng = np.random.default_rng(1)
+    with device_session(device, precision) as target:
+        pairs = pairs_of(wavefunction)
+        quadrature = quadrature_of(pairs, cloud(), target)
+        hermite = to_hermite(pairs, random_matrix(wavefunction.n_basis), target)
+        for n in (1, 4):
+            given = rng.normal(size=(n, len(quadrature.points))) * quadrature.weights
+            products = quadrature.density(hermite, gradient=n == 4) * given
+            values = quadrature.values(given)
+            limit = {"single": 1e-6, "double": 1e-13}[precision] * np.abs(products).sum()
+            assert values @ hermite == pytest.approx(products.sum(), abs=limit)
+
+
+def test_values_of_the_raised_list_are_derivatives():
+    wavefunction, step = random_wavefunction(6, (0, 1, 2), n_atoms=2), 1e-4
+    grid = cloud()
+    with device_session("cpu", "double") as target:
+        pairs = pairs_of(wavefunction)
+
+        def values(shift, raised):
+            quadrature = quadrature_of(pairs, Grid(grid.points - shift, grid.weights, grid.atom), target)
+            columns = np.vstack([np.cos(n + (quadrature.points + shift) @ np.arange(1, 4)) for n in range(4)])
+            return quadrature.values(columns * quadrature.weights, raised=raised)
+
+        raised, plain = values(np.zeros(3), True), values(np.zeros(3), False)
+        slopes = [(values(step * e, False) - values(-step * e, False)) / (2 * step) for e in np.eye(3)]
+    for block, above in zip(pairs.list.blocks, pairs.list.raised().blocks, strict=True):
+        place = {order: n for n, order in enumerate(above.orders)}
+        for n, order in enumerate(block.orders):
+            np.testing.assert_allclose(above.of(raised)[:, place[order]], block.of(plain)[:, n], atol=1e-11)
+            for axis, slope in enumerate(slopes):
+                once = tuple(power + (m == axis) for m, power in enumerate(order))
+                np.testing.assert_allclose(
+                    above.of(raised)[:, place[once]], block.of(slope)[:, n], rtol=1e-5, atol=1e-5
+                )
+
+
+def test_the_same_bits_again(device):
+    wavefunction = random_wavefunction(7, (0, 1), n_atoms=2)
+    with device_session(device, "single") as target:
+        pairs = pairs_of(wavefunction)
+        hermite = to_hermite(pairs, random_matrix(wavefunction.n_basis), target)
+        first, second = (quadrature_of(pairs, cloud(), target) for _ in range(2))
+        for quadrature in (first, second):
+            density = quadrature.density(hermite, gradient=True)
+            values = quadrature.values(density * quadrature.weights)
+            assert np.array_equal(density, first.density(hermite, gradient=True))
+            assert np.array_equal(values, first.values(density * quadrature.weights))
+
+
+def test_a_list_that_reaches_no_point():
+    wavefunction = random_wavefunction(8, (0,), n_atoms=1)
+    far = Grid(np.full((3, 3), 1e3), np.ones(3), np.zeros(3, np.int32))
+    with device_session("cpu", "single") as target:
+        quadrature = quadrature_of(pairs_of(wavefunction), far, target)
+        hermite = np.ones(quadrature.pairs.list.n_coefficients)
+        assert not quadrature.density(hermite, gradient=True).any()
+        assert not quadrature.values(np.ones((1, len(quadrature.points)))).any()
+        found = exchange_correlation(quadrature, [hermite], functional("pbe"))
+    assert found.energy == 0
+    assert found.electrons == (0.0,)
+    assert not found.values[0].any()
+
+
+@pytest.mark.slow_on("vulkan")
+@pytest.mark.parametrize("xc", ["lda,vwn", "pbe"])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in QUICK else [SLOW]) for n in MOLECULES])
+def test_it_is_that_of_pyscf(name, xc, device, precision):
+    mol = molecule(*MOLECULES[name])
+    theirs = np.asarray(scf.hf.init_guess_by_atom(mol))
+    spins = np.array([0.6 * theirs, 0.4 * theirs])
+    rows, factors = functions_of_pyscf(mol)
+    grids = dft.gen_grid.Grids(mol).build()
+    grid = Grid(np.array(grids.coords), np.array(grids.weights), np.zeros(len(grids.weights), np.int32))
+    numint = dft.numint.NumInt()
+    with device_session(device, precision) as target:
+        pairs = pairs_of(basis_of(mol))
+        quadrature = quadrature_of(pairs, grid, target)
+        for densities, reference in (
+            (theirs[None], numint.nr_rks(mol, grids, xc, theirs)),
+            (spins, numint.nr_uks(mol, grids, xc, spins)),
+        ):
+            electrons, energy, matrices = reference
+            matrices = ours(mol, np.asarray(matrices).reshape(densities.shape))
+            own = densities[:, rows[:, None], rows] * np.outer(factors, factors)
+            found = exchange_correlation(quadrature, [to_hermite(pairs, one, target) for one in own], functional(xc))
+            limit = {"single": 1e-6, "double": 1e-7}[precision]
+            assert found.energy == pytest.approx(energy, abs=max(limit, 3e-8 * abs(energy) * (precision == "single")))
+            assert sum(found.electrons) == pytest.approx(np.sum(electrons), abs=10 * limit)
+            for values, matrix in zip(found.values, matrices, strict=True):
+                error = np.abs(to_matrix(pairs, values, target) - matrix).max()
+                assert error < {"single": 2e-6, "double": 1e-9}[precision]
+
+
+def test_orders_of_low_degree_come_first():
+    """So that moments of a raised list begin with those of the list."""
+    assert powers_of(3)[: len(powers_of(2))] == powers_of(2)

@@ -1,0 +1,137 @@
+"""The loop, on Hartree-Fock matrices of PySCF: where it begins, and that it converges, or says why not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from orbitile.model.geometry import Geometry
+from orbitile.model.wavefunction import Orbitals, Wavefunction
+from orbitile.scf.atomic_densities import superposed_densities
+from orbitile.scf.basis_sets import shells_of
+from orbitile.scf.calculation import Calculation, NotConverged
+from orbitile.scf.extrapolation import extrapolated_densities
+from orbitile.scf.kohn_sham import Criteria, Fock, self_consistent_field
+from orbitile.scf.level_of_theory import molecule_of
+from tests.integrals.references import basis_of, molecule, ours, theirs
+from tests.molecules import scf
+
+CRITERIA = Criteria(1e-9, 3e-5)
+
+
+class HartreeFock:
+    """An operator with matrices of PySCF, which can be refined once: before, the nuclei attract less."""
+
+    def __init__(self, mol, n_spins: int = 1, *, refined: bool = True) -> None:
+        self.mol, self.n_spins, self.refined = mol, n_spins, refined
+        self.field = (scf.RHF if n_spins == 1 else scf.UHF)(mol)
+        self.overlap = ours(mol, mol.intor("int1e_ovlp"))
+        self.evaluations = 0
+
+    def fock(self, densities):
+        self.evaluations += 1
+        core = scf.hf.get_hcore(self.mol) - (not self.refined) * 1e-3 * self.mol.intor("int1e_nuc")
+        matrix = theirs(self.mol, densities)
+        matrix = matrix[0] if self.n_spins == 1 else matrix
+        potential = self.field.get_veff(self.mol, matrix)
+        energy = self.field.energy_elec(matrix, core, potential)[0] + self.mol.energy_nuc()
+        return Fock(energy, ours(self.mol, np.atleast_3d((core + potential).T).T))
+
+    def refine(self) -> bool:
+        was, self.refined = self.refined, True
+        return not was
+
+
+def atoms_of(mol, basis, n_spins=1):
+    density = superposed_densities(mol.atom_charges(), basis.shells)
+    return density[None] if n_spins == 1 else np.array([density, density]) / 2
+
+
+@pytest.mark.parametrize(
+    ("atoms", "basis", "cartesian", "charge", "unpaired"),
+    [
+        ("O 0 0 0; H 0 0.79 0.61; H 0 -0.79 0.61", "6-31g*", False, 0, 0),
+        ("O 0 0 0; H 0 0.79 0.61; H 0 -0.79 0.61", "cc-pvtz", True, 0, 0),
+        ("H 0 0 0", "sto-3g", False, 0, 1),
+        ("He 0 0 0", "6-31g", False, 0, 0),
+        ("O 0 0 0; H 0 0 0.97", "6-31+g*", True, -1, 0),
+        ("N 0 0 0", "cc-pvdz", False, 0, 3),
+    ],
+)
+def test_energies_are_those_of_pyscf(atoms, basis, cartesian, charge, unpaired):
+    mol = molecule(atoms, basis, cartesian, charge, unpaired)
+    n_spins = 2 if unpaired else 1
+    start = atoms_of(mol, basis_of(mol), n_spins)
+    operator = HartreeFock(mol, n_spins)
+    assert np.sum(start * operator.overlap) == pytest.approx(mol.nelectron + charge, abs=1e-6)
+    field = self_consistent_field(operator, mol.nelec[:n_spins], start, CRITERIA, "it")
+    assert field.energy == pytest.approx(operator.field.kernel(), abs=1e-8)
+    assert field.n_iterations == operator.evaluations <= 14
+    lowest = np.atleast_2d(operator.field.mo_energy)
+    for found, expected, n in zip(field.orbital_energies, lowest, mol.nelec[:n_spins], strict=True):
+        np.testing.assert_allclose(found[:n], expected[:n], atol=1e-4)
+
+
+def test_a_refined_operator_takes_over_what_was_learnt():
+    mol = molecule("O 0 0 0; H 0 0.79 0.61; H 0 -0.79 0.61", "6-31g*")
+    start = atoms_of(mol, basis_of(mol))
+    rough = HartreeFock(mol, refined=False)
+    field = self_consistent_field(rough, (5,), start, CRITERIA, "it")
+    assert rough.refined
+    assert field.energy == pytest.approx(rough.field.kernel(), abs=1e-8)
+    alone = self_consistent_field(HartreeFock(mol), (5,), start, CRITERIA, "it")
+    assert field.n_iterations <= alone.n_iterations + 3
+
+
+def test_shifted_levels_converge_what_oscillates():
+    """Occupied and virtual orbitals would change places from one iteration to the next."""
+    mol = molecule("Fe 0 0 0; C 0 0 1.7; O 0 0 2.85", "sto-3g")
+    operator = HartreeFock(mol)
+    field = self_consistent_field(operator, (20,), atoms_of(mol, basis_of(mol)), CRITERIA, "it")
+    density = 2 * field.coefficients[0][:, :20] @ field.coefficients[0][:, :20].T
+    matrices = operator.fock(density[None]).matrices
+    error = matrices[0] @ density @ operator.overlap
+    assert np.abs(error - error.T).max() < 1e-3
+
+
+def test_what_does_not_converge_says_by_how_much(monkeypatch):
+    monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", 2)
+    mol = molecule("O 0 0 0; H 0 0.79 0.61; H 0 -0.79 0.61", "sto-3g")
+    with pytest.raises(NotConverged, match=r"water did not converge in 6 iterations.* changed by \d.*gradient was \d"):
+        self_consistent_field(HartreeFock(mol), (5,), atoms_of(mol, basis_of(mol)), CRITERIA, "water")
+
+
+def test_dependent_functions_are_left_out():
+    mol = molecule("H 0 0 0; H 0 0 1e-5", "6-31g")
+    operator = HartreeFock(mol)
+    field = self_consistent_field(operator, (1,), atoms_of(mol, basis_of(mol)), CRITERIA, "it")
+    assert field.coefficients[0].shape == (4, 2)
+    with pytest.raises(NotConverged, match="3 occupied orbitals do not fit into 2 functions"):
+        self_consistent_field(operator, (3,), atoms_of(mol, basis_of(mol)), CRITERIA, "it")
+
+
+def frame(step: float):
+    """Water that vibrates, with its converged orbitals."""
+    positions = np.array([[0, 0, 0], [0, 1.5, 1.15], [0, -1.5, 1.15]])
+    positions += 0.1 * np.sin(step + np.arange(9).reshape(3, 3))
+    geometry = Geometry(np.array([8, 1, 1]), positions)
+    calculation = Calculation("hf", "6-31g")
+    mol = molecule_of(geometry, calculation)
+    operator = HartreeFock(mol)
+    field = self_consistent_field(operator, (5,), atoms_of(mol, basis_of(mol)), Criteria(1e-10, 1e-6), "it")
+    orbitals = Orbitals(field.coefficients[0], np.repeat([2.0, 0.0], [5, 8]), field.orbital_energies[0])
+    found = Wavefunction(geometry.atomic_numbers, positions, shells_of(geometry, calculation), orbitals)
+    return operator, found, 2 * field.coefficients[0][:, :5] @ field.coefficients[0][:, :5].T
+
+
+def test_extrapolated_densities_come_close():
+    """Each further frame takes off most of the error, and densities are always those of orthonormal orbitals."""
+    frames = [frame(0.15 * n) for n in range(6)]
+    operator, _, expected = frames[-1]
+    errors = []
+    for n_before in (1, 2, 3, 5):
+        (density,) = extrapolated_densities([one for _, one, _ in frames[5 - n_before : 5]], operator.overlap)
+        np.testing.assert_allclose(density @ operator.overlap @ density, 2 * density, atol=1e-9)
+        errors.append(np.abs(density - expected).max())
+    assert errors[0] > 3 * errors[1] > 9 * errors[2]
+    assert errors[3] < 1e-3
