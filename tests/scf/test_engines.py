@@ -45,7 +45,7 @@ def atom(number):
             for case in (
                 (WATER, Calculation("pbe", "def2-tzvp")),
                 (WATER, Calculation("blyp", "6-31+g*", -2, 2, cartesian=True)),
-                (HYDROXYL, Calculation("upbe", "cc-pvtz", 1)),
+                (HYDROXYL, Calculation("pbe", "cc-pvtz", 1, 2)),
                 (atom(7), Calculation("pbe", "cc-pvqz", 0, 3)),
                 (atom(30), Calculation("pbe", "6-31g*", cartesian=True)),
             )
