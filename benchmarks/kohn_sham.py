@@ -118,7 +118,7 @@ def coulomb(options: argparse.Namespace) -> None:
 
     def difference(case: Case, found: Any, reference: Any) -> tuple[str, ...]:
         energies = [0.5 * np.vdot(case.ours(case.total), matrix) for matrix in (found, reference)]
-        return f"{worst(found, reference):.0e}", f"{abs(energies[0] - energies[1]):.0e}"
+        return f"{worst(found, reference):.1e}", f"{abs(energies[0] - energies[1]):.1e}"
 
     table(
         "system, program, J in seconds, of processors, prepared in, largest error of J, error of E_J",
@@ -132,9 +132,9 @@ def exchange_correlation(options: argparse.Namespace) -> None:
     def difference(case: Case, found: Any, reference: Any) -> tuple[str, ...]:
         wanted = case.molecule.nelectron
         return (
-            f"{worst(found.matrix, reference.matrix):.0e}",
-            f"{abs(found.energy - reference.energy):.0e}",
-            f"{found.electrons - wanted:.0e}",
+            f"{worst(found.matrix, reference.matrix):.1e}",
+            f"{abs(found.energy - reference.energy):.1e}",
+            f"{found.electrons - wanted:.1e}",
         )
 
     def lines() -> Iterable[tuple[Any, ...]]:

@@ -55,6 +55,9 @@ _TURNS = 60_000
 _HIGHEST = 16
 """Sum of degrees up to which products of odd numbers fit into single precision."""
 
+_FEW = {"cpu": 1e5, "cuda": 1e8, "vulkan": 1e6}
+"""Products of coefficients below which a launch for single precision costs more than it saves."""
+
 _BOYS = 60
 """What Boys functions cost, in products of coefficients."""
 
@@ -118,6 +121,9 @@ def coulomb_sums(
             passes = [(double, none, counted)]
         else:
             passes = [(double, none, exact), (target, exact, counted)]
+            left = np.maximum(counted - exact, 0).sum(dtype=np.float64) * _products(bras[b].degree, kets[k].degree)
+            if left < _FEW[target.device]:
+                passes = [(double, none, counted)]
         for kind, low, high in passes:
             if np.any(high > low):
                 steps.append(_Step(kind, b, k, low, high, _products(bras[b].degree, kets[k].degree)))

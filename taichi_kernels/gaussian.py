@@ -53,11 +53,12 @@ _TERMS = {"single": 7, "double": 12}
 
 
 def power_of_two(target: Target) -> Callable[..., object]:
-    """A Taichi function 2^x, x <= 0, of arithmetic alone: the same on all devices, and LLVM makes SIMD code of it.
+    """A Taichi function 2^(x + d), x <= 0 and d much smaller: of arithmetic alone, and LLVM makes SIMD code of it.
 
     From 2^n 2^f with the bits of the exponent for 2^n, and for 2^f the polynomial that agrees at Chebyshev's points.
     Arguments below -60 (-900 in double precision) give zero, so that a product with the result is not a denormal number
-    either, which takes a hundred times as long.
+    either, which takes a hundred times as long. The limit stands between x and d, so that the compiler cannot take out a
+    factor that both have, and lose d.
     """
     single = target.precision == "single"
     real, whole = (ti.f32, ti.i32) if single else (ti.f64, ti.i64)
@@ -65,8 +66,8 @@ def power_of_two(target: Target) -> Callable[..., object]:
         exp = exponential(target)
 
         @ti.func
-        def by_exponential(x):
-            return exp(x * real(0.6931471805599453))
+        def by_exponential(x, d):
+            return exp((x + d) * real(0.6931471805599453))
 
         return by_exponential
 
@@ -77,8 +78,8 @@ def power_of_two(target: Target) -> Callable[..., object]:
     terms = np.linalg.solve(np.vander(places), 2.0**places).tolist()
 
     @ti.func
-    def composed(x):
-        power = ti.max(x, real(smallest))
+    def composed(x, d):
+        power = ti.select(x > real(smallest), x, real(smallest)) + d
         n = ti.cast(power - real(0.5), whole)  # towards zero: the nearest
         f = power - ti.cast(n, real)
         value = f * real(terms[0]) + real(terms[1])

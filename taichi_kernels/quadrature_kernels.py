@@ -25,9 +25,6 @@ GROUP = 16
 WRITTEN_OUT = 8
 """Degree up to which sums are written out."""
 
-FAR = -1e4
-"""Power of two that is as good as zero."""
-
 _CHUNK = 16
 """Cells that a Gaussian adds up before the sum goes on in double precision."""
 
@@ -36,12 +33,12 @@ _BLOCK = {"cpu": 4, "cuda": 128, "vulkan": 128}
 _DISTANCES = (
     *(f"{axis} = (points[{n} * stride + at + s] + s{n}) * root" for n, axis in enumerate("xyz")),
     "square = x * x + y * y + z * z",
-    "e = power_of_two(ti.max(square * gaussian[q, 7], FAR) + square * gaussian[q, 8])",
+    "e = power_of_two(square * gaussian[q, 7], square * gaussian[q, 8])",
 )
 """Scaled coordinates about the Gaussian, and its value.
 
 The scale is rounded, so the exponent has to make up for it, with more digits than one number has: an error of it would
-be the same at all points. The limit is far enough out, and keeps the compiler from adding its two parts."""
+be the same at all points."""
 
 _SHIFTS = tuple(f"s{n} = (origin[cell, {n}] - gaussian[q, {n}]) - gaussian[q, {n + 3}]" for n in range(3))
 """From the origin of a cell to a Gaussian: the difference of the first two is exact."""
@@ -237,7 +234,6 @@ def _compiled(text: str, name: str, target: Target, sums: "np.dtype[np.floating]
         "THREADS": threads_of(target),
         "BLOCK": _BLOCK[target.device],
         "power_of_two": power_of_two(target),
-        "FAR": FAR,
     }
     file = f"<{name}, {target.precision}, {target.device}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where the compiler looks for it

@@ -12,7 +12,7 @@ import numpy as np
 from ._taichi import number, ti
 from .gaussian import power_of_two
 from .hermite_tables import HIGHEST
-from .quadrature_kernels import FAR, GROUP, POINTS, threads_of
+from .quadrature_kernels import GROUP, POINTS, threads_of
 from .target import Target
 
 
@@ -81,7 +81,7 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
                     b = coordinate(1, i, cell, q, stride, origin, points, gaussian)
                     c = coordinate(2, i, cell, q, stride, origin, points, gaussian)
                     square = a * a + b * b + c * c
-                    value = power_of_two_of(ti.max(square * gaussian[q, 7], FAR) + square * gaussian[q, 8])
+                    value = power_of_two_of(square * gaussian[q, 7], square * gaussian[q, 8])
                     if value > 0:
                         x, y, z = powers_of_coordinate(a), powers_of_coordinate(b), powers_of_coordinate(c)
                         root = value * gaussian[q, 6]
@@ -124,7 +124,7 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
                 b = coordinate(1, i, cell, q, stride, origin, points, gaussian)
                 c = coordinate(2, i, cell, q, stride, origin, points, gaussian)
                 square = a * a + b * b + c * c
-                value = power_of_two_of(ti.max(square * gaussian[q, 7], FAR) + square * gaussian[q, 8])
+                value = power_of_two_of(square * gaussian[q, 7], square * gaussian[q, 8])
                 if value > 0:
                     x, y, z = powers_of_coordinate(a), powers_of_coordinate(b), powers_of_coordinate(c)
                     root = value * gaussian[q, 6]
