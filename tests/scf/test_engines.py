@@ -144,7 +144,7 @@ def test_refusals_come_before_anything_long(monkeypatch):
 
 
 def test_what_does_not_converge_is_told(monkeypatch, tmp_path):
-    monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", 2)
+    monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", (2, 2, 2))
     with pytest.raises(NotConverged, match="did not converge in 6 iterations"):
         orbitile.solve(WATER, LDA, device="cpu")
     told = []

@@ -95,7 +95,7 @@ def test_shifted_levels_converge_what_oscillates():
 
 
 def test_what_does_not_converge_says_by_how_much(monkeypatch):
-    monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", 2)
+    monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", (2, 2, 2))
     mol = molecule("O 0 0 0; H 0 0.79 0.61; H 0 -0.79 0.61", "sto-3g")
     with pytest.raises(NotConverged, match=r"water did not converge in 6 iterations.* changed by \d.*gradient was \d"):
         self_consistent_field(HartreeFock(mol), (5,), atoms_of(mol, basis_of(mol)), CRITERIA, "water")

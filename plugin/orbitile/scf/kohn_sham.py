@@ -21,17 +21,17 @@ from .calculation import NotConverged
 
 Reals = NDArray[np.float64]
 
-_MOST = 50
-"""Fock matrices of an attempt."""
+_SHIFTS = (0.0, 0.5, 2.0)
+"""Level shifts of the attempts in hartree."""
+
+_MOST = (50, 150, 150)
+"""Fock matrices of each attempt."""
 
 _PATIENCE = 15
-"""Iterations without a smaller gradient after which an attempt is given up: it oscillates."""
+"""Iterations without a smaller gradient after which levels are shifted: what oscillates does not stop by itself."""
 
 _KEPT = 8
 """Fock matrices that DIIS combines."""
-
-_SHIFTS = (0.0, 0.3, 1.0)
-"""Level shifts of the attempts in hartree."""
 
 _DEPENDENT = 1e-7
 """Eigenvalues of the overlap below it are of functions that depend on others; they are left out."""
@@ -139,9 +139,9 @@ def self_consistent_field(
             "on others; are atoms too close to each other?"
         )
     done = 0
-    for shift in _SHIFTS:
+    for shift, most in zip(_SHIFTS, _MOST, strict=True):
         attempt = _Attempt(operator, occupied, orthonormal, shift)
-        field = attempt.converged(start, criteria)
+        field = attempt.converged(start, criteria, most, most if shift else _PATIENCE)
         done += attempt.n_iterations
         if field is not None:
             return Field(*field, n_iterations=done)
@@ -173,13 +173,15 @@ class _Attempt:
         self.n_iterations = 0
         self.change = self.gradient = np.inf
 
-    def converged(self, start: Reals, criteria: Criteria) -> tuple[float, tuple[Reals, ...], tuple[Reals, ...]] | None:
+    def converged(
+        self, start: Reals, criteria: Criteria, most: int, patience: int
+    ) -> tuple[float, tuple[Reals, ...], tuple[Reals, ...]] | None:
         """Energy, orbitals and their energies; None where they do not converge."""
         densities, energy = start, np.inf
         extrapolation = Diis(_KEPT, self._commutators)
         rough: Reals | None = None
         least, since = np.inf, 0
-        while self.n_iterations < min(_MOST, since + _PATIENCE):
+        while self.n_iterations < min(most, since + patience):
             checkpoint()
             fock = self._operator.fock(densities)
             self.n_iterations += 1
