@@ -191,8 +191,10 @@ class _Part:
         def make() -> tuple[Reals, Reals]:
             root = np.sqrt(self.exponent)
             totals = [sum(order) for order in powers_of(degree)]
-            one, other = (base[:, None] ** np.arange(degree + 1) for base in (root, root / self.scale))
-            return one[:, totals], other[:, totals]
+            powers = np.arange(degree + 1.0)
+            of_root: Reals = root[:, None] ** powers
+            of_rounding: Reals = (root / self.scale)[:, None] ** powers
+            return of_root[:, totals], of_rounding[:, totals]
 
         return _FACTORS.of(self, degree, make)
 
@@ -258,7 +260,8 @@ def _reach(pairs: Pairs, least: float) -> Reals:
             for of_power in coefficients.T[::-1]:
                 value = value * (distance + shift) + of_power
             left += np.log(np.maximum(value, 1e-300))
-        return np.sqrt(np.maximum(left, 0.0) / z)
+        distances: Reals = np.sqrt(np.maximum(left, 0.0) / z)
+        return distances
 
     reach = np.full(len(z), _FIRST)
     while np.any(next_distance(reach) > reach):
