@@ -117,7 +117,8 @@ class Errors:
         for n in np.flatnonzero(self.count):
             below = f"1e{-n:+03d} to 1e{1 - n:+03d}" if n < DECADES - 1 else f"below 1e{1 - n:+03d}"
             mean = self.sum[n] / self.count[n]
-            largest = f"{self.largest[n]:.1e}   {self.relative[n]:.1e}"
+            share = f"{self.relative[n]:.1e}" if n < DECADES - 1 else ""  # what is screened is zero
+            largest = f"{self.largest[n]:.1e}   {share}"
             print(f"    {below:18s} {self.count[n]:12,d}   {mean:.1e}        {largest}")
 
 
