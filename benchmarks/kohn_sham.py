@@ -35,7 +35,7 @@ from orbitile.evaluation.devices import device_session
 from orbitile.model.units import angstrom
 from orbitile_benchmarks import kohn_sham_programs as programs
 from orbitile_benchmarks.geometries import atoms_of, threonine_path
-from orbitile_benchmarks.kohn_sham_cases import Case, odd_cases, timing_case
+from orbitile_benchmarks.kohn_sham_cases import ODD, Case, odd_cases, timing_case
 from orbitile_benchmarks.measurement import worst
 from orbitile_benchmarks.reference_energies import BASIS, FUNCTIONALS, SERIES
 
@@ -118,7 +118,7 @@ def coulomb(options: argparse.Namespace) -> None:
 
     def difference(case: Case, found: Any, reference: Any) -> tuple[str, ...]:
         energies = [0.5 * np.vdot(case.ours(case.total), matrix) for matrix in (found, reference)]
-        return f"{worst(found, reference):.0e}", f"{abs(energies[0] - energies[1]):.0e}"
+        return f"{worst(found, reference):.1e}", f"{abs(energies[0] - energies[1]):.1e}"
 
     table(
         "system, program, J in seconds, of processors, prepared in, largest error of J, error of E_J",
@@ -132,9 +132,9 @@ def exchange_correlation(options: argparse.Namespace) -> None:
     def difference(case: Case, found: Any, reference: Any) -> tuple[str, ...]:
         wanted = case.molecule.nelectron
         return (
-            f"{worst(found.matrix, reference.matrix):.0e}",
-            f"{abs(found.energy - reference.energy):.0e}",
-            f"{found.electrons - wanted:.0e}",
+            f"{worst(found.matrix, reference.matrix):.1e}",
+            f"{abs(found.energy - reference.energy):.1e}",
+            f"{found.electrons - wanted:.1e}",
         )
 
     def lines() -> Iterable[tuple[Any, ...]]:
@@ -149,9 +149,7 @@ def errors(options: argparse.Namespace) -> None:
     """Ten molecules with functions up to g: the largest errors against PySCF, in both precisions."""
 
     def lines() -> Iterable[tuple[Any, ...]]:
-        for case in odd_cases():
-            if options.systems and case.name not in options.systems.split(";"):
-                continue
+        for case in odd_cases(options.systems.split(";")):
             j = programs.pyscf_coulomb(case, 1e-18)()
             xc = {name: programs.pyscf_exchange_correlation(case, name)() for name in FUNCTIONALS}
             total = case.ours(case.total)
@@ -189,7 +187,7 @@ def energies(options: argparse.Namespace) -> None:
                         continue
                     found = {}
                     for engine in names:
-                        solution, *times = clocked(lambda engine=engine: solve(engine, make(), functional))
+                        solution, *times = clocked(partial(solve, engine, make(), functional))
                         found[engine] = solution.energy, solution.n_iterations, *(f"{one:.2f}" for one in times)
                     if kept:
                         entry = kept[f"{name} {functional}"]
@@ -235,7 +233,7 @@ def path(options: argparse.Namespace) -> None:
     for number, geometry in enumerate(geometries):
         for name in names:
             solve = partial(engines()[name].solve, geometry, calculation, before[name])
-            solution, *times = clocked(lambda solve=solve: solve(options.device, options.precision))
+            solution, *times = clocked(partial(solve, options.device, options.precision))
             spent.setdefault(name, []).append(times)
             cycles.setdefault(name, []).append(solution.n_iterations)
             total.setdefault(name, []).append(solution.energy)
@@ -291,7 +289,7 @@ def forces(options: argparse.Namespace) -> None:
 PARTS = {
     "coulomb": (coulomb, "threonine"),
     "exchange-correlation": (exchange_correlation, "threonine"),
-    "errors": (errors, ""),
+    "errors": (errors, ";".join(ODD)),
     "energies": (energies, "threonine"),
     "path": (path, ""),
     "forces": (forces, "threonine"),

@@ -16,7 +16,7 @@ No integral over contracted functions is formed (C. A. White and M. Head-Gordon,
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,11 +46,17 @@ _WORKERS, _HELD = {"cpu": 16, "cuda": 1 << 13, "vulkan": 1 << 12}, 1 << 25
 _LITTLE = 1e7
 """Products of coefficients for which no kernel is compiled: the one with loops takes five times as long, 5 ms."""
 
-_FEW = 16
+_TILES = 16
 """Tiles that a task goes through where there is no double precision, so that it adds up few numbers."""
 
 _TURNS = 60_000
 """Turns of the loops of a thread that a Vulkan driver in software is asked for: lavapipe ends them at 65,535."""
+
+_HIGHEST = 16
+"""Sum of degrees up to which products of odd numbers fit into single precision."""
+
+_FEW = {"cpu": 1e5, "cuda": 1e8, "vulkan": 1e6}
+"""Products of coefficients below which a launch for single precision costs more than it saves."""
 
 _BOYS = 60
 """What Boys functions cost, in products of coefficients."""
@@ -111,7 +117,13 @@ def coulomb_sums(
     for b, k in np.ndindex(len(bras), len(kets)):
         counted, exact = (_in_tiles(end, TILE[target.device]) for end in ends(b, k))
         none = np.zeros(len(counted), np.int32)
-        passes = [(double, none, exact), (target, exact, counted)] if target != double else [(double, none, counted)]
+        if target == double or bras[b].degree + kets[k].degree > _HIGHEST:
+            passes = [(double, none, counted)]
+        else:
+            passes = [(double, none, exact), (target, exact, counted)]
+            left = np.maximum(counted - exact, 0).sum(dtype=np.float64) * _products(bras[b].degree, kets[k].degree)
+            if left < _FEW[target.device]:
+                passes = [(double, none, counted)]
         for kind, low, high in passes:
             if np.any(high > low):
                 steps.append(_Step(kind, b, k, low, high, _products(bras[b].degree, kets[k].degree)))
@@ -149,7 +161,7 @@ class _Step:
     high: np.ndarray
     products: int
 
-    @property
+    @cached_property
     def work(self) -> np.ndarray:
         """Of each bra, up to the last one that has any."""
         counts = np.maximum(self.high - self.low, 0)
@@ -171,7 +183,7 @@ class _Tables:
         double: Target,
     ) -> None:
         self._bras, self._kets, self._coefficients, self._double = bras, kets, coefficients, double
-        self._steps = steps
+        self._steps, self._software = steps, probe(double.device).software
         self._kept = _workspace(generation())
         self._of_bras, self._of_kets = lru_cache(self._packed_bras), lru_cache(self._packed_kets)
         self._there = not double.on_host and double.precision == "double"
@@ -182,8 +194,9 @@ class _Tables:
             if self._there:
                 fill(sums, 0.0)
             self._sums.append(sums)
-        ranges = [pair for step in steps for pair in self._ranges(step)]
-        self._first_range = np.cumsum([0, *(len(self._ranges(step)) for step in steps)])
+        of_steps = [self._ranges(step) for step in steps]
+        ranges = [pair for of_step in of_steps for pair in of_step]
+        self._first_range = np.cumsum([0, *map(len, of_steps)])
         self._at = np.cumsum([0, *(2 * len(low) for low, _ in ranges)])
         self._ends = self._operand(
             "ends", np.concatenate([np.zeros(0, np.int32), *(np.ravel(pair) for pair in ranges)])
@@ -204,7 +217,7 @@ class _Tables:
         target, device, written_out = step.target, step.target.device, self._is_written_out(step)
         bra, ket = self._bras[step.bra].degree, self._kets[step.ket].degree
         n_bras, n_orders, n_tiles = len(step.low), len(powers_of(bra)), int(step.high.max()) // TILE[device]
-        wanted = max(-(-_TASKS[device] // n_bras), 1 if self._double.precision == "double" else n_tiles // _FEW)
+        wanted = max(-(-_TASKS[device] // n_bras), 1 if self._double.precision == "double" else n_tiles // _TILES)
         ranges = range(self._first_range[n], self._first_range[n + 1])
         n_chunks = max(1, min(wanted, n_tiles, _PARTS // (n_orders * n_bras))) if len(ranges) == 1 else 1
         cells, numbers = self._of_kets(step.ket, target)
@@ -231,7 +244,7 @@ class _Tables:
 
     def _ranges(self, step: _Step) -> list[tuple[np.ndarray, np.ndarray]]:
         """Ranges of kets that make up those of a step, so short that no driver ends the loops of a worker."""
-        if self._is_written_out(step) or not probe(step.target.device).software:
+        if self._is_written_out(step) or not self._software:
             return [(step.low, step.high)]
         turns = -(-len(step.low) // _WORKERS[step.target.device])
         size = max(1, _TURNS // (2 * turns * step.products))
@@ -286,7 +299,7 @@ class _Tables:
         """The same of the kets, and the coefficients with all that belongs to the kets alone, tile by tile."""
         group, tile = self._kets[k], TILE[target.device]
         orders = np.array(powers_of(group.degree)).sum(axis=1)
-        factor = 2 * np.pi**2.5 / group.exponent[:, None] * (-1.0) ** orders
+        factor = np.pi**3 / group.exponent[:, None] * (-1.0) ** orders  # the kernel has 2 / sqrt(pi)
         cells, rest = split_position(group.centre)
         columns = np.vstack([rest.T, group.exponent, 1 / group.exponent, (self._coefficients[k] * factor).T])
         name = f"kets {k}, {target.precision}"

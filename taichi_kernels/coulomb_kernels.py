@@ -8,8 +8,8 @@ afterwards, always in the same order.
 The recurrences of a pair of degrees are written out as source text, the orders of the bra one after the other. Pairs of
 degrees for which that would be too long have a kernel with loops, `coulomb_loops`.
 
-Boys functions: from a table the highest one that the Taylor series needs, and exp(-T); the others by downward
-recurrence, at the point of the table first, then where they are wanted. Beyond the table by their asymptotic form.
+Boys functions: from a table the highest one that is wanted, the highest one of its Taylor series, and exp(-T); the rest
+by downward recurrence, at the point of the table or where they are wanted. Beyond the table by their asymptotic form.
 """
 
 import linecache
@@ -50,12 +50,24 @@ def is_written_out(bra: int, ket: int) -> bool:
     return len(powers_of(bra)) * len(powers_of(ket)) <= _WRITTEN_OUT
 
 
+TABLE_COLUMNS = 3
+
+
 @lru_cache
 def table_of(precision: str, degree: int) -> np.ndarray:
-    """For a sum of degrees, point by point, the Boys function that the series needs first, and exp(-T)."""
+    """For a sum M of degrees, point by point, F_M, the last F that the series needs, and exp(-T).
+
+    All are times 2 / sqrt(pi) and divided by (2M - 1)!!, see `_boys`.
+    """
     t = np.arange(round(TABLE_END[precision] / STEP) + 2) * STEP
-    rows = np.stack([boys_function(degree + TAYLOR[precision], t), np.exp(-t)], axis=1)
-    return np.ascontiguousarray(rows.reshape(-1), np.dtype(precision))
+    columns = boys_function(degree, t), boys_function(degree + TAYLOR[precision], t), np.exp(-t)
+    factor = 2 / np.sqrt(np.pi) / odd_product(degree)
+    return np.ascontiguousarray(np.stack(columns, axis=1).reshape(-1) * factor, np.dtype(precision))
+
+
+def odd_product(m: int) -> float:
+    """(2m - 1)!!, the product of the odd numbers below 2m."""
+    return math.prod(range(1, 2 * m, 2), start=1.0)
 
 
 def _ladder(degree: int) -> tuple[list[str], list[str]]:
@@ -89,7 +101,12 @@ def _ladder(degree: int) -> tuple[list[str], list[str]]:
 
 
 def _boys(degree: int, precision: str) -> list[str]:
-    """Statements for g0, g1, ... from the difference d0, d1, d2 of the centres and the exponents y and z."""
+    """Statements for g0, g1, ... from the difference d0, d1, d2 of the centres and the exponents y and z.
+
+    With G_m = F_m / (2m - 1)!! the recurrence is G_(m-1) = 2T G_m + exp(-T) / (2m - 1)!!. Numbers that all terms are
+    multiplied by are whole, or part of what was computed in double precision: rounded, they would change all terms
+    alike, and what is the sum of many terms by more than these are exact to.
+    """
     end, n_taylor = TABLE_END[precision], TAYLOR[precision]
     return [
         f"square = ti.max(d0 * d0 + d1 * d1 + d2 * d2, real({SMALLEST}))",
@@ -103,31 +120,35 @@ def _boys(degree: int, precision: str) -> list[str]:
         f"place = ti.cast(u * real({1 / STEP}) + real(0.5), ti.i32)",
         f"at_place = real({2 * STEP}) * ti.cast(place, real)",
         "x = real(0.5) * at_place - u",
-        "series, decay, exponential = table[2 * place], table[2 * place + 1], real(1.0)",
-        "f = series",
+        f"nearest, f, decay = {', '.join(f'table[{TABLE_COLUMNS} * place + {n}]' for n in range(TABLE_COLUMNS))}",
+        "series, exponential = f, real(1.0)",
         *(
             statement
-            for k in range(n_taylor - 1, -1, -1)
+            for k in range(n_taylor - 1, 0, -1)
             for statement in (
                 f"f = (at_place * f + decay) * real({1 / (2 * (degree + k) + 1)!r})",
                 f"series = series * (x * real({1 / (k + 1)!r})) + f",
-                f"exponential = 1.0 + exponential * (x * real({1 / (k + 1)!r}))",
             )
         ),
+        *(f"exponential = 1.0 + exponential * (x * real({1 / k!r}))" for k in range(n_taylor, 0, -1)),
         "scale = ti.sqrt(inverse_sum)",
         "decay *= exponential * scale",
-        f"b{degree} = series * scale",
+        f"b{degree} = (series * x + nearest) * scale",
         "u *= 2.0",
-        *(f"b{m - 1} = (u * b{m} + decay) * real({1 / (2 * m - 1)!r})" for m in range(degree, 0, -1)),
-        f"a0 = real({math.sqrt(math.pi) / 2!r}) * ti.sqrt(inverse_square * inverse_z * inverse_y)",
-        *(f"a{m + 1} = a{m} * (inverse_square * real({2 * m + 1}.0))" for m in range(degree)),
+        *(
+            f"b{m - 1} = u * b{m} + decay * real({odd_product(degree) / odd_product(m)!r})"
+            for m in range(degree, 0, -1)
+        ),
         "alpha *= 2.0",
-        "power = alpha",
-        "g0 = ti.select(is_far, a0, b0)",
+        "near, far = real(1.0), ti.sqrt(inverse_square * inverse_z * inverse_y)",
+        "g0 = ti.select(is_far, far, b0)",
         *(
             statement
             for m in range(1, degree + 1)
-            for statement in (f"g{m} = ti.select(is_far, a{m}, power * b{m})", "power *= alpha")
+            for statement in (
+                "near, far = near * alpha, far * inverse_square",
+                f"g{m} = ti.select(is_far, far, near * b{m}) * real({odd_product(m)!r})",
+            )
         ),
     ]
 

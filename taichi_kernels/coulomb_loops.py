@@ -1,6 +1,5 @@
 """The kernel of the Coulomb sums with loops over orders: for high degrees, and where there is little to do."""
 
-import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 
 from ._taichi import number, ti
 from .cells import CELL
-from .coulomb_kernels import KET_ROWS, SMALLEST, STEP, TAYLOR, TILE
+from .coulomb_kernels import KET_ROWS, SMALLEST, STEP, TABLE_COLUMNS, TAYLOR, TILE
 from .hermite_tables import TABLE_END
 from .target import Target
 
@@ -28,7 +27,6 @@ def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..
     L, I = (ti.types.vector(lanes, kind) if vectors else kind for kind in (real, ti.i32))
     IL, RL, I1, I2 = array(I, 1), array(L, 1), array(ti.i32, 1), array(ti.i32, 2)
     R1, W1 = array(real, 1), array(wide, 1)
-    half_root_of_pi = math.sqrt(math.pi) / 2
     n_taylor, end_of_table = TAYLOR[target.precision], TABLE_END[target.precision]
 
     @ti.kernel
@@ -89,32 +87,38 @@ def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..
                     place = ti.cast(u * real(1 / STEP) + real(0.5), ti.i32)
                     at_place = real(2 * STEP) * ti.cast(place, real)
                     x = real(0.5) * at_place - u
-                    f, decay = L(0.0), L(0.0)
+                    nearest, f, decay = L(0.0), L(0.0), L(0.0)
                     if ti.static(vectors):
                         for s in range(lanes):
-                            f[s] = table[2 * place[s]]
-                            decay[s] = table[2 * place[s] + 1]
+                            nearest[s] = table[TABLE_COLUMNS * place[s]]
+                            f[s] = table[TABLE_COLUMNS * place[s] + 1]
+                            decay[s] = table[TABLE_COLUMNS * place[s] + 2]
                     else:
-                        f, decay = table[2 * place], table[2 * place + 1]
+                        nearest, f = table[TABLE_COLUMNS * place], table[TABLE_COLUMNS * place + 1]
+                        decay = table[TABLE_COLUMNS * place + 2]
                     series, exponential = f, L(1.0)
-                    for k in ti.static(range(n_taylor - 1, -1, -1)):
+                    for k in ti.static(range(n_taylor - 1, 0, -1)):
                         f = (at_place * f + decay) / ti.cast(2 * (degree + k) + 1, real)
                         series = series * (x * real(1 / (k + 1))) + f
-                        exponential = 1.0 + exponential * (x * real(1 / (k + 1)))
+                    for k in ti.static(range(n_taylor, 0, -1)):
+                        exponential = 1.0 + exponential * (x * real(1 / k))
                     scale = ti.sqrt(inverse_sum)
                     decay *= exponential * scale
-                    series *= scale
-                    far = real(half_root_of_pi) * ti.sqrt(inverse_square * inverse_z * inverse_y)
-                    power = L(1.0)
-                    for m in range(degree + 1):  # what is far, and the powers that the others are multiplied by
-                        held[mine + (n_all + m) * step] = ti.select(t >= real(end_of_table), far, power)
-                        far *= inverse_square * ti.cast(2 * m + 1, real)
-                        power *= 2.0 * alpha
+                    series = (series * x + nearest) * scale
+                    near, far = L(1.0), ti.sqrt(inverse_square * inverse_z * inverse_y)
+                    odd = ti.cast(1.0, real)
+                    for m in range(degree + 1):  # what is far, and what the others are to be multiplied by
+                        held[mine + (n_all + m) * step] = ti.select(t >= real(end_of_table), far, near) * odd
+                        far *= inverse_square
+                        near *= 2.0 * alpha
+                        odd *= ti.cast(2 * m + 1, real)
+                    odd = ti.cast(1.0, real)
                     for back in range(degree + 1):
                         m = degree - back
                         g = held[mine + (n_all + m) * step]
                         held[mine + (n_all + m) * step] = ti.select(t >= real(end_of_table), g, g * series)
-                        series = (2.0 * u * series + decay) / ti.cast(ti.max(2 * m - 1, 1), real)
+                        series = 2.0 * u * series + decay * odd
+                        odd *= ti.cast(2 * m - 1, real)
                     for s in range(n_all):
                         held[mine + s * step] = L(0.0)
                     for back in range(degree + 1):

@@ -17,6 +17,7 @@ TAYLOR = {"single": 4, "double": 7}
 """Terms of the Taylor series from one of its points."""
 
 
+@lru_cache
 def powers_of(degree: int) -> tuple[tuple[int, int, int], ...]:
     """Orders (t, u, v) of the Hermite Gaussians up to a degree, those of low degree first."""
     return tuple((t, n - t - v, v) for n in range(degree + 1) for v in range(n + 1) for t in range(n - v, -1, -1))

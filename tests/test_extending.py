@@ -1,4 +1,4 @@
-"""A reader, an exporter, a field, a kernel and a command of another distribution: a file each, and no other change."""
+"""A reader, an exporter, a field, a kernel, an engine, a command of another distribution: a file each."""
 
 import re
 import subprocess
@@ -27,7 +27,7 @@ PLUGINS = {
 
 def test_the_page_has_an_example_of_each():
     kinds = {name.split("/")[1] for name in PLUGINS}
-    assert kinds == {"readers", "exporters", "fields", "kernels", "integrals", "hosts", "commandline"}
+    assert kinds == {"readers", "exporters", "fields", "kernels", "integrals", "scf", "hosts", "commandline"}
 
 
 @pytest.fixture(autouse=True)
@@ -144,3 +144,13 @@ def test_the_commands_of_viewers_name_the_formats(tmp_path):
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert "toy atoms" in said
     assert ".toyvol" in said
+
+
+def test_an_engine():
+    pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
+    pytest.importorskip("pyscf", reason="PySCF (extra scf) is not installed")
+    Path("he.xyz").write_text("1\n\nHe 0 0 0\n")
+    (wavefunction,) = ob.compute_series("he.xyz", "he.h5", ob.Calculation("bare", "cc-pvtz"))
+    assert wavefunction.alpha.energies[0] == pytest.approx(-2, abs=0.05)
+    with pytest.raises(ob.OrbitileError, match="engine bare: it has no method but bare"):
+        ob.compute_series("he.xyz", "b.h5", ob.Calculation("hf"), engine="bare")

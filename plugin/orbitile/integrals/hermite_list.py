@@ -111,15 +111,20 @@ class HermiteList:
         for block in self.blocks:
             z = self.exponent[block.rows, None]
             total = np.array(block.orders).sum(axis=1)
-            factor = np.array([_odd(t) * _odd(u) * _odd(v) / (2 * (t + u + v) + 1) for t, u, v in block.orders])
+            factor = np.array(
+                [
+                    odd_factorial(t) * odd_factorial(u) * odd_factorial(v) / (2 * (t + u + v) + 1)
+                    for t, u, v in block.orders
+                ]
+            )
             block.of(norms)[:] = np.sqrt(np.sqrt(2.0) * np.pi**2.5 * z ** (total - 2.5) * factor)
         norms.setflags(write=False)
         return norms
 
 
 @lru_cache
-def _odd(n: int) -> float:
-    """The product of the odd numbers below 2n."""
+def odd_factorial(n: int) -> float:
+    """The product of the odd numbers below 2n, (2n - 1)!!, 1 for 0."""
     return float(np.prod(np.arange(1, 2 * n, 2)))
 
 

@@ -27,7 +27,7 @@ from ..model.basis import Basis
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 from ..watch import checkpoint
-from .hermite_list import HermiteList
+from .hermite_list import HermiteList, odd_factorial
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int32]
@@ -282,32 +282,35 @@ def places_of(where: NDArray[np.intp], left: Powers, right: Powers, order: Power
 
 
 def _bounds(primitives: MergedPrimitives, p: NDArray[np.intp], q: NDArray[np.intp], along_axes: Reals) -> Reals:
-    """Bound on the Coulomb norm of any product of two basis functions in each pair: the triangle inequality over n."""
+    r"""Bound on the Coulomb norm of any product of two basis functions in each pair.
+
+    By the triangle inequality over the orders, with
+
+    .. math::  (L_n|L_n) \le \sqrt2\, \pi^{5/2} z^{-5/2} \prod z^t\, (2t - 1)!!,
+
+    so that the sum over orders is a product of sums along the axes.
+    """
     a, b = int(primitives.degree[p[0]]), int(primitives.degree[q[0]])
     z = primitives.exponent[p] + primitives.exponent[q]
-    norms = HermiteList(np.zeros((len(p), 3)), z, np.full(len(p), a + b, np.int32))
-    of_order = norms.blocks[0].of(norms.coulomb_norms())
-    column = {order: n for n, order in enumerate(norms.blocks[0].orders)}
+    norms = np.sqrt(z[:, None] ** np.arange(a + b + 1) * [odd_factorial(t) for t in range(a + b + 1)])
+    where = place(a, b)
+    sums = np.empty((a + 1, b + 1, 3, len(p)))
+    for i in range(a + 1):
+        for j in range(b + 1):
+            here = np.abs(along_axes[:, :, where[i, j, : i + j + 1]])
+            sums[i, j] = np.einsum("nkt,nt->kn", here, norms[:, : i + j + 1])
     weight, most = _TERM_WEIGHTS.of(
         primitives, None, lambda: (_term_weights(primitives), _terms_a_function(primitives))
     )
-    magnitudes = np.abs(along_axes)
     largest = np.zeros(len(p))
-    total = np.zeros(len(p))
-    at: tuple[int, int] | None = None
-
-    def finish() -> None:
-        if at is not None:
-            here = total * weight[primitives.first_term[p] + at[0]] * weight[primitives.first_term[q] + at[1]]
-            np.maximum(largest, here, out=largest)
-
-    for s, t, order, (x, y, w) in terms(a, b):
-        if (s, t) != at:
-            finish()
-            at, total = (s, t), np.zeros(len(p))
-        total += magnitudes[:, 0, x] * magnitudes[:, 1, y] * magnitudes[:, 2, w] * of_order[:, column[order]]
-    finish()
-    return largest * most[p] * most[q]
+    for s, left in enumerate(polynomial_powers(a)):
+        for t, right in enumerate(polynomial_powers(b)):
+            product = weight[primitives.first_term[p] + s] * weight[primitives.first_term[q] + t]
+            for axis, (i, j) in enumerate(zip(left, right, strict=True)):
+                product *= sums[i, j, axis]
+            np.maximum(largest, product, out=largest)
+    bound: Reals = largest * most[p] * most[q] * np.sqrt(np.sqrt(2.0) * np.pi**2.5 * z**-2.5)
+    return bound
 
 
 _TERM_WEIGHTS = Derived[tuple[Reals, Reals]](most=1)

@@ -191,10 +191,7 @@ class _Part:
         def make() -> tuple[Reals, Reals]:
             root = np.sqrt(self.exponent)
             totals = [sum(order) for order in powers_of(degree)]
-            powers = np.arange(degree + 1.0)
-            of_root: Reals = root[:, None] ** powers
-            of_rounding: Reals = (root / self.scale)[:, None] ** powers
-            return of_root[:, totals], of_rounding[:, totals]
+            return np.power.outer(root, totals), np.power.outer(root / self.scale, totals)
 
         return _FACTORS.of(self, degree, make)
 
@@ -260,8 +257,8 @@ def _reach(pairs: Pairs, least: float) -> Reals:
             for of_power in coefficients.T[::-1]:
                 value = value * (distance + shift) + of_power
             left += np.log(np.maximum(value, 1e-300))
-        distances: Reals = np.sqrt(np.maximum(left, 0.0) / z)
-        return distances
+        result: Reals = np.sqrt(np.maximum(left, 0.0) / z)
+        return result
 
     reach = np.full(len(z), _FIRST)
     while np.any(next_distance(reach) > reach):

@@ -1,1 +1,1 @@
-"""Calculations of our own, by PySCF: levels of theory, and series of wavefunctions along geometries."""
+"""Self-consistent fields: what is computed, engines that compute it, and series of wavefunctions along geometries."""

@@ -80,7 +80,7 @@ class Criteria:
     gradient: float = 3e-5
 
 
-CLOSE = Criteria(1e-3, 1e-2)
+CLOSE = Criteria(1e-3, 1e-3)
 """Orbitals that are worth an exact operator."""
 
 
