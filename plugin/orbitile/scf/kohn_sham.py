@@ -24,6 +24,9 @@ Reals = NDArray[np.float64]
 _MOST = 50
 """Fock matrices of an attempt."""
 
+_PATIENCE = 15
+"""Iterations without a smaller gradient after which an attempt is given up: it oscillates."""
+
 _KEPT = 8
 """Fock matrices that DIIS combines."""
 
@@ -175,7 +178,8 @@ class _Attempt:
         densities, energy = start, np.inf
         extrapolation = Diis(_KEPT, self._commutators)
         rough: Reals | None = None
-        while self.n_iterations < _MOST:
+        least, since = np.inf, 0
+        while self.n_iterations < min(_MOST, since + _PATIENCE):
             checkpoint()
             fock = self._operator.fock(densities)
             self.n_iterations += 1
@@ -185,6 +189,8 @@ class _Attempt:
             self.change, energy = abs(fock.energy - energy), fock.energy
             errors = self._commutators(fock.matrices, densities)
             self.gradient = float(np.linalg.norm(errors)) / np.sqrt(2)
+            if self.gradient < least:
+                least, since = self.gradient, self.n_iterations
             if self._within(CLOSE) and self._operator.refine():
                 rough = fock.matrices
                 continue
