@@ -35,7 +35,7 @@ from orbitile.evaluation.devices import device_session
 from orbitile.model.units import angstrom
 from orbitile_benchmarks import kohn_sham_programs as programs
 from orbitile_benchmarks.geometries import atoms_of, threonine_path
-from orbitile_benchmarks.kohn_sham_cases import Case, odd_cases, timing_case
+from orbitile_benchmarks.kohn_sham_cases import ODD, Case, odd_cases, timing_case
 from orbitile_benchmarks.measurement import worst
 from orbitile_benchmarks.reference_energies import BASIS, FUNCTIONALS, SERIES
 
@@ -149,9 +149,7 @@ def errors(options: argparse.Namespace) -> None:
     """Ten molecules with functions up to g: the largest errors against PySCF, in both precisions."""
 
     def lines() -> Iterable[tuple[Any, ...]]:
-        for case in odd_cases():
-            if options.systems and case.name not in options.systems.split(";"):
-                continue
+        for case in odd_cases(options.systems.split(";")):
             j = programs.pyscf_coulomb(case, 1e-18)()
             xc = {name: programs.pyscf_exchange_correlation(case, name)() for name in FUNCTIONALS}
             total = case.ours(case.total)
@@ -291,7 +289,7 @@ def forces(options: argparse.Namespace) -> None:
 PARTS = {
     "coulomb": (coulomb, "threonine"),
     "exchange-correlation": (exchange_correlation, "threonine"),
-    "errors": (errors, ""),
+    "errors": (errors, ";".join(ODD)),
     "energies": (energies, "threonine"),
     "path": (path, ""),
     "forces": (forces, "threonine"),

@@ -16,7 +16,7 @@ No integral over contracted functions is formed (C. A. White and M. Head-Gordon,
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ _WORKERS, _HELD = {"cpu": 16, "cuda": 1 << 13, "vulkan": 1 << 12}, 1 << 25
 _LITTLE = 1e7
 """Products of coefficients for which no kernel is compiled: the one with loops takes five times as long, 5 ms."""
 
-_FEW = 16
+_TILES = 16
 """Tiles that a task goes through where there is no double precision, so that it adds up few numbers."""
 
 _TURNS = 60_000
@@ -161,7 +161,7 @@ class _Step:
     high: np.ndarray
     products: int
 
-    @property
+    @cached_property
     def work(self) -> np.ndarray:
         """Of each bra, up to the last one that has any."""
         counts = np.maximum(self.high - self.low, 0)
@@ -183,7 +183,7 @@ class _Tables:
         double: Target,
     ) -> None:
         self._bras, self._kets, self._coefficients, self._double = bras, kets, coefficients, double
-        self._steps = steps
+        self._steps, self._software = steps, probe(double.device).software
         self._kept = _workspace(generation())
         self._of_bras, self._of_kets = lru_cache(self._packed_bras), lru_cache(self._packed_kets)
         self._there = not double.on_host and double.precision == "double"
@@ -194,8 +194,9 @@ class _Tables:
             if self._there:
                 fill(sums, 0.0)
             self._sums.append(sums)
-        ranges = [pair for step in steps for pair in self._ranges(step)]
-        self._first_range = np.cumsum([0, *(len(self._ranges(step)) for step in steps)])
+        of_steps = [self._ranges(step) for step in steps]
+        ranges = [pair for of_step in of_steps for pair in of_step]
+        self._first_range = np.cumsum([0, *map(len, of_steps)])
         self._at = np.cumsum([0, *(2 * len(low) for low, _ in ranges)])
         self._ends = self._operand(
             "ends", np.concatenate([np.zeros(0, np.int32), *(np.ravel(pair) for pair in ranges)])
@@ -216,7 +217,7 @@ class _Tables:
         target, device, written_out = step.target, step.target.device, self._is_written_out(step)
         bra, ket = self._bras[step.bra].degree, self._kets[step.ket].degree
         n_bras, n_orders, n_tiles = len(step.low), len(powers_of(bra)), int(step.high.max()) // TILE[device]
-        wanted = max(-(-_TASKS[device] // n_bras), 1 if self._double.precision == "double" else n_tiles // _FEW)
+        wanted = max(-(-_TASKS[device] // n_bras), 1 if self._double.precision == "double" else n_tiles // _TILES)
         ranges = range(self._first_range[n], self._first_range[n + 1])
         n_chunks = max(1, min(wanted, n_tiles, _PARTS // (n_orders * n_bras))) if len(ranges) == 1 else 1
         cells, numbers = self._of_kets(step.ket, target)
@@ -243,7 +244,7 @@ class _Tables:
 
     def _ranges(self, step: _Step) -> list[tuple[np.ndarray, np.ndarray]]:
         """Ranges of kets that make up those of a step, so short that no driver ends the loops of a worker."""
-        if self._is_written_out(step) or not probe(step.target.device).software:
+        if self._is_written_out(step) or not self._software:
             return [(step.low, step.high)]
         turns = -(-len(step.low) // _WORKERS[step.target.device])
         size = max(1, _TURNS // (2 * turns * step.products))

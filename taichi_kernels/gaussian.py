@@ -55,10 +55,10 @@ _TERMS = {"single": 7, "double": 12}
 def power_of_two(target: Target) -> Callable[..., object]:
     """A Taichi function 2^(x + d), x <= 0 and d much smaller: of arithmetic alone, and LLVM makes SIMD code of it.
 
+    Its third argument is 0, which the compiler must not know: an argument of the kernel.
     From 2^n 2^f with the bits of the exponent for 2^n, and for 2^f the polynomial that agrees at Chebyshev's points.
     Arguments below -60 (-900 in double precision) give zero, so that a product with the result is not a denormal number
-    either, which takes a hundred times as long. The limit stands between x and d, so that the compiler cannot take out a
-    factor that both have, and lose d.
+    either, which takes a hundred times as long.
     """
     single = target.precision == "single"
     real, whole = (ti.f32, ti.i32) if single else (ti.f64, ti.i64)
@@ -66,7 +66,7 @@ def power_of_two(target: Target) -> Callable[..., object]:
         exp = exponential(target)
 
         @ti.func
-        def by_exponential(x, d):
+        def by_exponential(x, d, zero):
             return exp((x + d) * real(0.6931471805599453))
 
         return by_exponential
@@ -74,20 +74,32 @@ def power_of_two(target: Target) -> Callable[..., object]:
     mantissa, bias = (23, 127) if single else (52, 1023)
     n_terms = _TERMS[target.precision]
     smallest = -60.0 if single else -900.0
-    places = 0.5 * np.cos(np.pi * (np.arange(n_terms) + 0.5) / n_terms)
-    terms = np.linalg.solve(np.vander(places), 2.0**places).tolist()
+    terms = _terms(n_terms, target.dtype)
 
     @ti.func
-    def composed(x, d):
-        power = ti.select(x > real(smallest), x, real(smallest)) + d
+    def composed(x, d, zero):
+        power = ti.select(x > real(smallest), x, real(smallest))
         n = ti.cast(power - real(0.5), whole)  # towards zero: the nearest
-        f = power - ti.cast(n, real)
+        # d is smaller than the last digit of x; the compiler would add it to that, or take out a factor that both have
+        f = (power - ti.cast(n, real)) + ti.bit_cast(ti.bit_cast(d, whole) ^ ti.cast(zero, whole), real)
         value = f * real(terms[0]) + real(terms[1])
         for k in ti.static(range(2, n_terms)):
             value = value * f + real(terms[k])
         return ti.select(x > real(smallest), value * ti.bit_cast((n + bias) << mantissa, real), real(0.0))
 
     return composed
+
+
+def _terms(n: int, dtype: "np.dtype[np.floating]") -> list[float]:
+    """Coefficients of a polynomial for 2^x, |x| <= 1/2, highest power first: what one loses, the next make up for."""
+    places = 0.5 * np.cos(np.pi * (np.arange(4 * n) + 0.5) / (4 * n))
+    left, terms = 2.0**places, []
+    for power in range(n):
+        columns = places[:, None] ** np.arange(power, n)
+        fitted = 1.0 if power == 0 else np.linalg.lstsq(columns, left, rcond=None)[0][0]
+        terms.append(float(dtype.type(fitted)))
+        left = left - terms[-1] * places**power
+    return terms[::-1]
 
 
 def along_axis(lanes: int, real: object, exp: Callable[..., object]) -> Callable[..., object]:

@@ -150,7 +150,7 @@ class QuadratureSums:
             of_degree = n_degrees, k, groups.first_slot[k], *given, h, spin, columns, *orders
 
             def piece(first: int, last: int, kernel: Any = kernel, of_degree: tuple = of_degree) -> None:
-                kernel((last - first) * threads, first, self.n_points, *of_degree)
+                kernel(0, (last - first) * threads, first, self.n_points, *of_degree)
 
             _run(target, ("density", degree, gradient), sizes[:, k], piece, checkpoint, k, n_degrees)
 
@@ -199,7 +199,7 @@ class QuadratureSums:
                 for one in range(first_slot, last_slot, most):
                     n = min(one + most, last_slot) - one
                     sums = self._space(f"moments of threads {k}", (n, n_terms * threads))
-                    kernel(n * threads, begin + one, self.n_points, *given, values, sums, *orders)
+                    kernel(0, n * threads, begin + one, self.n_points, *given, values, sums, *orders)
                     _small_kernels(target, self._sums).over_threads(
                         n * n_terms, threads, first[k] + one * n_terms, sums, result
                     )

@@ -33,7 +33,7 @@ _BLOCK = {"cpu": 4, "cuda": 128, "vulkan": 128}
 _DISTANCES = (
     *(f"{axis} = (points[{n} * stride + at + s] + s{n}) * root" for n, axis in enumerate("xyz")),
     "square = x * x + y * y + z * z",
-    "e = power_of_two(square * gaussian[q, 7], square * gaussian[q, 8])",
+    "e = power_of_two(square * gaussian[q, 7], square * gaussian[q, 8], zero)",
 )
 """Scaled coordinates about the Gaussian, and its value.
 
@@ -107,8 +107,9 @@ def _density_source(degree: int, gradient: bool, on_host: bool) -> str:
     each, more = (["for s in range(POINTS):"], 1) if on_host else ([], 0)
     return (
         "@ti.kernel\n"
-        "def kernel(n: ti.i32, begin: ti.i32, stride: ti.i32, n_degrees: ti.i32, which: ti.i32, first_slot: ti.i32, "
-        "origin: R2, points: R1, starts: I1, listed: I1, gaussian: R2, h: R2, spin: ti.i32, out: W3):\n"
+        "def kernel(zero: ti.i32, n: ti.i32, begin: ti.i32, stride: ti.i32, n_degrees: ti.i32, which: ti.i32, "
+        "first_slot: ti.i32, origin: R2, points: R1, starts: I1, listed: I1, gaussian: R2, h: R2, spin: ti.i32, "
+        "out: W3):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
         "    for task in range(n):\n"
         "        cell = begin + task // THREADS\n"
@@ -136,8 +137,8 @@ def _moments_source(degree: int, gradient: bool, on_host: bool) -> str:
     each, more = (["for s in range(POINTS):"], 1) if on_host else ([], 0)
     return (
         "@ti.kernel\n"
-        "def kernel(n: ti.i32, first_slot: ti.i32, stride: ti.i32, origin: R2, points: R1, starts: I2, cells: I1, "
-        "gaussian: R2, values: R1, out: W2):\n"
+        "def kernel(zero: ti.i32, n: ti.i32, first_slot: ti.i32, stride: ti.i32, origin: R2, points: R1, starts: I2, "
+        "cells: I1, gaussian: R2, values: R1, out: W2):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
         "    for task in range(n):\n"
         "        slot = task // THREADS\n"

@@ -54,6 +54,7 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
 
     @ti.kernel
     def density(
+        zero: ti.i32,
         n: ti.i32,
         begin: ti.i32,
         stride: ti.i32,
@@ -81,7 +82,7 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
                     b = coordinate(1, i, cell, q, stride, origin, points, gaussian)
                     c = coordinate(2, i, cell, q, stride, origin, points, gaussian)
                     square = a * a + b * b + c * c
-                    value = power_of_two_of(square * gaussian[q, 7], square * gaussian[q, 8])
+                    value = power_of_two_of(square * gaussian[q, 7], square * gaussian[q, 8], zero)
                     if value > 0:
                         x, y, z = powers_of_coordinate(a), powers_of_coordinate(b), powers_of_coordinate(c)
                         root = value * gaussian[q, 6]
@@ -98,6 +99,7 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
 
     @ti.kernel
     def moments(
+        zero: ti.i32,
         n: ti.i32,
         first_slot: ti.i32,
         stride: ti.i32,
@@ -124,7 +126,7 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
                 b = coordinate(1, i, cell, q, stride, origin, points, gaussian)
                 c = coordinate(2, i, cell, q, stride, origin, points, gaussian)
                 square = a * a + b * b + c * c
-                value = power_of_two_of(square * gaussian[q, 7], square * gaussian[q, 8])
+                value = power_of_two_of(square * gaussian[q, 7], square * gaussian[q, 8], zero)
                 if value > 0:
                     x, y, z = powers_of_coordinate(a), powers_of_coordinate(b), powers_of_coordinate(c)
                     root = value * gaussian[q, 6]

@@ -26,7 +26,7 @@ MOLECULES = {
     "hydrogen, 100 bohr": ("H 0 0 0; H 0 0 52.9", "aug-cc-pvdz"),
     "fluoride, far away": ("F 100 -200 300", "aug-cc-pvtz", False, -1),
     "krypton": ("Kr 0.1 0.2 0.3", "sto-3g"),
-    "hydrogen iodide, f": ("I 0 0 0; H 0 0 1.6", "def2-tzvp"),
+    "hydrogen chloride, f": ("Cl 0 0 0; H 0 0 1.27", "def2-tzvp"),
     "neon, Cartesian g": ("Ne 0 0 0", "cc-pvqz", True),
     "hydrogen fluoride, g": ("F 0 0 0; H 0 0 0.9", {"F": "cc-pvqz", "H": "sto-3g"}),
     "xenon, exponents of 6e6": ("Xe 0 0 0", "x2c-svpall"),

@@ -92,6 +92,19 @@ def test_forces_of_unpaired_electrons(method, unpaired):
     assert atoms.get_potential_energy() == pytest.approx(field.e_tot / electronvolt, abs=1e-6)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("symbols", "unpaired"), [("HI", 0), ("OH", 1)])
+def test_forces_of_our_own_engine(symbols, unpaired):
+    """Of an atom whose core would be rounded too much in single precision, and of an open shell."""
+    atoms = ase.Atoms(symbols, [[0, 0, 0], [0.1, 0.2, 1.1]])
+    calculation = ob.Calculation("pbe", "sto-3g", 0, unpaired)
+    forces = []
+    for engine in ("orbitile", "pyscf"):
+        atoms.calc = ob.AseCalculator(calculation, engine=engine, device="cpu")
+        forces.append(atoms.get_forces() * electronvolt / angstrom)
+    np.testing.assert_allclose(*forces, atol=8e-6)
+
+
 def test_forces_are_derivatives_of_the_energy_that_it_gives():
     atoms = ase.Atoms("OHH", [[float(x) for x in line.split()[1:]] for line in BENT])
     atoms.calc = ob.AseCalculator(HF, engine="pyscf")

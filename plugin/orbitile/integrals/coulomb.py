@@ -26,7 +26,7 @@ TOLERANCE = {"single": 1e-8, "double": 1e-11}
 """Bound on what leaving out kets may cost in what is made of the values of one bra, in hartree. An element of a matrix
 is made of a bra for each pair of primitives, some tens."""
 
-_ROUNDED = 1e-7
+_ROUNDED = 3e-8
 """Standard deviation that rounding to single precision may cause, in hartree, in what is added to an element."""
 
 _ROUNDING = 4 * 2.0**-24
