@@ -151,7 +151,7 @@ def errors(options: argparse.Namespace) -> None:
     def lines() -> Iterable[tuple[Any, ...]]:
         for case in odd_cases(options.systems.split(";")):
             j = programs.pyscf_coulomb(case, 1e-18)()
-            xc = {name: programs.pyscf_exchange_correlation(case, name)() for name in FUNCTIONALS}
+            xc = {name: programs.pyscf_exchange_correlation(case, name, 1e-30)() for name in FUNCTIONALS}
             total = case.ours(case.total)
             for precision in ("single", "double"):
                 with device_session(options.device, precision) as target:

@@ -92,12 +92,20 @@ def orbitile_exchange_correlation(case: Case, functional: str, target: Target) -
     return call
 
 
-def pyscf_exchange_correlation(case: Case, functional: str) -> Callable[[], ExchangeCorrelation]:
-    """`nr_rks` or `nr_uks` of PySCF on its own grid, which has the same points and weights."""
+def pyscf_exchange_correlation(
+    case: Case, functional: str, cutoff: float | None = None
+) -> Callable[[], ExchangeCorrelation]:
+    """`nr_rks` or `nr_uks` of PySCF on its own grid, which has the same points and weights.
+
+    Basis functions are left out where they are below a cutoff: PySCF's own, which costs diffuse functions up to 5e-5
+    hartree in the matrix, or another.
+    """
     from pyscf.dft import gen_grid, numint
 
-    grids = gen_grid.Grids(case.molecule).build(with_non0tab=True)
-    return _by_numint(case, functional, numint.NumInt(), grids, np.asarray)
+    grids, integrator = gen_grid.Grids(case.molecule), numint.NumInt()
+    if cutoff is not None:
+        grids.cutoff = integrator.cutoff = cutoff
+    return _by_numint(case, functional, integrator, grids.build(with_non0tab=True), np.asarray)
 
 
 def gpu4pyscf_exchange_correlation(case: Case, functional: str) -> Callable[[], ExchangeCorrelation]:
