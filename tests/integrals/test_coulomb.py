@@ -14,6 +14,8 @@ from .references import basis_of, molecule, ours
 
 scf = pytest.importorskip("pyscf.scf", reason="PySCF (extra scf) is not installed")
 
+pytestmark = pytest.mark.slow_on("vulkan")
+
 WATER = "O 0 0 0; H 0 0.8 0.6; H 0 -0.8 0.6"
 MOLECULES = {
     "helium": ("He 1 2 3", "sto-3g"),

@@ -8,6 +8,8 @@ from orbitile.evaluation.devices import device_session
 from orbitile.integrals.functionals import Functional, evaluate, functional
 from orbitile.integrals.functionals import _libxc as libxc_functionals
 
+pytestmark = pytest.mark.slow_on("vulkan")
+
 OFTEN = ["pbe", *(pytest.param(name, marks=pytest.mark.slow_on("vulkan")) for name in ("lda,vwn", "lda,pw", "blyp"))]
 OTHERS = [
     "slater",

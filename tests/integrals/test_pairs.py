@@ -13,6 +13,8 @@ from taichi_kernels import hermite_map
 
 from .references import basis_of, molecule, ours, random_matrix
 
+pytestmark = pytest.mark.slow_on("vulkan")
+
 MOLECULES = {
     "water": ("O 0 0 0; H 0 0.8 0.6; H 0 -0.8 0.6", "cc-pvtz"),
     "water, Cartesian g": ("O 0 0 0; H 0 0.8 0.6; H 0 -0.8 0.6", "cc-pvqz", True),

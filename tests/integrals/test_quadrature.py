@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from orbitile.errors import DeviceError
 from orbitile.evaluation.devices import device_session
 from orbitile.integrals.exchange_correlation import exchange_correlation
 from orbitile.integrals.functionals import functional
@@ -11,6 +12,7 @@ from orbitile.integrals.hermite_map import to_hermite, to_matrix
 from orbitile.integrals.pairs import pairs_of
 from orbitile.integrals.quadrature import quadrature_of
 from orbitile.scf.engines.pyscf import functions_of_pyscf
+from taichi_kernels.devices import probe
 from taichi_kernels.hermite_tables import powers_of
 from tests.conftest import random_wavefunction
 from tests.oracle import basis_functions
@@ -19,6 +21,8 @@ from .references import basis_of, molecule, ours, random_matrix
 
 dft = pytest.importorskip("pyscf.dft", reason="PySCF (extra scf) is not installed")
 scf = pytest.importorskip("pyscf.scf", reason="PySCF (extra scf) is not installed")
+
+pytestmark = pytest.mark.slow_on("vulkan")
 
 MOLECULES = {
     "helium": ("He 1 2 3", "sto-3g"),
@@ -49,8 +53,18 @@ SLOW = pytest.mark.slow
     params=[(0, 1), pytest.param((0, 1, 2, 3), marks=SLOW), pytest.param((0, 5), marks=SLOW)],
     ids=["sp", "spdf", "loops"],
 )
-def wavefunction(request):
+def wavefunction(request, device):
+    if request.param[-1] > 4 and device == "vulkan":
+        pytest.skip("refused by a Vulkan driver in software, which is tested below")
     return random_wavefunction(5, request.param, n_atoms=2, n_primitives=2)
+
+
+@pytest.mark.vulkan
+def test_functions_beyond_g_are_refused_by_vulkan_in_software():
+    if not probe("vulkan").software:
+        pytest.skip("the Vulkan driver here is not one in software")
+    with device_session("vulkan", "single") as target, pytest.raises(DeviceError, match="take device cpu"):
+        quadrature_of(pairs_of(random_wavefunction(5, (0, 5), n_atoms=1)), cloud(), target)
 
 
 def test_density_and_gradient(wavefunction, device, precision):

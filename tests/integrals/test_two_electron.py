@@ -15,6 +15,8 @@ from taichi_kernels.two_electron.s_kernels import boys_fit
 
 from .references import basis_of, functions_of_pyscf, molecule
 
+pytestmark = pytest.mark.slow_on("vulkan")
+
 G = {"C": [[0, [0.5, 1.0]], [4, [0.8, 1.0]], [4, [0.3, 1.0, 0.3], [1.2, 0.4, -0.2]]]}
 SYSTEMS = {
     "water": ("O 0 0 0; H 0 0.8 0.6; H 0 -0.8 0.6", "6-31g*"),

@@ -14,6 +14,8 @@ from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.session import session
 from taichi_kernels.target import Target
 
+pytestmark = pytest.mark.slow_on("vulkan")
+
 LIMIT = {"single": 3e-6, "double": 2e-14}
 """Error as a share of the sum of the magnitudes of all terms."""
 

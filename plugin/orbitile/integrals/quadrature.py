@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
+from ..errors import DeviceError
 from ..gaussians.packing import MergedPrimitives, polynomial_powers
 from ..model.derived import Derived
 from ..watch import watcher
@@ -210,12 +211,20 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
         Points and weights.
     target
         The device of the current session, and the precision. Memory there: some 50 bytes a point.
+
+    Raises
+    ------
+    DeviceError
+        For functions beyond g by a Vulkan driver in software, which ends long loops before they are through.
     """
+    from taichi_kernels.devices import probe
     from taichi_kernels.quadrature import QuadratureSums, scale_of
-    from taichi_kernels.quadrature_kernels import POINTS
+    from taichi_kernels.quadrature_kernels import POINTS, WRITTEN_OUT
     from taichi_kernels.quadrature_lists import cells_of, groups_of, lists_of
 
     gaussians = pairs.list
+    if gaussians.degree.max(initial=0) > WRITTEN_OUT and probe(target.device).software:
+        raise DeviceError("vulkan: this driver in software cannot do functions beyond g on a grid; take device cpu")
     cells = cells_of(grid.points)
     weights = grid.weights[cells.order]
     weights[len(grid.weights) :] = 0.0
