@@ -20,8 +20,8 @@ ase = pytest.importorskip("ase", reason="ASE (extra optimisation) is not install
 dft = pytest.importorskip("pyscf.dft", reason="PySCF (extra scf) is not installed")
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 
-from ase.calculators.calculator import Calculator, all_changes  # noqa: E402
-from ase.optimize import BFGS  # noqa: E402
+from ase.calculators.calculator import Calculator, all_changes  # noqa: E402  only where it is installed
+from ase.optimize import BFGS  # noqa: E402  likewise
 
 HF = ob.Calculation("hf", "sto-3g")
 BENT = ("O 0 0 0", "H 0 0.9 0.5", "H 0 -0.75 0.7")

@@ -70,7 +70,7 @@ class AseCalculator(Calculator):
                 f"method {calculation.method!r}: a correction for dispersion is not computed, and forces would "
                 "lack it; choose a functional without, such as pbe or wb97x-v"
             )
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()  # type: ignore[no-untyped-call]  # ASE has no types
         self.calculation = calculation
         self._engine, self._device, self._precision = engine, device, precision
         self._solver: Engine | None = None
@@ -90,7 +90,7 @@ class AseCalculator(Calculator):
             Converged, from the same engine by the same calculation. Its forces are computed without another
             self-consistent field.
         """
-        self.reset()  # type: ignore[no-untyped-call]
+        self.reset()  # type: ignore[no-untyped-call]  # ASE has no types
         self._forget_others(wavefunction.atomic_numbers)
         self._recent.append(wavefunction)
         self.atoms = atoms_of(Geometry(wavefunction.atomic_numbers, wavefunction.positions))
@@ -102,7 +102,7 @@ class AseCalculator(Calculator):
         system_changes: Sequence[str] = all_changes,
     ) -> None:
         """Compute what ASE asks for; ASE calls this."""
-        super().calculate(atoms, properties, system_changes)  # type: ignore[no-untyped-call]
+        super().calculate(atoms, properties, system_changes)  # type: ignore[no-untyped-call]  # ASE has no types
         if system_changes:
             self.results = {}
         geometry = sound(geometry_of(self.atoms))

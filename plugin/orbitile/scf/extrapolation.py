@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ def extrapolated_densities(before: Sequence[Wavefunction], overlap: Reals) -> Re
     -------
     ndarray, shape (1 or 2, n_basis, n_basis)
     """
-    frames = [_FRAMES.of(one, None, lambda one=one: _frame(one)) for one in before]  # type: ignore[misc]
+    frames = [_FRAMES.of(one, None, partial(_frame, one)) for one in before]
     last = frames[-1]
     combined = last.projectors
     if len(frames) > 1:

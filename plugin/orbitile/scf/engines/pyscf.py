@@ -113,7 +113,7 @@ def gradient_of(
     checkpoint()
     try:
         found = moved(field).nuc_grad_method().kernel()
-    except NotImplementedError as error:
+    except NotImplementedError as error:  # what PySCF raises of methods whose forces it lacks
         raise OrbitileError(f"{calculation}: PySCF has no forces of this method ({error})") from error
     return np.asarray(found.get() if hasattr(found, "get") else found)
 
