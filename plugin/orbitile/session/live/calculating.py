@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from secrets import token_hex
@@ -16,6 +17,7 @@ from ...fields.orbital import orbital_name, orbital_of
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Spin, Wavefunction
 from ...readers import load
+from ...scf.calculation import Calculation
 from ...scf.engines import engine_of
 from ...scf.series import HISTORY, sound
 from ...trajectories.matching import DEGENERACY, FrameMatch, Reference, step_to
@@ -146,3 +148,17 @@ def numbered_name(wavefunction: Wavefunction, name: str) -> str:
     """Name of an orbital by its number, "homo" as "mo:5"; names of other fields are returned as they are."""
     orbital = orbital_of(wavefunction, name.strip())
     return name if orbital is None else orbital.name
+
+
+def rehearse(device: str) -> None:
+    """Compute a field and forces of water in a worker, so that the kernels for common basis sets are compiled.
+
+    Where basis sets are missing, nothing is done: whoever asks for a field is told.
+    """
+    water = Geometry(np.array([8, 1, 1]), np.array([[0, 0, 0], [0, 1.43, 1.11], [0, -1.43, 1.11]], np.float64))
+    calculation = Calculation("pbe", "6-31g*")
+    with suppress(OrbitileError):
+        engine = engine_of("orbitile", water, calculation)
+        first = engine.solve(water, calculation, device=device).wavefunction
+        engine.solve(water, calculation, [first], device)
+        engine.gradient(first, calculation, device)
