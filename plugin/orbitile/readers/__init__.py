@@ -16,7 +16,7 @@ from ..files.plain import PlainFile, beginning, name_within
 from ..files.reading import user_path
 from ..gaussians.orthonormality import checked
 from ..model.geometry import Geometries, Geometry
-from ..model.trajectory import Trajectory
+from ..model.trajectory import Frames, Trajectory
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..registry import modules_of
@@ -89,7 +89,7 @@ def load(path: str | PathLike[str]) -> Wavefunction:
     file = _checked_path(path)
     with PlainFile(file) as plain, np.errstate(all="ignore"):  # absurd numbers, which are refused
         try:
-            wavefunction = checked(_wavefunction_reader(plain.path).read(plain.path))
+            wavefunction = checked(_wavefunction_in(plain.path))
         except FileError:
             raise
         except OrbitileError as error:  # the model refuses what the reader took for a wavefunction
@@ -282,31 +282,40 @@ def _recognising(start: bytes, kind: str) -> Reader | None:
     return next(fitting, None)
 
 
-def _wavefunction_reader(file: Path) -> Reader:
+def _wavefunction_in(file: Path) -> Wavefunction:
+    found: Wavefunction
     if file.is_file():
         start = beginning(file)
         recognising = _recognising(start, "wavefunction")
         if recognising is not None:
-            return recognising
-        frames = _trajectory_reader(file)
-        if frames is not None:
-            n = len(frames.read(file))
-            raise FileError(
-                f"{file.name}: holds a trajectory of {n} frame{'' if n == 1 else 's'}, not one wavefunction; "
-                "choose one with --frame, in Python with load_trajectory"
-            )
+            found = recognising.read(file)
+            return found
+        trajectory = _trajectory_reader(file)
+        if trajectory is not None:
+            return _only_frame(file, trajectory.read(file))
         binary = b"\0" in start
     else:
         binary = False
     named = _by_name(file, "wavefunction")
     if named is not None and (not binary or named.BINARY):
-        return named
+        found = named.read(file)
+        return found
     if _by_name(file, "volume") is not None:
         raise FileError(f"{file.name}: holds a volume, not a wavefunction; read it with load_volumes")
     if binary:
         hint = "; a Gaussian .chk file becomes readable by formchk" if file.suffix.lower() == ".chk" else ""
         raise FileError(f"{file.name}: a binary file of no known format{hint}. Known: {_known('wavefunction')}")
     raise FileError(f"{file.name}: not recognised by its beginning nor by its name. Known: {_known('wavefunction')}")
+
+
+def _only_frame(file: Path, frames: Frames) -> Wavefunction:
+    n = len(frames)
+    if n != 1:
+        raise FileError(
+            f"{file.name}: holds a trajectory of {n} frames, not one wavefunction; choose one with --frame, in Python "
+            "with load_trajectory"
+        )
+    return frames.read(0)
 
 
 def _by_name(file: Path, kind: str) -> Reader | None:

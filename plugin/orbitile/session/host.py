@@ -195,6 +195,31 @@ class Viewer(ABC):
             "this viewer cannot hand over atoms: save them as xyz, and orbitile scf computes orbitals from the file"
         )
 
+    def positions(self, molecule: str) -> NDArray[np.float64] | None:
+        """Where the atoms of a molecule are now, shape (n_atoms, 3) in bohr; None where the program does not say.
+
+        It is asked some thirty times a second while a molecule is live.
+        """
+        return None
+
+    def move(self, molecule: str, positions: NDArray[np.float64]) -> None:
+        """Put the atoms of a molecule somewhere else; positions as from `positions`.
+
+        Raises
+        ------
+        OrbitileError
+            When the program cannot do that, or there is no such molecule.
+        """
+        raise OrbitileError("this viewer cannot be told where atoms are")
+
+    def is_dragging(self) -> bool:
+        """Whether the user holds a button of the mouse in the picture."""
+        return False
+
+    def redraw_surface(self, name: str, molecule: str, drawing: Any, look: Look, colouring: Colouring | None) -> None:
+        """Draw a surface that is there anew, in the same look; as often as some ten times a second."""
+        self.put_surface(name, molecule, drawing, look, colouring)
+
     def colour(self, name: str) -> Colour:
         """A colour by its name, or #rrggbb, or 0xrrggbb as PyMOL writes it.
 

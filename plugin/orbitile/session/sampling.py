@@ -96,6 +96,10 @@ class WavefunctionCache:
             return trajectory.first
         return self._read(source, load, self._held, _KEPT)
 
+    def keep_one(self, source: OneFile, wavefunction: Wavefunction) -> None:
+        """Keep the wavefunction that a file holds, known without reading it."""
+        _keep(self._held, source, wavefunction, self._lock)
+
     def volumes(self, source: str) -> tuple[Volume, ...]:
         """The volumes in a file of such; errors as for `get`."""
         return self._read(source, load_volumes, self._volumes, _VOLUMES_KEPT)

@@ -13,6 +13,10 @@ from .calculation import RunningCalculation
 from .computing import Computing
 from .declaration import Argument
 from .host import Viewer, trajectory_viewer
+from .live import live
+from .live.live import Live
+from .live.order import Level
+from .live.status import LiveStatus
 from .look import Look
 from .player import MEMORY, TICK, Player
 from .request import Corners, Request, Sample
@@ -54,6 +58,8 @@ class Session:
         What `orb_scf` computes in the background.
     saving : Saving
         Pictures and films of what is shown.
+    live : Live or None
+        The molecule whose electrons follow its atoms.
     panel : Window or None
         The window, once it was opened.
     """
@@ -68,6 +74,7 @@ class Session:
         self.panel: Window | None = None
         self.calculation: RunningCalculation | None = None
         self.saving = Saving(host, self.computing)
+        self.live: Live | None = None
         self._told = 0
 
     def cancel(self) -> bool:
@@ -236,6 +243,66 @@ class Session:
             f"{calculation.molecule}: orbitals of {calculation.n_frames} frames are in {calculation.target}; "
             f'"orb_mo {calculation.molecule}, homo" shows one'
         )
+
+    # ---- live
+
+    def begin_live(self, molecule: str, level: Level) -> None:
+        """Have the electrons of a molecule follow its atoms; those of another one do so no longer.
+
+        Raises
+        ------
+        OrbitileError
+            When there is no such molecule, or the viewer does not say where its atoms are.
+        """
+        numbers, geometries = self.host.geometries(molecule)
+        if len(geometries) != 1:
+            raise OrbitileError(
+                f"{molecule} has {len(geometries)} states; make an object of one of them, and that live"
+            )
+        electrons, unpaired = int(numbers.sum()) - level.calculation.charge, level.calculation.unpaired
+        if electrons < unpaired or (electrons - unpaired) % 2:
+            raise OrbitileError(
+                f"{molecule} has {electrons} electrons at a charge of {level.calculation.charge}: {unpaired} cannot be "
+                "unpaired. Are hydrogen atoms missing (h_add adds them)? Otherwise give charge and unpaired"
+            )
+        self.end_live()
+        self.live = Live(self.host, self.shelf, self.computing, molecule, numbers, level, self.show)
+        self.host.every(live.TICK, self._look_at_live)
+
+    def end_live(self) -> None:
+        """Have nothing follow any atoms; what is shown stays."""
+        if self.live is not None:
+            ended, self.live = self.live, None
+            ended.close()
+
+    def _look_at_live(self) -> None:
+        if self.live is None:
+            return
+        try:
+            self.live.tick()
+        except OrbitileError as error:
+            self.end_live()
+            self.host.say(str(error))
+            return
+
+    def settle(self) -> LiveStatus:
+        """Wait until what is shown of the live molecule has converged where its atoms are, or has failed to.
+
+        Raises
+        ------
+        OrbitileError
+            When no molecule is live, or it is so no longer.
+        Cancelled
+            When `cancel` was called.
+        """
+        if self.live is None:
+            raise OrbitileError("no molecule is live: orb_live makes one so")
+        watched = self.live
+        while True:
+            watched.tick()
+            if watched.at_rest():
+                return watched.status
+            self.computing.aside(lambda: time.sleep(live.TICK / 1000))
 
     def room(self, molecule: str) -> Corners | None:
         """Corners of the box that holds the atoms of a trajectory in all frames, in bohr; None for other molecules."""

@@ -54,6 +54,10 @@ class Shelf:
         """Tell somebody what happens to surfaces from now on."""
         self._observers.append(observer)
 
+    def leave(self, observer: Observer) -> None:
+        """Tell somebody nothing any more."""
+        self._observers.remove(observer)
+
     # ---- what there is
 
     def __contains__(self, name: object) -> bool:
@@ -125,6 +129,11 @@ class Shelf:
         self._shown.pop(name, None)
         self._shown[name] = replace(shown, scale=scale_of(colouring))
         self._places.setdefault(name, max(self._places.values(), default=0) + 1)
+
+    def redraw(self, name: str, shown: Shown, drawing: Any, colouring: Colouring | None) -> None:
+        """Draw a surface that is there anew, in the same look: where it is moves, or what it shows changes a little."""
+        self._viewer.redraw_surface(name, shown.molecule, drawing, shown.look, colouring)
+        self._shown[name] = replace(shown, scale=scale_of(colouring))
 
     def put_frame(self, name: str, shown: Shown, drawing: Any, colouring: Colouring | None) -> None:
         """Add or replace the surface of one frame, beside the one that is seen, which stays what is shown."""

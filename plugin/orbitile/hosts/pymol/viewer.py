@@ -183,6 +183,34 @@ class PyMOLViewer(TrajectoryViewer):
         self._group(molecule, name)
         self._put_scale(f"{name}_scale", molecule, colouring)
 
+    def redraw_surface(
+        self, name: str, molecule: str, drawing: list[float], look: Look, colouring: Colouring | None
+    ) -> None:
+        if name in self.objects():
+            self.cmd.load_cgo(drawing, name, self.loaded.state_of_orbitals(molecule), zoom=0)
+
+    def positions(self, molecule: str) -> NDArray[np.float64] | None:
+        found = self.cmd.get_coords(f"%{molecule}", self._state_of(molecule)) if molecule in self.objects() else None
+        return None if found is None else np.asarray(found, np.float64) * angstrom
+
+    def move(self, molecule: str, positions: NDArray[np.float64]) -> None:
+        if molecule not in self.objects():
+            raise OrbitileError(f"no molecule is called {molecule!r}")
+        self.cmd.load_coords((positions / angstrom).tolist(), f"%{molecule}", self._state_of(molecule))
+
+    def is_dragging(self) -> bool:
+        window = main_window()
+        if window is None:
+            return False
+        from pymol.Qt import QtCore, QtWidgets
+
+        return bool(QtWidgets.QApplication.mouseButtons() != QtCore.Qt.NoButton)
+
+    def _state_of(self, molecule: str) -> int:
+        """The state that is seen of a molecule."""
+        n = int(self.cmd.count_states(f"%{molecule}"))
+        return min(max(int(self.cmd.get_state()), 1), max(n, 1))
+
     def bring_back(self, molecule: str) -> None:
         self.loaded.bring_back({molecule})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..declaration import Command
 from .computing import orb_cancel, orb_device, orb_scf
+from .live import orb_live, orb_settle
 from .loading import orb_info, orb_load
 from .presets import orb_preset
 from .saving import orb_export, orb_film, orb_picture
@@ -36,6 +37,8 @@ COMMANDS: tuple[Command, ...] = (
     orb_play,
     orb_memory,
     orb_scf,
+    orb_live,
+    orb_settle,
 )
 """In the order in which help lists them."""
 
@@ -65,4 +68,6 @@ __all__ = [
     "orb_play",
     "orb_memory",
     "orb_scf",
+    "orb_live",
+    "orb_settle",
 ]

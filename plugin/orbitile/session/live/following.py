@@ -1,0 +1,230 @@
+"""What is shown of a live molecule: its surfaces go with the atoms until those of the new geometry are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import OrbitileError
+from ...model.surface import Surface
+from ..computing import Computing
+from ..host import Viewer
+from ..request import Request, Sample
+from ..shelf import Shelf
+from ..shown import Shown
+from .calculating import numbered_name
+from .moving import moved_along
+from .order import Converged, Positions
+
+_MOVING_FACES = 12_000
+"""Triangles of a surface that moves, about."""
+
+_PALER = 0.3
+"""What is added to the transparency of a surface that is only moved along."""
+
+_FIRST = "homo"
+"""What is shown of a molecule of which nothing is shown."""
+
+_KEPT = 8
+"""Converged geometries by which surfaces that are shown are understood."""
+
+
+Show = Callable[[Shown, Sample], str]
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """A field of a surface, at the geometry where it was sampled."""
+
+    found: Sample
+    source: str
+    positions: Positions
+    rests: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawing:
+    """A surface on its way to the viewer: a field, drawn where the atoms were then."""
+
+    known: _Known
+    positions: Positions
+    moved: Future[tuple[Surface, Any]] | None = None
+
+
+class Following:
+    """The surfaces of a live molecule.
+
+    Parameters
+    ----------
+    viewer : Viewer
+    shelf : Shelf
+        What it shows.
+    computing : Computing
+        Where samples are kept for all else that is done with them.
+    molecule : str
+        Object of the viewer.
+    show : callable
+        Shows a new surface, and gives its name.
+
+    Attributes
+    ----------
+    molecule : str
+        The same, when it was given another name.
+    """
+
+    def __init__(self, viewer: Viewer, shelf: Shelf, computing: Computing, molecule: str, show: Show) -> None:
+        self._viewer, self._shelf, self._computing, self.molecule = viewer, shelf, computing, molecule
+        self._show = show
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="orbitile-live")
+        self._recent: list[Converged] = []
+        self._known: dict[str, _Known] = {}
+        self._drawn: dict[str, _Drawing] = {}
+        self._coming: tuple[str, _Drawing] | None = None
+        shelf.observe(self)
+
+    def surfaces(self) -> list[str]:
+        """Those that are there; before anything has converged and where there are none, "" for the first one."""
+        there = [name for name in self._shelf.present() if self._shelf[name].molecule == self.molecule]
+        return there if there or self._recent else [""]
+
+    # ---- what happens to surfaces
+
+    def surface_removed(self, name: str) -> None:
+        """Forget what belongs to a surface."""
+        self._known.pop(name, None)
+        self._drawn.pop(name, None)
+
+    def surface_renamed(self, old: str, new: str) -> None:
+        """Follow a surface that was given another name."""
+        if old in self._known:
+            self._known[new] = self._known.pop(old)
+        if old in self._drawn:
+            self._drawn[new] = self._drawn.pop(old)
+
+    def molecule_renamed(self, old: str, new: str) -> None:
+        """Follow a molecule that was given another name."""
+        self.molecule = new if self.molecule == old else self.molecule
+
+    # ---- fields
+
+    def take(self, names: Sequence[str], found: Converged, rests: bool) -> None:
+        """Take the fields of some surfaces that have converged, as finely as they are wanted or as they move."""
+        if not self._recent or self._recent[-1].source != found.source:
+            self._recent = [*self._recent, replace(found, samples=())][-_KEPT:]
+        for name, sample in zip(names, found.samples, strict=True):
+            if isinstance(sample, OrbitileError):
+                self._known.pop(name, None)
+                self._viewer.say(f"{name or _FIRST}: {sample}")
+            else:
+                name = name or self._show(Shown(self.molecule, sample.request, sample.isovalue), sample)
+                self._known[name] = _Known(sample, found.source, found.positions, rests)
+
+    def wanted(self, rests: bool) -> list[str]:
+        """Surfaces whose field of the last converged geometry is not known, or not as finely as it is wanted."""
+        return [name for name in self.surfaces() if not self._is_known(name, rests)]
+
+    def _is_known(self, name: str, rests: bool) -> bool:
+        if not self._recent:
+            return False
+        known, found, request = self._known.get(name), self._recent[-1], self._shelf[name].request
+        if known is not None and known.source == found.source and _is_same(known.found.request, request):
+            return known.rests or not rests
+        return known is None and request.path == found.source  # somebody else has shown it
+
+    def request(self, name: str, rests: bool) -> Request:
+        """What to ask for to see a surface: orbitals by their first names."""
+        if not name:
+            return Request("", _FIRST)
+        shown = self._shelf[name]
+        request = replace(
+            shown.request,
+            isovalue=shown.isovalue,
+            field=self._first_name(shown.request.path, shown.request.field),
+            color_by=self._first_name(shown.request.path, shown.request.color_by),
+        )
+        return request if rests else replace(request, quality="coarse", most_faces=_MOVING_FACES)
+
+    def _first_name(self, source: str, name: str) -> str:
+        of = next((one for one in reversed(self._recent) if one.source == source), None)
+        return name if of is None else of.first_names.get(numbered_name(of.wavefunction, name), name)
+
+    # ---- drawing
+
+    def draw(self, positions: Positions, failed: bool) -> None:
+        """Hand one surface over to the viewer, and have the next one drawn in a thread.
+
+        Parameters
+        ----------
+        positions
+            Where the atoms are, in bohr.
+        failed
+            Whether there is no field there: surfaces stay where the last ones were then.
+        """
+        if self._coming is not None:
+            name, drawing = self._coming
+            assert drawing.moved is not None  # it is under way
+            if not drawing.moved.done():
+                return
+            self._coming = None
+            if name in self._shelf.present():
+                self._put(name, drawing, failed)
+            return
+        following = self._next(positions, failed)
+        if following is not None:
+            name, drawing = following
+            look, viewer = self._shelf[name].look, self._viewer
+
+            def draw() -> tuple[Surface, Any]:
+                surface = moved_along(drawing.known.found.surface, drawing.known.positions, drawing.positions)
+                return surface, viewer.drawing(surface, look)
+
+            self._coming = name, replace(drawing, moved=self._threads.submit(draw))
+
+    def is_drawn(self, positions: Positions, failed: bool) -> bool:
+        """Whether all surfaces are drawn as they are to be."""
+        return self._coming is None and self._next(positions, failed) is None
+
+    def _next(self, positions: Positions, failed: bool) -> tuple[str, _Drawing] | None:
+        """A surface that is not drawn as it is to be."""
+        for name in self.surfaces():
+            known, drawn = self._known.get(name), self._drawn.get(name)
+            if known is None:
+                continue
+            there = known.positions if failed else positions
+            if drawn is None or drawn.known is not known or not np.array_equal(drawn.positions, there):
+                return name, _Drawing(known, there)
+        return None
+
+    def _put(self, name: str, drawing: _Drawing, failed: bool) -> None:
+        assert drawing.moved is not None  # it is done
+        surface, instructions = drawing.moved.result()
+        known, shown, drawn = drawing.known, self._shelf[name], self._drawn.get(name)
+        if drawn is None or drawn.known is not known:
+            request = replace(known.found.request, quality=shown.request.quality, most_faces=shown.request.most_faces)
+            volume = known.found.volume
+            shown = replace(shown, request=request, quantity=volume.quantity, unit=volume.unit)
+        self._shelf.redraw(name, shown, instructions, surface.colouring)
+        is_moved = not np.array_equal(drawing.positions, known.positions)
+        self._viewer.set_transparency(name, min(1.0, shown.look.transparency + _PALER * (is_moved or failed)))
+        self._drawn[name] = replace(drawing, moved=None)
+        if known.rests and not is_moved:
+            self._computing.samples.put(known.found)
+            self._shelf.put_volume(name, shown, known.found.volume)
+
+    def close(self) -> None:
+        """End the thread, and follow nothing any more."""
+        self._shelf.leave(self)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _is_same(one: Request, other: Request) -> bool:
+    """Whether two requests are for one field, apart from how finely it is sampled."""
+    return _apart_from_fineness(one) == _apart_from_fineness(other)
+
+
+def _apart_from_fineness(request: Request) -> Request:
+    return replace(request, quality="coarse", most_faces=None, references=())

@@ -1,0 +1,123 @@
+"""What is asked of the process that computes a live molecule, and what it answers: plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import OrbitileError
+from ...model.wavefunction import Wavefunction
+from ...scf.calculation import Calculation
+from ...scf.engines import AUTO
+from ..request import Request, Sample
+
+Positions = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Level:
+    """How a live molecule is computed.
+
+    Attributes
+    ----------
+    calculation : Calculation
+    engine : str
+        As for `orbitile.compute_series`.
+    device, precision : str
+        The same.
+    """
+
+    calculation: Calculation
+    engine: str = AUTO
+    device: str = "auto"
+    precision: str = "single"
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """How forces move the atoms.
+
+    Attributes
+    ----------
+    hardness : float
+        From 0 to 1: share of the largest step that an atom may take at once.
+    held : tuple of int
+        Atoms that stay where they are, from 0.
+    """
+
+    hardness: float
+    held: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """What is asked for at once: one geometry.
+
+    Attributes
+    ----------
+    key : str
+        Of the live molecule: the process keeps what it knows of the last one.
+    level : Level
+    atomic_numbers : ndarray of int, shape (n_atoms,)
+    positions : ndarray, shape (n_atoms, 3)
+        In bohr.
+    folder : str
+        Where the wavefunction is written to.
+    fields : tuple of Request
+        What is to be sampled; orbitals by the numbers that they had at first, others by name. Where they are from is
+        not looked at.
+    relaxation : Relaxation or None
+        Forces are wanted, and a step along them.
+    last : str
+        File of the wavefunction before, to begin from where the process knows none; empty for none.
+    """
+
+    key: str
+    level: Level
+    atomic_numbers: NDArray[np.int64]
+    positions: Positions
+    folder: str
+    fields: tuple[Request, ...] = ()
+    relaxation: Relaxation | None = None
+    last: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Converged:
+    """A converged geometry.
+
+    Attributes
+    ----------
+    positions : ndarray, shape (n_atoms, 3)
+        In bohr, as they were asked for.
+    wavefunction : Wavefunction
+        Orbitals in the order of their energies; phases, and degenerate ones, as in the geometry before.
+    source : str
+        The file it was written to, `OneFile` as text.
+    first_names : dict of str to str
+        Names that orbitals had in the first geometry, by their names in this one.
+    energy : float
+        In hartree.
+    n_iterations : int
+    seconds : float
+        Of the self-consistent field.
+    samples : tuple of Sample or OrbitileError
+        Of the fields that were asked for, in their order; the request of each is of this wavefunction.
+    largest_force : float or None
+        On an atom that is not held, in hartree/bohr, where forces were wanted.
+    relaxed : ndarray or None, shape (n_atoms, 3)
+        Where the forces take the atoms, in bohr.
+    """
+
+    positions: Positions
+    wavefunction: Wavefunction
+    source: str
+    first_names: dict[str, str]
+    energy: float
+    n_iterations: int
+    seconds: float
+    samples: tuple[Sample | OrbitileError, ...] = ()
+    largest_force: float | None = None
+    relaxed: Positions | None = None
