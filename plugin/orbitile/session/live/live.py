@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from secrets import token_hex
 
 import numpy as np
@@ -213,7 +213,7 @@ class Live:
             self._positions,
             str(self.path.folder),
             tuple(self._following.request(name, rests) for name in wanted),
-            last="" if self.found is None else OneFile.read(self.found.source).path,
+            after=None if self.found is None else replace(self.found, samples=()),
         )
         job = self._workers.submit(converged, order)
         self._asked = _Asked(order, tuple(wanted), rests, time.monotonic(), job)

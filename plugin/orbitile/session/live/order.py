@@ -70,8 +70,10 @@ class Order:
         not looked at.
     relaxation : Relaxation or None
         Forces are wanted, and a step along them.
-    last : str
-        File of the wavefunction before, to begin from where the process knows none; empty for none.
+    after : Converged or None
+        The converged geometry that it continues from: the self-consistent field begins there, and orbitals are matched
+        with those there. Where its positions are the same, it is what is asked for, and only fields are computed. Its
+        samples are not looked at.
     """
 
     key: str
@@ -81,7 +83,7 @@ class Order:
     folder: str
     fields: tuple[Request, ...] = ()
     relaxation: Relaxation | None = None
-    last: str = ""
+    after: Converged | None = None
 
 
 @dataclass(frozen=True, eq=False)
