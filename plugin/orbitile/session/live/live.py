@@ -227,7 +227,7 @@ class Live:
     def _patience(self) -> float:
         """Seconds after which a geometry that is not the newest any more is given up: ever more, so that some come."""
         usual = 0.0 if self.found is None else _UNUSUAL * self.found.seconds
-        return max(_TOO_LONG, usual) * 2**self._given_up
+        return max(_TOO_LONG, usual) * 2.0**self._given_up
 
     def close(self) -> None:
         """End the process and the thread. The files of what was reached stay, since the molecule is one of them."""
