@@ -17,7 +17,7 @@ from ..host import Viewer
 from ..request import Request, Sample
 from ..shelf import Shelf
 from ..shown import Shown
-from .calculating import numbered_name
+from .calculating import numbered_name, request_of
 from .moving import moved_along, volume_moved_along
 from .order import Converged, Positions
 
@@ -30,7 +30,7 @@ _PALER = 0.3
 _FIRST = "homo"
 """What is shown of a molecule of which nothing is shown."""
 
-_KEPT = 8
+_KEPT = 32
 """Converged geometries by which surfaces that are shown are understood."""
 
 
@@ -85,6 +85,7 @@ class Following:
         self._known: dict[str, _Known] = {}
         self._drawn: dict[str, _Drawing] = {}
         self._coming: tuple[str, _Drawing] | None = None
+        self._absent: dict[str, str] = {}
         shelf.observe(self)
 
     def surfaces(self) -> list[str]:
@@ -96,8 +97,8 @@ class Following:
 
     def surface_removed(self, name: str) -> None:
         """Forget what belongs to a surface."""
-        self._known.pop(name, None)
-        self._drawn.pop(name, None)
+        for known in (self._known, self._drawn, self._absent):
+            known.pop(name, None)
 
     def surface_renamed(self, old: str, new: str) -> None:
         """Follow a surface that was given another name."""
@@ -118,11 +119,22 @@ class Following:
             self._recent = [*self._recent, replace(found, samples=())][-_KEPT:]
         for name, sample in zip(names, found.samples, strict=True):
             if isinstance(sample, OrbitileError):
-                self._known.pop(name, None)
-                self._viewer.say(f"{name or _FIRST}: {sample}")
-            else:
+                self._has_none(name, found, str(sample))
+            elif not name or name in self._shelf:
                 name = name or self._show(Shown(self.molecule, sample.request, sample.isovalue), sample)
                 self._known[name] = _Known(sample, found.source, found.positions, rests)
+                self._absent.pop(name, None)
+
+    def _has_none(self, name: str, found: Converged, reason: str) -> None:
+        """Take note that there is no such surface of a wavefunction; the one before stays, and can be changed."""
+        if self._absent.get(name) != reason:
+            self._viewer.say(f"{name or _FIRST}: {reason}")
+        self._absent[name] = reason
+        self._known.pop(name, None)
+        if name in self._shelf:
+            shown, request = self._shelf[name], request_of(self.request(name, True), found)
+            self._shelf.note(name, replace(shown, request=request))
+            self._viewer.set_transparency(name, min(1.0, shown.look.transparency + _PALER))
 
     def wanted(self, rests: bool) -> list[str]:
         """Surfaces whose field of the last converged geometry is not known, or not as finely as it is wanted."""
@@ -148,6 +160,10 @@ class Following:
             color_by=self._first_name(shown.request.path, shown.request.color_by),
         )
         return request if rests else replace(request, quality="coarse", most_faces=_MOVING_FACES)
+
+    def knows(self, source: str) -> bool:
+        """Whether surfaces of a converged geometry are understood: it is one of the last."""
+        return any(one.source == source for one in self._recent)
 
     def _first_name(self, source: str, name: str) -> str:
         of = next((one for one in reversed(self._recent) if one.source == source), None)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
-from ...workers import Worker, Workers
+from ...workers import Worker, WorkerEnded, Workers
 from ..computing import Computing
 from ..host import Viewer
 from ..shelf import Shelf
@@ -43,6 +43,10 @@ _UNUSUAL = 4.0
 
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""
+
+
+class AtomsChanged(OrbitileError):
+    """A live molecule has other atoms than it had: it has to begin anew."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +76,10 @@ class Live:
     level : Level
     show : callable
         Shows a new surface, and gives its name.
+    positions : ndarray, shape (n_atoms, 3)
+        Where the atoms are, in bohr.
+    workers : Workers, optional
+        The process of another live molecule, as `release` gives it.
 
     Attributes
     ----------
@@ -80,11 +88,6 @@ class Live:
         The geometries that it came through.
     found : Converged or None
         The last converged geometry.
-
-    Raises
-    ------
-    OrbitileError
-        When the viewer does not say where atoms are.
     """
 
     def __init__(
@@ -96,20 +99,21 @@ class Live:
         atomic_numbers: NDArray[np.int64],
         level: Level,
         show: Show,
+        positions: Positions,
+        workers: Workers | None = None,
     ) -> None:
-        positions = viewer.positions(molecule)
-        if positions is None:
-            raise OrbitileError("this viewer does not say where atoms are: nothing can follow them")
         self._viewer, self._computing, self._numbers = viewer, computing, atomic_numbers
         self.level, self.path = level, LivePath()
         self.found: Converged | None = None
         self._following = Following(viewer, shelf, computing, molecule, show)
         self._key = token_hex(8)
-        self._workers = Workers([Worker("the live calculation", python=os.environ.get("ORBITILE_PYTHON"), nice=5)])
+        self._workers = workers or Workers(
+            [Worker("the live calculation", python=os.environ.get("ORBITILE_PYTHON"), nice=5)]
+        )
         self._positions, self._since = positions, time.monotonic()
         self._asked: _Asked | None = None
         self._failed: tuple[Positions, str] | None = None
-        self._given_up = 0
+        self._given_up, self._ended = 0, False
 
     # ---- what there is
 
@@ -133,7 +137,7 @@ class Live:
             text = f"{found.energy:.7f} hartree, {found.n_iterations} iterations in {found.seconds:.2f} s"
             text = f"moved along, converging; before: {text}" if stage == "converging" else text
         if stage == "failed" and self._failed is not None:
-            text = f"{self._failed[1]}; what is shown is the last converged geometry"
+            text = self._failed[1] + ("" if found is None else "; what is shown is the last converged geometry")
         return LiveStatus(self.molecule, str(self.level.calculation), stage, text, self.path.energies)
 
     def _stage(self) -> Stage:
@@ -150,6 +154,10 @@ class Live:
             return False
         return stage == "failed" or (stage == "converged" and not self._following.wanted(True))
 
+    def came_through(self, source: str) -> bool:
+        """Whether a source is one of the last converged geometries, of which a surface may still be shown."""
+        return self._following.knows(source)
+
     def _is_at(self, positions: Positions) -> bool:
         return bool(np.abs(self._positions - positions).max() < _SAME)
 
@@ -160,12 +168,16 @@ class Live:
 
         Raises
         ------
+        AtomsChanged
+            When the molecule has other atoms.
         OrbitileError
-            When the molecule has gone or has other atoms: it cannot be live any more.
+            When it has gone: it cannot be live any more.
         """
         positions = self._viewer.positions(self.molecule)
-        if positions is None or len(positions) != len(self._numbers):
-            raise OrbitileError(f"{self.molecule} was deleted, or has other atoms: it is no longer live")
+        if positions is None:
+            raise OrbitileError(f"{self.molecule} was deleted: it is no longer live")
+        if len(positions) != len(self._numbers):
+            raise AtomsChanged(f"{self.molecule} has {len(positions)} atoms, it had {len(self._numbers)}")
         if np.abs(positions - self._positions).max() > _SAME:
             self._positions, self._since = positions, time.monotonic()
         self._take()
@@ -186,9 +198,11 @@ class Live:
         except (Cancelled, CancelledError):
             return
         except OrbitileError as error:
-            self._failed = asked.order.positions, str(error)
+            again, self._ended = isinstance(error, WorkerEnded) and not self._ended, True
+            if not again:  # a process that was ended from outside is no reason, the first time
+                self._failed = asked.order.positions, str(error)
             return
-        self._failed = None
+        self._failed, self._ended = None, False
         if self.found is None or self.found.source != found.source:
             self.path.add(found, asked.rests)
             self._computing.wavefunctions.keep_one(OneFile.read(found.source), found.wavefunction)
@@ -211,6 +225,8 @@ class Live:
         wanted = self._following.wanted(rests) if stage == "converged" else self._following.surfaces()
         if stage == "failed" or (stage == "converged" and not wanted):
             return
+        if not np.array_equal(self._viewer.geometries(self.molecule)[0], self._numbers):
+            raise AtomsChanged(f"{self.molecule} has atoms of other elements, or in another order")
         order = Order(
             self._key,
             self.level,
@@ -231,5 +247,11 @@ class Live:
 
     def close(self) -> None:
         """End the process and the thread. The files of what was reached stay, since the molecule is one of them."""
-        self._workers.shutdown(wait=False, cancel_futures=True)
+        self.release().shutdown(wait=False, cancel_futures=True)
+
+    def release(self) -> Workers:
+        """The same, but for the process, which another molecule can have: it takes seconds to start."""
+        if self._asked is not None:
+            self._asked.job.cancel()
         self._following.close()
+        return self._workers
