@@ -42,6 +42,11 @@ class SampleCache:
             while len(self._held) > 1 and sum(held.n_bytes for held in self._held.values()) > self.limit:
                 self._held.popitem(last=False)
 
+    def discard(self, request: Request) -> None:
+        """Drop a sample that nobody is going to ask for again, if it is there."""
+        with self._lock:
+            self._held.pop(request, None)
+
     def put_behind(self, sample: Sample) -> None:
         """Keep a sample that was computed ahead; the one that was asked for last stays the last to be dropped."""
         with self._lock:

@@ -30,7 +30,7 @@ _PALER = 0.3
 _FIRST = "homo"
 """What is shown of a molecule of which nothing is shown."""
 
-_KEPT = 32
+_KEPT = 8
 """Converged geometries by which surfaces that are shown are understood."""
 
 
@@ -223,6 +223,8 @@ class Following:
         surface, moved, instructions = drawing.moved.result()
         known, shown, drawn = drawing.known, self._shelf[name], self._drawn.get(name)
         if drawn is None or drawn.known is not known:
+            if drawn is not None:
+                self._computing.samples.discard(drawn.known.found.request)
             request = replace(known.found.request, quality=shown.request.quality, most_faces=shown.request.most_faces)
             volume = known.found.volume
             shown = replace(shown, request=request, quantity=volume.quantity, unit=volume.unit)

@@ -176,8 +176,8 @@ class Live:
         positions = self._viewer.positions(self.molecule)
         if positions is None:
             raise OrbitileError(f"{self.molecule} was deleted: it is no longer live")
-        if len(positions) != len(self._numbers):
-            raise AtomsChanged(f"{self.molecule} has {len(positions)} atoms, it had {len(self._numbers)}")
+        if not np.array_equal(self._viewer.geometries(self.molecule)[0], self._numbers):
+            raise AtomsChanged(f"{self.molecule} has other atoms")
         if np.abs(positions - self._positions).max() > _SAME:
             self._positions, self._since = positions, time.monotonic()
         self._take()
@@ -225,8 +225,6 @@ class Live:
         wanted = self._following.wanted(rests) if stage == "converged" else self._following.surfaces()
         if stage == "failed" or (stage == "converged" and not wanted):
             return
-        if not np.array_equal(self._viewer.geometries(self.molecule)[0], self._numbers):
-            raise AtomsChanged(f"{self.molecule} has atoms of other elements, or in another order")
         order = Order(
             self._key,
             self.level,
