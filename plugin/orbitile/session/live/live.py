@@ -21,6 +21,7 @@ from ...errors import Cancelled, OrbitileError
 from ...workers import Worker, Workers
 from ..computing import Computing
 from ..host import Viewer
+from ..request import Request
 from ..shelf import Shelf
 from ..source import OneFile
 from .calculating import converged
@@ -50,7 +51,7 @@ class _Asked:
     """A geometry that is being computed."""
 
     order: Order
-    surfaces: tuple[str, ...]
+    fields: dict[str, Request]
     rests: bool
     begin: float
     job: Future[Converged]
@@ -196,7 +197,7 @@ class Live:
         elif asked.rests:
             self.path.rest()
         self.found = found
-        self._following.take(asked.surfaces, found, asked.rests)
+        self._following.take(asked.fields, found, asked.rests)
 
     def _ask(self) -> None:
         """Have the newest geometry computed, where it is not known; a longer calculation gives way to it."""
@@ -211,6 +212,7 @@ class Live:
         wanted = self._following.wanted(rests) if stage == "converged" else self._following.surfaces()
         if stage == "failed" or (stage == "converged" and not wanted):
             return
+        fields = {name: self._following.request(name, rests) for name in wanted}
         order = Order(
             self._key,
             self.level,
@@ -218,11 +220,11 @@ class Live:
             self._positions,
             self.molecule,
             str(self.path.folder),
-            tuple(self._following.request(name, rests) for name in wanted),
+            tuple(fields.values()),
             after=None if self.found is None else replace(self.found, samples=()),
         )
         job = self._workers.submit(converged, order)
-        self._asked = _Asked(order, tuple(wanted), rests, time.monotonic(), job)
+        self._asked = _Asked(order, fields, rests, time.monotonic(), job)
 
     def _patience(self) -> float:
         """Seconds after which a geometry that is not the newest any more is given up: ever more, so that some come."""
