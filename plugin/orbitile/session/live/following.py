@@ -17,7 +17,7 @@ from ..host import Viewer
 from ..request import Request, Sample
 from ..shelf import Shelf
 from ..shown import Shown
-from .calculating import numbered_name
+from .calculating import numbered_name, of_geometry
 from .moving import moved_along, volume_moved_along
 from .order import Converged, Positions
 
@@ -124,12 +124,22 @@ class Following:
                 self._known.pop(name, None)
                 self._viewer.say(f"{name or _FIRST}: {sample}")
                 continue
-            is_first = not name
-            if is_first:
-                name = self._show(Shown(self.molecule, sample.request, sample.isovalue), sample)
-                request = self.request(name, True)
-            asked = _apart_from_fineness(request)
-            self._known[name] = _Known(sample, asked, found.source, found.positions, rests or is_first)
+            there = name or self._show(Shown(self.molecule, sample.request, sample.isovalue), sample)
+            wanted = _apart_from_fineness(request if name else self.request(there, True))
+            self._known[there] = _Known(sample, wanted, found.source, found.positions, rests or not name)
+
+    def recall(self, found: Converged, rests: bool) -> None:
+        """Take what is known already of the fields of a geometry, be it coarse or fine."""
+        self.take({}, replace(found, samples=()), rests)
+        for finely in (False, True):
+            asked, samples = {}, []
+            for name in self.wanted(finely and rests):
+                request = self.request(name, finely)
+                sample = self._computing.samples.known(of_geometry(request, found))
+                if sample is not None:
+                    asked[name] = request
+                    samples.append(sample)
+            self.take(asked, replace(found, samples=tuple(samples)), finely)
 
     def _sources(self) -> set[str]:
         """Geometries by which surfaces that are shown, or are going to be, are understood."""
