@@ -130,7 +130,8 @@ class Following:
 
     def recall(self, found: Converged, rests: bool) -> None:
         """Take what is known already of the fields of a geometry, be it coarse or fine."""
-        self.take({}, replace(found, samples=()), rests)
+        if not self._recent or self._recent[-1].source != found.source:
+            self.take({}, replace(found, samples=()), rests)
         for finely in (False, True):
             asked, samples = {}, []
             for name in self.wanted(finely and rests):
@@ -139,7 +140,8 @@ class Following:
                 if sample is not None:
                     asked[name] = request
                     samples.append(sample)
-            self.take(asked, replace(found, samples=tuple(samples)), finely)
+            if asked:
+                self.take(asked, replace(found, samples=tuple(samples)), finely)
 
     def _sources(self) -> set[str]:
         """Geometries by which surfaces that are shown, or are going to be, are understood."""
