@@ -8,23 +8,20 @@ finely as they were asked for, and their volumes follow.
 
 from __future__ import annotations
 
-import os
 import time
-from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass
+from concurrent.futures import CancelledError
 from secrets import token_hex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
-from ...workers import Worker, Workers
 from ..computing import Computing
 from ..host import Viewer
 from ..request import Request
 from ..shelf import Shelf
 from ..source import OneFile
-from .calculating import converged
+from .asking import Asked, Asking
 from .following import Following, Show
 from .known_geometries import KnownGeometries
 from .order import Converged, Level, Order, Positions
@@ -38,26 +35,8 @@ TICK = 20
 _REST = 0.25
 """Seconds after which atoms that have not moved are left alone."""
 
-_TOO_LONG = 1.0
-"""Seconds after which a geometry that is not the newest any more is given up, unless the last one took as long."""
-
-_UNUSUAL = 4.0
-"""Times the seconds of the last self-consistent field that another one may take, fields included."""
-
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """A geometry that is being computed."""
-
-    order: Order
-    fields: dict[str, Request]
-    rests: bool
-    begin: float
-    job: Future[Converged]
-    is_ahead: bool = False
 
 
 class Live:
@@ -111,11 +90,9 @@ class Live:
         self.found: Converged | None = None
         self._following = Following(viewer, shelf, computing, molecule, show)
         self._key = token_hex(8)
-        self._workers = Workers([Worker("the live calculation", python=os.environ.get("ORBITILE_PYTHON"), nice=5)])
+        self._asking = Asking()
         self._positions, self._since = positions, time.monotonic()
-        self._asked: _Asked | None = None
         self._failed: tuple[Positions, str] | None = None
-        self._given_up = 0
         self._known = KnownGeometries()
         self.scan: RunningScan | None = None
 
@@ -129,7 +106,7 @@ class Live:
     @property
     def process_id(self) -> int | None:
         """Number of the process that computes, while it runs."""
-        return self._workers.workers[0].process_id
+        return self._asking.process_id
 
     @property
     def status(self) -> LiveStatus:
@@ -157,9 +134,9 @@ class Live:
     def at_rest(self) -> bool:
         """Whether all there is to see is shown: of the geometry that is there, or of the last one where that fails."""
         stage = self._stage()
-        if (self._asked is not None and not self._asked.is_ahead) or not self._following.is_drawn(
-            self._positions, stage == "failed"
-        ):
+        if self._asking.asked is not None and not self._asking.asked.is_ahead:
+            return False
+        if not self._following.is_drawn(self._positions, stage == "failed"):
             return False
         return stage == "failed" or (stage == "converged" and not self._following.wanted(True))
 
@@ -234,10 +211,9 @@ class Live:
 
     def _take(self) -> None:
         """What the process has computed."""
-        asked = self._asked
-        if asked is None or not asked.job.done():
+        asked = self._asking.done()
+        if asked is None:
             return
-        self._asked, self._given_up = None, 0
         try:
             found = asked.job.result()
         except (Cancelled, CancelledError):
@@ -253,7 +229,7 @@ class Live:
             self._arrive(found, asked.rests)
             self._following.take(asked.fields, found, asked.rests)
 
-    def _keep(self, found: Converged, asked: _Asked) -> None:
+    def _keep(self, found: Converged, asked: Asked) -> None:
         """Keep what has converged where the atoms are going to come back to."""
         is_scanned = self.scan is not None and self.scan.take(found, asked.order.fields)
         if self.scan is not None and is_scanned:
@@ -288,13 +264,14 @@ class Live:
         rests, stage = self._rests(), self._stage()
         wanted = self._following.wanted(rests) if stage == "converged" else self._following.surfaces()
         is_known = stage == "failed" or (stage == "converged" and not wanted)
-        asked = self._asked
+        asked = self._asking.asked
         if asked is not None:
-            is_late = not is_known and time.monotonic() - asked.begin > self._patience()
-            if not self._is_at(asked.order.positions) and (is_late or asked.is_ahead != is_known):
-                asked.job.cancel()
-                self._asked = None
-                self._given_up += is_late and not asked.is_ahead
+            if self._is_at(asked.order.positions):
+                return
+            if asked.is_ahead != is_known:
+                self._asking.withdraw()
+            elif not is_known:
+                self._asking.withdraw_late()
         elif is_known:
             self._ask_ahead()
         else:
@@ -330,15 +307,9 @@ class Live:
             requests,
             after=self._known.nearest(positions, self.found),
         )
-        job = self._workers.submit(converged, order)
-        self._asked = _Asked(order, fields, rests, time.monotonic(), job, is_ahead)
-
-    def _patience(self) -> float:
-        """Seconds after which a geometry that is not the newest any more is given up: ever more, so that some come."""
-        usual = 0.0 if self.found is None else _UNUSUAL * self.found.seconds
-        return max(_TOO_LONG, usual) * 2.0**self._given_up
+        self._asking.submit(order, fields, rests, is_ahead=is_ahead)
 
     def close(self) -> None:
         """End the process and the thread. The files of what was reached stay, since the molecule is one of them."""
-        self._workers.shutdown(wait=False, cancel_futures=True)
+        self._asking.close()
         self._following.close()
