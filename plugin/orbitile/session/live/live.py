@@ -171,6 +171,10 @@ class Live:
         self._known = KnownGeometries()
         self.path.hold(())
 
+    def is_scanning(self) -> bool:
+        """Whether there is a scan, and something of it has not been computed."""
+        return self.scan is not None and (self.found is None or self._next_of_scan() is not None)
+
     def scan_to(self, index: int) -> None:
         """Put the atoms to a geometry of the scan, from 0.
 
@@ -279,15 +283,19 @@ class Live:
             self._submit(self._positions, fields, tuple(fields.values()), rests)
 
     def _ask_ahead(self) -> None:
-        """Have a geometry of the scan computed, as coarsely and as finely as surfaces are wanted."""
-        if self.scan is None or self.found is None:
-            return
-        names = self._following.surfaces()
-        fields = [self._following.request(name, finely) for name in names for finely in (False, True)]
-        following = self.scan.next(self._positions, fields)
+        """Have a geometry of the scan computed."""
+        following = self._next_of_scan()
         if following is not None:
             positions, missing = following
             self._submit(positions, {}, missing, False, is_ahead=True)
+
+    def _next_of_scan(self) -> tuple[Positions, tuple[Request, ...]] | None:
+        """A geometry of the scan that is not known, with fields as coarsely and as finely as surfaces are wanted."""
+        if self.scan is None or self.found is None:
+            return None
+        names = self._following.surfaces()
+        fields = [self._following.request(name, finely) for name in names for finely in (False, True)]
+        return self.scan.next(self._positions, fields)
 
     def _submit(
         self,
