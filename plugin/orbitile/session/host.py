@@ -212,6 +212,9 @@ class Viewer(ABC):
         """
         raise OrbitileError("this viewer cannot be told where atoms are")
 
+    def rebond(self, molecule: str) -> None:
+        """Draw the bonds of a molecule by where its atoms are now; by default they stay as they are drawn."""
+
     def is_dragging(self) -> bool:
         """Whether the user holds a button of the mouse in the picture."""
         return False
