@@ -45,7 +45,7 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         What was kept of `LiveBar`.
     """
 
-    def __init__(self, window: Any, choices: Choices, live_level: Any) -> None:
+    def __init__(self, window: Any, choices: Choices, live_level: Any = None) -> None:
         super().__init__("Orbitile", window)
         self.setObjectName("orbitile")
         inside = QtWidgets.QWidget(self)

@@ -197,6 +197,8 @@ class Live:
             self.path.rest()
         self.found = found
         self._following.take(asked.surfaces, found, asked.rests)
+        if asked.rests:
+            self._viewer.rebond(self.molecule)
 
     def _ask(self) -> None:
         """Have the newest geometry computed, where it is not known; a longer calculation gives way to it."""
