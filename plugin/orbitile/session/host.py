@@ -228,6 +228,9 @@ class Viewer(ABC):
             raise OrbitileError(f"this viewer knows no atom called {names[0]!r}: give numbers, as 1-2-3-4")
         return ()
 
+    def rebond(self, molecule: str) -> None:
+        """Draw the bonds of a molecule by where its atoms are now; by default they stay as they are drawn."""
+
     def is_dragging(self) -> bool:
         """Whether the user holds a button of the mouse in the picture."""
         return False

@@ -22,6 +22,7 @@ from ...session.host import Colour, TrajectoryViewer
 from ...session.look import Look
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
+from .bonds import rebond
 from .drawing import drawing_of
 from .maps import nothing_at, put_map
 from .molecules import Molecules, delete
@@ -214,6 +215,12 @@ class PyMOLViewer(TrajectoryViewer):
                 raise OrbitileError(f"{name}: expected a selection of one atom of {molecule}, got {len(atoms)}")
             found.append(every.index(atoms[0]))
         return tuple(found)
+
+    def rebond(self, molecule: str) -> None:
+        numbers, _ = self.geometries(molecule)
+        positions = self.positions(molecule)
+        if positions is not None:
+            rebond(self.cmd, molecule, numbers, positions)
 
     def is_dragging(self) -> bool:
         window = main_window()

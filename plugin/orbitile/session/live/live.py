@@ -232,6 +232,8 @@ class Live:
         if not asked.is_ahead:
             self._arrive(found, asked.rests)
             self._following.take(asked.fields, found, asked.rests)
+            if asked.rests:
+                self._viewer.rebond(self.molecule)
 
     def _keep(self, found: Converged, asked: Asked) -> None:
         """Keep what has converged where the atoms are going to come back to."""
