@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from secrets import token_hex
 
 import numpy as np
@@ -36,7 +36,10 @@ _REST = 0.25
 """Seconds after which atoms that have not moved are left alone."""
 
 _TOO_LONG = 1.0
-"""Seconds after which a geometry that is not the newest any more is given up."""
+"""Seconds after which a geometry that is not the newest any more is given up, unless the last one took as long."""
+
+_UNUSUAL = 4.0
+"""Times the seconds of the last self-consistent field that another one may take, fields included."""
 
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""
@@ -106,6 +109,7 @@ class Live:
         self._positions, self._since = positions, time.monotonic()
         self._asked: _Asked | None = None
         self._failed: tuple[Positions, str] | None = None
+        self._given_up = 0
 
     # ---- what there is
 
@@ -176,7 +180,7 @@ class Live:
         asked = self._asked
         if asked is None or not asked.job.done():
             return
-        self._asked = None
+        self._asked, self._given_up = None, 0
         try:
             found = asked.job.result()
         except (Cancelled, CancelledError):
@@ -198,9 +202,10 @@ class Live:
         """Have the newest geometry computed, where it is not known; a longer calculation gives way to it."""
         asked = self._asked
         if asked is not None:
-            if time.monotonic() - asked.begin > _TOO_LONG and not self._is_at(asked.order.positions):
+            if time.monotonic() - asked.begin > self._patience() and not self._is_at(asked.order.positions):
                 asked.job.cancel()
                 self._asked = None
+                self._given_up += 1
             return
         rests, stage = self._rests(), self._stage()
         wanted = self._following.wanted(rests) if stage == "converged" else self._following.surfaces()
@@ -211,12 +216,18 @@ class Live:
             self.level,
             self._numbers,
             self._positions,
+            self.molecule,
             str(self.path.folder),
             tuple(self._following.request(name, rests) for name in wanted),
-            last="" if self.found is None else OneFile.read(self.found.source).path,
+            after=None if self.found is None else replace(self.found, samples=()),
         )
         job = self._workers.submit(converged, order)
         self._asked = _Asked(order, tuple(wanted), rests, time.monotonic(), job)
+
+    def _patience(self) -> float:
+        """Seconds after which a geometry that is not the newest any more is given up: ever more, so that some come."""
+        usual = 0.0 if self.found is None else _UNUSUAL * self.found.seconds
+        return max(_TOO_LONG, usual) * 2.0**self._given_up
 
     def close(self) -> None:
         """End the process and the thread. The files of what was reached stay, since the molecule is one of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import time
 from contextlib import suppress
@@ -67,6 +68,7 @@ class LivePath:
 
     def __init__(self) -> None:
         self.folder = Path(mkdtemp(prefix="orbitile-live-"))
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)  # until then the molecule is one of its files
         self._begin = time.monotonic()
         self._reached: list[Reached] = []
 
