@@ -121,8 +121,8 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self.scan_button = QtWidgets.QPushButton("Scan")
         self.scan_button.setCheckable(True)
         self.scan_button.setToolTip(
-            "Have a distance, an angle or a dihedral computed ahead: in editing mode, click on two, three or four atoms "
-            "before"
+            "Have a distance, an angle or a dihedral computed ahead: click on two, three or four atoms before, in "
+            "editing mode"
         )
         moving = QtWidgets.QWidget()
         boxes = row(self.relax_box, self.hardness_slider, self.undo_button, self.path_button, self.scan_button)
