@@ -16,19 +16,26 @@ class SampleCache:
     ----------
     limit : int
         In bytes; the sample asked for last is kept whatever its size.
+    most : int
+        Samples at most: one of another process has a file open, of which there may be some hundred only.
     """
 
-    def __init__(self, limit: int = 512 << 20) -> None:
-        self.limit = limit
+    def __init__(self, limit: int = 512 << 20, most: int = 150) -> None:
+        self.limit, self.most = limit, most
         self._held: OrderedDict[Request, Sample] = OrderedDict()
         self._lock = threading.RLock()
 
-    def get(self, request: Request, make: Callable[[Request], Sample]) -> Sample:
-        """The sample of a request, made if it is not there; nobody else waits meanwhile."""
+    def known(self, request: Request) -> Sample | None:
+        """The sample of a request, if it is there."""
         with self._lock:
             held = self._held.get(request)
             if held is not None:
                 self._held.move_to_end(request)
+        return held
+
+    def get(self, request: Request, make: Callable[[Request], Sample]) -> Sample:
+        """The sample of a request, made if it is not there; nobody else waits meanwhile."""
+        held = self.known(request)
         if held is None:
             held = make(request)
             self.put(held)
@@ -39,13 +46,11 @@ class SampleCache:
         with self._lock:
             self._held[sample.request] = sample
             self._held.move_to_end(sample.request)
-            while len(self._held) > 1 and sum(held.n_bytes for held in self._held.values()) > self.limit:
+            while len(self._held) > 1 and self._is_too_much():
                 self._held.popitem(last=False)
 
-    def discard(self, request: Request) -> None:
-        """Drop a sample that nobody is going to ask for again, if it is there."""
-        with self._lock:
-            self._held.pop(request, None)
+    def _is_too_much(self) -> bool:
+        return len(self._held) > self.most or sum(held.n_bytes for held in self._held.values()) > self.limit
 
     def put_behind(self, sample: Sample) -> None:
         """Keep a sample that was computed ahead; the one that was asked for last stays the last to be dropped."""

@@ -274,8 +274,8 @@ class Session:
         positions = self.host.positions(molecule)
         if positions is None:
             raise OrbitileError("this viewer does not say where atoms are: nothing can follow them")
-        workers = None if self.live is None else self.live.release()
-        self.live = Live(self.host, self.shelf, self.computing, molecule, numbers, level, self.show, positions, workers)
+        asking = None if self.live is None else self.live.release()
+        self.live = Live(self.host, self.shelf, self.computing, molecule, numbers, level, self.show, positions, asking)
         self.host.every(live.TICK, self._look_at_live)
 
     def end_live(self) -> None:
@@ -308,8 +308,10 @@ class Session:
             self.end_live()
             raise
 
-    def settle(self) -> LiveStatus:
+    def settle(self, *, scanned: bool = False) -> LiveStatus:
         """Wait until what is shown of the live molecule has converged where its atoms are, or has failed to.
+
+        With `scanned`, also until the geometries of its scan have been computed.
 
         Raises
         ------
@@ -320,7 +322,7 @@ class Session:
         """
         while self.live is not None:
             self._tick()
-            if self.live is not None and self.live.at_rest():
+            if self.live is not None and self.live.at_rest() and not (scanned and self.live.is_scanning()):
                 return self.live.status
             self.computing.aside(lambda: time.sleep(live.TICK / 1000))
         raise OrbitileError("no molecule is live: orb_live makes one so")

@@ -151,7 +151,7 @@ def _samples(order: Order, found: Converged) -> tuple[Sample | OrbitileError, ..
     samples: list[Sample | OrbitileError] = []
     for request in order.fields:
         try:
-            samples.append(sample(request_of(request, found), cache))
+            samples.append(sample(of_geometry(request, found), cache))
         except Cancelled:
             raise
         except OrbitileError as error:
@@ -159,8 +159,8 @@ def _samples(order: Order, found: Converged) -> tuple[Sample | OrbitileError, ..
     return tuple(samples)
 
 
-def request_of(request: Request, found: Converged) -> Request:
-    """A request for the same field of this wavefunction; orbitals are asked for by their first names."""
+def of_geometry(request: Request, found: Converged) -> Request:
+    """The request for the same field of a converged geometry, of one that names orbitals by their first names."""
     now = {first: name for name, first in found.first_names.items()}
 
     def name(field: str) -> str:
