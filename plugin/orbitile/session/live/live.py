@@ -11,6 +11,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
+from copy import deepcopy
+from dataclasses import replace
 from secrets import token_hex
 
 import numpy as np
@@ -232,7 +234,7 @@ class Live:
         if asked is None:
             return
         try:
-            found = asked.job.result()
+            found = _apart_from_samples(asked.job.result())
         except (Cancelled, CancelledError):
             return
         except OrbitileError as error:
@@ -341,3 +343,8 @@ class Live:
         self._asking.withdraw()
         self._following.close()
         return self._asking
+
+
+def _apart_from_samples(found: Converged) -> Converged:
+    """A converged geometry in memory of its own; what came with samples shares theirs, which would live as long."""
+    return replace(deepcopy(replace(found, samples=())), samples=found.samples)
