@@ -98,7 +98,11 @@ def becke_shares(
     shared = [sent(np.ascontiguousarray(array), target) for array in (in_lanes, positions, inverse, shifts, nearest)]
     together = LANES if target.on_host else 1
     slots = min(_SLOTS[target.device], 1 + _KEPT // (together * len(positions)))
-    kept = [array_of(element, slots * len(positions)) for element in (*[_element(target)] * 2, ti.i32)]
+    size = slots * len(positions)
+    if target.on_host:
+        kept = [np.empty((size, LANES)), np.empty((size, LANES)), np.empty(size, np.int32)]
+    else:
+        kept = [array_of(element, size) for element in (ti.f64, ti.f64, ti.i32)]
 
     def piece(first: int, last: int) -> None:
         some = slice(first, last)
