@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,13 +11,14 @@ import numpy as np
 
 from ...errors import OrbitileError
 from ...model.surface import Surface
+from ...model.volume import Volume
 from ..computing import Computing
 from ..host import Viewer
 from ..request import Request, Sample
 from ..shelf import Shelf
 from ..shown import Shown
-from .calculating import numbered_name
-from .moving import moved_along
+from .calculating import numbered_name, of_geometry
+from .moving import moved_along, volume_moved_along
 from .order import Converged, Positions
 
 _MOVING_FACES = 12_000
@@ -30,7 +31,7 @@ _FIRST = "homo"
 """What is shown of a molecule of which nothing is shown."""
 
 _KEPT = 8
-"""Converged geometries by which surfaces that are shown are understood."""
+"""Converged geometries that are remembered, and those by which surfaces are understood that are shown."""
 
 
 Show = Callable[[Shown, Sample], str]
@@ -38,9 +39,10 @@ Show = Callable[[Shown, Sample], str]
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """A field of a surface, at the geometry where it was sampled."""
+    """A field of a surface, at the geometry where it was sampled, and what was asked for, see `Following.request`."""
 
     found: Sample
+    asked: Request
     source: str
     positions: Positions
     rests: bool
@@ -52,7 +54,7 @@ class _Drawing:
 
     known: _Known
     positions: Positions
-    moved: Future[tuple[Surface, Any]] | None = None
+    moved: Future[tuple[Surface, Volume | None, Any]] | None = None
 
 
 class Following:
@@ -111,17 +113,40 @@ class Following:
 
     # ---- fields
 
-    def take(self, names: Sequence[str], found: Converged, rests: bool) -> None:
-        """Take the fields of some surfaces that have converged, as finely as they are wanted or as they move."""
-        if not self._recent or self._recent[-1].source != found.source:
-            self._recent = [*self._recent, replace(found, samples=())][-_KEPT:]
-        for name, sample in zip(names, found.samples, strict=True):
+    def take(self, asked: Mapping[str, Request], found: Converged, rests: bool) -> None:
+        """Take the fields that were asked for some surfaces, as finely as they are wanted or as they move."""
+        used = {found.source, *self._sources()}
+        others = [one for one in self._recent if one.source != found.source]
+        older, recent = others[: 1 - _KEPT], others[1 - _KEPT :]
+        self._recent = [*(one for one in older if one.source in used), *recent, replace(found, samples=())]
+        for (name, request), sample in zip(asked.items(), found.samples, strict=True):
             if isinstance(sample, OrbitileError):
                 self._known.pop(name, None)
                 self._viewer.say(f"{name or _FIRST}: {sample}")
-            else:
-                name = name or self._show(Shown(self.molecule, sample.request, sample.isovalue), sample)
-                self._known[name] = _Known(sample, found.source, found.positions, rests)
+                continue
+            there = name or self._show(Shown(self.molecule, sample.request, sample.isovalue), sample)
+            wanted = _apart_from_fineness(request if name else self.request(there, True))
+            self._known[there] = _Known(sample, wanted, found.source, found.positions, rests or not name)
+
+    def recall(self, found: Converged, rests: bool) -> None:
+        """Take what is known already of the fields of a geometry, be it coarse or fine."""
+        if not self._recent or self._recent[-1].source != found.source:
+            self.take({}, replace(found, samples=()), rests)
+        for finely in (False, True):
+            asked, samples = {}, []
+            for name in self.wanted(finely and rests):
+                request = self.request(name, finely)
+                sample = self._computing.samples.known(of_geometry(request, found))
+                if sample is not None:
+                    asked[name] = request
+                    samples.append(sample)
+            if asked:
+                self.take(asked, replace(found, samples=tuple(samples)), finely)
+
+    def _sources(self) -> set[str]:
+        """Geometries by which surfaces that are shown, or are going to be, are understood."""
+        known = [*self._known.values(), *([] if self._coming is None else [self._coming[1].known])]
+        return {one.source for one in known} | {self._shelf[name].request.path for name in self.surfaces() if name}
 
     def wanted(self, rests: bool) -> list[str]:
         """Surfaces whose field of the last converged geometry is not known, or not as finely as it is wanted."""
@@ -130,18 +155,20 @@ class Following:
     def _is_known(self, name: str, rests: bool) -> bool:
         if not self._recent:
             return False
-        known, found, request = self._known.get(name), self._recent[-1], self._shelf[name].request
-        if known is not None and known.source == found.source and _is_same(known.found.request, request):
-            return known.rests or not rests
-        return known is None and request.path == found.source  # somebody else has shown it
+        known, found = self._known.get(name), self._recent[-1]
+        if known is None:
+            return self._shelf[name].request.path == found.source  # somebody else has shown it
+        is_same = known.source == found.source and known.asked == _apart_from_fineness(self.request(name, True))
+        return is_same and (known.rests or not rests)
 
     def request(self, name: str, rests: bool) -> Request:
-        """What to ask for to see a surface: orbitals by their first names."""
+        """What to ask for to see a surface: orbitals by their first names, of no geometry."""
         if not name:
             return Request("", _FIRST)
         shown = self._shelf[name]
         request = replace(
             shown.request,
+            path="",
             isovalue=shown.isovalue,
             field=self._first_name(shown.request.path, shown.request.field),
             color_by=self._first_name(shown.request.path, shown.request.color_by),
@@ -178,9 +205,11 @@ class Following:
             name, drawing = following
             look, viewer = self._shelf[name].look, self._viewer
 
-            def draw() -> tuple[Surface, Any]:
-                surface = moved_along(drawing.known.found.surface, drawing.known.positions, drawing.positions)
-                return surface, viewer.drawing(surface, look)
+            def draw() -> tuple[Surface, Volume | None, Any]:
+                known, places = drawing.known, (drawing.known.positions, drawing.positions)
+                surface = moved_along(known.found.surface, *places)
+                volume = volume_moved_along(known.found.volume, *places) if viewer.draws_volumes else None
+                return surface, volume, viewer.drawing(surface, look)
 
             self._coming = name, replace(drawing, moved=self._threads.submit(draw))
 
@@ -201,19 +230,22 @@ class Following:
 
     def _put(self, name: str, drawing: _Drawing, failed: bool) -> None:
         assert drawing.moved is not None  # it is done
-        surface, instructions = drawing.moved.result()
+        surface, moved, instructions = drawing.moved.result()
         known, shown, drawn = drawing.known, self._shelf[name], self._drawn.get(name)
         if drawn is None or drawn.known is not known:
             request = replace(known.found.request, quality=shown.request.quality, most_faces=shown.request.most_faces)
             volume = known.found.volume
             shown = replace(shown, request=request, quantity=volume.quantity, unit=volume.unit)
         self._shelf.redraw(name, shown, instructions, surface.colouring)
+        if moved is not None:
+            self._shelf.put_volume(name, shown, moved)
         is_moved = not np.array_equal(drawing.positions, known.positions)
         self._viewer.set_transparency(name, min(1.0, shown.look.transparency + _PALER * (is_moved or failed)))
         self._drawn[name] = replace(drawing, moved=None)
         if known.rests and not is_moved:
             self._computing.samples.put(known.found)
-            self._shelf.put_volume(name, shown, known.found.volume)
+            if moved is None:
+                self._shelf.put_volume(name, shown, known.found.volume)
 
     def close(self) -> None:
         """End the thread, and follow nothing any more."""
@@ -221,10 +253,6 @@ class Following:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _is_same(one: Request, other: Request) -> bool:
-    """Whether two requests are for one field, apart from how finely it is sampled."""
-    return _apart_from_fineness(one) == _apart_from_fineness(other)
-
-
 def _apart_from_fineness(request: Request) -> Request:
+    """What tells fields from each other, however finely they are sampled."""
     return replace(request, quality="coarse", most_faces=None, references=())
