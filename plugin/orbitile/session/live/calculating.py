@@ -9,6 +9,7 @@ from pathlib import Path
 from secrets import token_hex
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
 from ...exporters._series import SeriesWriter
@@ -16,24 +17,29 @@ from ...fields.orbital import orbital_name, orbital_of
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Spin, Wavefunction
 from ...readers import load
-from ...scf.engines import engine_of
+from ...scf.engines import Engine, engine_of
+from ...scf.forces import check_forces
 from ...scf.series import HISTORY, sound
 from ...trajectories.matching import DEGENERACY, FrameMatch, Reference, step_to
 from ...trajectories.tracking import followed
 from ..request import Request, Sample
 from ..sampling import WavefunctionCache, sample
 from ..source import OneFile
-from .order import Converged, Order
+from .order import Converged, Order, Relaxation
+from .relaxing import Relaxer
 
 
 @dataclass(eq=False)
 class _Known:
-    """What is known of a live molecule."""
+    """What is known of a live molecule; forces are those of the last geometry, once they were wanted."""
 
     key: str
     recent: deque[Wavefunction] = field(default_factory=lambda: deque(maxlen=HISTORY))
     reference: Reference | None = None
     last: Converged | None = None
+    engine: Engine | None = None
+    forces: NDArray[np.float64] | None = None
+    relaxer: Relaxer = field(default_factory=Relaxer)
 
 
 _known = _Known("")
@@ -54,6 +60,8 @@ def converged(order: Order) -> Converged:
     known = _knowledge(order)
     if known.last is None or not np.array_equal(known.last.positions, order.positions):
         known.last = _solved(known, order)
+    if order.relaxation is not None:
+        known.last = _relaxed(known, order, known.last, order.relaxation)
     return replace(known.last, samples=_samples(order, known.last))
 
 
@@ -61,14 +69,32 @@ def _solved(known: _Known, order: Order) -> Converged:
     """The self-consistent field, without fields."""
     level, calculation = order.level, order.level.calculation
     geometry = sound(Geometry(order.atomic_numbers, order.positions))
-    engine = engine_of(level.engine, geometry, calculation)
+    known.engine, known.forces = engine_of(level.engine, geometry, calculation), None
     begin = time.perf_counter()
-    solution = engine.solve(geometry, calculation, known.recent, level.device, level.precision)
+    solution = known.engine.solve(geometry, calculation, known.recent, level.device, level.precision)
     seconds = time.perf_counter() - begin
     wavefunction, first = _in_order(known, solution.wavefunction)
     known.recent.append(solution.wavefunction)
     source = str(_written(order, wavefunction))
     return Converged(order.positions, wavefunction, source, first, solution.energy, solution.n_iterations, seconds)
+
+
+def _relaxed(known: _Known, order: Order, found: Converged, relaxation: Relaxation) -> Converged:
+    """The same, with where the forces take the atoms, or why they do not."""
+    level = order.level
+    assert known.engine is not None  # it has found this
+    try:
+        if known.forces is None:
+            check_forces(level.calculation)
+            gradient = known.engine.gradient(known.recent[-1], level.calculation, level.device, level.precision)
+            known.forces = -gradient
+        geometry = Geometry(order.atomic_numbers, order.positions)
+        largest, relaxed = known.relaxer.step(geometry, known.forces, relaxation)
+    except Cancelled:
+        raise
+    except OrbitileError as error:
+        return replace(found, largest_force=None, relaxed=error)
+    return replace(found, largest_force=largest, relaxed=relaxed)
 
 
 def _knowledge(order: Order) -> _Known:
