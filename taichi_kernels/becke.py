@@ -20,7 +20,7 @@ import numpy as np
 from ._taichi import ti
 from .arrays import array_of
 from .devices import probe
-from .launching import launch, sent
+from .launching import idle, launch, sent, turns_of
 from .pace import Checkpoint, Pace
 from .target import Target
 
@@ -124,7 +124,7 @@ def _element(target: Target) -> object:
 @lru_cache
 def _kernel(target: Target) -> object:
     vectors = target.on_host
-    points = 1 if vectors else LANES
+    points, turns = 1 if vectors else LANES, turns_of(target, together=1)
     L, ndarray = _element(target), ti.types.ndarray
     I1, I2, F2, L1, L2 = ndarray(ti.i32, 1), ndarray(ti.i32, 2), ndarray(ti.f64, 2), ndarray(L, 1), ndarray(L, 2)
 
@@ -165,7 +165,10 @@ def _kernel(target: Target) -> object:
         through: ti.types.ndarray(ti.i32, 1),  # kept: whether an atom has met all others
         out: L1,
     ):
-        for slot in range(slots):
+        for turn in range(slots * turns):
+            if idle(turn, turns):
+                continue
+            slot = turn // turns
             index = slot
             while index < n_blocks * points:
                 owner = atom[index // points]

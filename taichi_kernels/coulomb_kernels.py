@@ -24,6 +24,7 @@ import numpy as np
 from ._taichi import lightly_optimised, number, ti
 from .cells import CELL
 from .hermite_tables import TABLE_END, boys_function, powers_of
+from .launching import loop_over_tasks, turns_of
 from .target import Target
 
 TILE = {"cpu": 64, "cuda": 32, "vulkan": 32}
@@ -153,7 +154,7 @@ def _boys(degree: int, precision: str) -> list[str]:
     ]
 
 
-def _source(bra: int, ket: int, precision: str, tile: int) -> str:
+def _source(bra: int, ket: int, precision: str, tile: int, turns: int) -> str:
     """Source of the kernel for one pair of degrees."""
     orders, ket_orders = powers_of(bra), powers_of(ket)
     place = {p: n for n, p in enumerate(powers_of(bra + ket))}
@@ -181,7 +182,7 @@ def _source(bra: int, ket: int, precision: str, tile: int) -> str:
         (0, "def kernel(begin: ti.i32, end: ti.i32, n_bras: ti.i32, n_chunks: ti.i32, tiles: ti.i32, bra_cells: I1,"),
         (0, "    bras: R1, at: ti.i32, ends: I1, ket_cells: I1, kets: R1, table: R1, parts: W1):"),
         (1, "ti.loop_config(block_dim=BLOCK)"),
-        (1, "for task in range((end - begin) * n_chunks):"),
+        *((1, line) for line in loop_over_tasks("(end - begin) * n_chunks", turns)),
         (2, "bra = begin + task % (end - begin)"),
         (2, "chunk = task // (end - begin)"),
         *((2, f"cell{n}, rest{n} = bra_cells[{n} * n_bras + bra], bras[{n} * n_bras + bra]") for n in range(3)),
@@ -202,7 +203,7 @@ def _source(bra: int, ket: int, precision: str, tile: int) -> str:
 @lru_cache
 def written_out_kernel(target: Target, sums: "np.dtype[np.floating]", bra: int, ket: int) -> Callable[..., Any]:
     """Kernel for one pair of degrees, for which `is_written_out`; `sums` is the type of what it adds up."""
-    text = _source(bra, ket, target.precision, TILE[target.device])
+    text = _source(bra, ket, target.precision, TILE[target.device], turns_of(target))
     file = f"<Coulomb sums of degrees {bra} and {ket}, {target.precision}, {target.device}>"
     array, real, wide = ti.types.ndarray, number(target.dtype), number(sums)
     names = {

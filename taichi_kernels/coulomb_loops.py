@@ -10,6 +10,7 @@ from ._taichi import number, ti
 from .cells import CELL
 from .coulomb_kernels import KET_ROWS, SMALLEST, STEP, TABLE_COLUMNS, TAYLOR, TILE
 from .hermite_tables import TABLE_END
+from .launching import idle, turns_of
 from .target import Target
 
 LANES = {"cpu": 16, "cuda": 1, "vulkan": 1}
@@ -28,6 +29,7 @@ def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..
     IL, RL, I1, I2 = array(I, 1), array(L, 1), array(ti.i32, 1), array(ti.i32, 2)
     R1, W1 = array(real, 1), array(wide, 1)
     n_taylor, end_of_table = TAYLOR[target.precision], TABLE_END[target.precision]
+    turns = turns_of(target, together=1)
 
     @ti.kernel
     def kernel(
@@ -57,7 +59,10 @@ def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..
         n_all = (degree + 1) * (degree + 2) * (degree + 3) // 6
         n_tasks = (end - begin) * n_chunks
         ti.loop_config(block_dim=1 if ti.static(vectors) else 32)
-        for worker in range(n_workers):
+        for turn_of_worker in range(n_workers * turns):
+            if idle(turn_of_worker, turns):
+                continue
+            worker = turn_of_worker // turns
             mine = worker * worker_step
             for turn in range((n_tasks - worker + n_workers - 1) // n_workers):
                 task = worker + turn * n_workers

@@ -40,5 +40,53 @@ def sent(array: np.ndarray, target: Target, lanes: int = 0) -> Any:
     return there
 
 
+_BLOCK = 512
+"""Turns of a parallel loop that the compiler gives to a thread of a CPU at a time, whatever block it is asked for."""
+
+
+def turns_of(target: Target, together: int = 4) -> int:
+    """Turns of a parallel loop for each of its tasks, so that few heavy tasks are shared out among threads of a CPU.
+
+    Fewer tasks than the compiler gives to a thread at a time would all be of one thread. So a loop takes several turns
+    for each task, of which all but the first are idle:
+
+        for turn in range(n * turns):
+            if idle(turn, turns):
+                continue
+            task = turn // turns
+
+    An idle turn takes 0.2 ns. On a GPU it is one turn a task.
+
+    Parameters
+    ----------
+    target
+        What the kernel is for.
+    together : int
+        Tasks that a thread of a CPU is given at a time, a power of two: 1 for long ones. There must be fewer than 4
+        million times as many.
+    """
+    return _BLOCK // together if target.on_host else 1
+
+
+@ti.func
+def idle(turn: ti.i32, turns: ti.template()):
+    """Whether a turn is not the first one of its task; see `turns_of`."""
+    if ti.static(turns == 1):
+        return False
+    return (turn & (turns - 1)) != 0
+
+
+def loop_over_tasks(n: str, turns: int) -> list[str]:
+    """The same for kernels that are written out: the lines that the lines of a task follow."""
+    if turns == 1:
+        return [f"for task in range({n}):"]
+    return [
+        f"for turn in range({n} * {turns}):",
+        f"    if (turn & {turns - 1}) != 0:",
+        "        continue",
+        f"    task = turn // {turns}",
+    ]
+
+
 _LARGE = 1 << 21
 """Bytes from which an array is sent once rather than with each piece: a copy of it takes 1 % of a piece."""

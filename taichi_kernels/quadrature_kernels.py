@@ -14,6 +14,7 @@ import numpy as np
 from ._taichi import lightly_optimised, number, ti
 from .gaussian import power_of_two
 from .hermite_tables import powers_of
+from .launching import loop_over_tasks, turns_of
 from .target import Target
 
 POINTS = 32
@@ -93,7 +94,7 @@ def _polynomial(degree: int, gradient: bool) -> tuple[list[str], list[str | None
     return rule.lines, solid
 
 
-def _density_source(degree: int, gradient: bool, on_host: bool) -> str:
+def _density_source(degree: int, gradient: bool, on_host: bool, turns: int) -> str:
     lines, (value, *slopes) = _polynomial(degree, gradient)
     at = "[s]" if on_host else ""
     inner = [*_DISTANCES, *lines, f"p = {value} * e", f"part0{at} += p"]
@@ -111,8 +112,8 @@ def _density_source(degree: int, gradient: bool, on_host: bool) -> str:
         "first_slot: ti.i32, origin: R2, points: R1, starts: I1, listed: I1, gaussian: R2, h: R2, spin: ti.i32, "
         "out: W3):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
-        "    for task in range(n):\n"
-        "        cell = begin + task // THREADS\n"
+        + _block(loop_over_tasks("n", turns), 1)
+        + "        cell = begin + task // THREADS\n"
         "        at = cell * POINTS\n"
         + ("" if on_host else "        s = task % THREADS\n")
         + _block([f"total{k} = W(0.0)" for k in sums], 2)
@@ -129,7 +130,7 @@ def _density_source(degree: int, gradient: bool, on_host: bool) -> str:
     )
 
 
-def _moments_source(degree: int, gradient: bool, on_host: bool) -> str:
+def _moments_source(degree: int, gradient: bool, on_host: bool, turns: int) -> str:
     orders = range(len(powers_of(degree)))
     at = "[s]" if on_host else ""
     inner = [*_DISTANCES, *_weights(gradient), *_raised(degree, gradient, at)]
@@ -140,8 +141,8 @@ def _moments_source(degree: int, gradient: bool, on_host: bool) -> str:
         "def kernel(zero: ti.i32, n: ti.i32, first_slot: ti.i32, stride: ti.i32, origin: R2, points: R1, starts: I2, "
         "cells: I1, gaussian: R2, values: R1, out: W2):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
-        "    for task in range(n):\n"
-        "        slot = task // THREADS\n"
+        + _block(loop_over_tasks("n", turns), 1)
+        + "        slot = task // THREADS\n"
         "        q = first_slot + slot\n"
         "        root = gaussian[q, 6]\n"
         + ("" if on_host else "        s = task % THREADS\n")
@@ -200,14 +201,14 @@ def _raised(degree: int, gradient: bool, at: str) -> list[str]:
 @lru_cache
 def density_kernel(target: Target, sums: "np.dtype[np.floating]", degree: int, gradient: bool) -> object:
     """Kernel that adds the Gaussians of one degree, up to `WRITTEN_OUT`, to the density, or it and its gradient."""
-    source = _density_source(degree, gradient, target.on_host)
+    source = _density_source(degree, gradient, target.on_host, turns_of(target))
     return _compiled(source, f"density of degree {degree}, {gradient}", target, sums)
 
 
 @lru_cache
 def moments_kernel(target: Target, sums: "np.dtype[np.floating]", degree: int, gradient: bool) -> object:
     """Kernel for the moments of one degree, up to `WRITTEN_OUT`, of values at points, or of these and vectors."""
-    source = _moments_source(degree, gradient, target.on_host)
+    source = _moments_source(degree, gradient, target.on_host, turns_of(target))
     return _compiled(source, f"moments of degree {degree}, {gradient}", target, sums)
 
 

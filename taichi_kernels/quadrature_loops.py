@@ -12,6 +12,7 @@ import numpy as np
 from ._taichi import number, ti
 from .gaussian import power_of_two
 from .hermite_tables import HIGHEST
+from .launching import idle, turns_of
 from .quadrature_kernels import GROUP, POINTS, threads_of
 from .target import Target
 
@@ -22,7 +23,7 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
     real, wide, ndarray = number(target.dtype), number(sums), ti.types.ndarray
     power_of_two_of = power_of_two(target)
     threads = threads_of(target)
-    together = POINTS // threads
+    together, turns = POINTS // threads, turns_of(target)
     powers, sums_of_point = ti.types.vector(HIGHEST + 3, real), ti.types.vector(4, wide)
     I1, I2, R1, R2 = ndarray(ti.i32, 1), ndarray(ti.i32, 2), ndarray(real, 1), ndarray(real, 2)
     W2, W3 = ndarray(wide, 2), ndarray(wide, 3)
@@ -72,7 +73,10 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
         orders: I2,  # (terms, 3)
     ):
         ti.loop_config(block_dim=32)
-        for task in range(n * together):
+        for turn in range(n * together * turns):
+            if idle(turn, turns):
+                continue
+            task = turn // turns
             cell = begin + task // POINTS
             i = begin * POINTS + task
             total = sums_of_point(0.0)
@@ -113,7 +117,10 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
         orders: I2,  # (terms, 3)
     ):
         ti.loop_config(block_dim=32)
-        for task in range(n):
+        for turn in range(n * turns):
+            if idle(turn, turns):
+                continue
+            task = turn // turns
             slot = task // threads
             thread = task % threads
             q = first_slot + slot

@@ -135,3 +135,27 @@ def test_extrapolated_densities_come_close():
         errors.append(np.abs(density - expected).max())
     assert errors[0] > 3 * errors[1] > 9 * errors[2]
     assert errors[3] < 1e-3
+
+
+def test_what_was_learnt_saves_iterations():
+    """The next frames begin from the same densities, and converge to the same energy, in half the iterations."""
+    frames = [frame(0.15 * n) for n in range(7)]
+    alone, learnt, response = [], [], None
+    for n in range(1, 7):
+        operator, _, _ = frames[n]
+        start = extrapolated_densities([one for _, one, _ in frames[max(0, n - 5) : n]], operator.overlap)
+        alone.append(self_consistent_field(operator, (5,), start, CRITERIA, "it"))
+        learnt.append(self_consistent_field(operator, (5,), start, CRITERIA, "it", response))
+        response = learnt[-1].response
+        assert learnt[-1].energy == pytest.approx(alone[-1].energy, abs=1e-8)
+    assert response.fock.shape == response.densities.shape == (len(response.fock), 1, 13, 13)
+    assert sum(one.n_iterations for one in learnt[3:]) <= 0.6 * sum(one.n_iterations for one in alone[3:])
+
+
+def test_what_is_learnt_is_bounded(monkeypatch):
+    monkeypatch.setattr("orbitile.scf.diis._LEARNT", 4)
+    operator, _, density = frame(0.0)
+    start = 1.01 * density[None]
+    fields = [self_consistent_field(operator, (5,), start, CRITERIA, "it")]
+    fields.append(self_consistent_field(operator, (5,), start, CRITERIA, "it", fields[0].response))
+    assert [len(field.response.fock) for field in fields] == [min(4, fields[0].n_iterations - 1), 4]

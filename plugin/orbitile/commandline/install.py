@@ -13,6 +13,8 @@ PRIORITY = 40
 
 _EVERY = 0.05
 """Seconds between two looks at what the compiler has done."""
+_PICTURES = 0.6
+"""Share of the work after which pictures have what they need; the rest is for self-consistent fields."""
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -49,6 +51,7 @@ def run(options: argparse.Namespace) -> None:
 def _compile(options: argparse.Namespace) -> None:
     """In the process that the host would use, which says what it has come to while the compiler works."""
     from ..evaluation.preparation import PREPARING
+    from ..session.live.calculating import rehearse
     from ..session.preparing import Preparing
     from ..session.sample_worker import SampleWorker
 
@@ -59,8 +62,12 @@ def _compile(options: argparse.Namespace) -> None:
             while not (preparing.is_over or stopped()):
                 preparing.look(True)
                 if progress is not None:
-                    progress(preparing.share)
+                    progress(_PICTURES * preparing.share)
                 time.sleep(_EVERY)
+            if preparing.is_over and preparing.error is None:
+                fields = worker.run(rehearse, "auto")
+                while not (fields.done() or stopped()):
+                    time.sleep(_EVERY)
     finally:
         worker.close()
     if preparing.error is not None:

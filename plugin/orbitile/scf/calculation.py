@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import OrbitileError
 from ..model.wavefunction import Wavefunction
+from .diis import Response
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,14 @@ class Solution:
         Total energy in hartree, the repulsion of the nuclei among it.
     n_iterations : int
         Fock matrices that it took.
+    response : Response or None
+        What was learnt, for the next geometry of the same atoms; None where the engine tells nothing.
     """
 
     wavefunction: Wavefunction
     energy: float
     n_iterations: int
+    response: Response | None = None
 
 
 def method_of(calculation: Calculation, known: Callable[[str], str]) -> tuple[str, str] | None:

@@ -1,7 +1,6 @@
 r"""The self-consistent field: density matrices whose own Fock matrices have their orbitals.
 
-Fock matrices are extrapolated by DIIS (P. Pulay, Chem. Phys. Lett. 1980, 73, 393; J. Comput. Chem. 1982, 3, 556) with
-the commutator FDS - SDF as the error. Where that does not converge it is done again with virtual orbitals shifted
+Fock matrices are extrapolated by DIIS. Where that does not converge it is done again with virtual orbitals shifted
 upwards (V. R. Saunders and I. H. Hillier, Int. J. Quantum Chem. 1973, 7, 699), which is slower and surer.
 
 Density matrices have the shape (n_spins, n_basis, n_basis): one of all electrons, or one for each spin.
@@ -9,7 +8,7 @@ Density matrices have the shape (n_spins, n_basis, n_basis): one of all electron
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..watch import checkpoint
 from .calculation import NotConverged
+from .diis import Diis, Response, commutators
 
 Reals = NDArray[np.float64]
 
@@ -30,8 +30,8 @@ _MOST = (50, 150, 150)
 _PATIENCE = 15
 """Iterations without a smaller gradient after which levels are shifted: what oscillates does not stop by itself."""
 
-_KEPT = 8
-"""Fock matrices that DIIS combines."""
+_CERTAIN = 0.1
+"""Share of the gradient that is asked for, below which the energy need not be compared."""
 
 _DEPENDENT = 1e-7
 """Eigenvalues of the overlap below it are of functions that depend on others; they are left out."""
@@ -74,7 +74,8 @@ class Criteria:
     Attributes
     ----------
     energy : float
-        Largest change of the energy in the last iteration, in hartree.
+        Largest change of the energy in the last iteration, in hartree. It need not be known where the gradient is less
+        than a tenth of what is asked for: what is missing from the energy goes by its square.
     gradient : float
         Largest norm of the derivatives of the energy with respect to rotations of occupied into virtual orbitals.
     """
@@ -100,16 +101,24 @@ class Field:
     orbital_energies : tuple of ndarray, shape (n_orbitals,)
     n_iterations : int
         Fock matrices that it took.
+    response : Response
+        What was learnt, for the next geometry.
     """
 
     energy: float
     coefficients: tuple[Reals, ...]
     orbital_energies: tuple[Reals, ...]
     n_iterations: int
+    response: Response
 
 
 def self_consistent_field(
-    operator: Operator, occupied: tuple[int, ...], start: Reals, criteria: Criteria, name: str
+    operator: Operator,
+    occupied: tuple[int, ...],
+    start: Reals,
+    criteria: Criteria,
+    name: str,
+    response: Response | None = None,
 ) -> Field:
     """Converge, from density matrices to begin with.
 
@@ -125,14 +134,16 @@ def self_consistent_field(
         When to end. As long as the operator can be refined, `CLOSE` is enough.
     name
         Of the calculation, for the error.
+    response
+        What was learnt of the same atoms and basis functions, where they were before.
 
     Raises
     ------
     NotConverged
         When no attempt converges: says by how much energy and gradient still changed.
     """
-    orthonormal = orthonormal_functions(operator.overlap)
-    n_independent = orthonormal.shape[1]
+    functions = orthonormal_functions(operator.overlap)
+    n_independent = functions.coefficients.shape[1]
     if max(occupied) > n_independent:
         raise NotConverged(
             f"{name}: {max(occupied)} occupied orbitals do not fit into {n_independent} functions that do not depend "
@@ -140,11 +151,12 @@ def self_consistent_field(
         )
     done = 0
     for shift, most in zip(_SHIFTS, _MOST, strict=True):
-        attempt = _Attempt(operator, occupied, orthonormal, shift)
+        extrapolation = Diis(functions.symmetric, None if shift else response)
+        attempt = _Attempt(operator, occupied, functions, shift, extrapolation)
         field = attempt.converged(start, criteria, most, most if shift else _PATIENCE)
         done += attempt.n_iterations
         if field is not None:
-            return Field(*field, n_iterations=done)
+            return Field(*field, n_iterations=done, response=extrapolation.response())
     raise NotConverged(
         f"{name} did not converge in {done} iterations, by DIIS nor with shifted levels: in the last one the energy "
         f"changed by {attempt.change:.1e} hartree (expected {criteria.energy:.0e}), and the gradient was "
@@ -152,12 +164,27 @@ def self_consistent_field(
     )
 
 
-def orthonormal_functions(overlap: Reals) -> Reals:
-    """Orthonormal combinations of basis functions, shape (n_basis, n), without those that depend on others."""
+@dataclass(frozen=True, eq=False)
+class OrthonormalFunctions:
+    """Orthonormal combinations of basis functions, without those that depend on others.
+
+    Attributes
+    ----------
+    coefficients : ndarray, shape (n_basis, n)
+        In terms of the basis functions.
+    symmetric : ndarray, shape (n_basis, n)
+        In terms of Loewdin's orthonormal functions, S^(-1/2) times the basis functions.
+    """
+
+    coefficients: Reals
+    symmetric: Reals
+
+
+def orthonormal_functions(overlap: Reals) -> OrthonormalFunctions:
+    """Along the axes of the overlap matrix, shape (n_basis, n_basis)."""
     values, axes = np.linalg.eigh(overlap)
     kept = values > _DEPENDENT
-    result: Reals = axes[:, kept] / np.sqrt(values[kept])
-    return result
+    return OrthonormalFunctions(axes[:, kept] / np.sqrt(values[kept]), axes[:, kept])
 
 
 def densities_of(coefficients: Sequence[Reals], occupied: tuple[int, ...]) -> Reals:
@@ -166,10 +193,19 @@ def densities_of(coefficients: Sequence[Reals], occupied: tuple[int, ...]) -> Re
 
 
 class _Attempt:
-    """Iterations with one level shift."""
+    """Iterations with one level shift; matrices are over orthonormal functions."""
 
-    def __init__(self, operator: Operator, occupied: tuple[int, ...], orthonormal: Reals, shift: float) -> None:
-        self._operator, self._occupied, self._orthonormal, self._shift = operator, occupied, orthonormal, shift
+    def __init__(
+        self,
+        operator: Operator,
+        occupied: tuple[int, ...],
+        functions: OrthonormalFunctions,
+        shift: float,
+        extrapolation: Diis,
+    ) -> None:
+        self._operator, self._occupied, self._shift, self._extrapolation = operator, occupied, shift, extrapolation
+        self._from_basis = functions.coefficients
+        self._to_basis = operator.overlap @ self._from_basis
         self.n_iterations = 0
         self.change = self.gradient = np.inf
 
@@ -178,97 +214,42 @@ class _Attempt:
     ) -> tuple[float, tuple[Reals, ...], tuple[Reals, ...]] | None:
         """Energy, orbitals and their energies; None where they do not converge."""
         densities, energy = start, np.inf
-        extrapolation = Diis(_KEPT, self._commutators)
         rough: Reals | None = None
         least, since = np.inf, 0
         while self.n_iterations < min(most, since + patience):
             checkpoint()
             fock = self._operator.fock(densities)
             self.n_iterations += 1
+            matrices = self._from_basis.T @ fock.matrices @ self._from_basis
+            projected = self._to_basis.T @ densities @ self._to_basis
             if rough is not None:
-                extrapolation.shift(fock.matrices - rough)
+                self._extrapolation.shift(matrices - rough)
                 rough = None
             self.change, energy = abs(fock.energy - energy), fock.energy
-            errors = self._commutators(fock.matrices, densities)
-            self.gradient = float(np.linalg.norm(errors)) / np.sqrt(2)
+            self.gradient = float(np.linalg.norm(commutators(matrices, projected))) / np.sqrt(2)
             if self.gradient < least:
                 least, since = self.gradient, self.n_iterations
             if self._within(CLOSE) and self._operator.refine():
-                rough = fock.matrices
+                rough = matrices
                 continue
+            self._extrapolation.add(matrices, projected)
             if self._within(criteria):
-                orbitals, energies = zip(*map(self._orbitals, fock.matrices), strict=True)
+                orbitals, energies = zip(*map(self._orbitals, matrices), strict=True)
                 return energy, orbitals, energies
-            matrices = extrapolation.next(fock.matrices, densities, errors)
-            shifted = [self._shifted(*pair) for pair in zip(matrices, densities, strict=True)]
+            shifted = [self._shifted(*pair) for pair in zip(self._extrapolation.best(), projected, strict=True)]
             densities = densities_of([self._orbitals(matrix)[0] for matrix in shifted], self._occupied)
         return None
 
     def _orbitals(self, matrix: Reals) -> tuple[Reals, Reals]:
-        energies, vectors = np.linalg.eigh(self._orthonormal.T @ matrix @ self._orthonormal)
-        return self._orthonormal @ vectors, energies
+        energies, vectors = np.linalg.eigh(matrix)
+        return self._from_basis @ vectors, energies
 
     def _within(self, criteria: Criteria) -> bool:
-        return self.change < criteria.energy and self.gradient < criteria.gradient
-
-    def _commutators(self, matrices: Reals, densities: Reals) -> Reals:
-        """F D S - S D F over orthonormal functions."""
-        x, overlap = self._orthonormal, self._operator.overlap
-        products = [x.T @ f @ d @ overlap @ x for f, d in zip(matrices, densities, strict=True)]
-        return np.array([product - product.T for product in products])
+        # first densities need not be of orbitals, so their gradient alone says nothing
+        certain = self.n_iterations > 1 and self.gradient < _CERTAIN * criteria.gradient
+        return certain or (self.change < criteria.energy and self.gradient < criteria.gradient)
 
     def _shifted(self, matrix: Reals, density: Reals) -> Reals:
         if not self._shift:
             return matrix
-        overlap = self._operator.overlap
-        return matrix + self._shift * (overlap - overlap @ density @ overlap * (len(self._occupied) / 2))
-
-
-class Diis:
-    """Direct inversion in the iterative subspace: the combination of Fock matrices with the smallest error.
-
-    Parameters
-    ----------
-    most
-        Fock matrices that are kept.
-    errors_of
-        Errors of Fock matrices and density matrices.
-    """
-
-    def __init__(self, most: int, errors_of: Callable[[Reals, Reals], Reals]) -> None:
-        self._most, self._errors_of = most, errors_of
-        self._matrices: list[Reals] = []
-        self._densities: list[Reals] = []
-        self._errors: list[Reals] = []
-        self._products = np.zeros((0, 0))
-        """Of the errors with each other."""
-
-    def next(self, matrices: Reals, densities: Reals, errors: Reals) -> Reals:
-        """Take Fock matrices of densities with their errors, and combine all that are kept; factors add up to 1."""
-        if len(self._errors) == self._most:
-            del self._matrices[0], self._densities[0], self._errors[0]
-            self._products = self._products[1:, 1:]
-        self._matrices.append(matrices)
-        self._densities.append(densities)
-        self._errors.append(errors)
-        self._products = np.pad(self._products, (0, 1))
-        self._products[-1] = self._products[:, -1] = [np.sum(errors * other) for other in self._errors]
-        n = len(self._errors)
-        equations = np.ones((n + 1, n + 1))
-        equations[:n, :n] = self._products
-        equations[n, n] = 0
-        # errors become small: rows and columns are scaled alike, so that no factor is lost
-        scale = np.append(1 / np.sqrt(np.maximum(np.diag(self._products), np.finfo(float).tiny)), 1.0)
-        factors = (
-            np.linalg.lstsq(equations * scale * scale[:, None], np.append(np.zeros(n), 1.0), rcond=None)[0] * scale
-        )
-        result: Reals = sum(
-            (factor * kept for factor, kept in zip(factors[:n], self._matrices, strict=True)), np.zeros_like(matrices)
-        )
-        return result
-
-    def shift(self, change: Reals) -> None:
-        """Add to all Fock matrices what a better operator changes: nearly the same for all densities."""
-        self._matrices = [matrices + change for matrices in self._matrices]
-        self._errors = [self._errors_of(f, d) for f, d in zip(self._matrices, self._densities, strict=True)]
-        self._products = np.array([[np.sum(a * b) for b in self._errors] for a in self._errors])
+        return matrix + self._shift * (np.eye(len(matrix)) - density * (len(self._occupied) / 2))

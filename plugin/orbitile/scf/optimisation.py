@@ -117,8 +117,8 @@ def optimise(
             largest = _run(bfgs(atoms), done, writer, largest_force, steps, report)
     if largest > largest_force:
         raise OrbitileError(
-            f"{target.name}: no minimum after {steps} steps, where the largest force is {force_in_ev(largest)}; they are "
-            "kept, and the same with more steps goes on from there"
+            f"{target.name}: no minimum after {steps} steps, where the largest force is {force_in_ev(largest)}; they "
+            "are kept, and the same with more steps goes on from there"
         )
     return Trajectory(SeriesFrames(target))
 

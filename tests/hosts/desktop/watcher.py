@@ -4,6 +4,7 @@ Each line is a Python expression about the names below; the answer is a line of 
 """
 
 import json
+import math
 import os
 import socket
 import sys
@@ -240,6 +241,34 @@ def strays():
         if listed != list(molecules):
             found.append(f"the window lists {listed}, PyMOL has {list(molecules)}")
     return found
+
+
+def atom(name, number):
+    """Where an atom of an object is on the screen, counted from 0."""
+    at = cmd.get_coords(name, cmd.get_state())[number]
+    view, (width, height) = cmd.get_view(), cmd.get_viewport()
+    x, y, z = (
+        sum(view[3 * j + i] * (at[j] - view[12 + j]) for j in range(3)) + view[9 + i] for i in range(3)
+    )
+    scale = height / 2 / math.tan(math.radians(cmd.get_setting_float("field_of_view")) / 2)
+    if cmd.get_setting_boolean("orthoscopic"):
+        scale /= -view[11]
+    else:
+        scale /= -z
+    widget = main_window().pymolwidget
+    corner = widget.mapToGlobal(widget.rect().topLeft())
+    below = widget.height() - height
+    return [round(corner.x() + width / 2 + scale * x), round(corner.y() + height / 2 - scale * y), 1, 1, below]
+
+
+def live():
+    """Stage of the live molecule, what is said of it, how many geometries have converged, and the last energy."""
+    now = session() and session().live
+    if not now:
+        return None
+    status = now.status
+    energies = status.energies
+    return [status.stage, status.text, len(energies), energies[-1] if energies else None, now.at_rest()]
 
 
 def memory():

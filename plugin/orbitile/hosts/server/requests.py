@@ -1,4 +1,4 @@
-"""What the viewer at the other end of the pipe may ask for: the commands, and six requests of its own."""
+"""What the viewer at the other end of the pipe may ask for: the commands, and seven requests of its own."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ... import __version__
 from ...errors import FileChanged, OrbitileError
 from ...fields import field_groups
+from ...model.elements import SYMBOLS
+from ...model.geometry import FARTHEST, check_atoms
+from ...model.units import angstrom
 from ...session.commands import COMMANDS
-from ...session.commands.loading import place
+from ...session.commands.loading import name_of, place
 from ...session.declaration import NUMBER, Command, brief
 from ...session.field_patterns import parts_of, takes_several_files
 from ...session.orbital_filter import EXPLANATION
 from ...session.orbitals import ENERGY_UNITS, levels_of
 from ...session.presets import PRESETS
 from ...session.session import Session
-from ...session.shown import Shown
+from ...session.shown import Shown, numbered
 from ...session.source import Source, changes, files_of, is_trajectory
 from ...session.words import alternatives, plain_fields
 from .table import energy_unit, table_of
@@ -58,12 +64,46 @@ def read_request(line: bytes) -> dict[str, Any]:
             raise OrbitileError(f"{part}: expected a list of names, got {brief(names)}")
     if parts["seen"] is not None and type(parts["seen"]) is not int:
         raise OrbitileError(f"seen: expected a whole number, got {brief(parts['seen'])}")
+    if parts["dragging"] is not None and type(parts["dragging"]) is not bool:
+        raise OrbitileError(f"dragging: expected true or false, got {brief(parts['dragging'])}")
+    if not (isinstance(parts["positions"], dict) and all(map(_are_places, parts["positions"].values()))):
+        raise OrbitileError(
+            "positions: expected an object with a list of three numbers an atom for each molecule, got "
+            f"{brief(parts['positions'])}"
+        )
     return parts
 
 
 _PARTS: dict[str, Any] = {"id": None, "command": "", "arguments": [], "named": {}}
-_PARTS |= {"objects": None, "hidden": None, "seen": None}
+_PARTS |= {"objects": None, "hidden": None, "seen": None, "positions": {}, "dragging": None}
 """Parts of a request, and what they are where they are left out."""
+
+
+def _are_places(told: Any) -> bool:
+    """Whether this is a list of three numbers an atom."""
+    if not isinstance(told, list) or not all(isinstance(place, list) and len(place) == 3 for place in told):
+        return False
+    return all(type(number) in (int, float) and abs(number) < FARTHEST for place in told for number in place)
+
+
+def done(session: Session, request: dict[str, Any]) -> dict[str, Any]:
+    """Take note of what a request tells of the viewer, and do it; the message that answers it."""
+    host = session.host
+    assert isinstance(host, ServedViewer)  # `serve` made it
+    if request["objects"] is not None:
+        host.set_there(set(request["objects"]), request["seen"])
+    if request["hidden"] is not None:
+        host.set_hidden(set(request["hidden"]), request["seen"])
+    if request["dragging"] is not None:
+        host.dragging = request["dragging"]
+    try:
+        for molecule, places in request["positions"].items():
+            host.places.take(molecule, places, request["seen"])
+    except OrbitileError as error:
+        return {"id": request["id"], "error": str(error)}
+    if not request["command"]:
+        return {"id": request["id"], "value": None, "text": ""}
+    return answer(session, request)
 
 
 def answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
@@ -227,6 +267,33 @@ def _frame(session: Session, molecule: str = "", frame: str = "") -> None:
     host.set_frame(molecule, int(frame))
 
 
+def _atoms(session: Session, wanted: str = "", symbols: str = "", places: str = "") -> str:
+    """Have the viewer show atoms that it has itself, as a molecule of their own; gives the name of that.
+
+    Raises
+    ------
+    OrbitileError
+        When these are no elements, no coordinates, or not the same number of both.
+    """
+    host = session.host
+    assert isinstance(host, ServedViewer)  # `serve` made it
+    unknown = sorted({symbol for symbol in symbols.split() if symbol not in SYMBOLS})
+    if unknown or not symbols.split():
+        raise OrbitileError(
+            f"atoms: expected symbols of elements, got {brief(' '.join(unknown)) if unknown else 'none'}"
+        )
+    numbers = np.array([SYMBOLS.index(symbol) for symbol in symbols.split()])
+    coordinates = np.array([NUMBER.read("atoms", place) for place in places.split()], np.float64)
+    if len(coordinates) != 3 * len(numbers):
+        raise OrbitileError(f"atoms: expected three coordinates for each of {len(numbers)}, got {len(coordinates)}")
+    positions = coordinates.reshape(-1, 3) * angstrom
+    check_atoms(numbers, positions)
+    taken = {name.lower() for name in host.names()}
+    name = next(name for name in numbered(name_of(Path(wanted or "molecule"))) if name.lower() not in taken)
+    host.add_atoms(name, numbers, positions)
+    return name
+
+
 def _directions(session: Session, *numbers: str) -> None:
     """Take note of where the user of the viewer looks from, for pictures."""
     host = session.host
@@ -241,6 +308,7 @@ _OWN: dict[str, tuple[Callable[..., Any], int]] = {
     "restore": (restore, 1),
     "frame": (_frame, 2),
     "directions": (_directions, 9),
+    "atoms": (_atoms, 3),
 }
 """Requests of the viewer itself, beside the commands of its user: of so many texts by position, at most."""
 

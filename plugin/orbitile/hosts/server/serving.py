@@ -16,7 +16,8 @@ from typing import Any, BinaryIO
 from ...errors import OrbitileError
 from ...session.commands import orb_cancel
 from ...session.session import Session
-from .requests import answer, greeting, read_request
+from .live import LiveNews
+from .requests import answer, done, greeting, read_request
 from .viewer import ServedViewer, Tell
 
 _LONGEST = 1 << 20
@@ -51,6 +52,7 @@ def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> N
     with temporary as folder:
         host = ServedViewer(tell, Path(folder))
         session = Session(host)
+        news = LiveNews(session, host)
         tell(greeting(folder))
         waiting: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         ended = threading.Event()
@@ -76,12 +78,12 @@ def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> N
                 request = waiting.get(timeout=host.period)
                 if request is None:
                     break
-                if request["objects"] is not None:
-                    host.set_there(set(request["objects"]), request["seen"])
-                if request["hidden"] is not None:
-                    host.set_hidden(set(request["hidden"]), request["seen"])
-                tell(answer(session, request))
+                reply = done(session, request)
+                news.tell()
+                tell(reply)
             host.tick()
+            news.tell()
+        session.end_live()
 
 
 def _listen(

@@ -6,6 +6,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,17 @@ from numpy.typing import NDArray
 
 from ...errors import OrbitileError
 from ...exporters import plt
-from ...exporters.xyz import xyz_of
+from ...exporters.xyz import xyz_text
 from ...files.writing import written_atomically
 from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
+from ...model.units import angstrom
 from ...model.volume import Volume
 from ...session.declaration import brief
 from ...session.look import Look
 from ...session.shown import object_name
 from ...session.volume_viewer import VolumeDrawing, VolumeViewer
+from .places import Places
 
 _EVERY = 0.1
 """Seconds between two messages about progress."""
@@ -45,13 +48,20 @@ class ServedViewer(VolumeViewer):
     ----------
     there : set of str
         Names of the objects that the viewer has, as its last request said; to be changed by `set_there`.
+    places : Places
+        Where its atoms are.
+    dragging : bool
+        Whether its user drags atoms, as its last request said.
     """
 
     def __init__(self, tell: Tell, folder: Path) -> None:
         super().__init__()
         self.there: set[str] = set()
+        self.places = Places()
+        self.dragging = False
         self._hidden: set[str] = set()
         self._aside: dict[str, list[str]] = {}
+        self._transparencies: dict[str, float] = {}
         self._last_visible = 0
         self._volumes: dict[tuple[str, int | None], weakref.ref[Volume]] = {}
         self._send, self._folder = tell, folder
@@ -88,6 +98,7 @@ class ServedViewer(VolumeViewer):
         self.there = (names | added) - (set(self._changes) - added)
         self._volumes = {key: volume for key, volume in self._volumes.items() if key[0] in self.there}
         self._hidden &= self.there
+        self.places.keep(self.there)
 
     def _has_changed(self, name: str, number: int, is_there: bool) -> None:
         """An event adds an object or removes it; `number` is that of the event."""
@@ -148,14 +159,54 @@ class ServedViewer(VolumeViewer):
                 self.say(f"defect of Orbitile: {type(error).__name__}: {brief(str(error))}")
 
     def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
-        file = self._file(name, "xyz")
-        file.write_text(xyz_of(atoms), encoding="utf-8")
         self.adopt(name, atoms.source)
         self.set_frame(name, geometry)
-        message = {"event": "molecule", "name": name, "file": str(file), "frame": geometry}
         ghosts = int(atoms.is_ghost.sum())
-        number = self.tell({**message, "ghosts": ghosts} if ghosts else message)
+        more = {"ghosts": ghosts} if ghosts else {}
+        self._tell_molecule(name, atoms.atomic_numbers, atoms.geometries, atoms.title, frame=geometry, **more)
+
+    def add_atoms(self, name: str, numbers: NDArray[np.int64], positions: NDArray[np.float64]) -> None:
+        """Have the viewer show atoms, of which there is no wavefunction yet.
+
+        Parameters
+        ----------
+        name
+            Of the molecule, which no other object has.
+        numbers : ndarray of int, shape (n_atoms,)
+            Atomic numbers.
+        positions : ndarray, shape (n_atoms, 3)
+            In bohr.
+        """
+        self.set_frame(name, 0)
+        self._tell_molecule(name, numbers, positions[np.newaxis], name, frame=0)
+
+    def _tell_molecule(
+        self, name: str, numbers: NDArray[np.int64], geometries: NDArray[np.float64], title: str, **more: int
+    ) -> None:
+        file = self._file(name, "xyz")
+        file.write_text(xyz_text(numbers, geometries, title), encoding="utf-8")
+        number = self.tell({"event": "molecule", "name": name, "file": str(file), **more})
+        self.places.add(name, numbers, geometries, number)
         self._has_changed(name, number, is_there=True)
+
+    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        found = self.places.geometries(name) if name in self.there else None
+        if found is None:
+            raise OrbitileError(f"no molecule is called {name!r}")
+        return found
+
+    def positions(self, molecule: str) -> NDArray[np.float64] | None:
+        return self.places.positions(molecule) if molecule in self.there else None
+
+    def move(self, molecule: str, positions: NDArray[np.float64]) -> None:
+        if self.positions(molecule) is None:
+            raise OrbitileError(f"no molecule of one geometry is called {molecule!r}")
+        places = np.round(positions / angstrom, 8).tolist()
+        number = self.tell({"event": "move", "molecule": molecule, "positions": places})
+        self.places.move(molecule, positions, number)
+
+    def is_dragging(self) -> bool:
+        return self.dragging
 
     def frame(self, molecule: str) -> int | None:
         return self._frames.get(molecule) if molecule in self.there else None
@@ -212,6 +263,24 @@ class ServedViewer(VolumeViewer):
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
+        self._transparencies[name] = look.transparency
+        self._tell_surface(name, molecule, drawing, look, colouring, {} if frame is None else {"frame": frame})
+
+    def redraw_surface(
+        self, name: str, molecule: str, drawing: VolumeDrawing, look: Look, colouring: Colouring | None
+    ) -> None:
+        look = replace(look, transparency=self._transparencies.get(name, look.transparency))
+        self._tell_surface(name, molecule, drawing, look, colouring, {"redrawn": True})
+
+    def _tell_surface(
+        self,
+        name: str,
+        molecule: str,
+        drawing: VolumeDrawing,
+        look: Look,
+        colouring: Colouring | None,
+        more: dict[str, Any],
+    ) -> None:
         if molecule in self._aside and name not in self._aside[molecule]:
             self.bring_back(molecule)
         message: dict[str, Any] = {"event": "surface", "name": name, "molecule": molecule}
@@ -222,17 +291,17 @@ class ServedViewer(VolumeViewer):
             message["scale"] = {"low": colouring.low, "high": colouring.high}
             message["scale"] |= {"quantity": colouring.quantity, "unit": colouring.unit}
             message["scale"]["colour_map"] = colouring.colour_map
-            self._volumes.pop((name, frame), None)  # shades stand beside the volume: both are sent
+            self._volumes.pop((name, more.get("frame")), None)  # shades stand beside the volume: both are sent
         if drawing.shades is not None:
             message["shades"] = str(self._written(drawing.shades.quantity, drawing.shades))
-        if frame is not None:
-            message["frame"] = frame
-        number = self.tell(message)
+        number = self.tell(message | more)
         if message["new"]:
             self._has_changed(name, number, is_there=True)
 
     def set_transparency(self, name: str, transparency: float) -> None:
-        self.tell({"event": "transparency", "name": name, "transparency": transparency})
+        if self._transparencies.get(name) != transparency:
+            self._transparencies[name] = transparency
+            self.tell({"event": "transparency", "name": name, "transparency": transparency})
 
     def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
         known = self._volumes.get((name, frame))

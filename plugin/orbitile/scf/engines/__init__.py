@@ -6,8 +6,9 @@ A module offers
   began it;
 - `check(calculation)`: refuses what no geometry can mend, such as an unknown functional;
 - `obstacle(geometry, calculation)`: why it cannot compute this here, empty where it can;
-- `solve(geometry, calculation, before, device, precision)`: a `Solution`, begun from the frames `before`, the latest
-  last, or from atomic densities where there are none. `NotConverged` is an error of this geometry alone;
+- `solve(geometry, calculation, before, device, precision, response)`: a `Solution`, begun from the frames `before`, the
+  latest last, or from atomic densities where there are none; with the `response` of the solution before, where there is
+  one, in fewer iterations. `NotConverged` is an error of this geometry alone;
 - `gradient(wavefunction, calculation, device, precision)`: derivatives of the energy with respect to the positions of
   the atoms, from what it solved.
 
@@ -27,6 +28,7 @@ from ...model.geometry import Geometry
 from ...model.wavefunction import Wavefunction
 from ...registry import modules_of
 from ..calculation import Calculation, Solution
+from ..diis import Response
 
 AUTO = "auto"
 """The name that stands for the first engine that serves."""
@@ -54,6 +56,7 @@ class Engine(Protocol):
         before: Sequence[Wavefunction] = (),
         device: str | None = None,
         precision: str = "single",
+        response: Response | None = None,
     ) -> Solution:
         """Self-consistent field of a geometry."""
         ...

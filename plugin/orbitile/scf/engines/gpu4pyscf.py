@@ -14,6 +14,7 @@ from taichi_kernels.devices import gpus
 from ...model.geometry import Geometry
 from ...model.wavefunction import Wavefunction
 from ..calculation import Calculation, Solution
+from ..diis import Response
 from . import pyscf
 
 PRIORITY = 10
@@ -35,6 +36,7 @@ def solve(
     before: Sequence[Wavefunction] = (),
     device: str | None = None,
     precision: str = "single",
+    response: Response | None = None,
 ) -> Solution:
     """As PySCF's; on the first GPU and in double precision, whatever is asked for."""
     found = pyscf.solution(geometry, calculation, before, lambda field: field.to_gpu())

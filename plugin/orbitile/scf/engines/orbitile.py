@@ -26,6 +26,7 @@ from ...model.wavefunction import Orbitals, Wavefunction
 from ..atomic_densities import superposed_densities
 from ..basis_sets import core_electrons, shells_of
 from ..calculation import Calculation, Solution, check_electrons, check_room, method_of
+from ..diis import Response
 from ..extrapolation import extrapolated_densities
 from ..hamiltonian import LEVEL, Hamiltonian
 from ..kohn_sham import Criteria, Field, self_consistent_field
@@ -90,6 +91,7 @@ def solve(
     before: Sequence[Wavefunction] = (),
     device: str | None = None,
     precision: str = "single",
+    response: Response | None = None,
 ) -> Solution:
     """Self-consistent field, begun from densities extrapolated from frames before or from superposed atoms.
 
@@ -115,8 +117,9 @@ def solve(
             start = extrapolated_densities(before, hamiltonian.overlap)
         else:
             start = _of_atoms(geometry, basis, len(occupied), symmetric=bool(calculation.unpaired))
-        field = self_consistent_field(hamiltonian, occupied, start, _CRITERIA[precision], str(calculation))
-    return Solution(_wavefunction(geometry, basis, calculation, field, occupied), field.energy, field.n_iterations)
+        field = self_consistent_field(hamiltonian, occupied, start, _CRITERIA[precision], str(calculation), response)
+    found = _wavefunction(geometry, basis, calculation, field, occupied)
+    return Solution(found, field.energy, field.n_iterations, field.response)
 
 
 def gradient(

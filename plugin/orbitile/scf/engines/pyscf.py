@@ -18,6 +18,7 @@ from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Shell, Wavefunction
 from ...watch import checkpoint
 from ..calculation import Calculation, NotConverged, Solution
+from ..diis import Response
 from ..extrapolation import extrapolated_densities
 from ..level_of_theory import functional, library, mean_field, molecule_of
 
@@ -40,6 +41,7 @@ def solve(
     before: Sequence[Wavefunction] = (),
     device: str | None = None,
     precision: str = "single",
+    response: Response | None = None,
 ) -> Solution:
     """Self-consistent field, begun from densities extrapolated from frames before, or from atomic densities.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections import deque
+from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from secrets import token_hex
@@ -16,8 +18,9 @@ from ...exporters._series import SeriesWriter
 from ...fields.orbital import orbital_name, orbital_of
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Spin, Wavefunction
-from ...readers import load
-from ...scf.engines import Engine, engine_of
+from ...scf.calculation import Calculation
+from ...scf.diis import Response
+from ...scf.engines import engine_of
 from ...scf.forces import check_forces
 from ...scf.series import HISTORY, sound
 from ...trajectories.matching import DEGENERACY, FrameMatch, Reference, step_to
@@ -25,21 +28,46 @@ from ...trajectories.tracking import followed
 from ..request import Request, Sample
 from ..sampling import WavefunctionCache, sample
 from ..source import OneFile
-from .order import Converged, Order, Relaxation
-from .relaxing import Relaxer
+from .order import Converged, Order, Positions, Relaxation
+from .relaxing import Forces, Relaxer
+
+_KEPT = 2 * HISTORY
+"""Converged geometries that are kept: those behind the ends of two branches of a path."""
 
 
 @dataclass(eq=False)
 class _Known:
-    """What is known of a live molecule; forces are those of the last geometry, once they were wanted."""
+    """What is known of a live molecule: its last converged geometries by their sources, the latest at the end.
+
+    Nothing but time depends on it: what a geometry continues from comes with the order.
+    """
 
     key: str
-    recent: deque[Wavefunction] = field(default_factory=lambda: deque(maxlen=HISTORY))
-    reference: Reference | None = None
-    last: Converged | None = None
-    engine: Engine | None = None
-    forces: NDArray[np.float64] | None = None
+    found: OrderedDict[str, Converged] = field(default_factory=OrderedDict)
+    response: Response | None = None
+    """Of the last self-consistent field."""
+    solved: tuple[str, Wavefunction] | None = None
+    """Its orbitals as the engine gave them, after their source: forces need those of a degenerate set one by one."""
+    forces: tuple[str, Forces] | None = None
+    """The last forces, after their source."""
     relaxer: Relaxer = field(default_factory=Relaxer)
+
+    def keep(self, found: Converged) -> Converged:
+        """Keep a geometry; gives the one that was known, with all that was derived from it, where there is one."""
+        known = self.found.setdefault(found.source, found)
+        self.found.move_to_end(found.source)
+        while len(self.found) > _KEPT:
+            self.found.popitem(last=False)
+        return known
+
+    def before(self, positions: Positions, after: Converged) -> list[Wavefunction]:
+        """What a self-consistent field begins from: the nearest geometries, the one that it continues from last."""
+
+        def away(found: Converged) -> float:
+            return float(np.linalg.norm(found.positions - positions))
+
+        others = sorted((one for one in self.found.values() if one is not after), key=away)[: HISTORY - 1]
+        return [one.wavefunction for one in (*reversed(others), after)]
 
 
 _known = _Known("")
@@ -51,45 +79,46 @@ def converged(order: Order) -> Converged:
     Raises
     ------
     NotConverged
-        When the self-consistent field is not reached. What was known of the geometry before stays.
+        When the self-consistent field is not reached. What was known of other geometries stays.
     OrbitileError
         When the calculation does not go with the atoms, two of them are at one place, or the file cannot be written.
     Cancelled
         When the watch says that the result is not wanted any more.
     """
-    known = _knowledge(order)
-    if known.last is None or not np.array_equal(known.last.positions, order.positions):
-        known.last = _solved(known, order)
+    global _known
+    if _known.key != order.key:
+        _known = _Known(order.key)
+    after = None if order.after is None else _known.keep(order.after)
+    is_there = after is not None and np.array_equal(after.positions, order.positions)
+    found = after if after is not None and is_there else _known.keep(_solved(_known, order, after))
     if order.relaxation is not None:
-        known.last = _relaxed(known, order, known.last, order.relaxation)
-    return replace(known.last, samples=_samples(order, known.last))
+        found = _known.found[found.source] = _relaxed(_known, order, found, order.relaxation)
+    return replace(found, samples=_samples(order, found))
 
 
-def _solved(known: _Known, order: Order) -> Converged:
+def _solved(known: _Known, order: Order, after: Converged | None) -> Converged:
     """The self-consistent field, without fields."""
     level, calculation = order.level, order.level.calculation
     geometry = sound(Geometry(order.atomic_numbers, order.positions))
-    known.engine, known.forces = engine_of(level.engine, geometry, calculation), None
+    engine = engine_of(level.engine, geometry, calculation)
+    before = [] if after is None else known.before(order.positions, after)
     begin = time.perf_counter()
-    solution = known.engine.solve(geometry, calculation, known.recent, level.device, level.precision)
+    solution = engine.solve(geometry, calculation, before, level.device, level.precision, known.response)
+    known.response = solution.response
     seconds = time.perf_counter() - begin
-    wavefunction, first = _in_order(known, solution.wavefunction)
-    known.recent.append(solution.wavefunction)
+    wavefunction, first = _in_order(after, solution.wavefunction)
     source = str(_written(order, wavefunction))
+    known.solved = source, solution.wavefunction
     return Converged(order.positions, wavefunction, source, first, solution.energy, solution.n_iterations, seconds)
 
 
 def _relaxed(known: _Known, order: Order, found: Converged, relaxation: Relaxation) -> Converged:
     """The same, with where the forces take the atoms, or why they do not."""
-    level = order.level
-    assert known.engine is not None  # it has found this
     try:
-        if known.forces is None:
-            check_forces(level.calculation)
-            gradient = known.engine.gradient(known.recent[-1], level.calculation, level.device, level.precision)
-            known.forces = -gradient
+        if known.forces is None or known.forces[0] != found.source:
+            known.forces = found.source, _forces(known, order, found)
         geometry = Geometry(order.atomic_numbers, order.positions)
-        largest, relaxed = known.relaxer.step(geometry, known.forces, relaxation)
+        largest, relaxed = known.relaxer.step(geometry, known.forces[1], relaxation)
     except Cancelled:
         raise
     except OrbitileError as error:
@@ -97,32 +126,41 @@ def _relaxed(known: _Known, order: Order, found: Converged, relaxation: Relaxati
     return replace(found, largest_force=largest, relaxed=relaxed)
 
 
-def _knowledge(order: Order) -> _Known:
-    """What is known of the molecule; of another one nothing, unless it was computed by a process before this one."""
-    global _known
-    if _known.key != order.key:
-        _known = _Known(order.key)
-        if order.last:
-            _known.recent.append(load(order.last))
-    return _known
+def _forces(known: _Known, order: Order, found: Converged) -> Forces:
+    level, calculation = order.level, order.level.calculation
+    check_forces(calculation)
+    geometry = Geometry(order.atomic_numbers, order.positions)
+    engine = engine_of(level.engine, geometry, calculation)
+    if known.solved is None or known.solved[0] != found.source:  # another process has found it
+        solution = engine.solve(geometry, calculation, [found.wavefunction], level.device, level.precision)
+        known.solved = found.source, solution.wavefunction
+    return -engine.gradient(known.solved[1], calculation, level.device, level.precision)
 
 
-def _in_order(known: _Known, wavefunction: Wavefunction) -> tuple[Wavefunction, dict[str, str]]:
+def _in_order(after: Converged | None, wavefunction: Wavefunction) -> tuple[Wavefunction, dict[str, str]]:
     """A wavefunction by the energies of its orbitals, with phases as before, and their first names."""
     try:
-        step = step_to(known.reference, 0, wavefunction, DEGENERACY)
+        match = step_to(None if after is None else _reference(after), 0, wavefunction, DEGENERACY).match
     except OrbitileError:  # functions that depend on others were left out: there is nothing to compare with
-        step = step_to(None, 0, wavefunction, DEGENERACY)
-    known.reference = step.reference
-    return _by_energy(followed(wavefunction, step.match), step.match)
+        match = step_to(None, 0, wavefunction, DEGENERACY).match
+    return _by_energy(followed(wavefunction, match), match)
+
+
+def _reference(found: Converged) -> Reference:
+    """What the next geometry is compared with: orbitals in the order that they had at first."""
+    wavefunction, now = found.wavefunction, {first: name for name, first in found.first_names.items()}
+    coefficients: dict[Spin, NDArray[np.float64]] = {}
+    occupations: dict[Spin, NDArray[np.float64]] = {}
+    for spin, orbitals in _sets(wavefunction):
+        names = [orbital_name(wavefunction, n, spin) for n in range(len(orbitals))]
+        order = [names.index(now[name]) for name in names]
+        coefficients[spin], occupations[spin] = orbitals.coefficients[:, order], orbitals.occupations[order]
+    return Reference(wavefunction, coefficients, occupations)
 
 
 def _by_energy(wavefunction: Wavefunction, match: FrameMatch) -> tuple[Wavefunction, dict[str, str]]:
-    sets: list[tuple[Spin, Orbitals]] = [("alpha", wavefunction.alpha)]
-    if wavefunction.beta is not None:
-        sets.append(("beta", wavefunction.beta))
     first, parts = {}, []
-    for spin, orbitals in sets:
+    for spin, orbitals in _sets(wavefunction):
         order = np.lexsort((orbitals.energies, -np.round(orbitals.occupations, 6)))
         parts.append(Orbitals(orbitals.coefficients[:, order], orbitals.occupations[order], orbitals.energies[order]))
         for now, then in enumerate(order.tolist()):
@@ -130,8 +168,13 @@ def _by_energy(wavefunction: Wavefunction, match: FrameMatch) -> tuple[Wavefunct
     return replace(wavefunction, alpha=parts[0], beta=parts[1] if len(parts) > 1 else None), first
 
 
+def _sets(wavefunction: Wavefunction) -> list[tuple[Spin, Orbitals]]:
+    sets: list[tuple[Spin, Orbitals]] = [("alpha", wavefunction.alpha)]
+    return sets if wavefunction.beta is None else [*sets, ("beta", wavefunction.beta)]
+
+
 def _written(order: Order, wavefunction: Wavefunction) -> OneFile:
-    path = Path(order.folder) / f"{token_hex(8)}.series.h5"
+    path = Path(order.folder) / f"{re.sub(r'[^A-Za-z0-9_]', '_', order.name)[:40]}-{token_hex(4)}.series.h5"
     with SeriesWriter(path, settings=str(order.level.calculation)) as writer:
         writer.append(wavefunction)
     return OneFile(str(path)).noted()
@@ -172,3 +215,17 @@ def numbered_name(wavefunction: Wavefunction, name: str) -> str:
     """Name of an orbital by its number, "homo" as "mo:5"; names of other fields are returned as they are."""
     orbital = orbital_of(wavefunction, name.strip())
     return name if orbital is None else orbital.name
+
+
+def rehearse(device: str) -> None:
+    """Compute a field and forces of water in a worker, so that the kernels for common basis sets are compiled.
+
+    Where basis sets are missing, nothing is done: whoever asks for a field is told.
+    """
+    water = Geometry(np.array([8, 1, 1]), np.array([[0, 0, 0], [0, 1.43, 1.11], [0, -1.43, 1.11]], np.float64))
+    calculation = Calculation("pbe", "6-31g*")
+    with suppress(OrbitileError):
+        engine = engine_of("orbitile", water, calculation)
+        first = engine.solve(water, calculation, device=device).wavefunction
+        engine.solve(water, calculation, [first], device)
+        engine.gradient(first, calculation, device)

@@ -11,13 +11,14 @@ import numpy as np
 
 from ...errors import OrbitileError
 from ...model.surface import Surface
+from ...model.volume import Volume
 from ..computing import Computing
 from ..host import Viewer
 from ..request import Request, Sample
 from ..shelf import Shelf
 from ..shown import Shown
 from .calculating import numbered_name
-from .moving import moved_along
+from .moving import moved_along, volume_moved_along
 from .order import Converged, Positions
 
 _MOVING_FACES = 12_000
@@ -52,7 +53,7 @@ class _Drawing:
 
     known: _Known
     positions: Positions
-    moved: Future[tuple[Surface, Any]] | None = None
+    moved: Future[tuple[Surface, Volume | None, Any]] | None = None
 
 
 class Following:
@@ -178,9 +179,11 @@ class Following:
             name, drawing = following
             look, viewer = self._shelf[name].look, self._viewer
 
-            def draw() -> tuple[Surface, Any]:
-                surface = moved_along(drawing.known.found.surface, drawing.known.positions, drawing.positions)
-                return surface, viewer.drawing(surface, look)
+            def draw() -> tuple[Surface, Volume | None, Any]:
+                known, places = drawing.known, (drawing.known.positions, drawing.positions)
+                surface = moved_along(known.found.surface, *places)
+                volume = volume_moved_along(known.found.volume, *places) if viewer.draws_volumes else None
+                return surface, volume, viewer.drawing(surface, look)
 
             self._coming = name, replace(drawing, moved=self._threads.submit(draw))
 
@@ -201,19 +204,22 @@ class Following:
 
     def _put(self, name: str, drawing: _Drawing, failed: bool) -> None:
         assert drawing.moved is not None  # it is done
-        surface, instructions = drawing.moved.result()
+        surface, moved, instructions = drawing.moved.result()
         known, shown, drawn = drawing.known, self._shelf[name], self._drawn.get(name)
         if drawn is None or drawn.known is not known:
             request = replace(known.found.request, quality=shown.request.quality, most_faces=shown.request.most_faces)
             volume = known.found.volume
             shown = replace(shown, request=request, quantity=volume.quantity, unit=volume.unit)
         self._shelf.redraw(name, shown, instructions, surface.colouring)
+        if moved is not None:
+            self._shelf.put_volume(name, shown, moved)
         is_moved = not np.array_equal(drawing.positions, known.positions)
         self._viewer.set_transparency(name, min(1.0, shown.look.transparency + _PALER * (is_moved or failed)))
         self._drawn[name] = replace(drawing, moved=None)
         if known.rests and not is_moved:
             self._computing.samples.put(known.found)
-            self._shelf.put_volume(name, shown, known.found.volume)
+            if moved is None:
+                self._shelf.put_volume(name, shown, known.found.volume)
 
     def close(self) -> None:
         """End the thread, and follow nothing any more."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from secrets import token_hex
 
 import numpy as np
@@ -40,7 +40,10 @@ _REST = 0.25
 """Seconds after which atoms that have not moved are left alone."""
 
 _TOO_LONG = 1.0
-"""Seconds after which a geometry that is not the newest any more is given up."""
+"""Seconds after which a geometry that is not the newest any more is given up, unless the last one took as long."""
+
+_UNUSUAL = 4.0
+"""Times the seconds of the last self-consistent field that another one may take, fields included."""
 
 _HARDNESS = 0.5
 """How hard forces move atoms at first."""
@@ -115,6 +118,7 @@ class Live:
         self._failed: tuple[Positions, str] | None = None
         self._pulling: Pulling | None = None
         self._hardness = _HARDNESS
+        self._given_up = 0
 
     # ---- what there is
 
@@ -211,7 +215,7 @@ class Live:
         asked = self._asked
         if asked is None or not asked.job.done():
             return
-        self._asked = None
+        self._asked, self._given_up = None, 0
         try:
             found = asked.job.result()
         except (Cancelled, CancelledError):
@@ -246,9 +250,10 @@ class Live:
         """Have the newest geometry computed, where it is not known; a longer calculation gives way to it."""
         asked = self._asked
         if asked is not None:
-            if time.monotonic() - asked.begin > _TOO_LONG and not self._is_at(asked.order.positions):
+            if time.monotonic() - asked.begin > self._patience() and not self._is_at(asked.order.positions):
                 asked.job.cancel()
                 self._asked = None
+                self._given_up += 1
             return
         rests, stage = self._rests(), self._stage()
         wanted = self._following.wanted(rests) if stage == "converged" else self._following.surfaces()
@@ -262,13 +267,19 @@ class Live:
             self.level,
             self._numbers,
             self._positions,
+            self.molecule,
             str(self.path.folder),
             tuple(self._following.request(name, rests) for name in wanted),
             relaxation,
-            last="" if self.found is None else OneFile.read(self.found.source).path,
+            after=None if self.found is None else replace(self.found, samples=()),
         )
         job = self._workers.submit(converged, order)
         self._asked = _Asked(order, tuple(wanted), rests, time.monotonic(), job)
+
+    def _patience(self) -> float:
+        """Seconds after which a geometry that is not the newest any more is given up: ever more, so that some come."""
+        usual = 0.0 if self.found is None else _UNUSUAL * self.found.seconds
+        return max(_TOO_LONG, usual) * 2.0**self._given_up
 
     # ---- what a user does
 

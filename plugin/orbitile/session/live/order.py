@@ -63,25 +63,30 @@ class Order:
     atomic_numbers : ndarray of int, shape (n_atoms,)
     positions : ndarray, shape (n_atoms, 3)
         In bohr.
+    name : str
+        Of the molecule.
     folder : str
-        Where the wavefunction is written to.
+        Where the wavefunction is written to, to a file named after the molecule.
     fields : tuple of Request
         What is to be sampled; orbitals by the numbers that they had at first, others by name. Where they are from is
         not looked at.
     relaxation : Relaxation or None
         Forces are wanted, and a step along them.
-    last : str
-        File of the wavefunction before, to begin from where the process knows none; empty for none.
+    after : Converged or None
+        The converged geometry that it continues from: the self-consistent field begins there, and orbitals are matched
+        with those there. Where its positions are the same, it is what is asked for, and only fields are computed. Its
+        samples are not looked at.
     """
 
     key: str
     level: Level
     atomic_numbers: NDArray[np.int64]
     positions: Positions
+    name: str
     folder: str
     fields: tuple[Request, ...] = ()
     relaxation: Relaxation | None = None
-    last: str = ""
+    after: Converged | None = None
 
 
 @dataclass(frozen=True, eq=False)

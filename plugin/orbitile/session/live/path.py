@@ -79,7 +79,7 @@ class LivePath:
 
     def __init__(self) -> None:
         self.folder = Path(mkdtemp(prefix="orbitile-live-"))
-        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)  # until then the molecule is one of its files
         self._begin = time.monotonic()
         self._lock = threading.Lock()
         self._reached: list[Reached] = []
@@ -134,7 +134,7 @@ class LivePath:
         return next((one for one in reversed(self._rests) if not one.is_at(positions)), None)
 
     def go_back(self, one: Reached) -> None:
-        """Take note that the atoms are at a geometry of `before` again: from there, one goes back to those before it."""
+        """Take note that the atoms are at a geometry of `before` again: from there one goes back further."""
         while self._rests[-1] is not one:
             self._rests.pop()
 

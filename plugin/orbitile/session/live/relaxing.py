@@ -102,7 +102,9 @@ def inner_forces(forces: Forces, positions: Positions, held: Sequence[int]) -> F
     kept[held] = 0
     arms = positions - positions.mean(axis=0)
     axes = np.eye(3)
-    motions = np.array([*(np.broadcast_to(axis, arms.shape) for axis in axes), *(np.cross(axis, arms) for axis in axes)])
+    motions = np.array(
+        [*(np.broadcast_to(axis, arms.shape) for axis in axes), *(np.cross(axis, arms) for axis in axes)]
+    )
     if len(held):
         motions = np.tensordot(null_space(motions[:, held].reshape(6, -1).T).T, motions, 1)
     directions, sizes, _ = np.linalg.svd(motions.reshape(len(motions), -1).T, full_matrices=False)

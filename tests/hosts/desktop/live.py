@@ -1,0 +1,216 @@
+"""Atoms dragged by a mouse while their molecule is live: python -m tests.hosts.desktop.live [FOLDER]
+
+PyMOL is started as for the tour, in its editing mode. FOLDER gets pictures of each drag, and live.md: converged
+geometries a second, how long the window stood still, energies, and what was left behind in memory and processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .random_actions import trouble_in
+from .screen import Point, Screen, missing
+from .window import Window
+
+MOLECULES = {
+    "hcn": "C -0.5 0 0; N 0.65 0 0; H -1.57 0.02 0",
+    "ethanol": "C 1.1879 -0.3829 0; C 0 0.5526 0; O -1.1867 -0.2472 0; H -1.9237 0.385 0; H 2.0985 0.2306 0;"
+    "H 1.1184 -1.0093 0.8869; H 1.1184 -1.0093 -0.8869; H -0.0227 1.1812 0.8852; H -0.0227 1.1812 -0.8852",
+}
+"""Atoms in Angstrom."""
+
+_A_SECOND = 30
+"""Moves of the mouse a second."""
+_HEAD = "| drag | s | converged a second | stood still, ms | times over 60 ms | MB before, after | energy at rest | was wrong |"
+
+
+@dataclass(frozen=True)
+class Drag:
+    """What a drag gave.
+
+    Attributes
+    ----------
+    name : str
+    seconds : float
+        That the button was held.
+    n_converged : int
+        Geometries meanwhile.
+    freezes : list
+        Of `watcher.Pulse`.
+    megabytes : pair of float
+        That PyMOL held before and after.
+    status : list
+        Of `watcher.live`, at rest.
+    wrong : list of str
+    """
+
+    name: str
+    seconds: float
+    n_converged: int
+    freezes: list[Any]
+    megabytes: tuple[float, float]
+    status: list[Any]
+    wrong: list[str]
+
+    def line(self) -> str:
+        """A line of the table."""
+        longest = max((freeze[1] for freeze in self.freezes), default=0)
+        many = sum(freeze[1] > 60 for freeze in self.freezes)
+        rate, (before, after) = self.n_converged / self.seconds, self.megabytes
+        rest = f"{self.status[3][1]:.7f}" if self.status and self.status[3] else "none"
+        wrong = "; ".join(self.wrong).replace("\n", " ")
+        return (
+            f"| {self.name} | {self.seconds:.1f} | {rate:.1f} | {longest} | {many} | {before:.0f}, {after:.0f} "
+            f"| {rest} | {wrong} |"
+        )
+
+
+class Mouse:
+    """Drags atoms in a window of PyMOL, and notes what happens.
+
+    Parameters
+    ----------
+    window
+        Of PyMOL.
+    pictures
+        Folder that gets pictures.
+    """
+
+    def __init__(self, window: Window, pictures: Path) -> None:
+        self.window, self.pictures = window, pictures
+        self._read = 0
+
+    def load(self, name: str, level: str = "") -> None:
+        """Have a molecule in the middle of the window, in editing mode, and make it live."""
+        window, atoms = self.window, MOLECULES[name].split(";")
+        path = self.pictures / f"{name}.xyz"
+        path.write_text("\n".join([str(len(atoms)), name, *(atom.strip() for atom in atoms)]) + "\n")
+        window.prompt("set auto_zoom, 0")
+        window.prompt(f"load {path}, {name}")
+        for command in ("edit_mode", "show sticks spheres", "set sphere_scale, 0.22", "set stick_radius, 0.12"):
+            window.prompt(command)
+        window.prompt(f"zoom {name}, 2.5")
+        window.prompt(f"orb_live {name}{level}")
+        self.rest()
+
+    def rest(self, seconds: float = 90) -> list[Any]:
+        """Wait until all that is shown has converged."""
+        self.window.wait("live() is None or live()[-1]", seconds)
+        found: list[Any] = self.window.ask("live()")
+        return found
+
+    def drag(self, name: str, molecule: str, atom: int, places: Iterable[Point], pictures: int = 4) -> Drag:
+        """Hold an atom by the mouse, and take it through places, counted from where it is, in pixels."""
+        window, screen = self.window, self.window.screen
+        x, y = window.ask(f"atom({molecule!r}, {atom})")[:2]
+        stops = [(x + right, y - up) for right, up in places]
+        words: list[object] = ["mousemove", x, y, "sleep", 0.2, "keydown", "ctrl", "mousedown", 1, "sleep", 0.1]
+        for stop in stops:
+            words += ["mousemove", *stop, "sleep", 1 / _A_SECOND]
+        words += ["mouseup", 1, "keyup", "ctrl"]
+        memory = window.ask("memory()")
+        window.ask("pulse.take()")
+        before = window.ask("live()")[2]
+        begin = time.monotonic()
+        hand = subprocess.Popen(["xdotool", *map(str, words)], env=screen.environment)
+        expected = len(stops) / _A_SECOND
+        for n in range(pictures):
+            time.sleep(max(0.0, begin + expected * (n + 0.7) / pictures - time.monotonic()))
+            screen.picture(self.pictures / f"{name}-{n + 1}.png")
+        hand.wait(expected + 60)
+        seconds = time.monotonic() - begin
+        n_converged = window.ask("live()")[2] - before
+        freezes = window.ask("pulse.take()")
+        wrong = [freeze[3] for freeze in freezes if freeze[1] > 60][:3]
+        status = self.rest()
+        time.sleep(0.7)
+        screen.picture(self.pictures / f"{name}-rest.png")
+        log = window.log()
+        wrong += trouble_in(log[self._read :])
+        self._read = len(log)
+        return Drag(name, seconds, n_converged, freezes, (memory, window.ask("memory()")), status, wrong)
+
+    def between(self, molecule: str, first: int, second: int) -> Point:
+        """From one atom to another, in pixels to the right and up."""
+        (x, y), (to_x, to_y) = (self.window.ask(f"atom({molecule!r}, {atom})")[:2] for atom in (first, second))
+        return to_x - x, y - to_y
+
+
+def around(start: Point, centre: Point, wide: float, high: float, seconds: float) -> list[Point]:
+    """Places on half an ellipse about a centre, from a start to the other side of it."""
+    n = round(seconds * _A_SECOND)
+    angles = [math.pi * (1 - k / n) for k in range(1, n + 1)]
+    ellipse = [(centre[0] + wide * math.cos(angle), centre[1] + high * math.sin(angle)) for angle in angles]
+    return [(round(x - start[0]), round(y - start[1])) for x, y in ellipse]
+
+
+def swaying(width: float, seconds: float, turns: int) -> list[Point]:
+    """Places on small circles about where an atom is, and back to that."""
+    n = round(seconds * _A_SECOND)
+    angles = [2 * math.pi * turns * k / n for k in range(1, n + 1)]
+    return [(round(width * (math.cos(angle) - 1)), round(width * math.sin(angle))) for angle in angles]
+
+
+def over(mouse: Mouse) -> list[Drag]:
+    """HCN becomes HNC: hydrogen goes over from carbon to nitrogen, by hand; and back."""
+    mouse.load("hcn")
+    to_carbon, to_nitrogen = mouse.between("hcn", 2, 0), mouse.between("hcn", 2, 1)
+    middle = (to_carbon[0] + to_nitrogen[0]) / 2, (to_carbon[1] + to_nitrogen[1]) / 2
+    there = around((0, 0), middle, middle[0], 1.1 * middle[0] / 1.6, 6)
+    back = [(x - there[-1][0], y - there[-1][1]) for x, y in reversed([(0, 0), *there[:-1]])]
+    drags = [mouse.drag("hcn-to-hnc", "hcn", 2, there, 6), mouse.drag("hnc-to-hcn", "hcn", 2, back, 2)]
+    mouse.window.prompt("orb_live")
+    mouse.window.prompt("delete all")
+    return drags
+
+
+def long(mouse: Mouse, seconds: float = 30.0) -> list[Drag]:
+    """Ethanol: the hydrogen of its OH group is held for long."""
+    mouse.load("ethanol")
+    return [mouse.drag("ethanol-30s", "ethanol", 3, swaying(14, seconds, round(seconds / 3)), 5)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--seconds", type=float, default=30, help="of the long drag")
+    options = parser.parse_args()
+    if missing():
+        sys.exit(missing())
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="orbitile-live-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [_HEAD, "|" + "---|" * 8]
+    parts: tuple[Callable[[Mouse], list[Drag]], ...] = (over, lambda mouse: long(mouse, options.seconds))
+    with Screen() as screen, tempfile.TemporaryDirectory() as home:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        window = Window(screen, Path(home), cache)
+        sys.stdout.write(window.install())
+        with window:
+            window.open_panel()
+            mouse = Mouse(window, folder)
+            for part in parts:
+                for drag in part(mouse):
+                    lines.append(drag.line())
+                    sys.stdout.write(lines[-1] + "\n")
+            n_before = len(window.descendants())
+            window.prompt("orb_live")
+            time.sleep(3)
+            lines.append(f"\nProcesses while live and 3 s after: {n_before}, {len(window.descendants())}")
+            lines.append(f"Load: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+            lines.append(f"Left behind: {window.quit() or 'nothing'}")
+    (folder / "live.md").write_text("\n".join(lines) + "\n")
+    sys.stdout.write("\n".join(lines[-3:]) + f"\nPictures and live.md are in {folder}\n")
+
+
+if __name__ == "__main__":
+    main()
