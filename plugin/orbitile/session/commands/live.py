@@ -54,8 +54,8 @@ def orb_settle(session: Session) -> Answer:
 
 
 @command(
-    "Have forces pull the atoms of the live molecule to a minimum of the energy. Atoms that you move, by the mouse or by "
-    "a command, are held as long as you do, and half a second more; the others follow.",
+    "Have forces pull the atoms of the live molecule to a minimum of the energy. Atoms that you move, by the mouse or "
+    "by a command, are held as long as you do, and half a second more; the others follow.",
     Argument("state", one_of("on", "off"), "whether forces move the atoms", "on", "on"),
     Argument("hardness", SHARE, "1 for steps of up to 0.2 Angstrom, 0 for none", None, "as before, at first 0.5"),
     examples=("orb_live methane", "orb_relax", "orb_settle", "orb_relax on, 0.2", "orb_relax off"),
@@ -82,16 +82,16 @@ def orb_undo(session: Session) -> Answer:
 
 
 @command(
-    "Write all geometries that the live molecule came through, with their orbitals and in order of time, as a trajectory: "
-    "orb_load plays it.",
-    Argument("path", PATH, "a new series file, such as path.h5", required=True),
+    "Write all geometries that the live molecule came through, with their orbitals and in order of time, to a series "
+    "file: orb_load plays it.",
+    Argument("filename", PATH, "such as path.h5; a series that is there is replaced", required=True),
     examples=("orb_path dragged.h5", "orb_load dragged.h5, film", "orb_mo film, homo"),
     related=("orb_live", "orb_undo", "orb_load", "orb_film"),
 )
-def orb_path(session: Session, path: Path) -> Answer:
+def orb_path(session: Session, filename: Path) -> Answer:
     live = _live(session)
-    n = session.computing.aside(lambda: live.path.write(path, str(live.level.calculation)))
-    return Answer(str(path), f"{n} geometries are in {path}")
+    n = session.computing.aside(lambda: live.path.write(filename, str(live.level.calculation)))
+    return Answer(str(filename), f"{n} geometries are in {filename}")
 
 
 def _live(session: Session) -> Live:
