@@ -175,7 +175,7 @@ def _sets(wavefunction: Wavefunction) -> list[tuple[Spin, Orbitals]]:
 
 def _written(order: Order, wavefunction: Wavefunction) -> OneFile:
     path = Path(order.folder) / f"{re.sub(r'[^A-Za-z0-9_]', '_', order.name)[:40]}-{token_hex(4)}.series.h5"
-    with SeriesWriter(path, settings=str(order.level.calculation)) as writer:
+    with SeriesWriter(path, settings=str(order.level.calculation), most=1) as writer:
         writer.append(wavefunction)
     return OneFile(str(path)).noted()
 

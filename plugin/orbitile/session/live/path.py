@@ -30,7 +30,7 @@ MOST = 2000
 LAST = 10
 """The last of them, whose files are never removed: surfaces are shown of them, or they are read to go on from."""
 
-_BYTES = 1 << 30
+_BYTES = 1 << 29
 """What the files of all may take together, but for the last."""
 
 

@@ -107,6 +107,7 @@ def inner_forces(forces: Forces, positions: Positions, held: Sequence[int]) -> F
     )
     if len(held):
         motions = np.tensordot(null_space(motions[:, held].reshape(6, -1).T).T, motions, 1)
-    directions, sizes, _ = np.linalg.svd(motions.reshape(len(motions), -1).T, full_matrices=False)
+        motions[:, held] = 0
+    directions, sizes, _ = np.linalg.svd(motions.reshape(len(motions), kept.size).T, full_matrices=False)
     directions = directions[:, sizes > _RANK]
     return kept - (directions @ (directions.T @ kept.ravel())).reshape(kept.shape)
