@@ -282,6 +282,7 @@ def test_where_the_process_lacks_ase_the_energy_comes_with_the_reason(monkeypatc
 
 
 def settled(session, seconds=120.0):
+    session.live.tick()  # it looks where the atoms are
     tick_until(session, session.live.at_rest, seconds)
     return session.live.status
 
