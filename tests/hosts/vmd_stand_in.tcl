@@ -58,6 +58,12 @@ proc read_file {molid words} {
             set vmd($molid,atoms) $atoms
             set vmd($molid,frames) [expr {[llength $lines] / ($atoms + 2)}]
             set vmd($molid,frame) [expr {$vmd($molid,frames) - 1}]
+            set vmd($molid,elements) {}
+            set vmd($molid,places) {}
+            foreach line [lrange $lines end-[expr {$atoms - 1}] end] { # of the last frame alone
+                lappend vmd($molid,elements) [lindex $line 0]
+                lappend vmd($molid,places) [single [lrange $line 1 3]]
+            }
         }
         plt {
             binary scan $data i5f6 head ends
@@ -229,6 +235,48 @@ proc molinfo {which args} {
             center_matrix - rotate_matrix - scale_matrix - global_matrix { set vmd($which,$key) $value }
             default { refuse "molinfo set $key" }
         }
+    }
+    return
+}
+
+# Numbers in single precision.
+proc single {numbers} {
+    binary scan [binary format f* $numbers] f* rounded
+    return $rounded
+}
+
+# A selection is a command: get and set of an attribute each, or of coordinates together. Of all atoms alone here.
+proc atomselect {molid selection} {
+    set molid [named $molid]
+    if {$selection ne "all"} { refuse "atomselect $selection" }
+    if {![info exists ::vmd($molid,places)]} { refuse "no atoms" }
+    set name atomselect[incr ::vmd(selections)]
+    proc ::$name {verb args} [list selection_does $name $molid]\ \$verb\ \$args
+    return $name
+}
+proc selection_does {name molid verb words} {
+    global vmd
+    there $molid
+    switch -- $verb {
+        get {
+            arity $words 1
+            return $vmd($molid,[dict get {{x y z} places element elements} [lindex $words 0]])
+        }
+        set {
+            arity $words 2
+            lassign $words what places
+            if {$what ne {x y z}} { refuse "set $what" }
+            if {[llength $places] != $vmd($molid,atoms)} { refuse "as many places as atoms" }
+            set rounded {}
+            foreach place $places {
+                arity $place 3
+                foreach one $place { number $one }
+                lappend rounded [single $place]
+            }
+            set vmd($molid,places) $rounded
+        }
+        delete { arity $words 0; rename ::$name "" }
+        default { refuse "selection $verb" }
     }
     return
 }

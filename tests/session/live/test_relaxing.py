@@ -152,81 +152,100 @@ def clock(monkeypatch):
     return made
 
 
+@pytest.fixture
+def viewer():
+    """One that shows atoms at `PLACES`."""
+    made = MovingViewer(m="; ".join(["H 0 0 0"] * 5))
+    made.place(PLACES)
+    return made
+
+
+@pytest.fixture
+def pulls(clock, viewer):
+    made = Pulling(viewer)
+    made.begin("m", PLACES, 0.5)
+    return made
+
+
 def answer(positions, relaxed, relaxation=Relaxation(0.5)):  # noqa: B008  it is frozen
     """An order for a geometry, and what came of it."""
     order = Order("key", Level(HF), np.ones(5, int), positions, "m", "", relaxation=relaxation)
     return order, Converged(positions, None, f"file {positions.sum()}", {}, -1.0, 3, 0.1, (), 0.01, relaxed)
 
 
-def test_atoms_that_are_dragged_stay_with_the_mouse(clock):
-    pulls = Pulling(PLACES, 0.5)
+def test_atoms_that_are_dragged_stay_with_the_mouse(clock, viewer, pulls):
     order, found = answer(PLACES, PLACES + 0.1)
     dragged = PLACES.copy()
     dragged[3] += 0.4
-    pulls.look(dragged, True)
+    viewer.dragging = True
+    pulls.look(dragged)
     target = pulls.target(dragged, order, found)
     np.testing.assert_array_equal(target[3], dragged[3])
     np.testing.assert_array_equal(np.delete(target, 3, 0), np.delete(PLACES + 0.1, 3, 0))
     assert pulls.wanted("").held == (3,)
     clock.now += 60
-    pulls.look(target.astype(np.float32).astype(float), True)  # held still, and rounded by the viewer
+    pulls.look(target.astype(np.float32).astype(float))  # held still, and rounded by the viewer
     assert pulls.wanted("").held == (3,)
+    viewer.dragging = False
     clock.now += 0.4
-    pulls.look(target, False)
+    pulls.look(target)
     assert pulls.wanted("").held == (3,)
     clock.now += 0.2
-    pulls.look(target, False)
+    pulls.look(target)
     assert pulls.wanted("").held == ()
 
 
-def test_what_was_moved_since_the_order_is_not_overwritten_however_long_that_takes(clock):
-    pulls = Pulling(PLACES, 0.5)
+def test_what_was_moved_since_the_order_is_not_overwritten_however_long_that_takes(clock, pulls):
     order, found = answer(PLACES, PLACES + 0.1)
     moved = PLACES.copy()
     moved[0] -= 1
-    pulls.look(moved, False)
+    pulls.look(moved)
     clock.now += 10
-    pulls.look(moved, False)
-    assert not pulls.holds
+    pulls.look(moved)
+    assert pulls.wanted("").held == ()
     target = pulls.target(moved, order, found)
     np.testing.assert_array_equal(target[0], moved[0])
     np.testing.assert_array_equal(target[1:], PLACES[1:] + 0.1)
 
 
-def test_slow_drags_are_seen(clock):
-    pulls, positions = Pulling(PLACES, 0.5), PLACES.copy()
+def test_slow_drags_are_seen(pulls):
+    positions = PLACES.copy()
     for _ in range(10):
         positions = positions + np.outer([2e-5, 0, 0, 0, 0], [1, 0, 0])
-        pulls.look(positions, True)
+        pulls.look(positions)
     assert pulls.wanted("").held == (0,)
 
 
-def test_nothing_is_asked_twice_and_nothing_of_a_molecule_that_is_held_as_a_whole(clock):
-    pulls = Pulling(PLACES, 0.5)
+def test_nothing_is_asked_twice_and_nothing_of_a_molecule_that_is_held_as_a_whole(pulls):
     order, found = answer(PLACES, PLACES)
     assert pulls.wanted(found.source) == Relaxation(0.5)
     assert pulls.target(PLACES, order, found) is None
     assert pulls.wanted(found.source) is None
     assert pulls.is_done(found)
-    pulls.hardness = 1.0
+    pulls.begin("m", PLACES, 1.0)
     assert pulls.wanted(found.source) == Relaxation(1.0)
-    pulls.look(PLACES + 1, True)
+    pulls.look(PLACES + 1)
     assert pulls.wanted("") is None
     assert not pulls.is_done(found)
 
 
-def test_it_ends_where_there_is_no_minimum(clock, monkeypatch):
+def test_it_ends_where_there_is_no_minimum(clock, viewer, pulls, monkeypatch):
     monkeypatch.setattr(pulling, "_STEPS", 5)
-    pulls, positions = Pulling(PLACES, 0.5), PLACES
+    positions = PLACES
     for _ in range(5):
-        positions = pulls.target(positions, *answer(positions, positions + 0.1))
-    with pytest.raises(OrbitileError, match="no minimum after 5 steps"):
-        pulls.target(positions, *answer(positions, positions + 0.1))
-    pulls.look(positions + 1, False)  # moved by the user, it may go on
-    pulls.look(positions + 1, False)
+        assert pulls.pull("m", positions, *answer(positions, positions + 0.1))
+        positions = viewer.positions("m")
+    moved = positions + 1  # by the user, after which it may go on
+    pulls.look(moved)
     clock.now += 1
-    pulls.look(positions + 1, False)
-    assert pulls.target(positions + 1, *answer(positions + 1, positions)) is not None
+    pulls.look(moved)
+    for _ in range(5):
+        assert pulls.pull("m", moved, *answer(moved, moved + 0.1))
+        moved = viewer.positions("m")
+    assert not pulls.pull("m", moved, *answer(moved, moved + 0.1))
+    assert not pulls.is_on
+    assert viewer.told == ["m does not relax any more: no minimum after 5 steps"]
+    np.testing.assert_array_equal(viewer.positions("m"), moved)
 
 
 # ---- refusals
@@ -273,9 +292,11 @@ def test_where_the_process_lacks_ase_the_energy_comes_with_the_reason(monkeypatc
     found = calculating.converged(order)
     assert found.energy == pytest.approx(-1.1, abs=0.05)
     assert "orbitile[optimisation]" in str(found.relaxed)
-    pulls = Pulling(positions, 0.5)
-    with pytest.raises(OrbitileError, match="optimisation"):
-        pulls.target(positions, order, found)
+    viewer = MovingViewer(m="H 0 0 0; H 0 0 1")
+    pulls = Pulling(viewer)
+    pulls.begin("m", positions, 0.5)
+    assert not pulls.pull("m", positions, order, found)
+    assert "m does not relax any more: forces go to the package ase" in viewer.told[0]
 
 
 # ---- in a session

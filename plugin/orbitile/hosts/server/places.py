@@ -22,7 +22,7 @@ class Places:
     def __init__(self) -> None:
         self._numbers: dict[str, NDArray[np.int64]] = {}
         self._geometries: dict[str, NDArray[np.float64]] = {}
-        self._moved: dict[str, int] = {}
+        self._moved: dict[str, NDArray[np.int64]] = {}
 
     def add(self, molecule: str, numbers: NDArray[np.int64], geometries: NDArray[np.float64], event: int) -> None:
         """Take note of a molecule that the viewer was told of by an event of this number.
@@ -38,7 +38,8 @@ class Places:
         event
             Number of the event.
         """
-        self._numbers[molecule], self._geometries[molecule], self._moved[molecule] = numbers, geometries, event
+        self._numbers[molecule], self._geometries[molecule] = numbers, geometries
+        self._moved[molecule] = np.full(len(numbers), event)
 
     def keep(self, there: Set[str]) -> None:
         """Forget molecules that are not there any more."""
@@ -57,9 +58,10 @@ class Places:
         geometries = self._geometries.get(molecule)
         return None if geometries is None or len(geometries) != 1 else geometries[0]
 
-    def move(self, molecule: str, positions: NDArray[np.float64], event: int) -> None:
-        """Take note that an event tells the viewer to put the atoms somewhere else; positions in bohr."""
-        self._geometries[molecule], self._moved[molecule] = positions[np.newaxis], event
+    def move(self, molecule: str, positions: NDArray[np.float64], atoms: NDArray[np.int64], event: int) -> None:
+        """Take note that an event tells the viewer to put some atoms somewhere else; positions of all, in bohr."""
+        self._geometries[molecule] = positions[np.newaxis]
+        self._moved[molecule][atoms] = event
 
     def take(self, molecule: str, told: Sequence[Sequence[float]], seen: int | None) -> None:
         """Take note of where the viewer has the atoms of a molecule of one geometry.
@@ -73,8 +75,8 @@ class Places:
         told
             In Angstrom, three numbers an atom.
         seen
-            How many events it had read then, all of them if None: before it has read where to put the atoms, it tells
-            where they were.
+            How many events it had read then, all of them if None: before it has read where to put an atom, it tells
+            where that was.
 
         Raises
         ------
@@ -90,6 +92,14 @@ class Places:
             raise OrbitileError(f"positions of {molecule}: expected those of {len(known)} atoms, got {len(told)}")
         positions = np.array(told, np.float64) * angstrom
         check_atoms(self._numbers[molecule], positions)
-        if seen is None or seen >= self._moved[molecule]:
-            same = np.abs(positions - known).max(axis=1, keepdims=True) < _ROUNDING
-            self._geometries[molecule] = np.where(same, known, positions)[np.newaxis]
+        taken = moved_atoms(known, positions, _ROUNDING)
+        if seen is not None:
+            taken = taken[self._moved[molecule][taken] <= seen]
+        now = known.copy()
+        now[taken] = positions[taken]
+        self._geometries[molecule] = now[np.newaxis]
+
+
+def moved_atoms(before: NDArray[np.float64], after: NDArray[np.float64], by: float) -> NDArray[np.int64]:
+    """Atoms, from 0, of which a coordinate differs by more than this; positions in bohr, shape (n_atoms, 3)."""
+    return np.flatnonzero(np.abs(after - before).max(axis=1) > by)

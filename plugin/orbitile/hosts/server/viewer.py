@@ -25,10 +25,13 @@ from ...session.declaration import brief
 from ...session.look import Look
 from ...session.shown import object_name
 from ...session.volume_viewer import VolumeDrawing, VolumeViewer
-from .places import Places
+from .places import Places, moved_atoms
 
 _EVERY = 0.1
 """Seconds between two messages about progress."""
+
+_MOVED = 1e-9
+"""Bohr by which an atom that is moved is moved at least."""
 
 Tell = Callable[[dict[str, Any]], None]
 """Sends a message."""
@@ -199,11 +202,13 @@ class ServedViewer(VolumeViewer):
         return self.places.positions(molecule) if molecule in self.there else None
 
     def move(self, molecule: str, positions: NDArray[np.float64]) -> None:
-        if self.positions(molecule) is None:
-            raise OrbitileError(f"no molecule of one geometry is called {molecule!r}")
-        places = np.round(positions / angstrom, 8).tolist()
-        number = self.tell({"event": "move", "molecule": molecule, "positions": places})
-        self.places.move(molecule, positions, number)
+        known = self.positions(molecule)
+        if known is None or known.shape != positions.shape:
+            raise OrbitileError(f"no molecule of one geometry and {len(positions)} atoms is called {molecule!r}")
+        atoms = moved_atoms(known, positions, _MOVED)
+        places = np.round(positions[atoms] / angstrom, 8).tolist()
+        message = {"event": "move", "molecule": molecule, "atoms": atoms.tolist(), "positions": places}
+        self.places.move(molecule, positions, atoms, self.tell(message))
 
     def is_dragging(self) -> bool:
         return self.dragging

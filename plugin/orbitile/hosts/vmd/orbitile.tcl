@@ -51,7 +51,7 @@ apply {parts {
     foreach part $parts {
         uplevel #0 [list source [file join $::orbitile::home $part.tcl]]
     }
-}} {json molecules surfaces views grid saved_states}
+}} {json molecules surfaces views grid saved_states live}
 
 # ---- the pipe
 
@@ -160,6 +160,9 @@ proc orbitile::call {name words} {
     set failed [catch {
         if {$name in {orb_picture orb_film} && [molinfo top] >= 0} {
             ask directions "\"arguments\": [list_json [directions]]"
+        }
+        if {$name eq "orb_live"} {
+            set words [live_words $words]
         }
         ask $name [arguments_json $words]
     } reply]

@@ -17,6 +17,7 @@ proc orbitile::on_volume {message} {
     set name [dict get $message name]
     set parent [dict get $message molecule]
     set moving [dict exists $message frame]
+    set redrawn [dict exists $coming redrawn] ;# in place, as frames are
     set frame [expr {$moving ? [dict get $message frame] : $frames($parent)}]
     set files {}
     if {[dict get $message file] ne ""} {
@@ -32,13 +33,13 @@ proc orbitile::on_volume {message} {
         frame_changed $parent
         return
     }
-    set look [dict remove $coming event new frame shades]
-    if {$moving && [info exists looks($name)]} {
+    set look [dict remove $coming event new frame shades redrawn]
+    if {($moving || $redrawn) && [info exists looks($name)]} {
         set phases [concat [dict get $look phases] [dict get $looks($name) phases]]
         dict set look phases [lsort -integer -decreasing -unique $phases]
     }
     if {[llength $files]} {
-        if {!$moving && !$later} {
+        if {!$moving && !$redrawn && !$later} {
             set place [place_of $name]
             discard $name
         }
@@ -66,7 +67,7 @@ proc orbitile::on_volume {message} {
             mol off $molecules($name)
         }
     }
-    if {!$moving && [info exists kept($name)]} { ;# there is no other
+    if {!$moving && !$redrawn && [llength $files] && [info exists kept($name)]} { ;# there is no other
         file delete {*}[dict get $kept($name) $frame]
         unset kept($name)
     }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from ...errors import OrbitileError
 from ...scf.calculation import Calculation
 from ...scf.engines import AUTO, engine_names
-from ..declaration import COUNT, FLAG, PATH, SHARE, TEXT, WHOLE_NUMBER, Answer, Argument, command, one_of
+from ..declaration import COUNT, FLAG, NUMBER, PATH, SHARE, TEXT, WHOLE_NUMBER, Answer, Argument, command, one_of
 from ..live.live import Live
 from ..live.order import Level
 from ..session import Session
@@ -56,18 +57,18 @@ def orb_settle(session: Session) -> Answer:
 @command(
     "Have forces pull the atoms of the live molecule to a minimum of the energy. Atoms that you move, by the mouse or "
     "by a command, are held as long as you do, and half a second more; the others follow.",
-    Argument("state", one_of("on", "off"), "whether forces move the atoms", "on", "on"),
+    Argument("relax", FLAG, "whether forces move the atoms", True, "1"),
     Argument("hardness", SHARE, "1 for steps of up to 0.2 Angstrom, 0 for none", None, "as before, at first 0.5"),
-    examples=("orb_live methane", "orb_relax", "orb_settle", "orb_relax on, 0.2", "orb_relax off"),
+    examples=("orb_live methane", "orb_relax", "orb_settle", "orb_relax 1, 0.2", "orb_relax 0"),
     related=("orb_live", "orb_undo", "orb_path", "orb_settle"),
 )
-def orb_relax(session: Session, state: str, hardness: float | None) -> Answer:
+def orb_relax(session: Session, relax: bool, hardness: float | None) -> Answer:
     live = _live(session)
-    if state == "off":
+    if not relax:
         live.relax(None)
-        return Answer("off", f"{live.molecule}: forces leave the atoms alone")
+        return Answer("0", f"{live.molecule}: forces leave the atoms alone")
     live.relax(live.status.hardness if hardness is None else hardness)
-    return Answer("on", f"{live.molecule}: forces pull its atoms to a minimum, but for those that you move")
+    return Answer("1", f"{live.molecule}: forces pull its atoms to a minimum, but for those that you move")
 
 
 @command(
@@ -92,6 +93,75 @@ def orb_path(session: Session, filename: Path) -> Answer:
     live = _live(session)
     n = session.computing.aside(lambda: live.path.write(filename, str(live.level.calculation)))
     return Answer(str(filename), f"{n} geometries are in {filename}")
+
+
+@command(
+    "Scan by hand: have a distance, an angle or a dihedral of the live molecule computed ahead for a number of values, "
+    "so that orb_scan_to goes from one to the other at once. The smaller part behind the bond moves. Without atoms, "
+    "those that are picked; where something is scanned, this ends and tells the energies.",
+    Argument("atoms", TEXT, "two, three or four, as 1-2-3-4, or selections of one each, as pk1 pk2", "", "see above"),
+    Argument("first", NUMBER, "in Angstrom or degrees", None, "-180 degrees, or around where the atoms are"),
+    Argument("last", NUMBER, "the same", None, "180 degrees, or around where the atoms are"),
+    Argument("steps", COUNT, "values, first and last included", None, "37 of a dihedral, 21 of others"),
+    examples=("fragment ethanol", "orb_live ethanol", "orb_scan 9-3-2-1, 0, 180, 13", "orb_scan_to 60", "orb_scan"),
+    related=("orb_live", "orb_scan_to", "orb_scan_save", "orb_settle"),
+)
+def orb_scan(session: Session, atoms: str, first: float | None, last: float | None, steps: int | None) -> Answer:
+    live = _live(session)
+    running = live.status.scan
+    if running is not None and not atoms:
+        live.end_scan()
+        return Answer(None, f"{live.molecule}: the scan has ended\n{running.table}")
+    live.begin_scan(_atoms(session, atoms), first, last, steps)
+    if not session.host.has_window():
+        session.settle(scanned=True)
+    begun = live.status.scan
+    assert begun is not None  # it has begun
+    return Answer(None, f"{live.molecule}: {begun.text}; orb_scan_to goes to a value, orb_scan ends it\n{begun.table}")
+
+
+@command(
+    "Put the atoms of the live molecule to the value of the scan that is nearest to one.",
+    Argument("value", NUMBER, "in Angstrom or degrees", required=True),
+    examples=("orb_scan 9-3-2-1", "orb_scan_to -60", "orb_settle"),
+    related=("orb_scan", "orb_settle"),
+)
+def orb_scan_to(session: Session, value: float) -> Answer:
+    live = _live(session)
+    if live.scan is None:
+        raise OrbitileError("nothing is scanned: orb_scan begins that")
+    scan = live.scan.scan
+    index = scan.index_of(value)
+    live.scan_to(index)
+    there = scan.shown_values[index]
+    return Answer(f"{there:g}", f"{live.molecule}: {scan.name} is {there:g} {scan.unit}")
+
+
+@command(
+    "Write the geometries of the scan that have been computed, with their orbitals and in the order of the values, to "
+    "a series file: orb_load plays it.",
+    Argument("filename", PATH, "such as scan.h5; a series that is there is replaced", required=True),
+    examples=("orb_scan 9-3-2-1", "orb_scan_save scan.h5", "orb_load scan.h5, film", "orb_mo film, homo"),
+    related=("orb_scan", "orb_load", "orb_film"),
+)
+def orb_scan_save(session: Session, filename: Path) -> Answer:
+    live = _live(session)
+    sources = () if live.scan is None else live.scan.sources
+    if not sources:
+        raise OrbitileError("no geometry of a scan has been computed: orb_scan begins one")
+    session.computing.aside(lambda: live.path.write(filename, str(live.level.calculation), sources))
+    return Answer(str(filename), f"{len(sources)} geometries are in {filename}")
+
+
+def _atoms(session: Session, text: str) -> tuple[int, ...]:
+    """Atoms of the live molecule, from 0, by what the user says, or those that are picked."""
+    live = _live(session)
+    if re.fullmatch(r"\d+([- ]+\d+)*", text):
+        return tuple(int(number) - 1 for number in re.findall(r"\d+", text))
+    found = session.host.picked(live.molecule, text.split())
+    if not found:
+        raise OrbitileError("atoms: expected numbers as 1-2-3-4, or atoms that are picked; none are")
+    return found
 
 
 def _live(session: Session) -> Live:

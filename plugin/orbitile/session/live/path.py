@@ -7,6 +7,7 @@ import shutil
 import threading
 import time
 from collections import deque
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,6 +84,7 @@ class LivePath:
         self._begin = time.monotonic()
         self._lock = threading.Lock()
         self._reached: list[Reached] = []
+        self._held: frozenset[str] = frozenset()
         self._rests: deque[Reached] = deque(maxlen=MOST)
         self._n_readers = 0
 
@@ -117,7 +119,20 @@ class LivePath:
             moving = (n for n, one in enumerate(self._reached[:-LAST]) if not one.rested)
             gone = self._reached.pop(next(moving, 0))
             n_bytes -= gone.n_bytes
-            _remove(gone)
+            self._remove(gone.source)
+
+    def hold(self, sources: Iterable[str]) -> None:
+        """Keep the files of some geometries, reached or not, in place of those that were held before."""
+        with self._lock:
+            before, self._held = self._held, frozenset(sources)
+            for source in before:
+                self._remove(source)
+
+    def _remove(self, source: str) -> None:
+        """Remove a file that nothing is left of, and nobody reads."""
+        if not self._n_readers and source not in self._held and all(one.source != source for one in self._reached):
+            with suppress(OSError):  # where a file is kept that somebody has opened
+                Path(OneFile.read(source).path).unlink()
 
     # ---- back
 
@@ -140,8 +155,10 @@ class LivePath:
 
     # ---- to keep
 
-    def write(self, path: str | Path, settings: str) -> int:
-        """Write all geometries in order of time as a series file, whole or not at all; from any thread.
+    def write(self, path: str | Path, settings: str, sources: Sequence[str] = ()) -> int:
+        """Write all geometries in order of time, or those of some sources, as a series file; from any thread.
+
+        It is written whole or not at all.
 
         Returns
         -------
@@ -159,32 +176,27 @@ class LivePath:
         """
         require_series(path)
         with self._lock:
-            reached = tuple(self._reached)
+            sources = tuple(sources) or tuple(one.source for one in self._reached)
             self._n_readers += 1
         whole = self.folder / f"{token_hex(8)}.h5"
         try:
-            if not reached:
-                raise OrbitileError("no geometry has converged yet: there is no path to write")
+            if not sources:
+                raise OrbitileError("no geometry has converged yet: there is nothing to write")
             with SeriesWriter(whole, settings=settings) as writer:
-                for n, one in enumerate(reached):
-                    checkpoint(n / len(reached))
-                    writer.append(load(OneFile.read(one.source).path))
+                for n, source in enumerate(sources):
+                    checkpoint(n / len(sources))
+                    writer.append(load(OneFile.read(source).path))
             with written_atomically(path) as temporary:
                 shutil.copyfile(whole, temporary)
         finally:
             whole.unlink(missing_ok=True)
             with self._lock:
                 self._n_readers -= 1
-        return len(reached)
+        return len(sources)
 
     def close(self) -> None:
         """Forget all but the last, and remove their files."""
         with self._lock:
             gone, self._reached = self._reached[:-LAST], self._reached[-LAST:]
-            for one in () if self._n_readers else gone:
-                _remove(one)
-
-
-def _remove(one: Reached) -> None:
-    with suppress(OSError):  # somebody reads it, where that keeps a file
-        Path(OneFile.read(one.source).path).unlink()
+            for one in gone:
+                self._remove(one.source)

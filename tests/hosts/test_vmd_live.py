@@ -1,0 +1,87 @@
+"""A live molecule in VMD's Tcl: atoms that are moved are told, and the surface follows them in place.
+
+The real server, a real Tcl, and a stand-in for VMD's own commands: there is no VMD that could be passed on.
+"""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from orbitile.model.geometry import Geometry
+from orbitile.model.units import angstrom
+from orbitile.scf.calculation import Calculation
+from orbitile.scf.engines import engine_of
+from tests.hosts.test_vmd import in_vmd
+
+pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
+pytestmark = pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")
+
+WATER = "3\nwater\nO 0 0 0\nH 0.96 0 0\nH -0.24 0.93 0\n"
+
+LIVE = """
+        proc bgerror {problem} { puts "$problem: $::errorInfo" }
+        proc until {condition} {
+            set end [expr {[clock seconds] + 60}]
+            while {![uplevel 1 [list expr $condition]]} {
+                if {[clock seconds] > $end} { error "waited in vain for $condition" }
+                after 10 {set ::tick 1}
+                vwait ::tick
+            }
+        }
+        proc stage {} { dict get $orbitile::live_told stage }
+        proc drag {molid n place} { # as the mouse does
+            set atoms [atomselect $molid all]
+            set places [$atoms get {x y z}]
+            lset places $n $place
+            $atoms set {x y z} $places
+            $atoms delete
+        }
+        mol new WATER type xyz waitfor all
+        molinfo 0 set rotate_matrix turned
+"""
+
+
+def live(tmp_path, script):
+    file = tmp_path / "water.xyz"
+    file.write_text(WATER)
+    return in_vmd(tmp_path, LIVE.replace("WATER", f"{{{file}}}") + script)
+
+
+def energy(places):
+    """Of water at these places in Angstrom."""
+    water = Geometry(np.array([8, 1, 1]), np.array(places) * angstrom)
+    calculation = Calculation("pbe", "sto-3g")
+    return engine_of("auto", water, calculation).solve(water, calculation, (), "cpu", "single").energy
+
+
+@pytest.mark.slow
+def test_atoms_that_are_dragged_take_the_surface_along_in_its_place(tmp_path):
+    out = live(
+        tmp_path,
+        """
+        puts [orb_live water.xyz]
+        until {[stage] eq "converged"}
+        puts [report]
+        puts "$vmd(0,drawn) $vmd(1,drawn) $vmd(1,rotate_matrix) $vmd(top)"
+        until {$vmd(2,drawn) && ![catch {orb_settle}]}
+        set before [lindex $vmd(2,volumes) 0]
+        drag 1 1 {1.06 0 0}
+        until {[stage] eq "converging"}
+        until {[stage] eq "converged"}
+        orb_settle
+        puts [report]
+        puts [expr {[lindex $vmd(2,volumes) 0] ne $before}]
+        foreach rep $vmd(2,reps) { puts [dict get $rep material] }
+        puts [dict get $orbitile::live_told energy]
+        puts [llength [glob -directory $orbitile::folder *]]
+        puts [orb_live]
+        puts "live: $orbitile::live"
+        """,
+    )
+    assert out[0] == "water"
+    assert out[1] == "water.xyz 1 0 1 water 1 0 1 water_mo5 0 1 2"
+    assert out[2] == "0 1 turned 1"
+    assert out[3:7] == [out[1], "1", "Orbitile035", "Orbitile035"]
+    assert float(out[7]) == pytest.approx(energy([[0, 0, 0], [1.06, 0, 0], [-0.24, 0.93, 0]]), abs=2e-7)
+    assert out[8:] == ["1", "water", "live: "]
