@@ -27,6 +27,9 @@ _KINDS: dict[int, tuple[Kind, str, float, Callable[..., float], Callable[..., Po
 MOST = 361
 """Values of a scan."""
 
+_APART = 4e-7
+"""What tells one place from the same place, in bohr: less than `_SAME`, and more than digits of single precision."""
+
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""
 
@@ -141,6 +144,8 @@ def scan_of(
         raise OrbitileError(f"steps: expected 2 to {MOST} values that differ, got {n} from {low:g} to {high:g} {unit}")
     values = np.linspace(low, high, n) * one
     geometries = [as_held(changed(atomic_numbers, positions, atoms, value)) for value in values]
+    if np.array_equal(geometries[0], geometries[-1]):  # full circle, from where orbitals may come back with other signs
+        geometries[-1] = as_held(geometries[-1] + _APART)
     return Scan(atoms, values, np.array(geometries))
 
 
