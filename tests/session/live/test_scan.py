@@ -59,6 +59,7 @@ def test_the_geometries_have_the_values():
     assert scan.shown_values == pytest.approx(np.arange(-180, 181, 15))
     found = [dihedral(geometry, TWIST) for geometry in scan.geometries]
     assert np.exp(1j * np.array(found)) == pytest.approx(np.exp(1j * scan.values))
+    assert [scan.index_of(value) for value in scan.shown_values] == list(range(25))
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ class Scan:
     def _nearest(self, value: float) -> int:
         away = np.abs(self.values - value)
         if self.kind == "dihedral":
-            away = np.minimum(away, np.abs(np.angle(np.exp(1j * away))))
+            away = np.minimum(away, np.abs(np.angle(np.exp(1j * away))) + _SAME)  # ends of a full circle are told apart
         return int(np.argmin(away))
 
 
