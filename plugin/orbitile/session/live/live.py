@@ -193,8 +193,8 @@ class Live:
         self.path.hold(())
 
     def is_scanning(self) -> bool:
-        """Whether there is a scan, and something of it has not been computed."""
-        return self.scan is not None and (self.found is None or self._next_of_scan() is not None)
+        """Whether something of a scan has not been computed and can be, now that there is a first field."""
+        return self._next_of_scan() is not None
 
     def scan_to(self, index: int) -> None:
         """Put the atoms to a geometry of the scan, from 0.
