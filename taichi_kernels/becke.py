@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ._taichi import ti
+from ._taichi import quick, ti
 from .arrays import array_of
 from .devices import probe
 from .launching import idle, launch, sent, turns_of
@@ -211,7 +211,7 @@ def _kernel(target: Target) -> object:
                 out[index] = cell[kept_at(owner, n_atoms, slot, slots)] / total
                 index += slots
 
-    return kernel
+    return quick(kernel)
 
 
 def _on_host(

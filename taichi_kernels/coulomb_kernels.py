@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import lightly_optimised, number, ti
+from ._taichi import lightly_optimised, number, quick, ti
 from .cells import CELL
 from .hermite_tables import TABLE_END, boys_function, powers_of
 from .launching import loop_over_tasks, turns_of
@@ -215,7 +215,7 @@ def written_out_kernel(target: Target, sums: "np.dtype[np.floating]", bra: int, 
     }
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where the compiler looks for it
     exec(compile(text, file, "exec"), names)
-    return lightly_optimised(names["kernel"])
+    return quick(lightly_optimised(names["kernel"]))
 
 
 @lru_cache

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import number, ti
+from ._taichi import number, quick, ti
 from .cells import CELL
 from .coulomb_kernels import KET_ROWS, SMALLEST, STEP, TABLE_COLUMNS, TAYLOR, TILE
 from .hermite_tables import TABLE_END
@@ -149,4 +149,4 @@ def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..
                         else:
                             parts[to] = parts[to] + ti.cast(value, wide)
 
-    return kernel
+    return quick(kernel)

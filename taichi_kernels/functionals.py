@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import lightly_optimised, ti
+from ._taichi import lightly_optimised, quick, ti
 from .elementary import elementary
 from .expressions import Expression, Steps, derivatives, written_out
 from .launching import launch
@@ -104,7 +104,7 @@ def _kernel(formula: Formula, n_spins: int, has_gradient: bool, target: Target) 
     names["BLOCK"] = 64 if target.on_host else 128
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)  # where Taichi looks for it
     exec(compile(source, file, "exec"), names)
-    return lightly_optimised(names["kernel"])
+    return quick(lightly_optimised(names["kernel"]))
 
 
 def _source(formula: Formula, n_spins: int, has_gradient: bool) -> str:

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from types import SimpleNamespace
 
-from ._taichi import ti
+from ._taichi import quick, ti
 
 
 @lru_cache
@@ -77,11 +77,11 @@ def map_kernels() -> SimpleNamespace:
             out[row[p] - first_row + n // n_columns, column[p] + n % n_columns] = 0.5 * weight[p] * total
 
     return SimpleNamespace(
-        clear=clear,
-        add_transpose=add_transpose,
-        from_left=from_left,
-        add_from_left=add_from_left,
-        from_right=from_right,
-        to_orders=to_orders,
-        to_block=to_block,
+        clear=quick(clear),
+        add_transpose=quick(add_transpose),
+        from_left=quick(from_left),
+        add_from_left=quick(add_from_left),
+        from_right=quick(from_right),
+        to_orders=quick(to_orders),
+        to_block=quick(to_block),
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import ti
+from ._taichi import quick, ti
 from .launching import launch
 
 _BITS = 15
@@ -28,12 +28,17 @@ def hilbert_order(points: np.ndarray) -> np.ndarray:
     """
     if len(points) == 0:
         return np.zeros(0, np.intp)
-    low = points.min(axis=0)
-    edge = max(float((points.max(axis=0) - low).max()), 1e-6)
+    columns = np.ascontiguousarray(points.T)  # the smallest of many short rows takes longer than that
+    low = columns.min(axis=1)
+    edge = max(float((columns.max(axis=1) - low).max()), 1e-6)
     places = ((points - low) * ((1 << _BITS) - 1) / edge).astype(np.int32)
     halves = np.empty((len(points), 2), np.int32)
     launch(_kernel(), len(points), places, halves)
-    return np.argsort(halves[:, 0].astype(np.int64) << 30 | halves[:, 1], kind="stable")
+    keys = halves[:, 0].astype(np.int64) << 30 | halves[:, 1]
+    bits = len(points).bit_length()
+    if 3 * _BITS + bits < 64:  # numbers are sorted in a tenth of the time that their places are
+        return np.sort(keys << bits | np.arange(len(points))) & ((1 << bits) - 1)
+    return np.argsort(keys, kind="stable")
 
 
 @lru_cache
@@ -70,4 +75,4 @@ def _kernel() -> Any:
                         low = low << 1 | digit
             halves[i, 0], halves[i, 1] = high, low
 
-    return keys
+    return quick(keys)

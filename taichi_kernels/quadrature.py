@@ -198,11 +198,14 @@ class QuadratureSums:
                 begin, n_terms = groups.first_slot[k], counts[k]
                 for one in range(first_slot, last_slot, most):
                     n = min(one + most, last_slot) - one
-                    sums = self._space(f"moments of threads {k}", (n, n_terms * threads))
+                    at = first[k] + one * n_terms
+                    if target.on_host:  # a thread has all points of a cell: there is nothing to add up
+                        sums = result[at : at + n * n_terms].reshape(n, n_terms)
+                    else:
+                        sums = self._space(f"moments of threads {k}", (n, n_terms * threads))
                     kernel(0, n * threads, begin + one, self.n_points, *given, values, sums, *orders)
-                    _small_kernels(target, self._sums).over_threads(
-                        n * n_terms, threads, first[k] + one * n_terms, sums, result
-                    )
+                    if not target.on_host:
+                        _small_kernels(target, self._sums).over_threads(n * n_terms, threads, at, sums, result)
 
             _run(target, ("moments", degree + more, gradient), sizes[begin:end], piece, checkpoint, k, n_degrees)
         added = self.to_numpy(result)

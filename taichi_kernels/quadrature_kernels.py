@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ._taichi import lightly_optimised, number, ti
+from ._taichi import lightly_optimised, number, quick, ti
 from .gaussian import power_of_two
 from .hermite_tables import powers_of
 from .launching import loop_over_tasks, turns_of
@@ -240,4 +240,4 @@ def _compiled(text: str, name: str, target: Target, sums: "np.dtype[np.floating]
     file = f"<{name}, {target.precision}, {target.device}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where the compiler looks for it
     exec(compile(text, file, "exec"), names)
-    return lightly_optimised(names["kernel"])
+    return quick(lightly_optimised(names["kernel"]))

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ._taichi import ti
+from ._taichi import quick, ti
 from .cells import CELL
 from .hilbert import hilbert_order
 from .launching import launch
@@ -258,4 +258,4 @@ def _kernels() -> SimpleNamespace:
                     listed[at] = last
                     at += 1
 
-    return SimpleNamespace(count=count, fill=fill)
+    return SimpleNamespace(count=quick(count), fill=quick(fill))

@@ -1,4 +1,6 @@
-"""A trajectory for the tests of all viewers, and PyMOL without a window."""
+"""A trajectory for the tests of all viewers, PyMOL without a window, and widgets on a screen that nobody sees."""
+
+import os
 
 import numpy as np
 import pytest
@@ -38,3 +40,36 @@ def cmd(monkeypatch):
     with pymol2.PyMOL() as instance:
         register(instance.cmd)
         yield instance.cmd
+
+
+@pytest.fixture(scope="session")
+def application():
+    """Qt, which every widget needs."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+    widgets = pytest.importorskip("PyQt5.QtWidgets", reason="PyQt5 (extra pymol) is not installed")
+    return widgets.QApplication.instance() or widgets.QApplication([])
+
+
+@pytest.fixture
+def seen(application):
+    """Shows widgets, beside one that has the focus at first, and closes them at the end."""
+    from PyQt5.QtTest import QTest
+    from PyQt5.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+
+    window = QWidget()
+    layout = QVBoxLayout(window)
+    other = QLineEdit()
+    layout.addWidget(other)
+
+    def show(widget):
+        layout.addWidget(widget)
+        window.resize(560, 420)
+        window.show()
+        window.activateWindow()
+        other.setFocus()
+        QTest.qWait(10)
+        return widget
+
+    yield show
+    window.close()

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from orbitile.fields import field_groups
-from orbitile.model.units import electronvolt
 from orbitile.session.choices import Choices
 from orbitile.session.field_patterns import asked_for, largest
 from orbitile.session.listed import Listed
 from orbitile.session.look import Look, Scale
 from orbitile.session.orbitals import Level, levels_of
 from orbitile.session.presets import PRESETS
+from tests.hosts.widgets import levels, told_by
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
@@ -31,50 +31,13 @@ from orbitile.hosts.pymol.shown_list import ShownList  # noqa: E402
 
 Qt = QtCore.Qt
 
-
-@pytest.fixture(scope="module", autouse=True)
-def application():
-    """Qt, which every widget needs."""
-    return QtWidgets.QApplication.instance() or QtWidgets.QApplication([])
-
-
-@pytest.fixture
-def seen():
-    """Shows widgets, beside one that has the focus at first, and closes them at the end."""
-    window = QtWidgets.QWidget()
-    layout = QtWidgets.QVBoxLayout(window)
-    other = QtWidgets.QLineEdit()
-    layout.addWidget(other)
-
-    def show(widget):
-        layout.addWidget(widget)
-        window.resize(560, 420)
-        window.show()
-        window.activateWindow()
-        other.setFocus()
-        QtTest.qWait(10)
-        return widget
-
-    yield show
-    window.close()
-
-
-def told_by(signal):
-    """What a signal tells, in a list that grows."""
-    told = []
-    signal.connect(lambda *what: told.append(what[0] if len(what) == 1 else what))
-    return told
+pytestmark = pytest.mark.usefixtures("application")
 
 
 def click(view, row, column, button=Qt.LeftButton):
     cell = view.model().index(row, column)
     view.scrollTo(cell)
     QtTest.mouseClick(view.viewport(), button, Qt.NoModifier, view.visualRect(cell).center())
-
-
-def levels(n=40, occupied=20, spin="alpha"):
-    energies = (np.arange(n) - occupied + 0.5) * electronvolt
-    return [Level(spin, i, float(energies[i]), float(i < occupied), "", i + 1 - occupied) for i in range(n)]
 
 
 @pytest.fixture

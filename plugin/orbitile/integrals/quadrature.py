@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from taichi_kernels.devices import probe
 from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
@@ -37,10 +38,11 @@ from .pairs import Pairs
 
 if TYPE_CHECKING:
     from taichi_kernels.quadrature import QuadratureSums
+    from taichi_kernels.quadrature_lists import GaussianGroups, Lists, PointCells
 
 Reals = NDArray[np.float64]
 
-LEFT_OUT = {"single": 1e-10, "double": 1e-14}
+LEFT_OUT = {"single": 1e-11, "double": 1e-14}
 """What a Gaussian may add in a cell of points to a matrix element of a potential of 1 hartree, in hartree, and be left
 out."""
 
@@ -73,7 +75,12 @@ class Quadrature:
     atom: NDArray[np.int32]
     target: Target
     sums: QuadratureSums
+    _reached: _Reached
     _parts: tuple[_Part, ...]
+
+    def in_precision(self, target: Target) -> Quadrature:
+        """The same points and lists, so that what is left out is the same, with terms in another precision."""
+        return self if target == self.target else _ready(self.pairs, self.weights, self.atom, self._reached, target)
 
     def density(self, coefficients: Reals, gradient: bool) -> NDArray[np.floating]:
         """A density, and its gradient if it is wanted.
@@ -94,19 +101,28 @@ class Quadrature:
         result: NDArray[np.floating] = self.sums.to_numpy(columns)[0]
         return result
 
-    def densities(self, coefficients: Sequence[Reals], gradient: bool, further: bool = False) -> Any:
+    def densities(
+        self, coefficients: Sequence[Reals], gradient: bool, further: bool = False, exact: bool = False
+    ) -> Any:
         """Densities of one or two spins, shape (n_spins, 1 or 4, n_points), left on the device until the next ones.
 
-        Those that are a `further` part of the density are added to what the last call left.
+        Those that are a `further` part of the density are added to what the last call left. Terms of those that are to
+        be `exact` are in double precision, where the device has it.
         """
         columns = self.sums.columns("density", len(coefficients), 4 if gradient else 1)
         if not further:
             self.sums.clear(columns)
+        quadrature = self
+        if exact and probe(self.target.device).double:
+            quadrature = self.in_precision(Target(self.target.device, "double"))
+        quadrature._add_densities(coefficients, columns)
+        return columns
+
+    def _add_densities(self, coefficients: Sequence[Reals], columns: Any) -> None:
         blocks = {block.degree: block for block in self.pairs.list.blocks}
         for spin, of_spin in enumerate(coefficients):
             terms = [part.polynomials(blocks[part.degree].of(of_spin)) for part in self._parts]
             self.sums.add_density(terms, columns, spin, watcher())
-        return columns
 
     def values(self, point_values: NDArray[np.floating], raised: bool = False) -> Reals:
         """What the Hermite Gaussians of the list make of values and vectors at the points; the adjoint of `density`.
@@ -148,6 +164,15 @@ class Quadrature:
             rounded = exact.astype(self.target.dtype)
             block.of(result)[part.rows[part.filled]] = part.coefficients(exact - rounded)[part.filled]
         return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Reached:
+    """Points by cells, Gaussians by groups, and which reach which."""
+
+    cells: PointCells
+    groups: GaussianGroups
+    lists: Lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,8 +242,6 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
     DeviceError
         For functions beyond g by a Vulkan driver in software, which ends long loops before they are through.
     """
-    from taichi_kernels.devices import probe
-    from taichi_kernels.quadrature import QuadratureSums, scale_of
     from taichi_kernels.quadrature_kernels import POINTS, WRITTEN_OUT
     from taichi_kernels.quadrature_lists import cells_of, groups_of, lists_of
 
@@ -233,6 +256,14 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
     groups = groups_of(gaussians.centre, gaussians.degree, reach)
     fewer = np.log(of_cells.max() / of_cells)
     lists = lists_of(cells, groups, gaussians.centre, gaussians.exponent, reach, fewer)
+    return _ready(pairs, weights, grid.atom[cells.order], _Reached(cells, groups, lists), target)
+
+
+def _ready(pairs: Pairs, weights: Reals, atom: NDArray[np.int32], reached: _Reached, target: Target) -> Quadrature:
+    """What is known of points and Gaussians, for terms in a precision."""
+    from taichi_kernels.quadrature import QuadratureSums, scale_of
+
+    gaussians, cells, groups = pairs.list, reached.cells, reached.groups
     parts = []
     for n, degree in enumerate(groups.degrees):
         rows = groups.row[groups.first_slot[n] : groups.first_slot[n + 1]]
@@ -240,9 +271,9 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
         of_degree = next(block for block in gaussians.blocks if block.degree == degree)
         of_block, z = np.where(filled, rows - of_degree.rows.start, 0), gaussians.exponent[np.maximum(rows, 0)]
         parts.append(_Part(degree, of_block, filled, z, scale_of(z, target)))
-    sums = QuadratureSums(cells, groups, lists, gaussians.centre, gaussians.exponent, weights, target)
-    points = (cells.rest.reshape(3, -1, POINTS) + cells.origin.T[:, :, None]).reshape(3, -1).T
-    return Quadrature(pairs, points, weights, grid.atom[cells.order], target, sums, tuple(parts))
+    sums = QuadratureSums(cells, groups, reached.lists, gaussians.centre, gaussians.exponent, weights, target)
+    points = (cells.rest.reshape(3, len(cells), -1) + cells.origin.T[:, :, None]).reshape(3, -1).T
+    return Quadrature(pairs, points, weights, atom, target, sums, reached, tuple(parts))
 
 
 def _reach(pairs: Pairs, least: float) -> Reals:

@@ -8,8 +8,6 @@ and correlation are numbers v on the same list; both become a matrix at once, :m
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
@@ -98,15 +96,15 @@ class Hamiltonian:
         of the changes is as small as they are.
         """
         hermite = np.array([to_hermite(self._pairs, density, self._target) for density in densities])
-        total = hermite.sum(axis=0)
+        total, gradient = hermite.sum(axis=0), self._functional.needs_gradient
         if self._hermite is None:
-            exact = self._exact if self._level == LEVEL else self._target
-            self._coulomb = self._coulomb_values(self._pairs.list, total, exact)
-            density = self._density(hermite, exact)
+            exact = self._level == LEVEL
+            self._coulomb = self._coulomb_values(self._pairs.list, total, self._exact if exact else self._target)
+            density = self._quadrature.densities(list(hermite), gradient, exact=exact)
         else:
             change = hermite - self._hermite
             self._coulomb = self._coulomb + self._coulomb_values(self._pairs.list, change.sum(axis=0), self._target)
-            density = self._quadrature.densities(list(change), self._functional.needs_gradient, further=True)
+            density = self._quadrature.densities(list(change), gradient, further=True)
         self._hermite = hermite
         of_grid = of_densities(self._quadrature, density, self._functional)
         energy = self._repulsion + np.vdot(densities.sum(axis=0), self._core) + 0.5 * total @ self._coulomb
@@ -117,17 +115,6 @@ class Hamiltonian:
         limit = min(_LEFT_OUT, TOLERANCE[target.precision])
         bound = self._pairs.bound
         return coulomb_values(self._pairs.list, kets, coefficients, target, tolerance=limit, bra_bound=bound)
-
-    def _density(self, hermite: Reals, target: Target) -> Any:
-        """Densities at the points of the grid, summed in some precision, where those of changes are added."""
-        gradient = self._functional.needs_gradient
-        if target == self._target:
-            return self._quadrature.densities(list(hermite), gradient)
-        exact = quadrature_of(self._pairs, self._grid, target)
-        values = exact.sums.to_numpy(exact.densities(list(hermite), gradient))
-        columns = self._quadrature.sums.columns("density", *values.shape[:2])
-        self._quadrature.sums.from_numpy(columns, values)
-        return columns
 
 
 def nuclear_repulsion(charges: Reals, positions: Reals) -> float:

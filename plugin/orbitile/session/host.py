@@ -212,6 +212,25 @@ class Viewer(ABC):
         """
         raise OrbitileError("this viewer cannot be told where atoms are")
 
+    def as_held(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What `positions` will give, to the bit, when atoms are put there: a viewer may hold fewer digits."""
+        return positions
+
+    def picked(self, molecule: str, names: Sequence[str] = ()) -> tuple[int, ...]:
+        """Atoms of a molecule, from 0, that the user has picked, in order; or those that the program knows by names.
+
+        Raises
+        ------
+        OrbitileError
+            When a name does not stand for one atom of the molecule.
+        """
+        if names:
+            raise OrbitileError(f"this viewer knows no atom called {names[0]!r}: give numbers, as 1-2-3-4")
+        return ()
+
+    def rebond(self, molecule: str) -> None:
+        """Draw the bonds of a molecule by where its atoms are now; by default they stay as they are drawn."""
+
     def is_dragging(self) -> bool:
         """Whether the user holds a button of the mouse in the picture."""
         return False

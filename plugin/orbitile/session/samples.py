@@ -23,12 +23,17 @@ class SampleCache:
         self._held: OrderedDict[Request, Sample] = OrderedDict()
         self._lock = threading.RLock()
 
-    def get(self, request: Request, make: Callable[[Request], Sample]) -> Sample:
-        """The sample of a request, made if it is not there; nobody else waits meanwhile."""
+    def known(self, request: Request) -> Sample | None:
+        """The sample of a request, if it is there."""
         with self._lock:
             held = self._held.get(request)
             if held is not None:
                 self._held.move_to_end(request)
+        return held
+
+    def get(self, request: Request, make: Callable[[Request], Sample]) -> Sample:
+        """The sample of a request, made if it is not there; nobody else waits meanwhile."""
+        held = self.known(request)
         if held is None:
             held = make(request)
             self.put(held)

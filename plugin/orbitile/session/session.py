@@ -285,8 +285,10 @@ class Session:
             self.host.say(str(error))
             return
 
-    def settle(self) -> LiveStatus:
+    def settle(self, *, scanned: bool = False) -> LiveStatus:
         """Wait until what is shown of the live molecule has converged where its atoms are, or has failed to.
+
+        With `scanned`, also until the geometries of its scan have been computed.
 
         Raises
         ------
@@ -300,7 +302,7 @@ class Session:
         watched = self.live
         while True:
             watched.tick()
-            if watched.at_rest():
+            if watched.at_rest() and not (scanned and watched.is_scanning()):
                 return watched.status
             self.computing.aside(lambda: time.sleep(live.TICK / 1000))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from .listed import Listed
+from .live.status import LiveStatus
 from .orbitals import Level
 from .playback import Playback
 
@@ -22,6 +23,17 @@ class View(Protocol):
 
     def show_molecule(self) -> None:
         """List the orbitals of `Browser.levels`: another molecule was chosen."""
+        ...
+
+    def show_levels(self, chosen: Level | None) -> None:
+        """List the orbitals of `Browser.levels` in place of as many before: those of a live molecule, which change.
+
+        What is selected, filtered and scrolled to stays; the one that is selected may have another number.
+        """
+        ...
+
+    def show_live(self, status: LiveStatus | None) -> None:
+        """Show what there is to say of the live molecule; None where none is live."""
         ...
 
     def show_choices(self) -> None:
@@ -42,6 +54,10 @@ class View(Protocol):
 
     def opened(self, first: Level | None) -> None:
         """A file was opened, and its molecule chosen: select an orbital, which shows it, and take the keys."""
+        ...
+
+    def chosen(self) -> Level | None:
+        """The orbital that is selected; None where none is."""
         ...
 
     def neighbours(self) -> list[Level]:

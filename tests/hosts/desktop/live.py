@@ -31,7 +31,7 @@ MOLECULES = {
 
 _A_SECOND = 30
 """Moves of the mouse a second."""
-_HEAD = "| drag | s | converged a second | stood still, ms | times over 60 ms | MB before, after | energy at rest | was wrong |"
+_HEAD = "| drag | s | converged a second | stood still, ms | over 60 ms | MB before, after | energy | was wrong |"
 
 
 @dataclass(frozen=True)

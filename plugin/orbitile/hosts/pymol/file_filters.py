@@ -37,6 +37,7 @@ def _choice(title: str, patterns: list[str]) -> str:
 
 
 PICTURES, FILMS = "Pictures (*.png)", "Films (*.mp4);;Animated pictures (*.gif)"
+SERIES = "Series (*.h5)"
 
 
 def volumes_to_export() -> str:

@@ -18,8 +18,9 @@ from .colour_pairs import PairButton
 from .colour_scale import ColourScale
 from .field_menu import FieldMenu
 from .frame_bar import FrameBar
-from .help import FIELDS, OPENING, ORBITALS, SHOWN, TRAJECTORIES, explain, help_button
+from .help import FIELDS, LIVE, OPENING, ORBITALS, SHOWN, TRAJECTORIES, explain, help_button
 from .level_diagram import LevelDiagram
+from .live_bar import LiveBar
 from .opening_menu import OpeningMenu
 from .orbital_table import OrbitalTable
 from .shown_list import ShownList
@@ -40,9 +41,11 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         Main window that it belongs to.
     choices
         What its controls stand at.
+    live_level
+        What was kept of `LiveBar`.
     """
 
-    def __init__(self, window: Any, choices: Choices) -> None:
+    def __init__(self, window: Any, choices: Choices, live_level: Any = None) -> None:
         super().__init__("Orbitile", window)
         self.setObjectName("orbitile")
         inside = QtWidgets.QWidget(self)
@@ -56,6 +59,8 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         self.frame_bar = FrameBar(choices.rate)
         self.frame_bar.hide()
         outer.addWidget(self.frame_bar)
+        self.live_bar = LiveBar(live_level)
+        outer.addWidget(self.live_bar)
         self._add_fields(outer)
         form = QtWidgets.QGridLayout()
         form.setHorizontalSpacing(8)
@@ -74,6 +79,7 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
             (self.field_edit, FIELDS),
             (self.shown_list, SHOWN),
             (self.frame_bar, TRAJECTORIES),
+            (self.live_bar, LIVE),
         ):
             explain(widget, heading)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ _TIED = 2.5
 """Pixels within which lines stand side by side."""
 _LEAST_GAP = 1.5 * electronvolt
 """What is shown above and below the gap at first, at least, in hartree."""
+_MOVES = 120
+"""Milliseconds in which levels move to where they are at another geometry."""
 _WIDEST = 800.0
 """Largest range that can be zoomed out to, in hartree; core levels are deeper, and shifted to when they are chosen."""
 
@@ -54,16 +56,49 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types 
         self._chosen: tuple[str, int] | None = None
         self._range = self._first_range()
         self._lines: list[_Line] | None = None
+        self._before, self._after = self._levels, self._levels
+        self._motion = QtCore.QVariantAnimation(self)
+        self._motion.setDuration(_MOVES)
+        self._motion.setStartValue(0.0)
+        self._motion.setEndValue(1.0)
+        self._motion.valueChanged.connect(self._move)
         self.setMouseTracking(True)
 
     # ---- what it is told
 
     def fill(self, levels: Levels) -> None:
         """Show other orbitals, those about the gap."""
-        self._levels = [[level for level in those if np.isfinite(level.energy)] for those in levels]
+        self._motion.stop()
+        self._levels = _with_energies(levels)
         self._chosen = None
         self.setMinimumWidth(130 if len(levels) < 2 else 152)
         self._show_range(*self._first_range())
+
+    def follow(self, levels: Levels, chosen: Level | None) -> None:
+        """Have levels move to the energies of as many others; the energies in view stay while the gap is among them."""
+        self._before, self._after = self._levels, _with_energies(levels)
+        if [len(those) for those in self._before] != [len(those) for those in self._after]:
+            self.fill(levels)
+            return
+        self._chosen = None if chosen is None else (chosen.spin, chosen.index)
+        self._motion.stop()
+        self._motion.start()
+
+    def _move(self, share: float) -> None:
+        self._levels = [
+            [
+                replace(now, energy=then.energy + share * (now.energy - then.energy))
+                for then, now in zip(*those, strict=True)
+            ]
+            for those in zip(self._before, self._after, strict=True)
+        ]
+        low, high = self._range
+        frontier = [level.energy for those in self._levels for level in those if level.mark]
+        edge = (high - low) / 10
+        beyond = min(0.0, min(frontier, default=low + edge) - low - edge) or max(
+            0.0, max(frontier, default=high - edge) - high + edge
+        )
+        self._show_range(low + beyond, high + beyond)
 
     def set_unit(self, name: str) -> None:
         """Show energies in a unit of `ENERGY_UNITS`."""
@@ -302,6 +337,10 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types 
         if 0.01 < (high - low) * factor < _WIDEST:
             self._show_range(at + (low - at) * factor, at + (high - at) * factor)
         event.accept()
+
+
+def _with_energies(levels: Levels) -> Levels:
+    return [[level for level in those if np.isfinite(level.energy)] for those in levels]
 
 
 def _segment(line: _Line) -> Any:

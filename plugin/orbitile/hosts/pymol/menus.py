@@ -17,6 +17,7 @@ from .file_filters import surfaces_to_export, volumes_to_export
 from .help import COMMANDS, open_manual
 from .recipe import pymol_lines
 from .saving import SaveFilm, SavePicture, ask_target, run
+from .widgets import take_keys
 
 if TYPE_CHECKING:
     from .panel import Panel
@@ -37,8 +38,8 @@ def fill_surface_menu(menu: Any, panel: Panel, name: str) -> None:
         action.setChecked(style == shown.look.style)
     menu.addAction("Colours…", lambda: panel.shown_list.colours_asked.emit(name))
     menu.addSeparator()
-    menu.addAction("Save volume…", partial(_ask_export, panel, name, volumes_to_export()))
-    menu.addAction("Save surface…", partial(_ask_export, panel, name, surfaces_to_export()))
+    menu.addAction("Save volume…", partial(ask_export, panel, name, volumes_to_export()))
+    menu.addAction("Save surface…", partial(ask_export, panel, name, surfaces_to_export()))
     menu.addAction("Save picture…", partial(SavePicture.ask, panel))
     menu.addSeparator()
     _add_copying(menu, panel, [name])
@@ -83,7 +84,9 @@ def _restyle(panel: Panel, name: str, style: str) -> None:
     panel.browser.change_look(style=style)
 
 
-def _ask_export(panel: Panel, name: str, pattern: str) -> None:
+def ask_export(panel: Panel, name: str, pattern: str) -> None:
+    """Ask where a surface or its volume is to be written, and write it; the suffix of the file decides how."""
     path = ask_target(panel, "Save", name, pattern)
+    take_keys(panel)
     if path is not None:
         run(panel, commands.orb_export, [str(path), name])

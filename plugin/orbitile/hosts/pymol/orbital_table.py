@@ -35,6 +35,12 @@ class OrbitalModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has 
         self.columns = columns_of(levels, self.unit)
         self.endResetModel()
 
+    def follow(self, levels: Levels, chosen: Level | None) -> None:
+        """List as many orbitals in place of those before."""
+        self.levels, self.chosen = levels, chosen
+        self.columns = columns_of(levels, self.unit)
+        self.tell_changed(0, self.rowCount() - 1)
+
     def set_unit(self, unit: EnergyUnit) -> None:
         """Show energies in another unit."""
         self.unit = unit
@@ -183,6 +189,15 @@ class OrbitalTable(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  #
         homo = self._cell_of(self._homo())
         if homo.isValid():
             self.scrollTo(homo, self.PositionAtCenter)
+
+    def follow(self, levels: Levels, chosen: Level | None) -> None:
+        """List as many orbitals in place of those before; filter, columns and what is scrolled to stay."""
+        column, top = self.currentIndex().column(), self.verticalScrollBar().value()
+        self._quiet = True
+        self.orbitals.follow(levels, chosen)
+        self.setCurrentIndex(self._cell_of(chosen, column))
+        self._quiet = False
+        self.verticalScrollBar().setValue(top)
 
     def set_unit(self, name: str) -> None:
         """Show energies in a unit of `ENERGY_UNITS`."""

@@ -12,6 +12,7 @@ from pymol.Qt import QtCore, QtGui, QtWidgets
 from ...session.browser import Browser
 from ...session.choices import TWO_COLOURS, choices_of
 from ...session.listed import Listed
+from ...session.live.status import LiveStatus
 from ...session.orbitals import Level, summary
 from ...session.playback import Playback
 from ...session.session import Session
@@ -20,7 +21,8 @@ from .dropping import Dropping
 from .file_filters import files_to_export, files_to_open
 from .help import add_help
 from .layout import STEPS, PanelLayout
-from .menus import fill_more_menu, fill_surface_menu
+from .live_actions import connect_live
+from .menus import ask_export, fill_more_menu, fill_surface_menu
 from .placing import put_beside
 from .widgets import take_keys
 
@@ -49,7 +51,8 @@ class Panel(PanelLayout):
     _placed: Any = None
 
     def __init__(self, session: Session, window: Any) -> None:
-        super().__init__(window, choices_of(session.host.settings()))
+        kept = session.host.settings()
+        super().__init__(window, choices_of(kept), kept.get("live"))
         self._placed = QtCore.QTimer(self)  # PyMOL ends without telling: what is to be kept is kept when it changes
         self._placed.setSingleShot(True)
         self._placed.setInterval(_PLACED)
@@ -101,6 +104,7 @@ class Panel(PanelLayout):
         self.frame_bar.stepped.connect(browser.step)
         self.frame_bar.moved.connect(browser.go_to)
         self.frame_bar.rated.connect(browser.choose_rate)
+        connect_live(self)
         self.field_edit.returnPressed.connect(self._show_typed)
         self.show_button.clicked.connect(self._show_typed)
         self.iso_slider.valueChanged.connect(self._slid)
@@ -113,7 +117,7 @@ class Panel(PanelLayout):
         self.second_box.activated.connect(lambda at: browser.choose_second(self.second_box.itemText(at)))
         self.transparency_slider.valueChanged.connect(lambda at: browser.change_look(transparency=at / 100))
         self.style_box.activated.connect(lambda: browser.change_look(style=self.style_box.currentText()))
-        self.export_button.clicked.connect(self._ask_export)
+        self.export_button.clicked.connect(lambda: ask_export(self, self.browser.current(), files_to_export()))
         self.cancel_button.clicked.connect(lambda: self.cancel())
 
     # ---- what the browser asks of its window
@@ -152,6 +156,20 @@ class Panel(PanelLayout):
         elif self.browser.shown() is None and wavefunction is not None:
             self.say(f"{self.browser.molecule}: choose an orbital in the table, or a field.")
         self._enable()
+
+    def show_levels(self, chosen: Level | None) -> None:
+        """Change table and diagram in place."""
+        self.table.follow(self.browser.levels, chosen)
+        self.diagram.follow(self.browser.levels, chosen)
+
+    def show_live(self, status: LiveStatus | None) -> None:
+        """Tell how the live molecule is."""
+        self.live_bar.show_status(status)
+
+    def chosen(self) -> Level | None:
+        """The orbital that is selected in the table."""
+        chosen: Level | None = self.table.orbitals.chosen
+        return chosen
 
     def show_choices(self) -> None:
         """Set isovalue, second field, device and rate to what they are."""
@@ -323,17 +341,6 @@ class Panel(PanelLayout):
         )
         self.open(*paths)
         take_keys(self)
-
-    def _ask_export(self) -> None:
-        path, _ = QtWidgets.QFileDialog.getSaveFileName(
-            self,
-            "Export",
-            f"{self.browser.current()}.cube",
-            files_to_export(),
-        )
-        take_keys(self)
-        if path:
-            self.export(path)
 
     def _ask_colours(self, name: str) -> None:
         """Let the user change what the colours of a surface in the list come from: two colours, or a scale."""

@@ -9,6 +9,18 @@ from pymol.Qt import QtGui
 _MARKS = {"HOMO": ("#1f5fa8", "#7fb8f5"), "LUMO": ("#b4540a", "#f2a65e")}
 """On a light ground, and on a dark one."""
 
+_STAGES = {
+    "converging": ("#b4540a", "#f2a65e"),
+    "converged": ("#1a7f37", "#5dd27a"),
+    "failed": ("#b2182b", "#ff7b72"),
+}
+"""The same for stages of a live molecule."""
+
+
+def stage_colour(stage: str, palette: Any) -> Any:
+    """Colour of a stage of a live molecule."""
+    return QtGui.QColor(_STAGES[stage][is_dark(palette)]) if stage in _STAGES else faded(palette)
+
 
 def mark_colour(mark: str, palette: Any) -> Any:
     """Colour of HOMO or LUMO on the ground of lists."""

@@ -22,6 +22,7 @@ from ...session.host import Colour, TrajectoryViewer
 from ...session.look import Look
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
+from .bonds import rebond
 from .drawing import drawing_of
 from .maps import nothing_at, put_map
 from .molecules import Molecules, delete
@@ -35,6 +36,9 @@ _MARGIN = 1.0
 """Angstrom around what is seen in a cell of the grid."""
 _ALL_CELLS = -2
 """PyMOL's number for an object that is seen in all cells of its grid."""
+
+_PICKED = ("pk1", "pk2", "pk3", "pk4")
+"""Selections of the atoms that were picked in editing mode."""
 
 _BYTES_A_FACE = 250
 """Three corners with normals, and their copy for the GPU."""
@@ -197,6 +201,26 @@ class PyMOLViewer(TrajectoryViewer):
         if molecule not in self.objects():
             raise OrbitileError(f"no molecule is called {molecule!r}")
         self.cmd.load_coords((positions / angstrom).tolist(), f"%{molecule}", self._state_of(molecule))
+
+    def as_held(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (positions / angstrom).astype(np.float32).astype(np.float64) * angstrom
+
+    def picked(self, molecule: str, names: Sequence[str] = ()) -> tuple[int, ...]:
+        there = self.names()
+        every = self.cmd.index(f"%{molecule}")
+        found = []
+        for name in names or [name for name in _PICKED if name in there]:
+            atoms = self.cmd.index(f"%{molecule} and %{name}") if name in there else []
+            if len(atoms) != 1:
+                raise OrbitileError(f"{name}: expected a selection of one atom of {molecule}, got {len(atoms)}")
+            found.append(every.index(atoms[0]))
+        return tuple(found)
+
+    def rebond(self, molecule: str) -> None:
+        numbers, _ = self.geometries(molecule)
+        positions = self.positions(molecule)
+        if positions is not None:
+            rebond(self.cmd, molecule, numbers, positions)
 
     def is_dragging(self) -> bool:
         window = main_window()

@@ -15,6 +15,7 @@ from ...session.browser import Browser
 from ...session.choices import TWO_COLOURS
 from ...session.declaration import COUNT, FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Kind, brief, one_of
 from ...session.listed import Listed
+from ...session.live.status import LiveStatus
 from ...session.look import STYLES, Scale
 from ...session.orbitals import ENERGY_UNITS, Level, summary
 from ...session.playback import Playback
@@ -214,6 +215,19 @@ class ServedWindow:
             self._host.tell({"event": "rows", "rows": rows[begin : begin + _PIECE]})
         if self._words:
             self._filter(self._words)
+
+    def show_levels(self, chosen: Level | None) -> None:
+        """Tell the table of orbitals anew, filtered as it was."""
+        self._chosen = chosen
+        self._tell_table()
+
+    def show_live(self, status: LiveStatus | None) -> None:
+        """Tell what there is to say of the live molecule."""
+        self._tell_changes("live", {} if status is None else asdict(status))
+
+    def chosen(self) -> Level | None:
+        """The orbital that is chosen."""
+        return self._chosen
 
     def show_choices(self) -> None:
         """Tell what the controls stand at: the surface that they act on, or what comes next."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..declaration import Command
 from .computing import orb_cancel, orb_device, orb_scf
-from .live import orb_live, orb_settle
+from .live import orb_live, orb_scan, orb_scan_save, orb_scan_to, orb_settle
 from .loading import orb_info, orb_load
 from .presets import orb_preset
 from .saving import orb_export, orb_film, orb_picture
@@ -39,6 +39,9 @@ COMMANDS: tuple[Command, ...] = (
     orb_scf,
     orb_live,
     orb_settle,
+    orb_scan,
+    orb_scan_to,
+    orb_scan_save,
 )
 """In the order in which help lists them."""
 
@@ -70,4 +73,7 @@ __all__ = [
     "orb_scf",
     "orb_live",
     "orb_settle",
+    "orb_scan",
+    "orb_scan_to",
+    "orb_scan_save",
 ]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from ...errors import OrbitileError
 from ...scf.calculation import Calculation
 from ...scf.engines import AUTO, engine_names
-from ..declaration import COUNT, FLAG, TEXT, WHOLE_NUMBER, Answer, Argument, command, one_of
+from ..declaration import COUNT, FLAG, NUMBER, PATH, TEXT, WHOLE_NUMBER, Answer, Argument, command, one_of
+from ..live.live import Live
 from ..live.order import Level
 from ..session import Session
 
@@ -48,3 +52,78 @@ def orb_settle(session: Session) -> Answer:
     if status.stage == "failed":
         raise OrbitileError(f"{status.molecule}: {status.text}")
     return Answer(None, f"{status.molecule}: {status.text}")
+
+
+@command(
+    "Scan by hand: have a distance, an angle or a dihedral of the live molecule computed ahead for a number of values, "
+    "so that orb_scan_to goes from one to the other at once. The smaller part behind the bond moves. Without atoms, "
+    "those that are picked; where something is scanned, this ends and tells the energies.",
+    Argument("atoms", TEXT, "two, three or four, as 1-2-3-4, or selections of one each, as pk1 pk2", "", "see above"),
+    Argument("first", NUMBER, "in Angstrom or degrees", None, "-180 degrees, or around where the atoms are"),
+    Argument("last", NUMBER, "the same", None, "180 degrees, or around where the atoms are"),
+    Argument("steps", COUNT, "values, first and last included", None, "37 of a dihedral, 21 of others"),
+    examples=("fragment ethanol", "orb_live ethanol", "orb_scan 9-3-2-1, 0, 180, 13", "orb_scan_to 60", "orb_scan"),
+    related=("orb_live", "orb_scan_to", "orb_scan_save", "orb_settle"),
+)
+def orb_scan(session: Session, atoms: str, first: float | None, last: float | None, steps: int | None) -> Answer:
+    live = _live(session)
+    running = live.status.scan
+    if running is not None and not atoms:
+        live.end_scan()
+        return Answer(None, f"{live.molecule}: the scan has ended\n{running.table}")
+    live.begin_scan(_atoms(session, atoms), first, last, steps)
+    if not session.host.has_window():
+        session.settle(scanned=True)
+    begun = live.status.scan
+    assert begun is not None  # it has begun
+    return Answer(None, f"{live.molecule}: {begun.text}; orb_scan_to goes to a value, orb_scan ends it\n{begun.table}")
+
+
+@command(
+    "Put the atoms of the live molecule to the value of the scan that is nearest to one.",
+    Argument("value", NUMBER, "in Angstrom or degrees", required=True),
+    examples=("orb_scan 9-3-2-1", "orb_scan_to -60", "orb_settle"),
+    related=("orb_scan", "orb_settle"),
+)
+def orb_scan_to(session: Session, value: float) -> Answer:
+    live = _live(session)
+    if live.scan is None:
+        raise OrbitileError("nothing is scanned: orb_scan begins that")
+    scan = live.scan.scan
+    index = scan.index_of(value)
+    live.scan_to(index)
+    there = scan.shown_values[index]
+    return Answer(f"{there:g}", f"{live.molecule}: {scan.name} is {there:g} {scan.unit}")
+
+
+@command(
+    "Write the geometries of the scan that have been computed, with their orbitals and in the order of the values, to "
+    "a series file: orb_load plays it.",
+    Argument("filename", PATH, "such as scan.h5; a series that is there is replaced", required=True),
+    examples=("orb_scan 9-3-2-1", "orb_scan_save scan.h5", "orb_load scan.h5, film", "orb_mo film, homo"),
+    related=("orb_scan", "orb_load", "orb_film"),
+)
+def orb_scan_save(session: Session, filename: Path) -> Answer:
+    live = _live(session)
+    sources = () if live.scan is None else live.scan.sources
+    if not sources:
+        raise OrbitileError("no geometry of a scan has been computed: orb_scan begins one")
+    session.computing.aside(lambda: live.path.write(filename, str(live.level.calculation), sources))
+    return Answer(str(filename), f"{len(sources)} geometries are in {filename}")
+
+
+def _atoms(session: Session, text: str) -> tuple[int, ...]:
+    """Atoms of the live molecule, from 0, by what the user says, or those that are picked."""
+    live = _live(session)
+    if re.fullmatch(r"\d+([- ]+\d+)*", text):
+        return tuple(int(number) - 1 for number in re.findall(r"\d+", text))
+    found = session.host.picked(live.molecule, text.split())
+    if not found:
+        raise OrbitileError("atoms: expected numbers as 1-2-3-4, or atoms that are picked; none are")
+    return found
+
+
+def _live(session: Session) -> Live:
+    if session.live is None:
+        raise OrbitileError("no molecule is live: orb_live makes one so")
+    return session.live

@@ -148,11 +148,10 @@ def _written(order: Order, wavefunction: Wavefunction) -> OneFile:
 def _samples(order: Order, found: Converged) -> tuple[Sample | OrbitileError, ...]:
     cache = WavefunctionCache()
     cache.keep_one(OneFile.read(found.source), found.wavefunction)
-    now = {first: name for name, first in found.first_names.items()}
     samples: list[Sample | OrbitileError] = []
     for request in order.fields:
         try:
-            samples.append(sample(_of_this(request, found, now), cache))
+            samples.append(sample(of_geometry(request, found), cache))
         except Cancelled:
             raise
         except OrbitileError as error:
@@ -160,8 +159,9 @@ def _samples(order: Order, found: Converged) -> tuple[Sample | OrbitileError, ..
     return tuple(samples)
 
 
-def _of_this(request: Request, found: Converged, now: dict[str, str]) -> Request:
-    """A request for the same field of this wavefunction."""
+def of_geometry(request: Request, found: Converged) -> Request:
+    """The request for the same field of a converged geometry, of one that names orbitals by their first names."""
+    now = {first: name for name, first in found.first_names.items()}
 
     def name(field: str) -> str:
         return now.get(field) or numbered_name(found.wavefunction, field)

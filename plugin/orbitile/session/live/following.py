@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +17,7 @@ from ..host import Viewer
 from ..request import Request, Sample
 from ..shelf import Shelf
 from ..shown import Shown
-from .calculating import numbered_name
+from .calculating import numbered_name, of_geometry
 from .moving import moved_along, volume_moved_along
 from .order import Converged, Positions
 
@@ -31,7 +31,7 @@ _FIRST = "homo"
 """What is shown of a molecule of which nothing is shown."""
 
 _KEPT = 8
-"""Converged geometries by which surfaces that are shown are understood."""
+"""Converged geometries that are remembered, and those by which surfaces are understood that are shown."""
 
 
 Show = Callable[[Shown, Sample], str]
@@ -39,9 +39,10 @@ Show = Callable[[Shown, Sample], str]
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """A field of a surface, at the geometry where it was sampled."""
+    """A field of a surface, at the geometry where it was sampled, and what was asked for, see `Following.request`."""
 
     found: Sample
+    asked: Request
     source: str
     positions: Positions
     rests: bool
@@ -112,17 +113,40 @@ class Following:
 
     # ---- fields
 
-    def take(self, names: Sequence[str], found: Converged, rests: bool) -> None:
-        """Take the fields of some surfaces that have converged, as finely as they are wanted or as they move."""
-        if not self._recent or self._recent[-1].source != found.source:
-            self._recent = [*self._recent, replace(found, samples=())][-_KEPT:]
-        for name, sample in zip(names, found.samples, strict=True):
+    def take(self, asked: Mapping[str, Request], found: Converged, rests: bool) -> None:
+        """Take the fields that were asked for some surfaces, as finely as they are wanted or as they move."""
+        used = {found.source, *self._sources()}
+        others = [one for one in self._recent if one.source != found.source]
+        older, recent = others[: 1 - _KEPT], others[1 - _KEPT :]
+        self._recent = [*(one for one in older if one.source in used), *recent, replace(found, samples=())]
+        for (name, request), sample in zip(asked.items(), found.samples, strict=True):
             if isinstance(sample, OrbitileError):
                 self._known.pop(name, None)
                 self._viewer.say(f"{name or _FIRST}: {sample}")
-            else:
-                name = name or self._show(Shown(self.molecule, sample.request, sample.isovalue), sample)
-                self._known[name] = _Known(sample, found.source, found.positions, rests)
+                continue
+            there = name or self._show(Shown(self.molecule, sample.request, sample.isovalue), sample)
+            wanted = _apart_from_fineness(request if name else self.request(there, True))
+            self._known[there] = _Known(sample, wanted, found.source, found.positions, rests or not name)
+
+    def recall(self, found: Converged, rests: bool) -> None:
+        """Take what is known already of the fields of a geometry, be it coarse or fine."""
+        if not self._recent or self._recent[-1].source != found.source:
+            self.take({}, replace(found, samples=()), rests)
+        for finely in (False, True):
+            asked, samples = {}, []
+            for name in self.wanted(finely and rests):
+                request = self.request(name, finely)
+                sample = self._computing.samples.known(of_geometry(request, found))
+                if sample is not None:
+                    asked[name] = request
+                    samples.append(sample)
+            if asked:
+                self.take(asked, replace(found, samples=tuple(samples)), finely)
+
+    def _sources(self) -> set[str]:
+        """Geometries by which surfaces that are shown, or are going to be, are understood."""
+        known = [*self._known.values(), *([] if self._coming is None else [self._coming[1].known])]
+        return {one.source for one in known} | {self._shelf[name].request.path for name in self.surfaces() if name}
 
     def wanted(self, rests: bool) -> list[str]:
         """Surfaces whose field of the last converged geometry is not known, or not as finely as it is wanted."""
@@ -131,18 +155,20 @@ class Following:
     def _is_known(self, name: str, rests: bool) -> bool:
         if not self._recent:
             return False
-        known, found, request = self._known.get(name), self._recent[-1], self._shelf[name].request
-        if known is not None and known.source == found.source and _is_same(known.found.request, request):
-            return known.rests or not rests
-        return known is None and request.path == found.source  # somebody else has shown it
+        known, found = self._known.get(name), self._recent[-1]
+        if known is None:
+            return self._shelf[name].request.path == found.source  # somebody else has shown it
+        is_same = known.source == found.source and known.asked == _apart_from_fineness(self.request(name, True))
+        return is_same and (known.rests or not rests)
 
     def request(self, name: str, rests: bool) -> Request:
-        """What to ask for to see a surface: orbitals by their first names."""
+        """What to ask for to see a surface: orbitals by their first names, of no geometry."""
         if not name:
             return Request("", _FIRST)
         shown = self._shelf[name]
         request = replace(
             shown.request,
+            path="",
             isovalue=shown.isovalue,
             field=self._first_name(shown.request.path, shown.request.field),
             color_by=self._first_name(shown.request.path, shown.request.color_by),
@@ -227,10 +253,6 @@ class Following:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _is_same(one: Request, other: Request) -> bool:
-    """Whether two requests are for one field, apart from how finely it is sampled."""
-    return _apart_from_fineness(one) == _apart_from_fineness(other)
-
-
 def _apart_from_fineness(request: Request) -> Request:
+    """What tells fields from each other, however finely they are sampled."""
     return replace(request, quality="coarse", most_faces=None, references=())

@@ -8,25 +8,26 @@ finely as they were asked for, and their volumes follow.
 
 from __future__ import annotations
 
-import os
 import time
-from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from concurrent.futures import CancelledError
 from secrets import token_hex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
-from ...workers import Worker, Workers
 from ..computing import Computing
 from ..host import Viewer
+from ..request import Request
 from ..shelf import Shelf
 from ..source import OneFile
-from .calculating import converged
+from .asking import Asked, Asking
 from .following import Following, Show
+from .known_geometries import KnownGeometries
 from .order import Converged, Level, Order, Positions
 from .path import LivePath
+from .scan import Ahead, RunningScan, scan_of
 from .status import LiveStatus, Stage
 
 TICK = 20
@@ -35,25 +36,8 @@ TICK = 20
 _REST = 0.25
 """Seconds after which atoms that have not moved are left alone."""
 
-_TOO_LONG = 1.0
-"""Seconds after which a geometry that is not the newest any more is given up, unless the last one took as long."""
-
-_UNUSUAL = 4.0
-"""Times the seconds of the last self-consistent field that another one may take, fields included."""
-
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """A geometry that is being computed."""
-
-    order: Order
-    surfaces: tuple[str, ...]
-    rests: bool
-    begin: float
-    job: Future[Converged]
 
 
 class Live:
@@ -80,6 +64,8 @@ class Live:
         The geometries that it came through.
     found : Converged or None
         The last converged geometry.
+    scan : RunningScan or None
+        What is computed ahead.
 
     Raises
     ------
@@ -105,11 +91,11 @@ class Live:
         self.found: Converged | None = None
         self._following = Following(viewer, shelf, computing, molecule, show)
         self._key = token_hex(8)
-        self._workers = Workers([Worker("the live calculation", python=os.environ.get("ORBITILE_PYTHON"), nice=5)])
+        self._asking = Asking()
         self._positions, self._since = positions, time.monotonic()
-        self._asked: _Asked | None = None
         self._failed: tuple[Positions, str] | None = None
-        self._given_up = 0
+        self._known = KnownGeometries()
+        self.scan: RunningScan | None = None
 
     # ---- what there is
 
@@ -121,7 +107,7 @@ class Live:
     @property
     def process_id(self) -> int | None:
         """Number of the process that computes, while it runs."""
-        return self._workers.workers[0].process_id
+        return self._asking.process_id
 
     @property
     def status(self) -> LiveStatus:
@@ -134,7 +120,10 @@ class Live:
             text = f"moved along, converging; before: {text}" if stage == "converging" else text
         if stage == "failed" and self._failed is not None:
             text = f"{self._failed[1]}; what is shown is the last converged geometry"
-        return LiveStatus(self.molecule, str(self.level.calculation), stage, text, self.path.energies)
+        scan = None if self.scan is None else self.scan.status(self._positions)
+        if scan is not None and not all(scan.known):
+            text = f"{text}; {scan.text}"
+        return LiveStatus(self.molecule, str(self.level.calculation), stage, text, self.path.energies, scan=scan)
 
     def _stage(self) -> Stage:
         if self._failed is not None and self._is_at(self._failed[0]):
@@ -146,12 +135,61 @@ class Live:
     def at_rest(self) -> bool:
         """Whether all there is to see is shown: of the geometry that is there, or of the last one where that fails."""
         stage = self._stage()
-        if self._asked is not None or not self._following.is_drawn(self._positions, stage == "failed"):
+        if self._asking.asked is not None and not self._asking.asked.is_ahead:
+            return False
+        if not self._following.is_drawn(self._positions, stage == "failed"):
             return False
         return stage == "failed" or (stage == "converged" and not self._following.wanted(True))
 
     def _is_at(self, positions: Positions) -> bool:
         return bool(np.abs(self._positions - positions).max() < _SAME)
+
+    # ---- scans
+
+    def begin_scan(
+        self,
+        atoms: tuple[int, ...],
+        first: float | None = None,
+        last: float | None = None,
+        n_values: int | None = None,
+    ) -> None:
+        """Have a distance, an angle or a dihedral computed ahead, about where the atoms are; arguments as of `scan_of`.
+
+        Raises
+        ------
+        OrbitileError
+            As `scan_of` does.
+        """
+        positions = self._viewer.positions(self.molecule)
+        positions = self._positions if positions is None else positions
+        scan = scan_of(self._numbers, positions, atoms, first, last, n_values, self._viewer.as_held)
+        self.end_scan()
+        self.scan = RunningScan(scan, positions)
+
+    def end_scan(self) -> None:
+        """Forget the scan; the atoms stay where they are."""
+        self.scan = None
+        self._known = KnownGeometries()
+        self.path.hold(())
+
+    def is_scanning(self) -> bool:
+        """Whether there is a scan, and something of it has not been computed."""
+        return self.scan is not None and (self.found is None or self._next_of_scan() is not None)
+
+    def scan_to(self, index: int) -> None:
+        """Put the atoms to a geometry of the scan, from 0.
+
+        Raises
+        ------
+        OrbitileError
+            When nothing is scanned, there is no such geometry, or the viewer cannot be told where atoms are.
+        """
+        if self.scan is None:
+            raise OrbitileError("nothing is scanned: orb_scan begins that")
+        if not 0 <= index < len(self.scan.scan):
+            raise OrbitileError(f"scan: expected a value from 1 to {len(self.scan.scan)}, got {index + 1}")
+        self._viewer.move(self.molecule, self.scan.scan.geometries[index])
+        self.scan.index = index
 
     # ---- a few milliseconds at a time
 
@@ -169,6 +207,7 @@ class Live:
         if np.abs(positions - self._positions).max() > _SAME:
             self._positions, self._since = positions, time.monotonic()
         self._take()
+        self._recall()
         self._ask()
         self._following.draw(self._positions, self._stage() == "failed")
 
@@ -177,59 +216,108 @@ class Live:
 
     def _take(self) -> None:
         """What the process has computed."""
-        asked = self._asked
-        if asked is None or not asked.job.done():
+        asked = self._asking.done()
+        if asked is None:
             return
-        self._asked, self._given_up = None, 0
         try:
             found = asked.job.result()
         except (Cancelled, CancelledError):
             return
         except OrbitileError as error:
-            self._failed = asked.order.positions, str(error)
+            if self.scan is not None:
+                self.scan.refuse(asked.order.positions, str(error))
+            if not asked.is_ahead:
+                self._failed = asked.order.positions, str(error)
             return
+        self._keep(found, asked)
+        if not asked.is_ahead:
+            self._arrive(found, asked.rests)
+            self._following.take(asked.fields, found, asked.rests)
+            if asked.rests:
+                self._viewer.rebond(self.molecule)
+
+    def _keep(self, found: Converged, asked: Asked) -> None:
+        """Keep what has converged where the atoms are going to come back to."""
+        is_scanned = self.scan is not None and self.scan.take(found, asked.order.fields)
+        if self.scan is not None and is_scanned:
+            self.path.hold(self.scan.sources)
+        if is_scanned or asked.rests:
+            self._known.add(found)
+            for sample in found.samples:
+                if not isinstance(sample, OrbitileError):
+                    self._computing.samples.put_behind(sample)
+
+    def _arrive(self, found: Converged, rests: bool) -> None:
+        """Go on from a geometry that has converged where the atoms are, or were a moment ago."""
         self._failed = None
         if self.found is None or self.found.source != found.source:
-            self.path.add(found, asked.rests)
+            self.path.add(found, rests)
             self._computing.wavefunctions.keep_one(OneFile.read(found.source), found.wavefunction)
             self._viewer.adopt(self.molecule, found.source)
-        elif asked.rests:
+        elif rests:
             self.path.rest()
         self.found = found
-        self._following.take(asked.surfaces, found, asked.rests)
+
+    def _recall(self) -> None:
+        """Show what is known already of where the atoms are."""
+        found = self._known.at(self._positions)
+        if found is not None:
+            if self.found is None or self.found.source != found.source:
+                self._arrive(found, self._rests())
+            self._following.recall(found, self._rests())
 
     def _ask(self) -> None:
         """Have the newest geometry computed, where it is not known; a longer calculation gives way to it."""
-        asked = self._asked
-        if asked is not None:
-            if time.monotonic() - asked.begin > self._patience() and not self._is_at(asked.order.positions):
-                asked.job.cancel()
-                self._asked = None
-                self._given_up += 1
-            return
         rests, stage = self._rests(), self._stage()
         wanted = self._following.wanted(rests) if stage == "converged" else self._following.surfaces()
-        if stage == "failed" or (stage == "converged" and not wanted):
-            return
-        order = Order(
-            self._key,
-            self.level,
-            self._numbers,
-            self._positions,
-            self.molecule,
-            str(self.path.folder),
-            tuple(self._following.request(name, rests) for name in wanted),
-            after=None if self.found is None else replace(self.found, samples=()),
-        )
-        job = self._workers.submit(converged, order)
-        self._asked = _Asked(order, tuple(wanted), rests, time.monotonic(), job)
+        is_known = stage == "failed" or (stage == "converged" and not wanted)
+        asked = self._asking.asked
+        if asked is not None:
+            if self._is_at(asked.order.positions):
+                return
+            if asked.is_ahead != is_known:
+                self._asking.withdraw()
+            elif not is_known:
+                self._asking.withdraw_late()
+        elif is_known:
+            self._ask_ahead()
+        else:
+            fields = {name: self._following.request(name, rests) for name in wanted}
+            after = self._known.nearest(self._positions, self.found)
+            self._submit(self._positions, tuple(fields.values()), after, fields, rests)
 
-    def _patience(self) -> float:
-        """Seconds after which a geometry that is not the newest any more is given up: ever more, so that some come."""
-        usual = 0.0 if self.found is None else _UNUSUAL * self.found.seconds
-        return max(_TOO_LONG, usual) * 2.0**self._given_up
+    def _ask_ahead(self) -> None:
+        """Have a geometry of the scan computed."""
+        following = self._next_of_scan()
+        if following is not None:
+            after = self._known.nearest(following.positions, self.found)
+            is_there = after is not None and np.array_equal(after.positions, following.positions)
+            if following.beside is not None and not is_there:
+                after = self._known.at(following.beside) or after
+            self._submit(following.positions, following.fields, after)
+
+    def _next_of_scan(self) -> Ahead | None:
+        """A geometry of the scan that is not known, with fields as coarsely and as finely as surfaces are wanted."""
+        if self.scan is None or self.found is None:
+            return None
+        names = self._following.surfaces()
+        fields = [self._following.request(name, finely) for name in names for finely in (False, True)]
+        return self.scan.next(self._positions, fields)
+
+    def _submit(
+        self,
+        positions: Positions,
+        requests: tuple[Request, ...],
+        after: Converged | None,
+        fields: Mapping[str, Request] | None = None,
+        rests: bool = False,
+    ) -> None:
+        """Ask for a geometry: where the atoms are, with the fields by surface, or ahead."""
+        where = self.molecule, str(self.path.folder)
+        order = Order(self._key, self.level, self._numbers, positions, *where, requests, after=after)
+        self._asking.submit(order, fields or {}, rests, is_ahead=fields is None)
 
     def close(self) -> None:
         """End the process and the thread. The files of what was reached stay, since the molecule is one of them."""
-        self._workers.shutdown(wait=False, cancel_futures=True)
+        self._asking.close()
         self._following.close()

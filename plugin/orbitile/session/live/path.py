@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import time
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -71,6 +72,7 @@ class LivePath:
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)  # until then the molecule is one of its files
         self._begin = time.monotonic()
         self._reached: list[Reached] = []
+        self._held: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self._reached)
@@ -90,9 +92,9 @@ class LivePath:
         file = Path(OneFile.read(found.source).path)
         seconds = time.monotonic() - self._begin
         one = Reached(found.positions, found.source, found.energy, seconds, rested, file.stat().st_size)
-        if self._reached and np.array_equal(self._reached[-1].positions, one.positions):
-            self._drop(len(self._reached) - 1)
         self._reached.append(one)
+        if len(self) > 1 and np.array_equal(self._reached[-2].positions, one.positions):
+            self._drop(len(self) - 2)
         while len(self._reached) > MOST or sum(other.n_bytes for other in self._reached) > _BYTES:
             moving = (n for n, other in enumerate(self._reached[:-1]) if not other.rested)
             self._drop(next(moving, 0))
@@ -101,9 +103,20 @@ class LivePath:
         """Take note that the atoms were left alone where they are."""
         self._reached[-1] = replace(self._reached[-1], rested=True)
 
+    def hold(self, sources: Iterable[str]) -> None:
+        """Keep the files of some geometries, reached or not, in place of those that were held before."""
+        before, self._held = self._held, frozenset(sources)
+        for source in before:
+            self._remove(source)
+
     def _drop(self, n: int) -> None:
-        with suppress(OSError):  # somebody reads it, where that keeps a file
-            Path(OneFile.read(self._reached.pop(n).source).path).unlink()
+        self._remove(self._reached.pop(n).source)
+
+    def _remove(self, source: str) -> None:
+        """Remove a file that nothing is left of."""
+        if source not in self._held and all(one.source != source for one in self._reached):
+            with suppress(OSError):  # somebody reads it, where that keeps a file
+                Path(OneFile.read(source).path).unlink()
 
     def before(self, positions: Positions) -> Reached | None:
         """The last geometry at which the atoms rested, and that is another one than this; None where there is none."""
@@ -115,8 +128,8 @@ class LivePath:
         while self._reached and self._reached[-1] is not one:
             self._drop(len(self._reached) - 1)
 
-    def write(self, path: str | Path, settings: str) -> Trajectory:
-        """Write all geometries as a series file, whole or not at all.
+    def write(self, path: str | Path, settings: str, sources: Sequence[str] = ()) -> Trajectory:
+        """Write all geometries, or those of some sources, as a series file, whole or not at all.
 
         Raises
         ------
@@ -125,14 +138,15 @@ class LivePath:
         OrbitileError
             When no geometry was reached.
         """
-        if not self._reached:
-            raise OrbitileError("no geometry has converged yet: there is no path to write")
+        sources = sources or [one.source for one in self._reached]
+        if not sources:
+            raise OrbitileError("no geometry has converged yet: there is nothing to write")
         require_series(path)
         whole = self.folder / f"{token_hex(8)}.h5"
         try:
             with SeriesWriter(whole, settings=settings) as writer:
-                for one in self._reached:
-                    writer.append(load(OneFile.read(one.source).path))
+                for source in sources:
+                    writer.append(load(OneFile.read(source).path))
             with written_atomically(path) as temporary:
                 shutil.copyfile(whole, temporary)
         finally:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .scan import ScanStatus
+
 Stage = Literal["starting", "converging", "converged", "failed"]
 
 
@@ -30,6 +32,8 @@ class LiveStatus:
         How hard, from 0 to 1.
     can_undo : bool
         Whether there is a geometry to go back to.
+    scan : ScanStatus or None
+        What is scanned.
     """
 
     molecule: str
@@ -40,3 +44,4 @@ class LiveStatus:
     relaxes: bool = False
     hardness: float = 0.5
     can_undo: bool = False
+    scan: ScanStatus | None = None

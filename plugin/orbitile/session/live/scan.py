@@ -1,0 +1,293 @@
+"""A scan by hand: a distance, an angle or a dihedral takes one value after the other, and all are computed ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import OrbitileError
+from ...model.units import angstrom, kilocalorie_per_mole
+from ..request import Request
+from .geometry_change import angle, dihedral, distance, with_angle, with_dihedral, with_distance
+from .order import Converged, Positions
+
+Kind = Literal["distance", "angle", "dihedral"]
+
+_KINDS: dict[int, tuple[Kind, str, float, Callable[..., float], Callable[..., Positions]]] = {
+    2: ("distance", "Angstrom", angstrom, distance, with_distance),
+    3: ("angle", "degrees", np.pi / 180, angle, with_angle),
+    4: ("dihedral", "degrees", np.pi / 180, dihedral, with_dihedral),
+}
+"""By the number of atoms: kind, unit, the unit in bohr or radian, what measures and what changes a geometry."""
+
+MOST = 361
+"""Values of a scan."""
+
+_SAME = 1e-6
+"""Positions in bohr that differ by less are the same."""
+
+_USUAL = {"distance": 21, "angle": 21, "dihedral": 37}
+"""Values of a scan of each kind, where nobody says how many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """Geometries that differ in a distance, an angle or a dihedral.
+
+    Attributes
+    ----------
+    atoms : tuple of int
+        From 0: two, three or four.
+    values : ndarray, shape (n,)
+        In bohr or radian.
+    geometries : ndarray, shape (n, n_atoms, 3)
+        In bohr, as the viewer gives them back when its atoms are there.
+    """
+
+    atoms: tuple[int, ...]
+    values: NDArray[np.float64]
+    geometries: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def kind(self) -> Kind:
+        """What is changed."""
+        return _KINDS[len(self.atoms)][0]
+
+    @property
+    def unit(self) -> str:
+        """Of the values for people."""
+        return _KINDS[len(self.atoms)][1]
+
+    @property
+    def shown_values(self) -> tuple[float, ...]:
+        """The values in Angstrom or degrees."""
+        return tuple((self.values / _KINDS[len(self.atoms)][2]).tolist())
+
+    @property
+    def name(self) -> str:
+        """What is scanned, for people."""
+        return f"{self.kind} {'-'.join(str(atom + 1) for atom in self.atoms)}"
+
+    def index_of(self, value: float) -> int:
+        """Of the value nearest to one in Angstrom or degrees."""
+        return self._nearest(value * _KINDS[len(self.atoms)][2])
+
+    def index_at(self, positions: Positions) -> int:
+        """Of the value nearest to that of some positions."""
+        try:
+            return self._nearest(_KINDS[len(self.atoms)][3](positions, self.atoms))
+        except OrbitileError:  # there is no dihedral
+            return int(np.argmin(np.linalg.norm(self.geometries - positions, axis=(1, 2))))
+
+    def _nearest(self, value: float) -> int:
+        away = np.abs(self.values - value)
+        if self.kind == "dihedral":
+            away = np.minimum(away, np.abs(np.angle(np.exp(1j * away))))
+        return int(np.argmin(away))
+
+
+def scan_of(
+    atomic_numbers: NDArray[np.int64],
+    positions: Positions,
+    atoms: tuple[int, ...],
+    first: float | None,
+    last: float | None,
+    n_values: int | None,
+    as_held: Callable[[Positions], Positions],
+) -> Scan:
+    """A scan about a geometry.
+
+    Parameters
+    ----------
+    atomic_numbers : ndarray of int, shape (n_atoms,)
+    positions : ndarray, shape (n_atoms, 3)
+        In bohr.
+    atoms
+        Two, three or four, from 0.
+    first, last
+        Values in Angstrom or degrees. By default a dihedral goes all the way round, an angle 40 degrees to either side,
+        and a distance from three quarters to the double.
+    n_values
+        From the first to the last, both included; by default 37 of a dihedral and 21 of others.
+    as_held
+        `Viewer.as_held`.
+
+    Raises
+    ------
+    OrbitileError
+        When these are not two to four different atoms of the molecule, there are too few or too many values, or the
+        value of these atoms cannot be changed, see `geometry_change`.
+    """
+    if len(atoms) not in _KINDS or len(set(atoms)) < len(atoms) or not all(0 <= n < len(positions) for n in atoms):
+        listed = "-".join(str(atom + 1) for atom in atoms) or "none"
+        raise OrbitileError(f"atoms: expected two, three or four of 1 to {len(positions)}, each once, got {listed}")
+    kind, unit, one, measured, changed = _KINDS[len(atoms)]
+    now = measured(positions, atoms) / one
+    low, high = {
+        "distance": (0.75 * now, 2 * now),
+        "angle": (max(now - 40, 20), min(now + 40, 180)),
+        "dihedral": (-180.0, 180.0),
+    }[kind]
+    low, high = low if first is None else first, high if last is None else last
+    n = _USUAL[kind] if n_values is None else n_values
+    if not 2 <= n <= MOST or low == high:
+        raise OrbitileError(f"steps: expected 2 to {MOST} values that differ, got {n} from {low:g} to {high:g} {unit}")
+    values = np.linspace(low, high, n) * one
+    geometries = [as_held(changed(atomic_numbers, positions, atoms, value)) for value in values]
+    return Scan(atoms, values, np.array(geometries))
+
+
+@dataclass(frozen=True)
+class ScanStatus:
+    """What there is to say of a scan.
+
+    Attributes
+    ----------
+    name : str
+        Kind and atoms, as "dihedral 1-2-3-4".
+    kind : str
+    unit : str
+        Angstrom or degrees.
+    values : tuple of float
+        In that unit.
+    index : int
+        Where the atoms are, from 0.
+    known : tuple of bool
+        Whether each geometry has been computed.
+    energies : tuple of float or None
+        In hartree.
+    problems : tuple of str
+        Why each geometry could not be computed; empty where there is no reason.
+    """
+
+    name: str
+    kind: Kind
+    unit: str
+    values: tuple[float, ...]
+    index: int
+    known: tuple[bool, ...]
+    energies: tuple[float | None, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """How far it is, in some words."""
+        return f"scan: {sum(self.known)} of {len(self.values)} computed"
+
+    @property
+    def table(self) -> str:
+        """Values and energies, a line each."""
+        lowest = min((energy for energy in self.energies if energy is not None), default=0.0)
+        lines = [f"{self.unit:>10} {'hartree':>16} {'kcal/mol':>10}   {self.name}"]
+        for value, energy, problem in zip(self.values, self.energies, self.problems, strict=True):
+            there = problem or "not computed yet"
+            if energy is not None:
+                there = f"{energy:16.7f} {(energy - lowest) / kilocalorie_per_mole:10.3f}"
+            lines.append(f"{value:10.3f} {there}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Ahead:
+    """What of a scan is to be computed next.
+
+    Attributes
+    ----------
+    positions : ndarray, shape (n_atoms, 3)
+        In bohr.
+    fields : tuple of Request
+        That are not known there.
+    beside : ndarray or None
+        The geometry of the value before, going outwards from where the atoms are, where that is known: from there
+        orbitals keep their identity, though another one may be as near when a dihedral comes full circle.
+    """
+
+    positions: Positions
+    fields: tuple[Request, ...]
+    beside: Positions | None
+
+
+class RunningScan:
+    """What is known of the geometries of a scan, and which one comes next.
+
+    Parameters
+    ----------
+    scan : Scan
+    positions : ndarray, shape (n_atoms, 3)
+        Where the atoms are, in bohr.
+
+    Attributes
+    ----------
+    index : int
+        Of the value that the atoms were put to last.
+    """
+
+    def __init__(self, scan: Scan, positions: Positions) -> None:
+        self.scan, self.index = scan, scan.index_at(positions)
+        self._indices: dict[bytes, list[int]] = {}
+        for index, geometry in enumerate(scan.geometries):  # both ends of a dihedral may be one place
+            self._indices.setdefault(geometry.tobytes(), []).append(index)
+        self._energies: dict[int, float] = {}
+        self._sources: dict[int, str] = {}
+        self._fields: dict[int, frozenset[Request]] = {}
+        self._problems: dict[int, str] = {}
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Files of the wavefunctions that are known, in the order of the values."""
+        return tuple(self._sources[index] for index in sorted(self._sources))
+
+    def index_at(self, positions: Positions) -> int:
+        """Of the value where the atoms are: the first and the last of a dihedral may be one place."""
+        is_there = np.abs(self.scan.geometries[self.index] - positions).max() < _SAME
+        return self.index if is_there else self.scan.index_at(positions)
+
+    def status(self, positions: Positions) -> ScanStatus:
+        """What there is to say when the atoms are somewhere."""
+        scan, every = self.scan, range(len(self.scan))
+        return ScanStatus(
+            scan.name,
+            scan.kind,
+            scan.unit,
+            scan.shown_values,
+            self.index_at(positions),
+            tuple(index in self._energies for index in every),
+            tuple(self._energies.get(index) for index in every),
+            tuple(self._problems.get(index, "") for index in every),
+        )
+
+    def next(self, positions: Positions, fields: Iterable[Request]) -> Ahead | None:
+        """What is to be computed next so that some fields of all geometries are known; None when they are.
+
+        Geometries beside the one where the atoms are come first, of both sides in turn.
+        """
+        here, wanted = self.index_at(positions), dict.fromkeys(fields)
+        for index in sorted(range(len(self.scan)), key=lambda index: abs(index - here)):
+            known = self._fields.get(index)
+            missing = tuple(field for field in wanted if known is None or field not in known)
+            if index not in self._problems and (known is None or missing):
+                beside = index + (1 if index < here else -1 if index > here else 0)
+                before = self.scan.geometries[beside] if beside in self._sources else None
+                return Ahead(self.scan.geometries[index], missing, before)
+        return None
+
+    def take(self, found: Converged, fields: Iterable[Request]) -> bool:
+        """Take note of a geometry with some fields; says whether it is one of the scan."""
+        indices, known = self._indices.get(found.positions.tobytes(), []), frozenset(fields)
+        for index in indices:
+            self._energies[index], self._sources[index] = found.energy, found.source
+            self._fields[index] = self._fields.get(index, frozenset()) | known
+            self._problems.pop(index, None)
+        return bool(indices)
+
+    def refuse(self, positions: Positions, problem: str) -> None:
+        """Take note of a geometry that cannot be computed."""
+        for index in self._indices.get(positions.tobytes(), []):
+            self._problems[index] = problem

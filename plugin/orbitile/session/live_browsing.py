@@ -1,0 +1,129 @@
+"""A live molecule in a window: begun and ended, relaxed, taken back; its orbitals are listed as they change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..fields.orbital import orbital_name
+from . import commands
+from .browsing import Browsing
+from .declaration import Command
+from .live.status import LiveStatus
+from .orbitals import level_of, levels_of
+from .session import Session
+from .view import View
+from .words import of_error
+
+_LOOK = 0.05
+"""Seconds between two looks at what there is to say of the live molecule."""
+
+
+class LiveBrowsing(Browsing):
+    """What a window does with a live molecule; parameters as of `Browsing`.
+
+    Attributes
+    ----------
+    live_status : LiveStatus or None
+        What the window was told last.
+    """
+
+    def __init__(self, session: Session, view: View) -> None:
+        super().__init__(session, view)
+        self.live_status: LiveStatus | None = None
+        self._first_names: dict[str, str] = {}
+
+    # ---- what the user does
+
+    def start_live(self, molecule: str, basis: str, method: str, charge: int, unpaired: int) -> str:
+        """Have the electrons of an object of the viewer follow its atoms; gives what is in the way, empty for none."""
+        self.remember(live={"basis": basis, "method": method})
+        return self._run(commands.orb_live, [molecule, basis, method, charge, unpaired])
+
+    def end_live(self) -> str:
+        """Have nothing follow any atoms; what is shown stays."""
+        return "" if self.session.live is None else self._run(commands.orb_live, [])
+
+    def relax(self, hardness: float | None) -> str:
+        """Have forces move the atoms this hard, from 0 to 1, or no longer; gives what is in the way."""
+        return self._run(commands.orb_relax, ["off"] if hardness is None else ["on", hardness])
+
+    def undo(self) -> str:
+        """Put the atoms where they rested before; gives what is in the way."""
+        return self._run(commands.orb_undo, [])
+
+    def save_path(self, path: Path) -> str:
+        """Write the geometries as a trajectory; gives what is in the way."""
+        problem = self._run(commands.orb_path, [str(path)])
+        if not problem:
+            self.view.say(f"Wrote {path}")
+        return problem
+
+    def scan(self) -> str:
+        """Have what is picked computed ahead for a number of values, or end that; gives what is in the way."""
+        return self._run(commands.orb_scan, [])
+
+    def scan_to(self, index: int) -> str:
+        """Put the atoms to a geometry of the scan, from 0; gives what is in the way."""
+        status = self.live_status
+        if status is None or status.scan is None:
+            return ""
+        return self._run(commands.orb_scan_to, [status.scan.values[index]])
+
+    def _run(self, command: Command, arguments: Sequence[Any]) -> str:
+        """Run a command; gives what was wrong, empty for nothing."""
+        try:
+            command.run(self.session, arguments)
+        except Exception as error:
+            return of_error(error)
+        self._look_at_live()
+        return ""
+
+    # ---- what there is
+
+    def tick(self) -> None:
+        """Look at what is under way, and do what is due."""
+        super().tick()
+        if self._look_at_live not in self._agenda:
+            self._agenda.later(self._look_at_live, _LOOK)
+
+    def _look_at_live(self) -> None:
+        live = self.session.live
+        status = None if live is None else live.status
+        if status != self.live_status:
+            self.live_status = status
+            self.view.show_live(status)
+        self._list_live()
+
+    def choose_molecule(self, name: str) -> None:
+        """List the orbitals of another molecule."""
+        super().choose_molecule(name)
+        live = self.session.live
+        is_it = live is not None and live.found is not None and self._listed == (live.molecule, live.found.source)
+        self._first_names = live.found.first_names if is_it and live is not None and live.found is not None else {}
+
+    def follow(self) -> None:
+        """Take up what has changed at the viewer's prompt; the orbitals of a live molecule change where they stand."""
+        self._list_live()
+        super().follow()
+
+    def _list_live(self) -> None:
+        """List the orbitals of the live molecule as they are by now, where those before are listed."""
+        live, before = self.session.live, self.wavefunction
+        if live is None or live.found is None or before is None:
+            return
+        found = live.found
+        source = self.session.host.molecules().get(self.molecule, "")
+        if live.molecule != self.molecule or source != found.source or self._listed == (self.molecule, source):
+            return
+        now = found.wavefunction
+        if [len(those) for those in levels_of(now)] != [len(those) for those in self.levels]:
+            return  # `follow` lists it as another one
+        chosen = self.view.chosen()
+        names = {first: name for name, first in found.first_names.items()}
+        name = "" if chosen is None else orbital_name(before, chosen.index, chosen.spin)
+        name = names.get(self._first_names.get(name, name), name)
+        self._first_names = found.first_names
+        self._listed, self.wavefunction, self.levels = (self.molecule, source), now, levels_of(now)
+        self.view.show_levels(level_of(now, self.levels, name) if name else None)
