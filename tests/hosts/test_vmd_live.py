@@ -112,7 +112,7 @@ def test_in_the_window_a_molecule_is_made_live_and_ended(tmp_path):
         until {[llength $orbitile::panel::energies] == 2}
         puts [llength [$f.energies find all]]
         uplevel #0 [$f.first.molecules.menu cget -postcommand]
-        puts "[$f.first.molecules.menu index end] $orbitile::panel::live_molid"
+        puts "[$f.first.molecules.menu index end] $orbitile::panel::live_molid" ;# the copy, a line, and the path
         choose 0
         update
         puts "[winfo ismapped $f.status] live: $orbitile::live; $orbitile::panel::status"
@@ -121,5 +121,5 @@ def test_in_the_window_a_molecule_is_made_live_and_ended(tmp_path):
     )
     assert out[:2] == ["1 0 1", "1 0 starting"]
     assert re.fullmatch(r"water, pbe/sto-3g.*: -75\.\d{7} hartree, \d+ iterations in \d.\d\d s", out[2])
-    assert out[3:5] == ["2", "0 1"]
+    assert out[3:5] == ["2", "2 1"]
     assert out[5] == "0 live: ; water is no longer live"

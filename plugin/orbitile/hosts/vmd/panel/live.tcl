@@ -19,7 +19,6 @@ proc ::orbitile::panel::build_live {f} {
     ttk::checkbutton $first.relax -text Relax -variable ${here}::relaxes -command ${here}::relax
     ttk::scale $first.hardness -from 0 -to 1 -length 60 -variable ${here}::hardness -command ${here}::hardness_slid
     ttk::button $first.undo -text Undo -width 6 -command [list ${here}::do orb_undo]
-    ttk::button $first.path -text "Save path..." -command ${here}::save_path
     pack $first.molecules $first.method $first.basis -side left -padx {0 4}
     pack $first.relax $first.hardness -side left -padx {0 4}
     pack $first.undo -side left
@@ -34,7 +33,6 @@ proc ::orbitile::panel::build_live {f} {
     tip $first.relax "Forces pull the atoms along; those that you move are held"
     tip $first.hardness "How hard"
     tip $first.undo "Back to where the atoms rested before"
-    tip $first.path "Write the geometries and their orbitals as a trajectory"
     tip $f.energies "Energy of the geometries one after the other"
     show_live $::orbitile::live_told
 }
@@ -60,6 +58,9 @@ proc ::orbitile::panel::fill_live_menu {menu} {
     if {[$menu index end] in {none ""}} {
         $menu add command -label "VMD has no molecule" -state disabled
     }
+    $menu add separator
+    $menu add command -label "Save path..." -command ::orbitile::panel::save_path \
+        -state [expr {$::orbitile::live eq "" ? "disabled" : "normal"}]
 }
 
 proc ::orbitile::panel::toggle_live {name} {
@@ -90,6 +91,7 @@ proc ::orbitile::panel::hardness_slid {place} {
     }
 }
 
+# Write the geometries that were reached, and their orbitals, as a trajectory.
 proc ::orbitile::panel::save_path {} {
     variable top
     set file [tk_getSaveFile -parent $top -title "Save path" -initialfile $::orbitile::live.h5]
@@ -106,7 +108,7 @@ proc ::orbitile::panel::show_live {message} {
     if {![winfo exists $f]} return
     if {$message eq "" || [dict get $message molecule] eq ""} {
         set energies {}
-        pack forget $f.status $f.energies $f.first.path
+        pack forget $f.status $f.energies
         foreach part {relax hardness undo} {
             $f.first.$part state disabled
         }
@@ -121,7 +123,6 @@ proc ::orbitile::panel::show_live {message} {
     set colours {starting gray40 converging #b35806 converged #1b7837 failed #b2182b}
     $f.status configure -foreground [dict get $colours [dict get $message stage]] \
         -text "[dict get $message molecule], [dict get $message calculation]: [dict get $message text]"
-    pack $f.first.path -side right
     pack $f.status $f.energies -fill x
     set energy [dict get $message energy]
     if {$energy ne "" && $energy ne [lindex $energies end]} {
