@@ -9,11 +9,11 @@ import numpy as np
 
 from orbitile.errors import OrbitileError
 from orbitile.model.elements import SYMBOLS
+from orbitile.model.units import angstrom
 from orbitile.scf.calculation import Calculation
 from orbitile.session.host import Viewer
 from orbitile.session.live.order import Level
 from orbitile.session.session import Session
-from orbitile.model.units import angstrom
 
 PATIENCE = 60.0
 """Seconds after which a test gives up waiting."""
