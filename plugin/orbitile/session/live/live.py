@@ -72,8 +72,8 @@ class Live:
         Shows a new surface, and gives its name.
     positions : ndarray, shape (n_atoms, 3)
         Where the atoms are, in bohr.
-    asking : Asking, optional
-        The process of another live molecule, as `release` gives it.
+    before : Live, optional
+        Another one, which ends, and whose process this one gets: it takes seconds to start.
 
     Attributes
     ----------
@@ -96,14 +96,14 @@ class Live:
         level: Level,
         show: Show,
         positions: Positions,
-        asking: Asking | None = None,
+        before: Live | None = None,
     ) -> None:
         self._viewer, self._computing, self._numbers = viewer, computing, atomic_numbers
         self.level, self.path = level, LivePath()
         self.found: Converged | None = None
         self._following = Following(viewer, shelf, computing, molecule, show)
         self._key = token_hex(8)
-        self._asking = asking or Asking()
+        self._asking = Asking() if before is None else before.release()
         self._positions, self._since = positions, time.monotonic()
         self._compared = 0.0
         self._failed: tuple[Positions, str] | None = None
@@ -326,6 +326,8 @@ class Live:
             if self.scan is not None:
                 self.scan.refuse(asked.order.positions, str(error))
             if not asked.is_ahead:
+                if self._failed is None:  # once, until one converges
+                    self._viewer.say(f"{self.molecule}: {error}")
                 self._failed = asked.order.positions, str(error)
             return
         self._keep(found, asked)
@@ -423,7 +425,7 @@ class Live:
         self.release().close()
 
     def release(self) -> Asking:
-        """The same, but for the process, which another molecule can have: it takes seconds to start."""
+        """The same, but for the process, which another molecule can have."""
         self._asking.withdraw()
         self.path.close()
         self._following.close()
