@@ -14,7 +14,7 @@ import pytest
 
 from orbitile.errors import OrbitileError
 from orbitile.scf.calculation import Calculation
-from orbitile.session.commands import orb_iso, orb_live
+from orbitile.session.commands import orb_iso, orb_live, orb_mo
 from orbitile.session.live import live
 from orbitile.session.live.order import Level
 from orbitile.session.source import OneFile
@@ -75,14 +75,15 @@ def shown(session):
 
 def test_a_field_that_has_no_such_surface_any_more_is_told_once_and_can_be_changed(session, monkeypatch):
     begun(session, HYDROGEN)
-    (name,) = session.shelf
+    session.shelf.remove(*session.shelf)
+    name = orb_mo.run(session, ["m", "lumo"]).value
     largest = np.abs(session.computing.sampled(shown(session).request).volume.values).max()
     orb_iso.run(session, [f"{0.93 * largest}"])
     orders = []
     submit = session.live._asking.submit
     monkeypatch.setattr(session.live._asking, "submit", lambda *given, **more: orders.append(submit(*given, **more)))
     before = session.host.surfaces[name]
-    moved(session, z=0.8)  # the orbital is spread out
+    moved(session, z=1.5)  # the orbital is spread out, and less anywhere
     assert session.settle().stage == "converged"
     assert len(orders) <= 2  # one while it moves, one when it rests
     assert sum("nothing has this value" in text for text in session.host.told) == 1
