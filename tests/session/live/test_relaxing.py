@@ -16,6 +16,7 @@ from orbitile.errors import OrbitileError
 from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
 from orbitile.scf.optimisation import LARGEST_FORCE
+from orbitile.session.commands import orb_path, orb_relax, orb_undo
 from orbitile.session.live import calculating, pulling
 from orbitile.session.live.order import Converged, Level, Order, Relaxation
 from orbitile.session.live.pulling import Pulling
@@ -130,6 +131,16 @@ def test_what_was_learnt_is_forgotten_when_atoms_are_elsewhere():
     _, there = relaxer.step(elsewhere, forces, Relaxation(1.0, (1,)))
     _, expected = Relaxer().step(elsewhere, forces, Relaxation(1.0, (1,)))
     np.testing.assert_array_equal(there, expected)
+
+
+def test_what_was_learnt_serves_while_the_held_atom_is_dragged():
+    relaxer, held = Relaxer(), Relaxation(1.0, (2,))
+    there, _ = relaxed(relaxer, PLACES + 0.2 * PULL * (np.arange(5)[:, None] != 2), springs(), held)
+    dragged = there.astype(np.float32).astype(float)
+    dragged[2] += 0.2
+    _, n = relaxed(relaxer, dragged, springs(), held)
+    _, anew = relaxed(Relaxer(), dragged, springs(), held)
+    assert n < anew
 
 
 # ---- what the user holds
@@ -266,6 +277,26 @@ def test_refusals(monkeypatch):
     session = live_session("H 0 0 0; H 0 0 0.74", ob.Calculation("b3lyp-d3bj", "sto-3g"))
     with pytest.raises(OrbitileError, match="forces would lack it"):
         session.live.relax(0.5)
+    session.end_live()
+
+
+def test_commands_say_what_is_missing(tmp_path):
+    session = Session(MovingViewer(m="H 0 0 0; H 0 0 0.74"))
+    for command, arguments in ((orb_relax, []), (orb_undo, []), (orb_path, [str(tmp_path / "p.h5")])):
+        with pytest.raises(OrbitileError, match="no molecule is live: orb_live makes one so"):
+            command.run(session, arguments)
+    session.begin_live("m", Level(HF))
+    assert orb_relax.run(session, ["1", "0.3"]).value == "1"
+    assert (session.live.status.relaxes, session.live.status.hardness) == (True, 0.3)
+    assert orb_relax.run(session, ["0"]).value == "0"
+    assert orb_relax.run(session).text.startswith("m: forces pull its atoms")
+    assert session.live.status.hardness == 0.3
+    with pytest.raises(OrbitileError, match="hardness: expected"):
+        orb_relax.run(session, ["1", "1.5"])
+    with pytest.raises(OrbitileError, match="no geometry to go back to"):
+        orb_undo.run(session)
+    with pytest.raises(OrbitileError, match="no geometry has converged yet"):
+        orb_path.run(session, [str(tmp_path / "p.h5")])
     session.end_live()
 
 

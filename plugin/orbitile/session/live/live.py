@@ -197,7 +197,7 @@ class Live:
         return self.scan is not None and (self.found is None or self._next_of_scan() is not None)
 
     def scan_to(self, index: int) -> None:
-        """Put the atoms to a geometry of the scan, from 0.
+        """Put the atoms to a geometry of the scan, from 0, and leave them alone.
 
         Raises
         ------
@@ -210,16 +210,12 @@ class Live:
             raise OrbitileError(f"scan: expected a value from 1 to {len(self.scan.scan)}, got {index + 1}")
         self._viewer.move(self.molecule, self.scan.scan.geometries[index])
         self.scan.index = index
+        self._pulling.end()
 
     # ---- forces, and back
 
     def relax(self, hardness: float | None) -> None:
-        """Have forces move the atoms that the user does not hold, to a minimum of the energy.
-
-        Parameters
-        ----------
-        hardness
-            From 0 to 1, see `Relaxation`; None to leave the atoms alone from now on.
+        """Have forces move the atoms that the user does not hold, this hard, or leave all of them alone for None.
 
         Raises
         ------
