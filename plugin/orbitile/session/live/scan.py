@@ -143,10 +143,10 @@ def scan_of(
     if not 2 <= n <= MOST or low == high:
         raise OrbitileError(f"steps: expected 2 to {MOST} values that differ, got {n} from {low:g} to {high:g} {unit}")
     values = np.linspace(low, high, n) * one
-    geometries = [as_held(changed(atomic_numbers, positions, atoms, value)) for value in values]
+    geometries = as_held(changed(atomic_numbers, positions, atoms, values))
     if np.array_equal(geometries[0], geometries[-1]):  # full circle, from where orbitals may come back with other signs
         geometries[-1] = as_held(geometries[-1] + _APART)
-    return Scan(atoms, values, np.array(geometries))
+    return Scan(atoms, values, geometries)
 
 
 @dataclass(frozen=True)
