@@ -3,11 +3,13 @@
 The viewer calls `Live.tick` every few milliseconds, in the thread that it belongs to; nothing here waits. One geometry
 is computed at a time, in a process of its own, and the newest is the next. Until its fields are there, those before are
 shown moved along with the atoms, more transparent than they are; when the atoms are left alone, fields are sampled as
-finely as they were asked for, and their volumes follow.
+finely as they were asked for, and their volumes follow. Where it relaxes, the atoms that the user does not hold go one
+step along the forces after each geometry, by the viewer, as if somebody moved them.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
@@ -17,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
+from ...scf.forces import check_forces, require_ase
 from ..computing import Computing
 from ..host import Viewer
 from ..request import Request
@@ -25,8 +28,9 @@ from ..source import OneFile
 from .asking import Asked, Asking
 from .following import Following, Show
 from .known_geometries import KnownGeometries
-from .order import Converged, Level, Order, Positions
-from .path import LivePath
+from .order import Converged, Level, Order, Positions, Relaxation
+from .path import LivePath, Reached
+from .pulling import Pulling
 from .scan import Ahead, RunningScan, scan_of
 from .status import LiveStatus, Stage
 
@@ -95,6 +99,7 @@ class Live:
         self._positions, self._since = positions, time.monotonic()
         self._failed: tuple[Positions, str] | None = None
         self._known = KnownGeometries()
+        self._pulling = Pulling(viewer)
         self.scan: RunningScan | None = None
 
     # ---- what there is
@@ -117,13 +122,24 @@ class Live:
             text = "the first field is computed"
         else:
             text = f"{found.energy:.7f} hartree, {found.n_iterations} iterations in {found.seconds:.2f} s"
+            text += self._pulling.text(found)
             text = f"moved along, converging; before: {text}" if stage == "converging" else text
         if stage == "failed" and self._failed is not None:
             text = f"{self._failed[1]}; what is shown is the last converged geometry"
         scan = None if self.scan is None else self.scan.status(self._positions)
         if scan is not None and not all(scan.known):
             text = f"{text}; {scan.text}"
-        return LiveStatus(self.molecule, str(self.level.calculation), stage, text, self.path.energies, scan=scan)
+        return LiveStatus(
+            self.molecule,
+            str(self.level.calculation),
+            stage,
+            text,
+            self.path.energies,
+            self._pulling.is_on,
+            self._pulling.hardness,
+            self.path.before(self._positions) is not None,
+            scan,
+        )
 
     def _stage(self) -> Stage:
         if self._failed is not None and self._is_at(self._failed[0]):
@@ -139,7 +155,11 @@ class Live:
             return False
         if not self._following.is_drawn(self._positions, stage == "failed"):
             return False
-        return stage == "failed" or (stage == "converged" and not self._following.wanted(True))
+        return stage == "failed" or (stage == "converged" and self._is_done() and not self._following.wanted(True))
+
+    def _is_done(self) -> bool:
+        """Whether forces leave the atoms where they are."""
+        return self.found is not None and self._pulling.is_done(self.found)
 
     def _is_at(self, positions: Positions) -> bool:
         return bool(np.abs(self._positions - positions).max() < _SAME)
@@ -191,6 +211,53 @@ class Live:
         self._viewer.move(self.molecule, self.scan.scan.geometries[index])
         self.scan.index = index
 
+    # ---- forces, and back
+
+    def relax(self, hardness: float | None) -> None:
+        """Have forces move the atoms that the user does not hold, to a minimum of the energy.
+
+        Parameters
+        ----------
+        hardness
+            From 0 to 1, see `Relaxation`; None to leave the atoms alone from now on.
+
+        Raises
+        ------
+        OrbitileError
+            When it is another number, forces of this calculation lack a part, ASE is missing, or the viewer cannot be
+            told where atoms are.
+        """
+        if hardness is None:
+            self._pulling.end()
+            return
+        check_forces(self.level.calculation)
+        if not os.environ.get("ORBITILE_PYTHON"):  # another Python says itself what it lacks
+            require_ase()
+        self._look()
+        self._pulling.begin(self.molecule, self._positions, hardness)
+
+    def undo(self) -> Reached:
+        """Put the atoms back to where they rested before, and leave them alone.
+
+        Returns
+        -------
+        Reached
+            Where they are then.
+
+        Raises
+        ------
+        OrbitileError
+            When there is nothing to go back to, or the viewer cannot be told where atoms are.
+        """
+        self._look()
+        before = self.path.before(self._positions)
+        if before is None:
+            raise OrbitileError(f"{self.molecule}: there is no geometry to go back to")
+        self._viewer.move(self.molecule, before.positions)
+        self.path.go_back(before)
+        self._pulling.end()
+        return before
+
     # ---- a few milliseconds at a time
 
     def tick(self) -> None:
@@ -201,18 +268,25 @@ class Live:
         OrbitileError
             When the molecule has gone or has other atoms: it cannot be live any more.
         """
+        self._look()
+        self._pulling.look(self._positions)
+        self._take()
+        self._recall()
+        if self._stage() == "converged" and self._rests():
+            self.path.rest()
+        self._ask()
+        self._following.draw(self._positions, self._stage() == "failed")
+
+    def _look(self) -> None:
         positions = self._viewer.positions(self.molecule)
         if positions is None or len(positions) != len(self._numbers):
             raise OrbitileError(f"{self.molecule} was deleted, or has other atoms: it is no longer live")
         if np.abs(positions - self._positions).max() > _SAME:
             self._positions, self._since = positions, time.monotonic()
-        self._take()
-        self._recall()
-        self._ask()
-        self._following.draw(self._positions, self._stage() == "failed")
 
     def _rests(self) -> bool:
-        return time.monotonic() - self._since > _REST and not self._viewer.is_dragging()
+        is_still = time.monotonic() - self._since > _REST and not self._viewer.is_dragging()
+        return is_still and (self._stage() != "converged" or self._is_done())
 
     def _take(self) -> None:
         """What the process has computed."""
@@ -231,10 +305,12 @@ class Live:
             return
         self._keep(found, asked)
         if not asked.is_ahead:
-            self._arrive(found, asked.rests)
+            self._arrive(found)
             self._following.take(asked.fields, found, asked.rests)
             if asked.rests:
                 self._viewer.rebond(self.molecule)
+            if self._pulling.pull(self.molecule, self._positions, asked.order, found):
+                self._look()
 
     def _keep(self, found: Converged, asked: Asked) -> None:
         """Keep what has converged where the atoms are going to come back to."""
@@ -247,15 +323,13 @@ class Live:
                 if not isinstance(sample, OrbitileError):
                     self._computing.samples.put_behind(sample)
 
-    def _arrive(self, found: Converged, rests: bool) -> None:
+    def _arrive(self, found: Converged) -> None:
         """Go on from a geometry that has converged where the atoms are, or were a moment ago."""
         self._failed = None
         if self.found is None or self.found.source != found.source:
-            self.path.add(found, rests)
+            self.path.add(found)
             self._computing.wavefunctions.keep_one(OneFile.read(found.source), found.wavefunction)
             self._viewer.adopt(self.molecule, found.source)
-        elif rests:
-            self.path.rest()
         self.found = found
 
     def _recall(self) -> None:
@@ -263,14 +337,15 @@ class Live:
         found = self._known.at(self._positions)
         if found is not None:
             if self.found is None or self.found.source != found.source:
-                self._arrive(found, self._rests())
+                self._arrive(found)
             self._following.recall(found, self._rests())
 
     def _ask(self) -> None:
         """Have the newest geometry computed, where it is not known; a longer calculation gives way to it."""
         rests, stage = self._rests(), self._stage()
         wanted = self._following.wanted(rests) if stage == "converged" else self._following.surfaces()
-        is_known = stage == "failed" or (stage == "converged" and not wanted)
+        relaxation = self._pulling.wanted(self.found.source if self.found and stage == "converged" else "")
+        is_known = stage == "failed" or (stage == "converged" and not wanted and relaxation is None)
         asked = self._asking.asked
         if asked is not None:
             if self._is_at(asked.order.positions):
@@ -284,7 +359,7 @@ class Live:
         else:
             fields = {name: self._following.request(name, rests) for name in wanted}
             after = self._known.nearest(self._positions, self.found)
-            self._submit(self._positions, tuple(fields.values()), after, fields, rests)
+            self._submit(self._positions, tuple(fields.values()), after, fields, rests, relaxation)
 
     def _ask_ahead(self) -> None:
         """Have a geometry of the scan computed."""
@@ -311,13 +386,15 @@ class Live:
         after: Converged | None,
         fields: Mapping[str, Request] | None = None,
         rests: bool = False,
+        relaxation: Relaxation | None = None,
     ) -> None:
         """Ask for a geometry: where the atoms are, with the fields by surface, or ahead."""
         where = self.molecule, str(self.path.folder)
-        order = Order(self._key, self.level, self._numbers, positions, *where, requests, after=after)
+        order = Order(self._key, self.level, self._numbers, positions, *where, requests, relaxation, after)
         self._asking.submit(order, fields or {}, rests, is_ahead=fields is None)
 
     def close(self) -> None:
-        """End the process and the thread. The files of what was reached stay, since the molecule is one of them."""
+        """End the process and the thread. The last files stay as long as this process, since the molecule is one."""
         self._asking.close()
+        self.path.close()
         self._following.close()
