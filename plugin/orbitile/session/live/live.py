@@ -187,6 +187,8 @@ class Live:
     ) -> None:
         """Have a distance, an angle or a dihedral computed ahead, about where the atoms are; arguments as of `scan_of`.
 
+        Forces do not move the atoms any more.
+
         Raises
         ------
         OrbitileError
@@ -196,6 +198,7 @@ class Live:
         positions = self._positions if positions is None else positions
         scan = scan_of(self._numbers, positions, atoms, first, last, n_values, self._viewer.as_held)
         self.end_scan()
+        self.relax(None)
         self.scan = RunningScan(scan, positions)
 
     def end_scan(self) -> None:
@@ -218,10 +221,7 @@ class Live:
         """
         if self.scan is None:
             raise OrbitileError("nothing is scanned: orb_scan begins that")
-        if not 0 <= index < len(self.scan.scan):
-            raise OrbitileError(f"scan: expected a value from 1 to {len(self.scan.scan)}, got {index + 1}")
-        self._viewer.move(self.molecule, self.scan.scan.geometries[index])
-        self.scan.index = index
+        self._viewer.move(self.molecule, self.scan.go_to(index))
 
     # ---- forces, and back
 
@@ -286,8 +286,8 @@ class Live:
         self._pulling.look(self._positions)
         self._take()
         self._recall()
-        if self._stage() == "converged" and self._rests():
-            self.path.rest()
+        if self._stage() == "converged" and self._rests() and self.path.rest():
+            self._viewer.rebond(self.molecule)
         self._ask()
         self._following.draw(self._positions, self._stage() == "failed")
 
@@ -330,8 +330,6 @@ class Live:
         if not asked.is_ahead:
             self._arrive(found)
             self._following.take(asked.fields, found, asked.rests)
-            if asked.rests:
-                self._viewer.rebond(self.molecule)
             if self._pulling.pull(self.molecule, self._positions, asked.order, found):
                 self._look()
 
@@ -395,12 +393,10 @@ class Live:
             self._submit(following.positions, following.fields, after)
 
     def _next_of_scan(self) -> Ahead | None:
-        """A geometry of the scan that is not known, with fields as coarsely and as finely as surfaces are wanted."""
+        """A geometry of the scan that is not known, or not with all fields."""
         if self.scan is None or self.found is None:
             return None
-        names = self._following.surfaces()
-        fields = [self._following.request(name, finely) for name in names for finely in (False, True)]
-        return self.scan.next(self._positions, fields)
+        return self.scan.next(self._positions, self._following.requests())
 
     def _submit(
         self,

@@ -249,6 +249,20 @@ class RunningScan:
         """Files of the wavefunctions that are known, in the order of the values."""
         return tuple(self._sources[index] for index in sorted(self._sources))
 
+    def go_to(self, index: int) -> Positions:
+        """The geometry of a value, to which the atoms are put.
+
+        Raises
+        ------
+        OrbitileError
+            When there is none.
+        """
+        if not 0 <= index < len(self.scan):
+            raise OrbitileError(f"scan: expected a value from 1 to {len(self.scan)}, got {index + 1}")
+        self.index = index
+        geometry: Positions = self.scan.geometries[index]
+        return geometry
+
     def index_at(self, positions: Positions) -> int:
         """Of the value where the atoms are: the first and the last of a dihedral may be one place."""
         is_there = np.abs(self.scan.geometries[self.index] - positions).max() < _SAME
