@@ -191,6 +191,10 @@ class Following:
         """Whether surfaces of a converged geometry are understood: it is one of the last."""
         return any(one.source == source for one in self._recent)
 
+    def requests(self) -> list[Request]:
+        """What to ask for to see all surfaces, as coarsely and as finely as ever."""
+        return [self.request(name, finely) for name in self.surfaces() for finely in (False, True)]
+
     def _first_name(self, source: str, name: str) -> str:
         of = next((one for one in reversed(self._recent) if one.source == source), None)
         return name if of is None else of.first_names.get(numbered_name(of.wavefunction, name), name)

@@ -24,13 +24,13 @@ from ..host import Viewer
 from ..request import Request
 from ..shelf import Shelf
 from ..source import OneFile
-from .asking import Asked, Asking
+from .asking import Asking
 from .following import Following, Show
-from .known_geometries import KnownGeometries
 from .order import Converged, Level, Order, Positions, Relaxation
 from .path import LivePath, Reached
 from .pulling import Pulling
 from .scan import Ahead, RunningScan, scan_of
+from .scanning import Scanning
 from .status import LiveStatus, Stage, text_of
 
 TICK = 20
@@ -78,8 +78,6 @@ class Live:
         The geometries that it came through.
     found : Converged or None
         The last converged geometry.
-    scan : RunningScan or None
-        What is computed ahead.
     """
 
     def __init__(
@@ -104,9 +102,8 @@ class Live:
         self._compared = 0.0
         self._failed: tuple[Positions, str] | None = None
         self._has_ended = False
-        self._known = KnownGeometries()
+        self._scanning = Scanning(self.path, computing.samples)
         self._pulling = Pulling(viewer)
-        self.scan: RunningScan | None = None
 
     # ---- what there is
 
@@ -114,6 +111,11 @@ class Live:
     def molecule(self) -> str:
         """Object of the viewer."""
         return self._following.molecule
+
+    @property
+    def scan(self) -> RunningScan | None:
+        """What is computed ahead."""
+        return self._scanning.scan
 
     @property
     def process_id(self) -> int | None:
@@ -124,13 +126,13 @@ class Live:
     def status(self) -> LiveStatus:
         """What there is to say."""
         stage, found = self._stage(), self.found
-        reason = "" if self._failed is None else self._failed[1]
+        forces = "" if found is None else self._pulling.text(found)
         scan = None if self.scan is None else self.scan.status(self._positions)
         return LiveStatus(
             self.molecule,
             str(self.level.calculation),
             stage,
-            text_of(stage, found, self._pulling.text(found), reason, scan),
+            text_of(stage, found, forces, "" if self._failed is None else self._failed[1], scan),
             self.path.energies,
             self._pulling.is_on,
             self._pulling.hardness,
@@ -173,6 +175,8 @@ class Live:
     ) -> None:
         """Have a distance, an angle or a dihedral computed ahead, about where the atoms are; arguments as of `scan_of`.
 
+        Forces do not move the atoms any more.
+
         Raises
         ------
         OrbitileError
@@ -180,14 +184,12 @@ class Live:
         """
         self._look()
         scan = scan_of(self._numbers, self._positions, atoms, first, last, n_values, self._viewer.as_held)
-        self.end_scan()
-        self.scan = RunningScan(scan, self._positions)
+        self.relax(None)
+        self._scanning.begin(RunningScan(scan, self._positions))
 
     def end_scan(self) -> None:
         """Forget the scan; the atoms stay where they are."""
-        self.scan = None
-        self._known = KnownGeometries()
-        self.path.hold(())
+        self._scanning.begin(None)
 
     def is_scanning(self) -> bool:
         """Whether something of a scan has not been computed and can be, now that there is a first field."""
@@ -203,10 +205,7 @@ class Live:
         """
         if self.scan is None:
             raise OrbitileError("nothing is scanned: orb_scan begins that")
-        if not 0 <= index < len(self.scan.scan):
-            raise OrbitileError(f"scan: expected a value from 1 to {len(self.scan.scan)}, got {index + 1}")
-        self._viewer.move(self.molecule, self.scan.scan.geometries[index])
-        self.scan.index = index
+        self._viewer.move(self.molecule, self.scan.go_to(index))
         self._pulling.end()
 
     # ---- forces, and back
@@ -258,8 +257,8 @@ class Live:
         self._pulling.look(self._positions)
         self._take()
         self._recall()
-        if self._stage() == "converged" and self._rests():
-            self.path.rest()
+        if self._stage() == "converged" and self._rests() and self.path.rest():
+            self._viewer.rebond(self.molecule)
         self._ask()
         self._following.draw(self._positions, self._stage() == "failed")
 
@@ -293,30 +292,16 @@ class Live:
             if isinstance(error, WorkerEnded) and not self._has_ended:  # once, for one that was ended from outside
                 self._has_ended = True
                 return
-            if self.scan is not None:
-                self.scan.refuse(asked.order.positions, str(error))
+            self._scanning.refuse(asked.order.positions, str(error))
             if not asked.is_ahead:
                 self._failed = asked.order.positions, str(error)
             return
-        self._keep(found, asked)
+        self._scanning.keep(found, asked)
         if not asked.is_ahead:
             self._arrive(found)
             self._following.take(asked.fields, found, asked.rests)
-            if asked.rests:
-                self._viewer.rebond(self.molecule)
             if self._pulling.pull(self.molecule, self._positions, asked.order, found):
                 self._look()
-
-    def _keep(self, found: Converged, asked: Asked) -> None:
-        """Keep what has converged where the atoms are going to come back to."""
-        is_scanned = self.scan is not None and self.scan.take(found, asked.order.fields)
-        if self.scan is not None and is_scanned:
-            self.path.hold(self.scan.sources)
-        if is_scanned or asked.rests:
-            self._known.add(found)
-            for sample in found.samples:
-                if not isinstance(sample, OrbitileError):
-                    self._computing.samples.put_behind(sample)
 
     def _arrive(self, found: Converged) -> None:
         """Go on from a geometry that has converged where the atoms are, or were a moment ago."""
@@ -329,7 +314,7 @@ class Live:
 
     def _recall(self) -> None:
         """Show what is known already of where the atoms are."""
-        found = self._known.at(self._positions)
+        found = self._scanning.known.at(self._positions)
         if found is not None:
             if self.found is None or self.found.source != found.source:
                 self._arrive(found)
@@ -353,26 +338,17 @@ class Live:
             self._ask_ahead()
         else:
             fields = {name: self._following.request(name, rests) for name in wanted}
-            after = self._known.nearest(self._positions, self.found)
+            after = self._scanning.known.nearest(self._positions, self.found)
             self._submit(self._positions, tuple(fields.values()), after, fields, rests, relaxation)
 
     def _ask_ahead(self) -> None:
         """Have a geometry of the scan computed."""
-        following = self._next_of_scan()
-        if following is not None:
-            after = self._known.nearest(following.positions, self.found)
-            is_there = after is not None and np.array_equal(after.positions, following.positions)
-            if following.beside is not None and not is_there:
-                after = self._known.at(following.beside) or after
-            self._submit(following.positions, following.fields, after)
+        ahead = self._next_of_scan()
+        if ahead is not None and self.found is not None:
+            self._submit(ahead.positions, ahead.fields, self._scanning.before(ahead, self.found))
 
     def _next_of_scan(self) -> Ahead | None:
-        """A geometry of the scan that is not known, with fields as coarsely and as finely as surfaces are wanted."""
-        if self.scan is None or self.found is None:
-            return None
-        following = self._following
-        fields = [following.request(name, finely) for name in following.surfaces() for finely in (False, True)]
-        return self.scan.next(self._positions, fields)
+        return None if self.found is None else self._scanning.next(self._positions, self._following.requests())
 
     def _submit(
         self,
