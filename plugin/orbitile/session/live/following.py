@@ -127,6 +127,8 @@ class Following:
             there = name or self._show(Shown(self.molecule, sample.request, sample.isovalue), sample)
             wanted = _apart_from_fineness(request if name else self.request(there, True))
             self._known[there] = _Known(sample, wanted, found.source, found.positions, rests or not name)
+        if rests:
+            self._viewer.rebond(self.molecule)
 
     def recall(self, found: Converged, rests: bool) -> None:
         """Take what is known already of the fields of a geometry, be it coarse or fine."""
@@ -174,6 +176,11 @@ class Following:
             color_by=self._first_name(shown.request.path, shown.request.color_by),
         )
         return request if rests else replace(request, quality="coarse", most_faces=_MOVING_FACES)
+
+    def name_now(self, source: str, name: str) -> str:
+        """Name that an orbital of an earlier geometry has in the last one that has converged."""
+        names = {first: now for now, first in self._recent[-1].first_names.items()} if self._recent else {}
+        return names.get(self._first_name(source, name), name)
 
     def _first_name(self, source: str, name: str) -> str:
         of = next((one for one in reversed(self._recent) if one.source == source), None)

@@ -70,6 +70,8 @@ class Live:
         The last converged geometry.
     scan : RunningScan or None
         What is computed ahead.
+    following : Following
+        Its surfaces.
 
     Raises
     ------
@@ -93,7 +95,7 @@ class Live:
         self._viewer, self._computing, self._numbers = viewer, computing, atomic_numbers
         self.level, self.path = level, LivePath()
         self.found: Converged | None = None
-        self._following = Following(viewer, shelf, computing, molecule, show)
+        self.following = Following(viewer, shelf, computing, molecule, show)
         self._key = token_hex(8)
         self._asking = Asking()
         self._positions, self._since = positions, time.monotonic()
@@ -107,7 +109,7 @@ class Live:
     @property
     def molecule(self) -> str:
         """Object of the viewer."""
-        return self._following.molecule
+        return self.following.molecule
 
     @property
     def process_id(self) -> int | None:
@@ -153,9 +155,9 @@ class Live:
         stage = self._stage()
         if self._asking.asked is not None and not self._asking.asked.is_ahead:
             return False
-        if not self._following.is_drawn(self._positions, stage == "failed"):
+        if not self.following.is_drawn(self._positions, stage == "failed"):
             return False
-        return stage == "failed" or (stage == "converged" and self._is_done() and not self._following.wanted(True))
+        return stage == "failed" or (stage == "converged" and self._is_done() and not self.following.wanted(True))
 
     def _is_done(self) -> bool:
         """Whether forces leave the atoms where they are."""
@@ -275,7 +277,7 @@ class Live:
         if self._stage() == "converged" and self._rests():
             self.path.rest()
         self._ask()
-        self._following.draw(self._positions, self._stage() == "failed")
+        self.following.draw(self._positions, self._stage() == "failed")
 
     def _look(self) -> None:
         positions = self._viewer.positions(self.molecule)
@@ -306,9 +308,7 @@ class Live:
         self._keep(found, asked)
         if not asked.is_ahead:
             self._arrive(found)
-            self._following.take(asked.fields, found, asked.rests)
-            if asked.rests:
-                self._viewer.rebond(self.molecule)
+            self.following.take(asked.fields, found, asked.rests)
             if self._pulling.pull(self.molecule, self._positions, asked.order, found):
                 self._look()
 
@@ -338,12 +338,12 @@ class Live:
         if found is not None:
             if self.found is None or self.found.source != found.source:
                 self._arrive(found)
-            self._following.recall(found, self._rests())
+            self.following.recall(found, self._rests())
 
     def _ask(self) -> None:
         """Have the newest geometry computed, where it is not known; a longer calculation gives way to it."""
         rests, stage = self._rests(), self._stage()
-        wanted = self._following.wanted(rests) if stage == "converged" else self._following.surfaces()
+        wanted = self.following.wanted(rests) if stage == "converged" else self.following.surfaces()
         relaxation = self._pulling.wanted(self.found.source if self.found and stage == "converged" else "")
         is_known = stage == "failed" or (stage == "converged" and not wanted and relaxation is None)
         asked = self._asking.asked
@@ -357,7 +357,7 @@ class Live:
         elif is_known:
             self._ask_ahead()
         else:
-            fields = {name: self._following.request(name, rests) for name in wanted}
+            fields = {name: self.following.request(name, rests) for name in wanted}
             after = self._known.nearest(self._positions, self.found)
             self._submit(self._positions, tuple(fields.values()), after, fields, rests, relaxation)
 
@@ -375,8 +375,8 @@ class Live:
         """A geometry of the scan that is not known, with fields as coarsely and as finely as surfaces are wanted."""
         if self.scan is None or self.found is None:
             return None
-        names = self._following.surfaces()
-        fields = [self._following.request(name, finely) for name in names for finely in (False, True)]
+        names = self.following.surfaces()
+        fields = [self.following.request(name, finely) for name in names for finely in (False, True)]
         return self.scan.next(self._positions, fields)
 
     def _submit(
@@ -397,4 +397,4 @@ class Live:
         """End the process and the thread. The last files stay as long as this process, since the molecule is one."""
         self._asking.close()
         self.path.close()
-        self._following.close()
+        self.following.close()
