@@ -95,6 +95,9 @@ class LiveBrowsing(Browsing):
         if status != self.live_status:
             self.live_status = status
             self.view.show_live(status)
+        if self.session.live_problem:
+            self.view.say(self.session.live_problem, error=True)
+            self.session.live_problem = ""
         self._list_live()
 
     def follow(self) -> None:

@@ -128,3 +128,12 @@ def test_what_is_in_the_way_is_given(browser):
         assert "no molecule is live" in refused
     assert browser.end_live() == ""
     assert browser.window.told == []
+
+
+def test_why_a_molecule_is_live_no_longer_is_told(browser):
+    reached(browser, {}, "somewhere")
+    browser.session.live, browser.session.live_problem = None, "benzene was deleted"
+    wait(browser, lambda: browser.window.told[-1] is None, 10)
+    assert browser.window.errors == ["benzene was deleted"]
+    browser.tick()
+    assert len(browser.window.errors) == 1

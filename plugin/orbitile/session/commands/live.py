@@ -17,7 +17,7 @@ from ..session import Session
 @command(
     "Have the electrons of a molecule follow its atoms: whenever these are moved, in editing mode, by a command or by "
     "a script, a self-consistent field is computed, and what is shown of the molecule changes with it; of none, its "
-    "HOMO is shown. Without a name, or for the molecule that is live, this ends.",
+    "HOMO is shown. Without a name, or for the molecule that is live as it is, this ends.",
     Argument("name", TEXT, "an object, with hydrogen atoms", otherwise="none: what is live is so no longer"),
     Argument("basis", TEXT, "basis set, by its name", "sto-3g", "sto-3g"),
     Argument("method", TEXT, "pbe, another functional as b3lyp, or hf", "pbe", "pbe"),
@@ -32,12 +32,12 @@ def orb_live(
     session: Session, name: str, basis: str, method: str, charge: int, unpaired: int, cartesian: bool, engine: str
 ) -> Answer:
     live = session.live
-    if live is not None and name in ("", live.molecule):
+    level = Level(Calculation(method, basis, charge, unpaired, cartesian), engine, session.computing.device)
+    if live is not None and (not name or (name, level) == (live.molecule, live.level)):
         session.end_live()
         return Answer(live.molecule, f"{live.molecule} is no longer live")
     if not name:
         raise OrbitileError("no molecule is live: orb_live NAME makes one so")
-    level = Level(Calculation(method, basis, charge, unpaired, cartesian), engine, session.computing.device)
     session.begin_live(name, level)
     return Answer(name, f"{name} is live: {level.calculation}; move its atoms")
 

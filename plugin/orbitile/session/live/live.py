@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
 from ...scf.forces import check_forces, require_ase
+from ...workers import WorkerEnded
 from ..computing import Computing
 from ..host import Viewer
 from ..request import Request
@@ -40,8 +41,15 @@ TICK = 20
 _REST = 0.25
 """Seconds after which atoms that have not moved are left alone."""
 
+_COMPARED = 0.5
+"""Seconds between two looks at which elements atoms are that do not move."""
+
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""
+
+
+class AtomsChanged(OrbitileError):
+    """A live molecule has other atoms than it had: it has to begin anew."""
 
 
 class Live:
@@ -60,6 +68,10 @@ class Live:
     level : Level
     show : callable
         Shows a new surface, and gives its name.
+    positions : ndarray, shape (n_atoms, 3)
+        Where the atoms are, in bohr.
+    asking : Asking, optional
+        The process of another live molecule, as `release` gives it.
 
     Attributes
     ----------
@@ -72,11 +84,6 @@ class Live:
         What is computed ahead.
     following : Following
         Its surfaces.
-
-    Raises
-    ------
-    OrbitileError
-        When the viewer does not say where atoms are.
     """
 
     def __init__(
@@ -88,18 +95,19 @@ class Live:
         atomic_numbers: NDArray[np.int64],
         level: Level,
         show: Show,
+        positions: Positions,
+        asking: Asking | None = None,
     ) -> None:
-        positions = viewer.positions(molecule)
-        if positions is None:
-            raise OrbitileError("this viewer does not say where atoms are: nothing can follow them")
         self._viewer, self._computing, self._numbers = viewer, computing, atomic_numbers
         self.level, self.path = level, LivePath()
         self.found: Converged | None = None
         self.following = Following(viewer, shelf, computing, molecule, show)
         self._key = token_hex(8)
-        self._asking = Asking()
+        self._asking = asking or Asking()
         self._positions, self._since = positions, time.monotonic()
+        self._compared = 0.0
         self._failed: tuple[Positions, str] | None = None
+        self._has_ended = False
         self._known = KnownGeometries()
         self._pulling = Pulling(viewer)
         self.scan: RunningScan | None = None
@@ -127,7 +135,7 @@ class Live:
             text += self._pulling.text(found)
             text = f"moved along, converging; before: {text}" if stage == "converging" else text
         if stage == "failed" and self._failed is not None:
-            text = f"{self._failed[1]}; what is shown is the last converged geometry"
+            text = self._failed[1] + ("" if found is None else "; what is shown is the last converged geometry")
         scan = None if self.scan is None else self.scan.status(self._positions)
         if scan is not None and not all(scan.known):
             text = f"{text}; {scan.text}"
@@ -163,6 +171,10 @@ class Live:
         """Whether forces leave the atoms where they are."""
         return self.found is not None and self._pulling.is_done(self.found)
 
+    def came_through(self, source: str) -> bool:
+        """Whether a source is one of the last converged geometries, of which a surface may still be shown."""
+        return self.following.knows(source)
+
     def _is_at(self, positions: Positions) -> bool:
         return bool(np.abs(self._positions - positions).max() < _SAME)
 
@@ -195,8 +207,8 @@ class Live:
         self.path.hold(())
 
     def is_scanning(self) -> bool:
-        """Whether there is a scan, and something of it has not been computed."""
-        return self.scan is not None and (self.found is None or self._next_of_scan() is not None)
+        """Whether something of a scan has not been computed and can be, now that there is a first field."""
+        return self._next_of_scan() is not None
 
     def scan_to(self, index: int) -> None:
         """Put the atoms to a geometry of the scan, from 0.
@@ -267,8 +279,10 @@ class Live:
 
         Raises
         ------
+        AtomsChanged
+            When the molecule has other atoms.
         OrbitileError
-            When the molecule has gone or has other atoms: it cannot be live any more.
+            When it has gone: it cannot be live any more.
         """
         self._look()
         self._pulling.look(self._positions)
@@ -281,10 +295,16 @@ class Live:
 
     def _look(self) -> None:
         positions = self._viewer.positions(self.molecule)
-        if positions is None or len(positions) != len(self._numbers):
-            raise OrbitileError(f"{self.molecule} was deleted, or has other atoms: it is no longer live")
-        if np.abs(positions - self._positions).max() > _SAME:
-            self._positions, self._since = positions, time.monotonic()
+        if positions is None:
+            raise OrbitileError(f"{self.molecule} was deleted: it is no longer live")
+        now = time.monotonic()
+        has_moved = len(positions) != len(self._numbers) or np.abs(positions - self._positions).max() > _SAME
+        if has_moved or now - self._compared > _COMPARED:
+            self._compared = now
+            if not np.array_equal(self._viewer.geometries(self.molecule)[0], self._numbers):
+                raise AtomsChanged(f"{self.molecule} has other atoms")
+        if has_moved:
+            self._positions, self._since = positions, now
 
     def _rests(self) -> bool:
         is_still = time.monotonic() - self._since > _REST and not self._viewer.is_dragging()
@@ -300,6 +320,9 @@ class Live:
         except (Cancelled, CancelledError):
             return
         except OrbitileError as error:
+            if isinstance(error, WorkerEnded) and not self._has_ended:  # once, for one that was ended from outside
+                self._has_ended = True
+                return
             if self.scan is not None:
                 self.scan.refuse(asked.order.positions, str(error))
             if not asked.is_ahead:
@@ -325,7 +348,7 @@ class Live:
 
     def _arrive(self, found: Converged) -> None:
         """Go on from a geometry that has converged where the atoms are, or were a moment ago."""
-        self._failed = None
+        self._failed, self._has_ended = None, False
         if self.found is None or self.found.source != found.source:
             self.path.add(found)
             self._computing.wavefunctions.keep_one(OneFile.read(found.source), found.wavefunction)
@@ -395,6 +418,11 @@ class Live:
 
     def close(self) -> None:
         """End the process and the thread. The last files stay as long as this process, since the molecule is one."""
-        self._asking.close()
+        self.release().close()
+
+    def release(self) -> Asking:
+        """The same, but for the process, which another molecule can have: it takes seconds to start."""
+        self._asking.withdraw()
         self.path.close()
         self.following.close()
+        return self._asking
