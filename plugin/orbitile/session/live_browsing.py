@@ -56,10 +56,7 @@ class LiveBrowsing(Browsing):
 
     def save_path(self, path: Path) -> str:
         """Write the geometries as a trajectory; gives what is in the way."""
-        problem = self._run(commands.orb_path, [str(path)])
-        if not problem:
-            self.view.say(f"Wrote {path}")
-        return problem
+        return self._run(commands.orb_path, [str(path)])
 
     def scan(self) -> str:
         """Have what is picked computed ahead for a number of values, or end that; gives what is in the way."""
@@ -75,9 +72,10 @@ class LiveBrowsing(Browsing):
     def _run(self, command: Command, arguments: Sequence[Any]) -> str:
         """Run a command; gives what was wrong, empty for nothing."""
         try:
-            command.run(self.session, arguments)
+            answer = command.run(self.session, arguments)
         except Exception as error:
             return of_error(error)
+        self.view.say(answer.text.partition("\n")[0])
         self._look_at_live()
         return ""
 
