@@ -78,6 +78,8 @@ class Live:
         The geometries that it came through.
     found : Converged or None
         The last converged geometry.
+    following : Following
+        Its surfaces.
     """
 
     def __init__(
@@ -95,7 +97,7 @@ class Live:
         self._viewer, self._computing, self._numbers = viewer, computing, atomic_numbers
         self.level, self.path = level, LivePath()
         self.found: Converged | None = None
-        self._following = Following(viewer, shelf, computing, molecule, show)
+        self.following = Following(viewer, shelf, computing, molecule, show)
         self._key = token_hex(8)
         self._asking = asking or Asking()
         self._positions, self._since = positions, time.monotonic()
@@ -110,7 +112,7 @@ class Live:
     @property
     def molecule(self) -> str:
         """Object of the viewer."""
-        return self._following.molecule
+        return self.following.molecule
 
     @property
     def scan(self) -> RunningScan | None:
@@ -152,14 +154,14 @@ class Live:
         stage = self._stage()
         if self._asking.asked is not None and not self._asking.asked.is_ahead:
             return False
-        if not self._following.is_drawn(self._positions, stage == "failed"):
+        if not self.following.is_drawn(self._positions, stage == "failed"):
             return False
         is_done = stage == "converged" and self._pulling.is_done(self.found)
-        return stage == "failed" or (is_done and not self._following.wanted(True))
+        return stage == "failed" or (is_done and not self.following.wanted(True))
 
     def came_through(self, source: str) -> bool:
         """Whether a source is one of the last converged geometries, of which a surface may still be shown."""
-        return self._following.knows(source)
+        return self.following.knows(source)
 
     def _is_at(self, positions: Positions) -> bool:
         return bool(np.abs(self._positions - positions).max() < _SAME)
@@ -260,7 +262,7 @@ class Live:
         if self._stage() == "converged" and self._rests() and self.path.rest():
             self._viewer.rebond(self.molecule)
         self._ask()
-        self._following.draw(self._positions, self._stage() == "failed")
+        self.following.draw(self._positions, self._stage() == "failed")
 
     def _look(self) -> None:
         positions = self._viewer.positions(self.molecule)
@@ -299,7 +301,7 @@ class Live:
         self._scanning.keep(found, asked)
         if not asked.is_ahead:
             self._arrive(found)
-            self._following.take(asked.fields, found, asked.rests)
+            self.following.take(asked.fields, found, asked.rests)
             if self._pulling.pull(self.molecule, self._positions, asked.order, found):
                 self._look()
 
@@ -318,12 +320,12 @@ class Live:
         if found is not None:
             if self.found is None or self.found.source != found.source:
                 self._arrive(found)
-            self._following.recall(found, self._rests())
+            self.following.recall(found, self._rests())
 
     def _ask(self) -> None:
         """Have the newest geometry computed, where it is not known; a longer calculation gives way to it."""
         rests, stage = self._rests(), self._stage()
-        wanted = self._following.wanted(rests) if stage == "converged" else self._following.surfaces()
+        wanted = self.following.wanted(rests) if stage == "converged" else self.following.surfaces()
         relaxation = self._pulling.wanted(self.found.source if self.found and stage == "converged" else "")
         is_known = stage == "failed" or (stage == "converged" and not wanted and relaxation is None)
         asked = self._asking.asked
@@ -337,7 +339,7 @@ class Live:
         elif is_known:
             self._ask_ahead()
         else:
-            fields = {name: self._following.request(name, rests) for name in wanted}
+            fields = {name: self.following.request(name, rests) for name in wanted}
             after = self._scanning.known.nearest(self._positions, self.found)
             self._submit(self._positions, tuple(fields.values()), after, fields, rests, relaxation)
 
@@ -348,7 +350,7 @@ class Live:
             self._submit(ahead.positions, ahead.fields, self._scanning.before(ahead, self.found))
 
     def _next_of_scan(self) -> Ahead | None:
-        return None if self.found is None else self._scanning.next(self._positions, self._following.requests())
+        return None if self.found is None else self._scanning.next(self._positions, self.following.requests())
 
     def _submit(
         self,
@@ -372,5 +374,5 @@ class Live:
         """The same, but for the process, which another molecule can have: it takes seconds to start."""
         self._asking.withdraw()
         self.path.close()
-        self._following.close()
+        self.following.close()
         return self._asking
