@@ -46,7 +46,7 @@ LIVE = """
 def live(tmp_path, script, *program):
     file = tmp_path / "water.xyz"
     file.write_text(WATER)
-    return in_vmd(tmp_path, LIVE.replace("WATER", f"{{{file}}}") + script, *program)
+    return in_vmd(tmp_path, LIVE.replace("WATER", f"{{{file}}}") + f"cd {{{tmp_path}}}" + script, *program)
 
 
 def energy(places):
@@ -86,6 +86,41 @@ def test_atoms_that_are_dragged_take_the_surface_along_in_its_place(tmp_path):
     assert out[3:7] == [out[1], "1", "Orbitile035", "Orbitile035"]
     assert float(out[7]) == pytest.approx(energy([[0, 0, 0], [1.06, 0, 0], [-0.24, 0.93, 0]]), abs=2e-7)
     assert out[8:] == ["1", "water", "live: "]
+
+
+@pytest.mark.slow
+def test_scripts_move_atoms_and_wait_and_what_the_server_moves_is_there(tmp_path):
+    out = live(
+        tmp_path,
+        """
+        orb_live top -method hf
+        puts [orb_settle]
+        drag 1 1 {1.06 0 0}
+        puts [orb_settle]
+        drag 1 1 {0 0 0}
+        puts [catch {orb_settle} problem]
+        drag 1 1 {0.96 0 0}
+        puts [orb_settle]
+        puts [dict get $orbitile::live_told text]
+        set heard $orbitile::heard
+        orbitile::on_move {molecule water atoms 2 positions {{0 1 0}}}
+        puts [lindex $vmd(1,places) 2]
+        set molid $orbitile::molecules(water_mo5)
+        orb_color yellow lime 0.5
+        save_state state.vmd
+        foreach molid [molinfo list] { mol delete $molid }
+        update
+        until {$orbitile::live eq ""}
+        source state.vmd
+        puts [report]
+        foreach rep $vmd([lindex $vmd(order) end],reps) { puts [dict get $rep color] }
+        """,
+    )
+    assert out[0] == out[3]
+    assert float(out[1]) > float(out[0])
+    assert out[2] == "1"
+    assert out[5] == "0.0 1.0 0.0"
+    assert out[6:] == ["water.xyz 1 0 1 water 1 0 1 water_mo5 0 1 2", "ColorID 4", "ColorID 7"]
 
 
 @screen
