@@ -119,7 +119,10 @@ def atoms_of(text: str):
     return numbers, np.array([[float(x) for x in row[1:]] for row in rows]) * angstrom
 
 
-def live_session(text: str, calculation: Calculation = Calculation("pbe", "sto-3g"), engine: str = "auto") -> Session:
+PBE = Calculation("pbe", "sto-3g")
+
+
+def live_session(text: str, calculation: Calculation = PBE, engine: str = "auto") -> Session:
     """A session with one live molecule, "m"."""
     session = Session(MovingViewer(m=text))
     session.begin_live("m", Level(calculation, engine, "cpu"))
