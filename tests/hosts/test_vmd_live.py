@@ -102,10 +102,12 @@ def test_scripts_move_atoms_and_wait_and_what_the_server_moves_is_there(tmp_path
         drag 1 1 {0.96 0 0}
         puts [orb_settle]
         puts [dict get $orbitile::live_told text]
-        set heard $orbitile::heard
-        orbitile::on_move {molecule water atoms 2 positions {{0 1 0}}}
-        puts [lindex $vmd(1,places) 2]
-        set molid $orbitile::molecules(water_mo5)
+        orb_undo
+        orb_settle
+        puts [lindex $vmd(1,places) 1 0]
+        orb_relax on 1
+        orb_settle
+        puts [join $vmd(1,places)]
         orb_color yellow lime 0.5
         save_state state.vmd
         foreach molid [molinfo list] { mol delete $molid }
@@ -119,8 +121,13 @@ def test_scripts_move_atoms_and_wait_and_what_the_server_moves_is_there(tmp_path
     assert out[0] == out[3]
     assert float(out[1]) > float(out[0])
     assert out[2] == "1"
-    assert out[5] == "0.0 1.0 0.0"
-    assert out[6:] == ["water.xyz 1 0 1 water 1 0 1 water_mo5 0 1 2", "ColorID 4", "ColorID 7"]
+    assert float(out[5]) == pytest.approx(1.06)
+    oxygen, one, other = np.array(out[6].split(), float).reshape(3, 3)
+    bonds = np.array([one - oxygen, other - oxygen])
+    lengths = np.linalg.norm(bonds, axis=1)
+    assert lengths == pytest.approx([0.9894, 0.9894], abs=2e-3)  # HF/STO-3G: Hehre, Stewart, Pople 1969 and since
+    assert np.degrees(np.arccos(bonds[0] @ bonds[1] / lengths.prod())) == pytest.approx(100.03, abs=0.3)
+    assert out[7:] == ["water.xyz 1 0 1 water 1 0 1 water_mo5 0 1 2", "ColorID 4", "ColorID 7"]
 
 
 @screen
