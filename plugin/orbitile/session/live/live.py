@@ -9,7 +9,6 @@ step along the forces after each geometry, by the viewer, as if somebody moved t
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
@@ -19,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
-from ...scf.forces import check_forces, require_ase
 from ...workers import WorkerEnded
 from ..computing import Computing
 from ..host import Viewer
@@ -33,7 +31,7 @@ from .order import Converged, Level, Order, Positions, Relaxation
 from .path import LivePath, Reached
 from .pulling import Pulling
 from .scan import Ahead, RunningScan, scan_of
-from .status import LiveStatus, Stage
+from .status import LiveStatus, Stage, text_of
 
 TICK = 20
 """Milliseconds between two looks at where the atoms are."""
@@ -126,22 +124,13 @@ class Live:
     def status(self) -> LiveStatus:
         """What there is to say."""
         stage, found = self._stage(), self.found
-        if found is None:
-            text = "the first field is computed"
-        else:
-            text = f"{found.energy:.7f} hartree, {found.n_iterations} iterations in {found.seconds:.2f} s"
-            text += self._pulling.text(found)
-            text = f"moved along, converging; before: {text}" if stage == "converging" else text
-        if stage == "failed" and self._failed is not None:
-            text = self._failed[1] + ("" if found is None else "; what is shown is the last converged geometry")
+        reason = "" if self._failed is None else self._failed[1]
         scan = None if self.scan is None else self.scan.status(self._positions)
-        if scan is not None and not all(scan.known):
-            text = f"{text}; {scan.text}"
         return LiveStatus(
             self.molecule,
             str(self.level.calculation),
             stage,
-            text,
+            text_of(stage, found, self._pulling.text(found), reason, scan),
             self.path.energies,
             self._pulling.is_on,
             self._pulling.hardness,
@@ -163,11 +152,8 @@ class Live:
             return False
         if not self._following.is_drawn(self._positions, stage == "failed"):
             return False
-        return stage == "failed" or (stage == "converged" and self._is_done() and not self._following.wanted(True))
-
-    def _is_done(self) -> bool:
-        """Whether forces leave the atoms where they are."""
-        return self.found is not None and self._pulling.is_done(self.found)
+        is_done = stage == "converged" and self._pulling.is_done(self.found)
+        return stage == "failed" or (is_done and not self._following.wanted(True))
 
     def came_through(self, source: str) -> bool:
         """Whether a source is one of the last converged geometries, of which a surface may still be shown."""
@@ -192,11 +178,10 @@ class Live:
         OrbitileError
             As `scan_of` does.
         """
-        positions = self._viewer.positions(self.molecule)
-        positions = self._positions if positions is None else positions
-        scan = scan_of(self._numbers, positions, atoms, first, last, n_values, self._viewer.as_held)
+        self._look()
+        scan = scan_of(self._numbers, self._positions, atoms, first, last, n_values, self._viewer.as_held)
         self.end_scan()
-        self.scan = RunningScan(scan, positions)
+        self.scan = RunningScan(scan, self._positions)
 
     def end_scan(self) -> None:
         """Forget the scan; the atoms stay where they are."""
@@ -209,7 +194,7 @@ class Live:
         return self._next_of_scan() is not None
 
     def scan_to(self, index: int) -> None:
-        """Put the atoms to a geometry of the scan, from 0.
+        """Put the atoms to a geometry of the scan, from 0, and leave them alone.
 
         Raises
         ------
@@ -222,39 +207,26 @@ class Live:
             raise OrbitileError(f"scan: expected a value from 1 to {len(self.scan.scan)}, got {index + 1}")
         self._viewer.move(self.molecule, self.scan.scan.geometries[index])
         self.scan.index = index
+        self._pulling.end()
 
     # ---- forces, and back
 
     def relax(self, hardness: float | None) -> None:
-        """Have forces move the atoms that the user does not hold, to a minimum of the energy.
-
-        Parameters
-        ----------
-        hardness
-            From 0 to 1, see `Relaxation`; None to leave the atoms alone from now on.
+        """Have forces move the atoms that the user does not hold, this hard, or leave all of them alone for None.
 
         Raises
         ------
         OrbitileError
-            When it is another number, forces of this calculation lack a part, ASE is missing, or the viewer cannot be
-            told where atoms are.
+            As `Pulling.begin` does.
         """
+        self._look()
         if hardness is None:
             self._pulling.end()
-            return
-        check_forces(self.level.calculation)
-        if not os.environ.get("ORBITILE_PYTHON"):  # another Python says itself what it lacks
-            require_ase()
-        self._look()
-        self._pulling.begin(self.molecule, self._positions, hardness)
+        else:
+            self._pulling.begin(self.molecule, self._positions, self.level.calculation, hardness)
 
     def undo(self) -> Reached:
-        """Put the atoms back to where they rested before, and leave them alone.
-
-        Returns
-        -------
-        Reached
-            Where they are then.
+        """Put the atoms back to where they rested before, which is returned, and leave them alone.
 
         Raises
         ------
@@ -306,7 +278,7 @@ class Live:
 
     def _rests(self) -> bool:
         is_still = time.monotonic() - self._since > _REST and not self._viewer.is_dragging()
-        return is_still and (self._stage() != "converged" or self._is_done())
+        return is_still and (self._stage() != "converged" or self._pulling.is_done(self.found))
 
     def _take(self) -> None:
         """What the process has computed."""
@@ -398,8 +370,8 @@ class Live:
         """A geometry of the scan that is not known, with fields as coarsely and as finely as surfaces are wanted."""
         if self.scan is None or self.found is None:
             return None
-        names = self._following.surfaces()
-        fields = [self._following.request(name, finely) for name in names for finely in (False, True)]
+        following = self._following
+        fields = [following.request(name, finely) for name in following.surfaces() for finely in (False, True)]
         return self.scan.next(self._positions, fields)
 
     def _submit(

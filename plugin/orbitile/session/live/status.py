@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .order import Converged
 from .scan import ScanStatus
 
 Stage = Literal["starting", "converging", "converged", "failed"]
@@ -45,3 +46,15 @@ class LiveStatus:
     hardness: float = 0.5
     can_undo: bool = False
     scan: ScanStatus | None = None
+
+
+def text_of(stage: Stage, found: Converged | None, forces: str, reason: str, scan: ScanStatus | None) -> str:
+    """What there is to say in one line: of the last converged geometry and its forces, or why there is none here."""
+    if stage == "failed":
+        text = reason + ("" if found is None else "; what is shown is the last converged geometry")
+    elif found is None:
+        text = "the first field is computed"
+    else:
+        text = f"{found.energy:.7f} hartree, {found.n_iterations} iterations in {found.seconds:.2f} s{forces}"
+        text = f"moved along, converging; before: {text}" if stage == "converging" else text
+    return text if scan is None or all(scan.known) else f"{text}; {scan.text}"
