@@ -51,7 +51,7 @@ def orb_settle(session: Session) -> Answer:
     status = session.settle()
     if status.stage == "failed":
         raise OrbitileError(f"{status.molecule}: {status.text}")
-    return Answer(None, f"{status.molecule}: {status.text}")
+    return Answer(f"{status.energies[-1][1]:.7f}", f"{status.molecule}: {status.text}")
 
 
 @command(
