@@ -138,7 +138,11 @@ class Live:
             return False
         if not self._following.is_drawn(self._positions, stage == "failed"):
             return False
-        return stage == "failed" or (stage == "converged" and not self._following.wanted(True))
+        return stage == "failed" or (self._is_compared() and not self._following.wanted(True))
+
+    def _is_compared(self) -> bool:
+        """Whether the state that is there is known not to be an excited one."""
+        return self._stage() == "converged" and self.found is not None and self.found.is_compared
 
     def _is_at(self, positions: Positions) -> bool:
         return bool(np.abs(self._positions - positions).max() < _SAME)
@@ -274,10 +278,12 @@ class Live:
         if asked is not None:
             if self._is_at(asked.order.positions):
                 return
-            if asked.is_ahead != is_known:
+            if asked.order.compares or asked.is_ahead != is_known:
                 self._asking.withdraw()
             elif not is_known:
                 self._asking.withdraw_late()
+        elif is_known and rests and stage == "converged" and not self._is_compared():
+            self._submit(self._positions, {}, (), rests, compares=True)
         elif is_known:
             self._ask_ahead()
         else:
@@ -305,7 +311,9 @@ class Live:
         fields: dict[str, Request],
         requests: tuple[Request, ...],
         rests: bool,
+        *,
         is_ahead: bool = False,
+        compares: bool = False,
     ) -> None:
         order = Order(
             self._key,
@@ -316,6 +324,7 @@ class Live:
             str(self.path.folder),
             requests,
             after=self._known.nearest(positions, self.found),
+            compares=compares,
         )
         self._asking.submit(order, fields, rests, is_ahead=is_ahead)
 
