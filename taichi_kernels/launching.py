@@ -76,15 +76,15 @@ def idle(turn: ti.i32, turns: ti.template()):
     return (turn & (turns - 1)) != 0
 
 
-def loop_over_tasks(n: str, turns: int) -> list[str]:
+def loop_over_tasks(n: str, turns: int, task: str = "task") -> list[str]:
     """The same for kernels that are written out: the lines that the lines of a task follow."""
     if turns == 1:
-        return [f"for task in range({n}):"]
+        return [f"for {task} in range({n}):"]
     return [
         f"for turn in range({n} * {turns}):",
         f"    if (turn & {turns - 1}) != 0:",
         "        continue",
-        f"    task = turn // {turns}",
+        f"    {task} = turn // {turns}",
     ]
 
 

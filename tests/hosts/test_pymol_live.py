@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from orbitile.model.units import angstrom, electronvolt
+from orbitile.session.live.scan import ScanStatus
 from orbitile.session.live.status import LiveStatus
 from tests.hosts.widgets import levels, told_by
 
@@ -232,3 +233,26 @@ def test_what_is_told_of_relaxing_is_not_asked_for(bar):
 def test_what_was_kept_may_be_damaged(seen, kept):
     bar = seen(LiveBar(kept))
     assert (bar.method_box.currentText(), bar.basis_box.currentText()) == ("pbe", "sto-3g")
+
+
+def test_a_scan_is_gone_through_by_its_slider(bar):
+    scanned = told_by(bar.scanned)
+    bar.show_status(STATUS)
+    assert not bar.scanning.isVisible()
+    scan = ScanStatus(
+        "dihedral 1-2-3-4",
+        "dihedral",
+        "degrees",
+        (0.0, 15.0, 30.0),
+        1,
+        (True, True, False),
+        (-1.0, -1.0, None),
+        ("", "", "no SCF"),
+    )
+    bar.show_status(replace(STATUS, scan=scan))
+    assert scanned == []
+    assert bar.scan_button.isChecked()
+    assert bar.scan_text.text() == "dihedral 1-2-3-4: 15 °"
+    assert (bar.scan_slider.maximum(), bar.scan_slider.value()) == (2, 1)
+    bar.scan_slider.setValue(2)
+    assert scanned == [2]

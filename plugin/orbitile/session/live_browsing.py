@@ -47,7 +47,7 @@ class LiveBrowsing(Browsing):
 
     def relax(self, hardness: float | None) -> str:
         """Have forces move the atoms this hard, from 0 to 1, or no longer; gives what is in the way."""
-        return self._run(commands.orb_relax, [0 if hardness is None else 1, "" if hardness is None else hardness])
+        return self._run(commands.orb_relax, ["off"] if hardness is None else ["on", hardness])
 
     def undo(self) -> str:
         """Put the atoms where they rested before; gives what is in the way."""
@@ -59,6 +59,17 @@ class LiveBrowsing(Browsing):
         if not problem:
             self.view.say(f"Wrote {path}")
         return problem
+
+    def scan(self) -> str:
+        """Have what is picked computed ahead for a number of values, or end that; gives what is in the way."""
+        return self._run(commands.orb_scan, [])
+
+    def scan_to(self, index: int) -> str:
+        """Put the atoms to a geometry of the scan, from 0; gives what is in the way."""
+        status = self.live_status
+        if status is None or status.scan is None:
+            return ""
+        return self._run(commands.orb_scan_to, [status.scan.values[index]])
 
     def _run(self, command: Command, arguments: Sequence[Any]) -> str:
         """Run a command; gives what was wrong, empty for nothing."""

@@ -21,6 +21,8 @@ def connect_live(panel: Panel) -> None:
     bar.ended.connect(lambda: _tell(panel, browser.end_live()))
     bar.relaxed.connect(lambda hardness: _tell(panel, browser.relax(hardness)))
     bar.undo_button.clicked.connect(lambda: _tell(panel, browser.undo()))
+    bar.scan_button.clicked.connect(lambda: _tell(panel, browser.scan()))
+    bar.scanned.connect(lambda index: _tell(panel, browser.scan_to(index)))
     bar.path_button.clicked.connect(lambda: _ask_path(panel))
 
 

@@ -9,8 +9,11 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
 
+from ...session.live.scan import ScanStatus
 from ...session.live.status import LiveStatus
+from ...session.playback import Playback
 from .energy_plot import EnergyPlot
+from .frame_bar import FrameSlider
 from .tints import stage_colour
 from .widgets import row
 
@@ -19,6 +22,7 @@ Qt = QtCore.Qt
 _METHODS = ("pbe", "blyp", "b3lyp", "pbe0", "hf")
 _BASES = ("sto-3g", "3-21g", "6-31g*", "def2-svp")
 _SIGNS = {"starting": "◌", "converging": "◌", "converged": "●", "failed": "✕"}
+_UNITS = {"degrees": "°", "Angstrom": "Å"}
 _HARDNESS = 100
 """Steps of the slider that says how hard."""
 
@@ -40,11 +44,14 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         It is to be so no longer.
     relaxed : signal of float or None
         Forces are to move the atoms this hard, from 0 to 1, or no longer.
+    scanned : signal of int
+        The atoms are to be at this geometry of the scan, from 0.
     """
 
     begun = QtCore.Signal(str, str, str, int, int)
     ended = QtCore.Signal()
     relaxed = QtCore.Signal(object)
+    scanned = QtCore.Signal(int)
 
     def __init__(self, level: Any, parent: Any = None) -> None:
         super().__init__(parent)
@@ -66,6 +73,7 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self.text.setFixedHeight(2 * self.fontMetrics().height() + 2)
         self.settings = self._made_settings(level if isinstance(level, dict) else {})
         self.moving = self._made_moving()
+        self.scanning = self._made_scanning()
         self.plot = EnergyPlot()
         first = row(self.button, self.settings, self.moving)
         first.setStretch(1, 1)
@@ -74,6 +82,7 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(4)
         rows.addLayout(first)
+        rows.addWidget(self.scanning)
         rows.addWidget(self.text)
         rows.addWidget(self.plot)
         self._fit()
@@ -109,12 +118,30 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self.undo_button.setToolTip("Back to where the atoms rested before")
         self.path_button = QtWidgets.QPushButton("Save path…")
         self.path_button.setToolTip("Write the geometries and their orbitals as a trajectory")
+        self.scan_button = QtWidgets.QPushButton("Scan")
+        self.scan_button.setCheckable(True)
+        self.scan_button.setToolTip(
+            "Have a distance, an angle or a dihedral computed ahead: click on two, three or four atoms before, in "
+            "editing mode"
+        )
         moving = QtWidgets.QWidget()
-        boxes = row(self.relax_box, self.hardness_slider, self.undo_button, self.path_button)
+        boxes = row(self.relax_box, self.hardness_slider, self.undo_button, self.path_button, self.scan_button)
         boxes.setContentsMargins(0, 0, 0, 0)
         boxes.setStretch(1, 1)
         moving.setLayout(boxes)
         return moving
+
+    def _made_scanning(self) -> Any:
+        self.scan_text = QtWidgets.QLabel()
+        self.scan_slider = FrameSlider()
+        self.scan_slider.setToolTip("Value of the scan. Strip: blue where it has been computed, red where that failed")
+        self.scan_slider.valueChanged.connect(self.scanned)
+        scanning = QtWidgets.QWidget()
+        boxes = row(self.scan_text, self.scan_slider)
+        boxes.setContentsMargins(0, 0, 0, 0)
+        boxes.setStretch(1, 1)
+        scanning.setLayout(boxes)
+        return scanning
 
     # ---- what it is told
 
@@ -154,7 +181,16 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
                 widget.blockSignals(False)
             self.undo_button.setEnabled(status.can_undo)
             self.path_button.setEnabled(bool(status.energies))
+            if status.scan is not None:
+                self._show_scan(status.scan)
         self._fit()
+
+    def _show_scan(self, scan: ScanStatus) -> None:
+        known = frozenset(at for at, one in enumerate(scan.known) if one)
+        refused = frozenset(at for at, problem in enumerate(scan.problems) if problem)
+        playback = Playback(scan.index, len(scan.values), False, known, frozenset(), refused, "")
+        self.scan_slider.show_playback(playback)
+        self.scan_text.setText(f"{scan.name}: {scan.values[scan.index]:.4g} {_UNITS.get(scan.unit, scan.unit)}")
 
     def _show(self, stage: str, text: str) -> None:
         colour = stage_colour(stage, self.palette()).name()
@@ -169,6 +205,9 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self.text.setVisible(bool(self.text.text()))
         for widget in (self.moving, self.plot):
             widget.setVisible(is_live)
+        scans = self._status is not None and self._status.scan is not None
+        self.scanning.setVisible(scans)
+        self.scan_button.setChecked(scans)
 
     # ---- what the user does
 

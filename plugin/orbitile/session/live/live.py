@@ -9,6 +9,7 @@ finely as they were asked for, and their volumes follow.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from concurrent.futures import CancelledError
 from secrets import token_hex
 
@@ -26,7 +27,7 @@ from .following import Following, Show
 from .known_geometries import KnownGeometries
 from .order import Converged, Level, Order, Positions
 from .path import LivePath
-from .scan import RunningScan, scan_of
+from .scan import Ahead, RunningScan, scan_of
 from .status import LiveStatus, Stage
 
 TICK = 20
@@ -138,11 +139,13 @@ class Live:
             return False
         if not self._following.is_drawn(self._positions, stage == "failed"):
             return False
-        return stage == "failed" or (self._is_compared() and not self._following.wanted(True))
+        if self._is_to_be_compared():
+            return False
+        return stage == "failed" or (stage == "converged" and not self._following.wanted(True))
 
-    def _is_compared(self) -> bool:
-        """Whether the state that is there is known not to be an excited one."""
-        return self._stage() == "converged" and self.found is not None and self.found.is_compared
+    def _is_to_be_compared(self) -> bool:
+        """Whether the state that is there may be an excited one."""
+        return self._stage() == "converged" and self.found is not None and not self.found.is_compared
 
     def _is_at(self, positions: Positions) -> bool:
         return bool(np.abs(self._positions - positions).max() < _SAME)
@@ -282,22 +285,28 @@ class Live:
                 self._asking.withdraw()
             elif not is_known:
                 self._asking.withdraw_late()
-        elif is_known and rests and stage == "converged" and not self._is_compared():
-            self._submit(self._positions, {}, (), rests, compares=True)
+        elif is_known and rests and self._is_to_be_compared():
+            self._submit(
+                self._positions, (), self._known.nearest(self._positions, self.found), {}, rests, compares=True
+            )
         elif is_known:
             self._ask_ahead()
         else:
             fields = {name: self._following.request(name, rests) for name in wanted}
-            self._submit(self._positions, fields, tuple(fields.values()), rests)
+            after = self._known.nearest(self._positions, self.found)
+            self._submit(self._positions, tuple(fields.values()), after, fields, rests)
 
     def _ask_ahead(self) -> None:
         """Have a geometry of the scan computed."""
         following = self._next_of_scan()
         if following is not None:
-            positions, missing = following
-            self._submit(positions, {}, missing, False, is_ahead=True)
+            after = self._known.nearest(following.positions, self.found)
+            is_there = after is not None and np.array_equal(after.positions, following.positions)
+            if following.beside is not None and not is_there:
+                after = self._known.at(following.beside) or after
+            self._submit(following.positions, following.fields, after)
 
-    def _next_of_scan(self) -> tuple[Positions, tuple[Request, ...]] | None:
+    def _next_of_scan(self) -> Ahead | None:
         """A geometry of the scan that is not known, with fields as coarsely and as finely as surfaces are wanted."""
         if self.scan is None or self.found is None:
             return None
@@ -308,25 +317,17 @@ class Live:
     def _submit(
         self,
         positions: Positions,
-        fields: dict[str, Request],
         requests: tuple[Request, ...],
-        rests: bool,
+        after: Converged | None,
+        fields: Mapping[str, Request] | None = None,
+        rests: bool = False,
         *,
-        is_ahead: bool = False,
         compares: bool = False,
     ) -> None:
-        order = Order(
-            self._key,
-            self.level,
-            self._numbers,
-            positions,
-            self.molecule,
-            str(self.path.folder),
-            requests,
-            after=self._known.nearest(positions, self.found),
-            compares=compares,
-        )
-        self._asking.submit(order, fields, rests, is_ahead=is_ahead)
+        """Ask for a geometry: where the atoms are, with the fields by surface, or ahead."""
+        where = self.molecule, str(self.path.folder)
+        order = Order(self._key, self.level, self._numbers, positions, *where, requests, after=after, compares=compares)
+        self._asking.submit(order, fields or {}, rests, is_ahead=fields is None)
 
     def close(self) -> None:
         """End the process and the thread. The files of what was reached stay, since the molecule is one of them."""

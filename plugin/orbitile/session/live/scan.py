@@ -194,6 +194,26 @@ class ScanStatus:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True, eq=False)
+class Ahead:
+    """What of a scan is to be computed next.
+
+    Attributes
+    ----------
+    positions : ndarray, shape (n_atoms, 3)
+        In bohr.
+    fields : tuple of Request
+        That are not known there.
+    beside : ndarray or None
+        The geometry of the value before, going outwards from where the atoms are, where that is known: from there
+        orbitals keep their identity, though another one may be as near when a dihedral comes full circle.
+    """
+
+    positions: Positions
+    fields: tuple[Request, ...]
+    beside: Positions | None
+
+
 class RunningScan:
     """What is known of the geometries of a scan, and which one comes next.
 
@@ -211,7 +231,9 @@ class RunningScan:
 
     def __init__(self, scan: Scan, positions: Positions) -> None:
         self.scan, self.index = scan, scan.index_at(positions)
-        self._indices = {geometry.tobytes(): index for index, geometry in enumerate(scan.geometries)}
+        self._indices: dict[bytes, list[int]] = {}
+        for index, geometry in enumerate(scan.geometries):  # both ends of a dihedral may be one place
+            self._indices.setdefault(geometry.tobytes(), []).append(index)
         self._energies: dict[int, float] = {}
         self._sources: dict[int, str] = {}
         self._fields: dict[int, frozenset[Request]] = {}
@@ -241,31 +263,31 @@ class RunningScan:
             tuple(self._problems.get(index, "") for index in every),
         )
 
-    def next(self, positions: Positions, fields: Iterable[Request]) -> tuple[Positions, tuple[Request, ...]] | None:
-        """The geometry to be computed next, and which of some fields of it; None when all is known.
+    def next(self, positions: Positions, fields: Iterable[Request]) -> Ahead | None:
+        """What is to be computed next so that some fields of all geometries are known; None when they are.
 
-        Those beside the one where the atoms are come first, of both sides in turn.
+        Geometries beside the one where the atoms are come first, of both sides in turn.
         """
         here, wanted = self.index_at(positions), dict.fromkeys(fields)
         for index in sorted(range(len(self.scan)), key=lambda index: abs(index - here)):
             known = self._fields.get(index)
             missing = tuple(field for field in wanted if known is None or field not in known)
             if index not in self._problems and (known is None or missing):
-                return self.scan.geometries[index], missing
+                beside = index + (1 if index < here else -1 if index > here else 0)
+                before = self.scan.geometries[beside] if beside in self._sources else None
+                return Ahead(self.scan.geometries[index], missing, before)
         return None
 
     def take(self, found: Converged, fields: Iterable[Request]) -> bool:
         """Take note of a geometry with some fields; says whether it is one of the scan."""
-        index = self._indices.get(found.positions.tobytes())
-        if index is None:
-            return False
-        self._energies[index], self._sources[index] = found.energy, found.source
-        self._fields[index] = self._fields.get(index, frozenset()).union(fields)
-        self._problems.pop(index, None)
-        return True
+        indices, known = self._indices.get(found.positions.tobytes(), []), frozenset(fields)
+        for index in indices:
+            self._energies[index], self._sources[index] = found.energy, found.source
+            self._fields[index] = self._fields.get(index, frozenset()) | known
+            self._problems.pop(index, None)
+        return bool(indices)
 
     def refuse(self, positions: Positions, problem: str) -> None:
         """Take note of a geometry that cannot be computed."""
-        index = self._indices.get(positions.tobytes())
-        if index is not None:
+        for index in self._indices.get(positions.tobytes(), []):
             self._problems[index] = problem
