@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
+from dataclasses import replace
 from secrets import token_hex
 
 import numpy as np
@@ -286,15 +287,18 @@ class Live:
             elif not is_known:
                 self._asking.withdraw_late()
         elif is_known and rests and self._is_to_be_compared():
-            self._submit(
-                self._positions, (), self._known.nearest(self._positions, self.found), {}, rests, compares=True
-            )
+            self._ask_to_compare()
         elif is_known:
             self._ask_ahead()
         else:
             fields = {name: self._following.request(name, rests) for name in wanted}
             after = self._known.nearest(self._positions, self.found)
             self._submit(self._positions, tuple(fields.values()), after, fields, rests)
+
+    def _ask_to_compare(self) -> None:
+        """Have the field that is there compared with one that begins from atoms."""
+        if self.found is not None:
+            self._submit(self.found.positions, (), replace(self.found, samples=()), {}, True, compares=True)
 
     def _ask_ahead(self) -> None:
         """Have a geometry of the scan computed."""
