@@ -207,11 +207,11 @@ def quick(kernel: Callable[..., Any]) -> Callable[..., None]:
 
     @functools.wraps(kernel)
     def launched(*arguments: Any) -> None:
-        if running() != "cpu":
-            kernel(*arguments)
-            return
         program = _impl.get_runtime().prog
         if not known or known[0][0] is not program:
+            if running() != "cpu":
+                kernel(*arguments)
+                return
             known[:] = [(program, Launch(kernel, arguments))]
         known[0][1](*arguments)
 

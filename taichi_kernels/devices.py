@@ -76,6 +76,7 @@ def available() -> str:
     return ", ".join(name for name in DEVICES if probe(name).available)
 
 
+@lru_cache
 def _probe_cpu() -> Probe:
     import platform
 

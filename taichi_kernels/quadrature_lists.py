@@ -98,7 +98,7 @@ def cells_of(points: np.ndarray) -> PointCells:
     """
     order = hilbert_order(points)
     order = np.concatenate([order, np.full(-len(order) % POINTS, order[-1])])
-    by_cell = np.ascontiguousarray(points[order].T).reshape(3, -1, POINTS)
+    by_cell = np.take(np.ascontiguousarray(points.T), order, axis=1).reshape(3, -1, POINTS)
     low, high = by_cell.min(axis=2), by_cell.max(axis=2)
     origin = np.rint((low + high) / (2 * CELL)) * CELL
     rest = (by_cell - origin[:, :, None]).reshape(3, -1)

@@ -80,7 +80,9 @@ class Quadrature:
 
     def in_precision(self, target: Target) -> Quadrature:
         """The same points and lists, so that what is left out is the same, with terms in another precision."""
-        return self if target == self.target else _ready(self.pairs, self.weights, self.atom, self._reached, target)
+        if target == self.target:
+            return self
+        return _ready(self.pairs, self.points, self.weights, self.atom, self._reached, target)
 
     def density(self, coefficients: Reals, gradient: bool) -> NDArray[np.floating]:
         """A density, and its gradient if it is wanted.
@@ -256,10 +258,13 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
     groups = groups_of(gaussians.centre, gaussians.degree, reach)
     fewer = np.log(of_cells.max() / of_cells)
     lists = lists_of(cells, groups, gaussians.centre, gaussians.exponent, reach, fewer)
-    return _ready(pairs, weights, grid.atom[cells.order], _Reached(cells, groups, lists), target)
+    points, atom = grid.points[cells.order], grid.atom[cells.order]
+    return _ready(pairs, points, weights, atom, _Reached(cells, groups, lists), target)
 
 
-def _ready(pairs: Pairs, weights: Reals, atom: NDArray[np.int32], reached: _Reached, target: Target) -> Quadrature:
+def _ready(
+    pairs: Pairs, points: Reals, weights: Reals, atom: NDArray[np.int32], reached: _Reached, target: Target
+) -> Quadrature:
     """What is known of points and Gaussians, for terms in a precision."""
     from taichi_kernels.quadrature import QuadratureSums, scale_of
 
@@ -272,7 +277,6 @@ def _ready(pairs: Pairs, weights: Reals, atom: NDArray[np.int32], reached: _Reac
         of_block, z = np.where(filled, rows - of_degree.rows.start, 0), gaussians.exponent[np.maximum(rows, 0)]
         parts.append(_Part(degree, of_block, filled, z, scale_of(z, target)))
     sums = QuadratureSums(cells, groups, reached.lists, gaussians.centre, gaussians.exponent, weights, target)
-    points = (cells.rest.reshape(3, len(cells), -1) + cells.origin.T[:, :, None]).reshape(3, -1).T
     return Quadrature(pairs, points, weights, atom, target, sums, reached, tuple(parts))
 
 

@@ -15,8 +15,6 @@ from orbitile.session.host import Viewer
 from orbitile.session.live.order import Level
 from orbitile.session.session import Session
 
-PBE = Calculation("pbe", "sto-3g")
-
 PATIENCE = 60.0
 """Seconds after which a test gives up waiting."""
 
@@ -119,6 +117,9 @@ def atoms_of(text: str):
     rows = [row.split() for row in text.split(";")]
     numbers = np.array([SYMBOLS.index(row[0]) for row in rows])
     return numbers, np.array([[float(x) for x in row[1:]] for row in rows]) * angstrom
+
+
+PBE = Calculation("pbe", "sto-3g")
 
 
 def live_session(text: str, calculation: Calculation = PBE, engine: str = "auto") -> Session:

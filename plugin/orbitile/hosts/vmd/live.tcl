@@ -16,6 +16,9 @@ proc orbitile::on_live {message} {
     if {$live ne ""} {
         after 100 orbitile::look_at_atoms
     }
+    if {[llength [info commands panel::show_live]]} {
+        panel::show_live $message
+    }
 }
 
 # Tell the server where atoms are that were moved, by the mouse or by a script. They count as dragged a little longer,

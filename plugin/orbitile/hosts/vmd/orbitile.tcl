@@ -238,7 +238,7 @@ proc orbitile::window {} {
     variable home
     package require Tk
     if {![llength [info commands panel::show]]} {
-        foreach part {window orbitals fields shown look saving manual} {
+        foreach part {window orbitals fields shown look live saving manual} {
             uplevel #0 [list source [file join $home panel $part.tcl]]
         }
     }

@@ -3,11 +3,13 @@
 The viewer calls `Live.tick` every few milliseconds, in the thread that it belongs to; nothing here waits. One geometry
 is computed at a time, in a process of its own, and the newest is the next. Until its fields are there, those before are
 shown moved along with the atoms, more transparent than they are; when the atoms are left alone, fields are sampled as
-finely as they were asked for, and their volumes follow.
+finely as they were asked for, and their volumes follow. Where it relaxes, the atoms that the user does not hold go one
+step along the forces after each geometry, by the viewer, as if somebody moved them.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
@@ -18,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
+from ...scf.forces import check_forces, require_ase
+from ...workers import WorkerEnded
 from ..computing import Computing
 from ..host import Viewer
 from ..request import Request
@@ -26,8 +30,9 @@ from ..source import OneFile
 from .asking import Asked, Asking
 from .following import Following, Show
 from .known_geometries import KnownGeometries
-from .order import Converged, Level, Order, Positions
-from .path import LivePath
+from .order import Converged, Level, Order, Positions, Relaxation
+from .path import LivePath, Reached
+from .pulling import Pulling
 from .scan import Ahead, RunningScan, scan_of
 from .status import LiveStatus, Stage
 
@@ -37,8 +42,15 @@ TICK = 20
 _REST = 0.25
 """Seconds after which atoms that have not moved are left alone."""
 
+_COMPARED = 0.5
+"""Seconds between two looks at which elements atoms are that do not move."""
+
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""
+
+
+class AtomsChanged(OrbitileError):
+    """A live molecule has other atoms than it had: it has to begin anew."""
 
 
 class Live:
@@ -57,6 +69,10 @@ class Live:
     level : Level
     show : callable
         Shows a new surface, and gives its name.
+    positions : ndarray, shape (n_atoms, 3)
+        Where the atoms are, in bohr.
+    asking : Asking, optional
+        The process of another live molecule, as `release` gives it.
 
     Attributes
     ----------
@@ -67,11 +83,6 @@ class Live:
         The last converged geometry.
     scan : RunningScan or None
         What is computed ahead.
-
-    Raises
-    ------
-    OrbitileError
-        When the viewer does not say where atoms are.
     """
 
     def __init__(
@@ -83,19 +94,21 @@ class Live:
         atomic_numbers: NDArray[np.int64],
         level: Level,
         show: Show,
+        positions: Positions,
+        asking: Asking | None = None,
     ) -> None:
-        positions = viewer.positions(molecule)
-        if positions is None:
-            raise OrbitileError("this viewer does not say where atoms are: nothing can follow them")
         self._viewer, self._computing, self._numbers = viewer, computing, atomic_numbers
         self.level, self.path = level, LivePath()
         self.found: Converged | None = None
         self._following = Following(viewer, shelf, computing, molecule, show)
         self._key = token_hex(8)
-        self._asking = Asking()
+        self._asking = asking or Asking()
         self._positions, self._since = positions, time.monotonic()
+        self._compared = 0.0
         self._failed: tuple[Positions, str] | None = None
+        self._has_ended = False
         self._known = KnownGeometries()
+        self._pulling = Pulling(viewer)
         self.scan: RunningScan | None = None
 
     # ---- what there is
@@ -118,13 +131,24 @@ class Live:
             text = "the first field is computed"
         else:
             text = f"{found.energy:.7f} hartree, {found.n_iterations} iterations in {found.seconds:.2f} s"
+            text += self._pulling.text(found)
             text = f"moved along, converging; before: {text}" if stage == "converging" else text
         if stage == "failed" and self._failed is not None:
-            text = f"{self._failed[1]}; what is shown is the last converged geometry"
+            text = self._failed[1] + ("" if found is None else "; what is shown is the last converged geometry")
         scan = None if self.scan is None else self.scan.status(self._positions)
         if scan is not None and not all(scan.known):
             text = f"{text}; {scan.text}"
-        return LiveStatus(self.molecule, str(self.level.calculation), stage, text, self.path.energies, scan=scan)
+        return LiveStatus(
+            self.molecule,
+            str(self.level.calculation),
+            stage,
+            text,
+            self.path.energies,
+            self._pulling.is_on,
+            self._pulling.hardness,
+            self.path.before(self._positions) is not None,
+            scan,
+        )
 
     def _stage(self) -> Stage:
         if self._failed is not None and self._is_at(self._failed[0]):
@@ -142,7 +166,15 @@ class Live:
             return False
         if self._is_to_be_compared():
             return False
-        return stage == "failed" or (stage == "converged" and not self._following.wanted(True))
+        return stage == "failed" or (stage == "converged" and self._is_done() and not self._following.wanted(True))
+
+    def _is_done(self) -> bool:
+        """Whether forces leave the atoms where they are."""
+        return self.found is not None and self._pulling.is_done(self.found)
+
+    def came_through(self, source: str) -> bool:
+        """Whether a source is one of the last converged geometries, of which a surface may still be shown."""
+        return self._following.knows(source)
 
     def _is_to_be_compared(self) -> bool:
         """Whether the state that is there may be an excited one."""
@@ -180,8 +212,8 @@ class Live:
         self.path.hold(())
 
     def is_scanning(self) -> bool:
-        """Whether there is a scan, and something of it has not been computed."""
-        return self.scan is not None and (self.found is None or self._next_of_scan() is not None)
+        """Whether something of a scan has not been computed and can be, now that there is a first field."""
+        return self._next_of_scan() is not None
 
     def scan_to(self, index: int) -> None:
         """Put the atoms to a geometry of the scan, from 0.
@@ -198,6 +230,53 @@ class Live:
         self._viewer.move(self.molecule, self.scan.scan.geometries[index])
         self.scan.index = index
 
+    # ---- forces, and back
+
+    def relax(self, hardness: float | None) -> None:
+        """Have forces move the atoms that the user does not hold, to a minimum of the energy.
+
+        Parameters
+        ----------
+        hardness
+            From 0 to 1, see `Relaxation`; None to leave the atoms alone from now on.
+
+        Raises
+        ------
+        OrbitileError
+            When it is another number, forces of this calculation lack a part, ASE is missing, or the viewer cannot be
+            told where atoms are.
+        """
+        if hardness is None:
+            self._pulling.end()
+            return
+        check_forces(self.level.calculation)
+        if not os.environ.get("ORBITILE_PYTHON"):  # another Python says itself what it lacks
+            require_ase()
+        self._look()
+        self._pulling.begin(self.molecule, self._positions, hardness)
+
+    def undo(self) -> Reached:
+        """Put the atoms back to where they rested before, and leave them alone.
+
+        Returns
+        -------
+        Reached
+            Where they are then.
+
+        Raises
+        ------
+        OrbitileError
+            When there is nothing to go back to, or the viewer cannot be told where atoms are.
+        """
+        self._look()
+        before = self.path.before(self._positions)
+        if before is None:
+            raise OrbitileError(f"{self.molecule}: there is no geometry to go back to")
+        self._viewer.move(self.molecule, before.positions)
+        self.path.go_back(before)
+        self._pulling.end()
+        return before
+
     # ---- a few milliseconds at a time
 
     def tick(self) -> None:
@@ -205,21 +284,36 @@ class Live:
 
         Raises
         ------
+        AtomsChanged
+            When the molecule has other atoms.
         OrbitileError
-            When the molecule has gone or has other atoms: it cannot be live any more.
+            When it has gone: it cannot be live any more.
         """
-        positions = self._viewer.positions(self.molecule)
-        if positions is None or len(positions) != len(self._numbers):
-            raise OrbitileError(f"{self.molecule} was deleted, or has other atoms: it is no longer live")
-        if np.abs(positions - self._positions).max() > _SAME:
-            self._positions, self._since = positions, time.monotonic()
+        self._look()
+        self._pulling.look(self._positions)
         self._take()
         self._recall()
+        if self._stage() == "converged" and self._rests():
+            self.path.rest()
         self._ask()
         self._following.draw(self._positions, self._stage() == "failed")
 
+    def _look(self) -> None:
+        positions = self._viewer.positions(self.molecule)
+        if positions is None:
+            raise OrbitileError(f"{self.molecule} was deleted: it is no longer live")
+        now = time.monotonic()
+        has_moved = len(positions) != len(self._numbers) or np.abs(positions - self._positions).max() > _SAME
+        if has_moved or now - self._compared > _COMPARED:
+            self._compared = now
+            if not np.array_equal(self._viewer.geometries(self.molecule)[0], self._numbers):
+                raise AtomsChanged(f"{self.molecule} has other atoms")
+        if has_moved:
+            self._positions, self._since = positions, now
+
     def _rests(self) -> bool:
-        return time.monotonic() - self._since > _REST and not self._viewer.is_dragging()
+        is_still = time.monotonic() - self._since > _REST and not self._viewer.is_dragging()
+        return is_still and (self._stage() != "converged" or self._is_done())
 
     def _take(self) -> None:
         """What the process has computed."""
@@ -231,6 +325,9 @@ class Live:
         except (Cancelled, CancelledError):
             return
         except OrbitileError as error:
+            if isinstance(error, WorkerEnded) and not self._has_ended:  # once, for one that was ended from outside
+                self._has_ended = True
+                return
             if self.scan is not None:
                 self.scan.refuse(asked.order.positions, str(error))
             if not asked.is_ahead:
@@ -238,10 +335,12 @@ class Live:
             return
         self._keep(found, asked)
         if not asked.is_ahead:
-            self._arrive(found, asked.rests)
+            self._arrive(found)
             self._following.take(asked.fields, found, asked.rests)
             if asked.rests:
                 self._viewer.rebond(self.molecule)
+            if self._pulling.pull(self.molecule, self._positions, asked.order, found):
+                self._look()
 
     def _keep(self, found: Converged, asked: Asked) -> None:
         """Keep what has converged where the atoms are going to come back to."""
@@ -254,15 +353,13 @@ class Live:
                 if not isinstance(sample, OrbitileError):
                     self._computing.samples.put_behind(sample)
 
-    def _arrive(self, found: Converged, rests: bool) -> None:
+    def _arrive(self, found: Converged) -> None:
         """Go on from a geometry that has converged where the atoms are, or were a moment ago."""
-        self._failed = None
+        self._failed, self._has_ended = None, False
         if self.found is None or self.found.source != found.source:
-            self.path.add(found, rests)
+            self.path.add(found)
             self._computing.wavefunctions.keep_one(OneFile.read(found.source), found.wavefunction)
             self._viewer.adopt(self.molecule, found.source)
-        elif rests:
-            self.path.rest()
         self.found = found
 
     def _recall(self) -> None:
@@ -270,14 +367,15 @@ class Live:
         found = self._known.at(self._positions)
         if found is not None:
             if self.found is None or self.found.source != found.source:
-                self._arrive(found, self._rests())
+                self._arrive(found)
             self._following.recall(found, self._rests())
 
     def _ask(self) -> None:
         """Have the newest geometry computed, where it is not known; a longer calculation gives way to it."""
         rests, stage = self._rests(), self._stage()
         wanted = self._following.wanted(rests) if stage == "converged" else self._following.surfaces()
-        is_known = stage == "failed" or (stage == "converged" and not wanted)
+        relaxation = self._pulling.wanted(self.found.source if self.found and stage == "converged" else "")
+        is_known = stage == "failed" or (stage == "converged" and not wanted and relaxation is None)
         asked = self._asking.asked
         if asked is not None:
             if self._is_at(asked.order.positions):
@@ -293,7 +391,7 @@ class Live:
         else:
             fields = {name: self._following.request(name, rests) for name in wanted}
             after = self._known.nearest(self._positions, self.found)
-            self._submit(self._positions, tuple(fields.values()), after, fields, rests)
+            self._submit(self._positions, tuple(fields.values()), after, fields, rests, relaxation)
 
     def _ask_to_compare(self) -> None:
         """Have the field that is there compared with one that begins from atoms."""
@@ -325,15 +423,22 @@ class Live:
         after: Converged | None,
         fields: Mapping[str, Request] | None = None,
         rests: bool = False,
+        relaxation: Relaxation | None = None,
         *,
         compares: bool = False,
     ) -> None:
         """Ask for a geometry: where the atoms are, with the fields by surface, or ahead."""
         where = self.molecule, str(self.path.folder)
-        order = Order(self._key, self.level, self._numbers, positions, *where, requests, after=after, compares=compares)
+        order = Order(self._key, self.level, self._numbers, positions, *where, requests, relaxation, after, compares)
         self._asking.submit(order, fields or {}, rests, is_ahead=fields is None)
 
     def close(self) -> None:
-        """End the process and the thread. The files of what was reached stay, since the molecule is one of them."""
-        self._asking.close()
+        """End the process and the thread. The last files stay as long as this process, since the molecule is one."""
+        self.release().close()
+
+    def release(self) -> Asking:
+        """The same, but for the process, which another molecule can have: it takes seconds to start."""
+        self._asking.withdraw()
+        self.path.close()
         self._following.close()
+        return self._asking

@@ -42,7 +42,7 @@ class Relaxation:
     Attributes
     ----------
     hardness : float
-        From 0 to 1: share of the largest step that an atom may take at once.
+        From 0 to 1: share of the largest step that an atom may take at once, which is 0.2 Angstrom.
     held : tuple of int
         Atoms that stay where they are, from 0.
     """
@@ -116,8 +116,8 @@ class Converged:
         Of the fields that were asked for, in their order; the request of each is of this wavefunction.
     largest_force : float or None
         On an atom that is not held, in hartree/bohr, where forces were wanted.
-    relaxed : ndarray or None, shape (n_atoms, 3)
-        Where the forces take the atoms, in bohr.
+    relaxed : ndarray of shape (n_atoms, 3), OrbitileError or None
+        Where the forces take the atoms, in bohr, or why they do not, where forces were wanted.
     is_compared : bool
         Whether a field that begins from atoms is not lower.
     """
@@ -131,5 +131,5 @@ class Converged:
     seconds: float
     samples: tuple[Sample | OrbitileError, ...] = ()
     largest_force: float | None = None
-    relaxed: Positions | None = None
+    relaxed: Positions | OrbitileError | None = None
     is_compared: bool = False

@@ -27,6 +27,9 @@ _KINDS: dict[int, tuple[Kind, str, float, Callable[..., float], Callable[..., Po
 MOST = 361
 """Values of a scan."""
 
+_APART = 4e-7
+"""What tells one place from the same place, in bohr: less than `_SAME`, and more than digits of single precision."""
+
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""
 
@@ -89,7 +92,7 @@ class Scan:
     def _nearest(self, value: float) -> int:
         away = np.abs(self.values - value)
         if self.kind == "dihedral":
-            away = np.minimum(away, np.abs(np.angle(np.exp(1j * away))))
+            away = np.minimum(away, np.abs(np.angle(np.exp(1j * away))) + _SAME)  # ends of a full circle are told apart
         return int(np.argmin(away))
 
 
@@ -141,6 +144,8 @@ def scan_of(
         raise OrbitileError(f"steps: expected 2 to {MOST} values that differ, got {n} from {low:g} to {high:g} {unit}")
     values = np.linspace(low, high, n) * one
     geometries = [as_held(changed(atomic_numbers, positions, atoms, value)) for value in values]
+    if np.array_equal(geometries[0], geometries[-1]):  # full circle, from where orbitals may come back with other signs
+        geometries[-1] = as_held(geometries[-1] + _APART)
     return Scan(atoms, values, np.array(geometries))
 
 
