@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
+from dataclasses import replace
 from secrets import token_hex
 
 import numpy as np
@@ -156,12 +157,18 @@ class Live:
             return False
         if not self.following.is_drawn(self._positions, stage == "failed"):
             return False
+        if self._is_to_be_compared():
+            return False
         is_done = stage == "converged" and self._pulling.is_done(self.found)
         return stage == "failed" or (is_done and not self.following.wanted(True))
 
     def came_through(self, source: str) -> bool:
         """Whether a source is one of the last converged geometries, of which a surface may still be shown."""
         return self.following.knows(source)
+
+    def _is_to_be_compared(self) -> bool:
+        """Whether the state that is there may be an excited one."""
+        return self._stage() == "converged" and self.found is not None and not self.found.is_compared
 
     def _is_at(self, positions: Positions) -> bool:
         return bool(np.abs(self._positions - positions).max() < _SAME)
@@ -332,16 +339,23 @@ class Live:
         if asked is not None:
             if self._is_at(asked.order.positions):
                 return
-            if asked.is_ahead != is_known:
+            if asked.order.compares or asked.is_ahead != is_known:
                 self._asking.withdraw()
             elif not is_known:
                 self._asking.withdraw_late()
+        elif is_known and rests and self._is_to_be_compared():
+            self._ask_to_compare()
         elif is_known:
             self._ask_ahead()
         else:
             fields = {name: self.following.request(name, rests) for name in wanted}
             after = self._scanning.known.nearest(self._positions, self.found)
             self._submit(self._positions, tuple(fields.values()), after, fields, rests, relaxation)
+
+    def _ask_to_compare(self) -> None:
+        """Have the field that is there compared with one that begins from atoms."""
+        if self.found is not None:
+            self._submit(self.found.positions, (), replace(self.found, samples=()), {}, True, compares=True)
 
     def _ask_ahead(self) -> None:
         """Have a geometry of the scan computed."""
@@ -360,10 +374,12 @@ class Live:
         fields: Mapping[str, Request] | None = None,
         rests: bool = False,
         relaxation: Relaxation | None = None,
+        *,
+        compares: bool = False,
     ) -> None:
         """Ask for a geometry: where the atoms are, with the fields by surface, or ahead."""
         where = self.molecule, str(self.path.folder)
-        order = Order(self._key, self.level, self._numbers, positions, *where, requests, relaxation, after)
+        order = Order(self._key, self.level, self._numbers, positions, *where, requests, relaxation, after, compares)
         self._asking.submit(order, fields or {}, rests, is_ahead=fields is None)
 
     def close(self) -> None:
