@@ -30,7 +30,7 @@ _PALER = 0.3
 _FIRST = "homo"
 """What is shown of a molecule of which nothing is shown."""
 
-_KEPT = 8
+_KEPT = 32
 """Converged geometries that are remembered, and those by which surfaces are understood that are shown."""
 
 

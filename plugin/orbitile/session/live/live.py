@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
+from copy import deepcopy
 from dataclasses import replace
 from secrets import token_hex
 
@@ -69,8 +70,8 @@ class Live:
         Shows a new surface, and gives its name.
     positions : ndarray, shape (n_atoms, 3)
         Where the atoms are, in bohr.
-    asking : Asking, optional
-        The process of another live molecule, as `release` gives it.
+    before : Live, optional
+        Another one, which ends, and whose process this one gets: it takes seconds to start.
 
     Attributes
     ----------
@@ -93,14 +94,14 @@ class Live:
         level: Level,
         show: Show,
         positions: Positions,
-        asking: Asking | None = None,
+        before: Live | None = None,
     ) -> None:
         self._viewer, self._computing, self._numbers = viewer, computing, atomic_numbers
         self.level, self.path = level, LivePath()
         self.found: Converged | None = None
         self.following = Following(viewer, shelf, computing, molecule, show)
         self._key = token_hex(8)
-        self._asking = asking or Asking()
+        self._asking = Asking() if before is None else before.release()
         self._positions, self._since = positions, time.monotonic()
         self._compared = 0.0
         self._failed: tuple[Positions, str] | None = None
@@ -294,7 +295,7 @@ class Live:
         if asked is None:
             return
         try:
-            found = asked.job.result()
+            found = _apart_from_samples(asked.job.result())
         except (Cancelled, CancelledError):
             return
         except OrbitileError as error:
@@ -303,6 +304,8 @@ class Live:
                 return
             self._scanning.refuse(asked.order.positions, str(error))
             if not asked.is_ahead:
+                if self._failed is None:  # once, until one converges
+                    self._viewer.say(f"{self.molecule}: {error}")
                 self._failed = asked.order.positions, str(error)
             return
         self._scanning.keep(found, asked)
@@ -387,8 +390,13 @@ class Live:
         self.release().close()
 
     def release(self) -> Asking:
-        """The same, but for the process, which another molecule can have: it takes seconds to start."""
+        """The same, but for the process, which another molecule can have."""
         self._asking.withdraw()
         self.path.close()
         self.following.close()
         return self._asking
+
+
+def _apart_from_samples(found: Converged) -> Converged:
+    """A converged geometry in memory of its own; what came with samples shares theirs, which would live as long."""
+    return replace(deepcopy(replace(found, samples=())), samples=found.samples)
