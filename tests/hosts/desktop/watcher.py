@@ -245,7 +245,7 @@ def strays():
 
 def atom(name, number):
     """Where an atom of an object is on the screen, counted from 0."""
-    at = cmd.get_coords(name, cmd.get_state())[number]
+    at = cmd.get_coords(name, min(cmd.get_state(), max(cmd.count_states(name), 1)))[number]
     view, (width, height) = cmd.get_view(), cmd.get_viewport()
     x, y, z = (sum(view[3 * j + i] * (at[j] - view[12 + j]) for j in range(3)) + view[9 + i] for i in range(3))
     scale = height / 2 / math.tan(math.radians(cmd.get_setting_float("field_of_view")) / 2)
