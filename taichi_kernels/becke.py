@@ -14,6 +14,7 @@ taken from the nearest one on; a factor of one atom gives that of the other, sin
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -98,11 +99,7 @@ def becke_shares(
     shared = [sent(np.ascontiguousarray(array), target) for array in (in_lanes, positions, inverse, shifts, nearest)]
     together = LANES if target.on_host else 1
     slots = min(_SLOTS[target.device], 1 + _KEPT // (together * len(positions)))
-    size = slots * len(positions)
-    if target.on_host:
-        kept = [np.empty((size, LANES)), np.empty((size, LANES)), np.empty(size, np.int32)]
-    else:
-        kept = [array_of(element, size) for element in (ti.f64, ti.f64, ti.i32)]
+    kept = _kept(slots * len(positions), target)
 
     def piece(first: int, last: int) -> None:
         some = slice(first, last)
@@ -113,6 +110,13 @@ def becke_shares(
     _pace(target).run(work, piece, checkpoint)
     ends = (before * LANES).tolist()
     return [out.reshape(-1)[end : end + len(offsets[k])] for end, k in zip(ends, kind, strict=True)]
+
+
+def _kept(n: int, target: Target) -> list[Any]:
+    """Room for what tasks keep; on a CPU of NumPy, since what the compiler gives back there it does not use again."""
+    if target.on_host:
+        return [np.empty((n, LANES)), np.empty((n, LANES)), np.empty(n, np.int32)]
+    return [array_of(element, n) for element in (ti.f64, ti.f64, ti.i32)]
 
 
 @lru_cache

@@ -6,9 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from orbitile.model.surface import Colouring
 from orbitile.model.units import angstrom, electronvolt
 from orbitile.session.live.scan import ScanStatus
 from orbitile.session.live.status import LiveStatus
+from orbitile.session.look import Look
 from tests.hosts.widgets import levels, told_by
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -89,6 +91,17 @@ def test_bonds_follow_atoms_that_went_over(cmd):
     viewer.rebond("hcn")
     assert [bond[:2] for bond in cmd.get_bonds("hcn")] == [(0, 1), (1, 2)]
     assert cmd.get_bonds("hcn")[0] == bonds[0]
+
+
+def test_the_scale_follows_the_colours_of_what_is_redrawn(cmd, monkeypatch):
+    viewer, look, ramps = PyMOLViewer(cmd), Look(), []
+    cmd.fragment("methane")
+    first = Colouring(np.array([-0.1, 0.0, 0.1], np.float32), -0.1, 0.1)
+    monkeypatch.setattr(cmd, "ramp_new", lambda name, map_name, values, colours: ramps.append((name, values[-1])))
+    viewer.put_surface("potential", "methane", [], look, first)
+    for colouring in (first, replace(first, low=-0.3, high=0.3), None):
+        viewer.redraw_surface("potential", "methane", [], look, colouring)
+    assert ramps == [("potential_scale", 0.1), ("potential_scale", 0.3)]  # of the same range it is the same
 
 
 # ---- orbitals in place

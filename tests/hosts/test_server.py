@@ -265,6 +265,9 @@ def test_what_the_viewer_has_lost_is_known(server):
         b'{"command": "orb_mo", "seen": 1.5}\n',
         b'{"id": [], "command": "orb_mo"}\n',
         b'{"token": "", "command": "orb_mo"}\n',
+        b'{"positions": [[0, 0, 0]]}\n',
+        b'{"positions": {"water": [[0, 0, 1e400]]}}\n',
+        b'{"dragging": 1}\n',
         b'{"command": "orb_iso", "arguments": [' + b"9" * 5000 + b"]}\n",
         b"[" * 100_000 + b"\n",
         b'"' + b"x" * (3 << 20) + b'"\n',
@@ -316,13 +319,15 @@ names = st.sampled_from([command.name for command in COMMANDS if command.name no
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    command=names | st.sampled_from(["orbitals", "state", "restore", "frame"]) | st.text(max_size=8),
+    command=names | st.sampled_from(["orbitals", "state", "restore", "frame", "atoms"]) | st.text(max_size=8),
     arguments=st.lists(values, max_size=5) | values,
     named=st.dictionaries(st.text(max_size=5) | st.just("name"), values, max_size=2) | values,
     objects=st.none() | values,
+    positions=st.just({}) | st.dictionaries(st.text(max_size=5), values, max_size=2),
 )
-def test_whatever_is_asked_gets_one_answer(server, command, arguments, named, objects):
+def test_whatever_is_asked_gets_one_answer(server, command, arguments, named, objects, positions):
     request = {"id": 7, "command": command, "arguments": arguments, "named": named, "objects": objects}
+    request["positions"] = positions
     server.write(json.dumps(request).encode() + b"\n")
     while "event" in (answer := server.read()):
         pass

@@ -3,6 +3,7 @@
 The real server, a real Tcl, and a stand-in for VMD's own commands: there is no VMD that could be passed on.
 """
 
+import re
 import shutil
 
 import numpy as np
@@ -12,7 +13,7 @@ from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
 from orbitile.scf.calculation import Calculation
 from orbitile.scf.engines import engine_of
-from tests.hosts.test_vmd import in_vmd
+from tests.hosts.test_vmd import WISH, in_vmd, screen
 
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 pytestmark = pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")
@@ -42,10 +43,10 @@ LIVE = """
 """
 
 
-def live(tmp_path, script):
+def live(tmp_path, script, *program):
     file = tmp_path / "water.xyz"
     file.write_text(WATER)
-    return in_vmd(tmp_path, LIVE.replace("WATER", f"{{{file}}}") + script)
+    return in_vmd(tmp_path, LIVE.replace("WATER", f"{{{file}}}") + f"cd {{{tmp_path}}}" + script, *program)
 
 
 def energy(places):
@@ -85,3 +86,82 @@ def test_atoms_that_are_dragged_take_the_surface_along_in_its_place(tmp_path):
     assert out[3:7] == [out[1], "1", "Orbitile035", "Orbitile035"]
     assert float(out[7]) == pytest.approx(energy([[0, 0, 0], [1.06, 0, 0], [-0.24, 0.93, 0]]), abs=2e-7)
     assert out[8:] == ["1", "water", "live: "]
+
+
+@pytest.mark.slow
+def test_scripts_move_atoms_and_wait_and_what_the_server_moves_is_there(tmp_path):
+    out = live(
+        tmp_path,
+        """
+        orb_live top -method hf
+        puts [orb_settle]
+        drag 1 1 {1.06 0 0}
+        puts [orb_settle]
+        drag 1 1 {0 0 0}
+        puts [catch {orb_settle} problem]
+        drag 1 1 {0.96 0 0}
+        puts [orb_settle]
+        puts [dict get $orbitile::live_told text]
+        orb_undo
+        orb_settle
+        puts [lindex $vmd(1,places) 1 0]
+        orb_relax on 1
+        orb_settle
+        puts [join $vmd(1,places)]
+        orb_color yellow lime 0.5
+        save_state state.vmd
+        foreach molid [molinfo list] { mol delete $molid }
+        update
+        until {$orbitile::live eq ""}
+        source state.vmd
+        puts [report]
+        foreach rep $vmd([lindex $vmd(order) end],reps) { puts [dict get $rep color] }
+        """,
+    )
+    assert out[0] == out[3]
+    assert float(out[1]) > float(out[0])
+    assert out[2] == "1"
+    assert float(out[5]) == pytest.approx(1.06)
+    oxygen, one, other = np.array(out[6].split(), float).reshape(3, 3)
+    bonds = np.array([one - oxygen, other - oxygen])
+    lengths = np.linalg.norm(bonds, axis=1)
+    assert lengths == pytest.approx([0.9894, 0.9894], abs=2e-3)  # HF/STO-3G: Hehre, Stewart, Pople 1969 and since
+    assert np.degrees(np.arccos(bonds[0] @ bonds[1] / lengths.prod())) == pytest.approx(100.03, abs=0.3)
+    assert out[7:] == ["water.xyz 1 0 1 water 1 0 1 water_mo5 0 1 2", "ColorID 4", "ColorID 7"]
+
+
+@screen
+@pytest.mark.slow
+def test_in_the_window_a_molecule_is_made_live_and_ended(tmp_path):
+    out = live(
+        tmp_path,
+        """
+        wm withdraw .
+        set f [[lindex $vmd(menu) 1]].inside.live
+        update
+        puts "[winfo ismapped $f] [winfo ismapped $f.status] [$f.first.relax instate disabled]"
+        proc choose {n} { # from the menu, as when it is opened
+            set menu $::f.first.molecules.menu
+            uplevel #0 [$menu cget -postcommand]
+            $menu invoke $n
+        }
+        choose 0
+        update
+        puts "[winfo ismapped $f.status] [$f.first.relax instate disabled] [stage]"
+        until {[stage] eq "converged"}
+        puts [$f.status cget -text]
+        drag 1 1 {1.06 0 0}
+        until {[llength $orbitile::panel::energies] == 2}
+        puts [llength [$f.energies find all]]
+        uplevel #0 [$f.first.molecules.menu cget -postcommand]
+        puts "[$f.first.molecules.menu index end] $orbitile::panel::live_molid" ;# the copy, a line, and the path
+        choose 0
+        update
+        puts "[winfo ismapped $f.status] live: $orbitile::live; $orbitile::panel::status"
+        """,
+        WISH,
+    )
+    assert out[:2] == ["1 0 1", "1 0 starting"]
+    assert re.fullmatch(r"water, pbe/sto-3g.*: -75\.\d{7} hartree, \d+ iterations in \d.\d\d s", out[2])
+    assert out[3:5] == ["2", "2 1"]
+    assert out[5] == "0 live: ; water is no longer live"

@@ -186,6 +186,7 @@ def make():
             get_color=lambda molid, rep: it.rep(molid, rep)["color"],
             get_material=lambda molid, rep: it.rep(molid, rep)["material"],
         ),
+        vmdnumpy=SimpleNamespace(timestep=lambda molid, frame: it.of(molid).frames[frame]),
         material=SimpleNamespace(listall=lambda: list(it.materials), add=add, change=change),
         color=SimpleNamespace(get_colors=lambda: dict(_COLOURS), set_scale=set_scale),
     )

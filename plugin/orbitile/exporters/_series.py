@@ -44,6 +44,8 @@ class SeriesWriter:
         The file. One that is there is continued if it is a series, and refused otherwise.
     settings
         Text that says how the frames were computed; a series is continued with the same settings only.
+    most
+        Frames that it is going to have at most, where that is known: room is set aside for no more.
 
     Attributes
     ----------
@@ -61,10 +63,11 @@ class SeriesWriter:
     therefore copies the committed frames to a new file, which takes the place of the old one when it is complete.
     """
 
-    def __init__(self, path: str | PathLike[str], *, settings: str = "") -> None:
+    def __init__(self, path: str | PathLike[str], *, settings: str = "", most: int | None = None) -> None:
         self._h5py = library(Path(path).name)
         self._path = checked_target(path)
         self._settings = settings
+        self._most = most
         self._file: Any = None
         self._lock: int | None = None
         self._temporary: Path | None = None
@@ -203,7 +206,7 @@ class SeriesWriter:
         # sets of orbitals may become larger, since linear dependence comes and goes with the geometry
         limits = (*shape[:-1], None) if "/" in name and shape else shape
         per_chunk = max(1, (1 << 16) // (8 * max(1, int(np.prod(shape)))))
-        chunks = (per_chunk, *(max(n, 1) for n in shape))
+        chunks = (min(per_chunk, self._most or per_chunk), *(max(n, 1) for n in shape))
         self._file.create_dataset(name, (0, *shape), dtype, maxshape=(None, *limits), chunks=chunks)
 
     def close(self) -> None:

@@ -15,15 +15,15 @@ from ..model.units import angstrom, electronvolt
 from ..model.wavefunction import Wavefunction
 from .calculation import Calculation
 from .engines import AUTO, Engine, engine_of
-from .level_of_theory import DISPERSION
+from .forces import check_forces, require_ase
 from .series import HISTORY, sound
 
-try:
-    from ase import Atoms
-    from ase.calculators.calculator import Calculator, all_changes
-    from ase.optimize import BFGS
-except ImportError as error:
-    raise OrbitileError("forces go to the package ase: pip install 'orbitile[optimisation]'") from error
+require_ase()
+
+from ase import Atoms  # noqa: E402  only where it is there
+from ase.calculators.calculator import Calculator, all_changes  # noqa: E402
+from ase.calculators.singlepoint import SinglePointCalculator  # noqa: E402
+from ase.optimize import BFGS  # noqa: E402
 
 
 class AseCalculator(Calculator):
@@ -65,11 +65,7 @@ class AseCalculator(Calculator):
         precision: str = "single",
     ) -> None:
         calculation = calculation or Calculation("pbe")
-        if DISPERSION.fullmatch(calculation.method.strip().lower()):
-            raise OrbitileError(
-                f"method {calculation.method!r}: a correction for dispersion is not computed, and forces would "
-                "lack it; choose a functional without, such as pbe or wb97x-v"
-            )
+        check_forces(calculation)
         super().__init__()  # type: ignore[no-untyped-call]  # ASE has no types
         self.calculation = calculation
         self._engine, self._device, self._precision = engine, device, precision
@@ -146,3 +142,8 @@ def geometry_of(atoms: Any) -> Geometry:
 def bfgs(atoms: Atoms) -> BFGS:
     """ASE's optimiser by the method of Broyden, Fletcher, Goldfarb and Shanno, which prints nothing."""
     return BFGS(atoms, logfile=None)
+
+
+def give_forces(atoms: Atoms, forces: NDArray[np.float64]) -> None:
+    """Let atoms of ASE have forces that are known, shape (n_atoms, 3) in hartree/bohr, as long as they stay there."""
+    atoms.calc = SinglePointCalculator(atoms, forces=forces * (angstrom / electronvolt))  # type: ignore[no-untyped-call]

@@ -117,8 +117,8 @@ def optimise(
             largest = _run(bfgs(atoms), done, writer, largest_force, steps, report)
     if largest > largest_force:
         raise OrbitileError(
-            f"{target.name}: no minimum after {steps} steps, where the largest force is {_in_ev(largest)}; they are "
-            "kept, and the same with more steps goes on from there"
+            f"{target.name}: no minimum after {steps} steps, where the largest force is {force_in_ev(largest)}; they "
+            "are kept, and the same with more steps goes on from there"
         )
     return Trajectory(SeriesFrames(target))
 
@@ -177,7 +177,7 @@ def _run(
             writer.append(atoms.calc.wavefunction, step)
             if report is not None:
                 energy = atoms.get_potential_energy() * electronvolt
-                report(f"step {step + 1}: {energy:.6f} hartree, largest force {_in_ev(largest)}")
+                report(f"step {step + 1}: {energy:.6f} hartree, largest force {force_in_ev(largest)}")
         first = first or largest
         tell(1.0 if largest <= largest_force else log(first / largest) / log(first / largest_force))
         if largest <= largest_force and step >= len(done) - 1:
@@ -186,6 +186,6 @@ def _run(
     return largest
 
 
-def _in_ev(force: float) -> str:
-    """A force in the unit of the command line."""
+def force_in_ev(force: float) -> str:
+    """A force in hartree/bohr, as it is told: in the unit of the command line."""
     return f"{force / electronvolt * angstrom:.4f} eV/Angstrom"

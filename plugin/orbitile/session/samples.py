@@ -16,10 +16,12 @@ class SampleCache:
     ----------
     limit : int
         In bytes; the sample asked for last is kept whatever its size.
+    most : int
+        Samples at most: one of another process has a file open, of which there may be some hundred only.
     """
 
-    def __init__(self, limit: int = 512 << 20) -> None:
-        self.limit = limit
+    def __init__(self, limit: int = 512 << 20, most: int = 150) -> None:
+        self.limit, self.most = limit, most
         self._held: OrderedDict[Request, Sample] = OrderedDict()
         self._lock = threading.RLock()
 
@@ -44,8 +46,11 @@ class SampleCache:
         with self._lock:
             self._held[sample.request] = sample
             self._held.move_to_end(sample.request)
-            while len(self._held) > 1 and sum(held.n_bytes for held in self._held.values()) > self.limit:
+            while len(self._held) > 1 and self._is_too_much():
                 self._held.popitem(last=False)
+
+    def _is_too_much(self) -> bool:
+        return len(self._held) > self.most or sum(held.n_bytes for held in self._held.values()) > self.limit
 
     def put_behind(self, sample: Sample) -> None:
         """Keep a sample that was computed ahead; the one that was asked for last stays the last to be dropped."""

@@ -14,7 +14,7 @@ from .computing import Computing
 from .declaration import Argument
 from .host import Viewer, trajectory_viewer
 from .live import live
-from .live.live import Live
+from .live.live import AtomsChanged, Live
 from .live.order import Level
 from .live.status import LiveStatus
 from .look import Look
@@ -60,6 +60,8 @@ class Session:
         Pictures and films of what is shown.
     live : Live or None
         The molecule whose electrons follow its atoms.
+    live_problem : str
+        Why the last one does so no longer, to be told by a window; empty where somebody has ended that.
     panel : Window or None
         The window, once it was opened.
     """
@@ -75,6 +77,7 @@ class Session:
         self.calculation: RunningCalculation | None = None
         self.saving = Saving(host, self.computing)
         self.live: Live | None = None
+        self.live_problem = ""
         self._told = 0
 
     def cancel(self) -> bool:
@@ -162,6 +165,12 @@ class Session:
             if given:
                 raise OrbitileError(f"name: {name} is taken by another object; choose another name, or delete that")
         raise AssertionError  # there are numbers enough
+
+    def is_of(self, molecule: str, source: str) -> bool:
+        """Whether a molecule is what a source holds, or was so a moment ago and its atoms have moved since."""
+        now = self.host.molecules().get(molecule)
+        was_live = self.live is not None and self.live.molecule == molecule and self.live.came_through(source)
+        return now == source or (now is not None and was_live)
 
     def wavefunction(self, molecule: str) -> Wavefunction:
         """The wavefunction of a molecule; of a trajectory the first one, after which orbitals are named.
@@ -265,8 +274,11 @@ class Session:
                 f"{molecule} has {electrons} electrons at a charge of {level.calculation.charge}: {unpaired} cannot be "
                 "unpaired. Are hydrogen atoms missing (h_add adds them)? Otherwise give charge and unpaired"
             )
-        self.end_live()
-        self.live = Live(self.host, self.shelf, self.computing, molecule, numbers, level, self.show)
+        positions = self.host.positions(molecule)
+        if positions is None:
+            raise OrbitileError("this viewer does not say where atoms are: nothing can follow them")
+        what = molecule, numbers, level, self.show, positions
+        self.live = Live(self.host, self.shelf, self.computing, *what, before=self.live)
         self.host.every(live.TICK, self._look_at_live)
 
     def end_live(self) -> None:
@@ -276,14 +288,29 @@ class Session:
             ended.close()
 
     def _look_at_live(self) -> None:
+        try:
+            self._tick()
+        except OrbitileError as error:
+            self.live_problem = str(error)
+            self.host.say(self.live_problem)
+
+    def _tick(self) -> None:
+        """Have the live molecule look at its atoms; one that has gone, or cannot go on with other atoms, ends."""
         if self.live is None:
             return
+        molecule, level = self.live.molecule, self.live.level
         try:
             self.live.tick()
-        except OrbitileError as error:
+        except AtomsChanged as change:
+            try:
+                self.begin_live(molecule, level)
+            except OrbitileError as error:
+                self.end_live()
+                raise OrbitileError(f"{error}; it is no longer live") from error
+            self.host.say(f"{change}: it begins anew")
+        except OrbitileError:
             self.end_live()
-            self.host.say(str(error))
-            return
+            raise
 
     def settle(self, *, scanned: bool = False) -> LiveStatus:
         """Wait until what is shown of the live molecule has converged where its atoms are, or has failed to.
@@ -297,14 +324,12 @@ class Session:
         Cancelled
             When `cancel` was called.
         """
-        if self.live is None:
-            raise OrbitileError("no molecule is live: orb_live makes one so")
-        watched = self.live
-        while True:
-            watched.tick()
-            if watched.at_rest() and not (scanned and watched.is_scanning()):
-                return watched.status
+        while self.live is not None:
+            self._tick()
+            if self.live is not None and self.live.at_rest() and not (scanned and self.live.is_scanning()):
+                return self.live.status
             self.computing.aside(lambda: time.sleep(live.TICK / 1000))
+        raise OrbitileError("no molecule is live: orb_live makes one so")
 
     def room(self, molecule: str) -> Corners | None:
         """Corners of the box that holds the atoms of a trajectory in all frames, in bohr; None for other molecules."""
@@ -377,7 +402,7 @@ class Session:
         if drawing is None:
             drawing = self.computing.aside(lambda: self.host.drawing(surface_of(shown, found), shown.look))
         molecule = self.shelf.molecule_now(shown.molecule)  # a window takes commands meanwhile
-        if self.host.molecules().get(molecule) != shown.request.path:
+        if not self.is_of(molecule, shown.request.path):
             raise OrbitileError(f"{molecule} was deleted or loaded anew meanwhile: nothing is shown")
         shown = replace(shown, molecule=molecule, quantity=found.volume.quantity, unit=found.volume.unit)
         base = base or self.shelf.name_of(molecule, shown.request.field)

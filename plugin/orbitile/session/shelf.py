@@ -135,6 +135,10 @@ class Shelf:
         self._viewer.redraw_surface(name, shown.molecule, drawing, shown.look, colouring)
         self._shown[name] = replace(shown, scale=scale_of(colouring))
 
+    def note(self, name: str, shown: Shown) -> None:
+        """Take note of what a surface is to show that stays as it is drawn."""
+        self._shown[name] = shown
+
     def put_frame(self, name: str, shown: Shown, drawing: Any, colouring: Colouring | None) -> None:
         """Add or replace the surface of one frame, beside the one that is seen, which stays what is shown."""
         self._put(name, self._as_seen(name, shown), drawing, colouring)

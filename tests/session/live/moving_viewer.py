@@ -9,11 +9,11 @@ import numpy as np
 
 from orbitile.errors import OrbitileError
 from orbitile.model.elements import SYMBOLS
+from orbitile.model.units import angstrom
 from orbitile.scf.calculation import Calculation
 from orbitile.session.host import Viewer
 from orbitile.session.live.order import Level
 from orbitile.session.session import Session
-from orbitile.model.units import angstrom
 
 PATIENCE = 60.0
 """Seconds after which a test gives up waiting."""
@@ -119,7 +119,10 @@ def atoms_of(text: str):
     return numbers, np.array([[float(x) for x in row[1:]] for row in rows]) * angstrom
 
 
-def live_session(text: str, calculation: Calculation = Calculation("pbe", "sto-3g"), engine: str = "auto") -> Session:
+PBE = Calculation("pbe", "sto-3g")
+
+
+def live_session(text: str, calculation: Calculation = PBE, engine: str = "auto") -> Session:
     """A session with one live molecule, "m"."""
     session = Session(MovingViewer(m=text))
     session.begin_live("m", Level(calculation, engine, "cpu"))

@@ -69,15 +69,19 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self.text = QtWidgets.QLabel()
         self.text.setTextFormat(Qt.RichText)
         self.text.setWordWrap(True)
+        self.text.setAlignment(Qt.AlignLeft | Qt.AlignTop)
         self.text.setSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
         self.text.setFixedHeight(2 * self.fontMetrics().height() + 2)
         self.settings = self._made_settings(level if isinstance(level, dict) else {})
         self.moving = self._made_moving()
         self.scanning = self._made_scanning()
         self.plot = EnergyPlot()
-        first = row(self.button, self.settings, self.moving)
+        self.controls = QtWidgets.QStackedWidget()  # as wide as either: the window does not grow when they change
+        self.controls.setSizePolicy(QtWidgets.QSizePolicy.Preferred, QtWidgets.QSizePolicy.Fixed)
+        for widget in (self.settings, self.moving):
+            self.controls.addWidget(widget)
+        first = row(self.button, self.controls)
         first.setStretch(1, 1)
-        first.setStretch(2, 1)
         rows = QtWidgets.QVBoxLayout(self)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(4)
@@ -201,10 +205,9 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
     def _fit(self) -> None:
         """Show what there is room and use for."""
         is_live = self._status is not None
-        self.settings.setVisible(not is_live)
+        self.controls.setCurrentWidget(self.moving if is_live else self.settings)
         self.text.setVisible(bool(self.text.text()))
-        for widget in (self.moving, self.plot):
-            widget.setVisible(is_live)
+        self.plot.setVisible(is_live)
         scans = self._status is not None and self._status.scan is not None
         self.scanning.setVisible(scans)
         self.scan_button.setChecked(scans)

@@ -66,6 +66,7 @@ class PyMOLViewer(TrajectoryViewer):
         self.loaded = Molecules(cmd)
         self.loaded_last = ""
         self._places: dict[str, int] = {}
+        self._scales: dict[str, tuple[float, float, str]] = {}
         self._view_before: tuple[float, ...] | None = None
         self._timers: dict[Callable[[], None], Any] = {}
 
@@ -190,8 +191,11 @@ class PyMOLViewer(TrajectoryViewer):
     def redraw_surface(
         self, name: str, molecule: str, drawing: list[float], look: Look, colouring: Colouring | None
     ) -> None:
-        if name in self.objects():
-            self.cmd.load_cgo(drawing, name, self.loaded.state_of_orbitals(molecule), zoom=0)
+        if name not in self.objects():
+            return
+        self.cmd.load_cgo(drawing, name, self.loaded.state_of_orbitals(molecule), zoom=0)
+        if colouring is not None and self._scales.get(f"{name}_scale") != _scale_of(colouring):
+            self._put_scale(f"{name}_scale", molecule, colouring)
 
     def positions(self, molecule: str) -> NDArray[np.float64] | None:
         found = self.cmd.get_coords(f"%{molecule}", self._state_of(molecule)) if molecule in self.objects() else None
@@ -317,6 +321,7 @@ class PyMOLViewer(TrajectoryViewer):
     def remove(self, name: str) -> None:
         for part in self.parts(name) & self.objects():
             delete(self.cmd, part)
+        self._scales.pop(f"{name}_scale", None)
         self.loaded.drop_empty_groups()
 
     def rename_parts(self, old: str, new: str, molecule: str, colouring: Colouring | None) -> None:
@@ -330,7 +335,9 @@ class PyMOLViewer(TrajectoryViewer):
 
     def _put_scale(self, name: str, molecule: str, colouring: Colouring | None) -> None:
         delete(self.cmd, name)
+        self._scales.pop(name, None)
         if colouring is not None:  # a ramp, which PyMOL can colour by too
+            self._scales[name] = _scale_of(colouring)
             colours = [list(colour) for colour in MAPS[colouring.colour_map]]
             values = np.linspace(colouring.low, colouring.high, len(colours)).tolist()
             self.cmd.ramp_new(name, "none", values, colours)
@@ -360,6 +367,11 @@ class PyMOLViewer(TrajectoryViewer):
     def _n_states(self, molecule: str, frame: int) -> int:
         """States of a molecule, at least as many as that of a frame."""
         return max(int(self.cmd.count_states(molecule)) if molecule in self.objects() else 0, frame + 1)
+
+
+def _scale_of(colouring: Colouring) -> tuple[float, float, str]:
+    """What a ramp is made of."""
+    return colouring.low, colouring.high, colouring.colour_map
 
 
 def main_window() -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +18,25 @@ _ROUNDING = 2e-5
 """Bohr by which coordinates may be off because a viewer has them in single precision."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Atoms:
+    """Atoms of a molecule, positions in bohr, and by which event each was told of last."""
+
+    numbers: NDArray[np.int64]
+    geometries: NDArray[np.float64]
+    events: NDArray[np.int64]
+
+    @property
+    def positions(self) -> NDArray[np.float64] | None:
+        return self.geometries[0] if len(self.geometries) == 1 else None
+
+
 class Places:
-    """Atoms of the molecules of a viewer, and where they are."""
+    """Atoms of the molecules of a viewer, and where they are. It may be asked and told from any thread."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str, NDArray[np.int64]] = {}
-        self._geometries: dict[str, NDArray[np.float64]] = {}
-        self._moved: dict[str, NDArray[np.int64]] = {}
+        self._molecules: dict[str, _Atoms] = {}
+        self._lock = threading.Lock()
 
     def add(self, molecule: str, numbers: NDArray[np.int64], geometries: NDArray[np.float64], event: int) -> None:
         """Take note of a molecule that the viewer was told of by an event of this number.
@@ -38,30 +52,31 @@ class Places:
         event
             Number of the event.
         """
-        self._numbers[molecule], self._geometries[molecule] = numbers, geometries
-        self._moved[molecule] = np.full(len(numbers), event)
+        with self._lock:
+            self._molecules[molecule] = _Atoms(numbers, geometries, np.full(len(numbers), event))
 
     def keep(self, there: Set[str]) -> None:
         """Forget molecules that are not there any more."""
-        for known in (self._numbers, self._geometries, self._moved):
-            for molecule in known.keys() - there:
-                known.pop(molecule)
+        with self._lock:
+            self._molecules = {name: atoms for name, atoms in self._molecules.items() if name in there}
 
     def geometries(self, molecule: str) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
         """Atomic numbers and all geometries; None of a molecule that nothing is known of."""
-        if molecule not in self._numbers:
-            return None
-        return self._numbers[molecule], self._geometries[molecule]
+        atoms = self._molecules.get(molecule)
+        return None if atoms is None else (atoms.numbers, atoms.geometries)
 
     def positions(self, molecule: str) -> NDArray[np.float64] | None:
         """Where the atoms are; None of a molecule of several geometries, or that nothing is known of."""
-        geometries = self._geometries.get(molecule)
-        return None if geometries is None or len(geometries) != 1 else geometries[0]
+        atoms = self._molecules.get(molecule)
+        return None if atoms is None else atoms.positions
 
-    def move(self, molecule: str, positions: NDArray[np.float64], atoms: NDArray[np.int64], event: int) -> None:
+    def move(self, molecule: str, positions: NDArray[np.float64], moved: NDArray[np.int64], event: int) -> None:
         """Take note that an event tells the viewer to put some atoms somewhere else; positions of all, in bohr."""
-        self._geometries[molecule] = positions[np.newaxis]
-        self._moved[molecule][atoms] = event
+        with self._lock:
+            atoms = self._molecules[molecule]
+            events = atoms.events.copy()
+            events[moved] = event
+            self._molecules[molecule] = replace(atoms, geometries=_with(atoms, positions, moved), events=events)
 
     def take(self, molecule: str, told: Sequence[Sequence[float]], seen: int | None) -> None:
         """Take note of where the viewer has the atoms of a molecule of one geometry.
@@ -83,21 +98,28 @@ class Places:
         OrbitileError
             When it has no such molecule, of one geometry, or there are other numbers of atoms.
         """
-        known = self.positions(molecule)
-        if known is None:
-            raise OrbitileError(
-                f"positions: expected a molecule of one geometry that was told of, got {brief(molecule)}"
-            )
-        if len(told) != len(known):
-            raise OrbitileError(f"positions of {molecule}: expected those of {len(known)} atoms, got {len(told)}")
-        positions = np.array(told, np.float64) * angstrom
-        check_atoms(self._numbers[molecule], positions)
-        taken = moved_atoms(known, positions, _ROUNDING)
-        if seen is not None:
-            taken = taken[self._moved[molecule][taken] <= seen]
-        now = known.copy()
-        now[taken] = positions[taken]
-        self._geometries[molecule] = now[np.newaxis]
+        with self._lock:
+            atoms = self._molecules.get(molecule)
+            if atoms is None or atoms.positions is None:
+                raise OrbitileError(
+                    f"positions: expected a molecule of one geometry that is there, got {brief(molecule)}"
+                )
+            if len(told) != len(atoms.numbers):
+                n = len(atoms.numbers)
+                raise OrbitileError(f"positions of {molecule}: expected those of {n} atoms, got {len(told)}")
+            positions = np.array(told, np.float64) * angstrom
+            check_atoms(atoms.numbers, positions)
+            moved = moved_atoms(atoms.positions, positions, _ROUNDING)
+            if seen is not None:
+                moved = moved[atoms.events[moved] <= seen]
+            self._molecules[molecule] = replace(atoms, geometries=_with(atoms, positions, moved))
+
+
+def _with(atoms: _Atoms, positions: NDArray[np.float64], moved: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The only geometry, with some of the atoms where they are in `positions`."""
+    geometries = atoms.geometries.copy()
+    geometries[0, moved] = positions[moved]
+    return geometries
 
 
 def moved_atoms(before: NDArray[np.float64], after: NDArray[np.float64], by: float) -> NDArray[np.int64]:

@@ -86,24 +86,36 @@ def _are_places(told: Any) -> bool:
     return all(type(number) in (int, float) and abs(number) < FARTHEST for place in told for number in place)
 
 
+def take_places(session: Session, request: dict[str, Any]) -> None:
+    """Take note of where a request says that atoms are, and whether they are dragged, from any thread.
+
+    Raises
+    ------
+    OrbitileError
+        When the viewer has no such molecule, or that has another number of atoms.
+    """
+    host = _served(session)
+    if request["dragging"] is not None:
+        host.dragging = request["dragging"]
+    for molecule, places in request["positions"].items():
+        host.places.take(molecule, places, request["seen"])
+
+
 def done(session: Session, request: dict[str, Any]) -> dict[str, Any]:
-    """Take note of what a request tells of the viewer, and do it; the message that answers it."""
-    host = session.host
-    assert isinstance(host, ServedViewer)  # `serve` made it
+    """Take note of what a request tells of the objects of the viewer, and do it; the message that answers it."""
+    host = _served(session)
     if request["objects"] is not None:
         host.set_there(set(request["objects"]), request["seen"])
     if request["hidden"] is not None:
         host.set_hidden(set(request["hidden"]), request["seen"])
-    if request["dragging"] is not None:
-        host.dragging = request["dragging"]
-    try:
-        for molecule, places in request["positions"].items():
-            host.places.take(molecule, places, request["seen"])
-    except OrbitileError as error:
-        return {"id": request["id"], "error": str(error)}
     if not request["command"]:
         return {"id": request["id"], "value": None, "text": ""}
     return answer(session, request)
+
+
+def _served(session: Session) -> ServedViewer:
+    assert isinstance(session.host, ServedViewer)  # `serve` made it
+    return session.host
 
 
 def answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
@@ -180,9 +192,7 @@ def _orbitals(session: Session, name: str = "", unit: str = "", words: str = "")
 def _window(session: Session, verb: str = "", *words: str) -> None:
     """Do in the window what its user does; the first time it is opened."""
     if session.panel is None:
-        host = session.host
-        assert isinstance(host, ServedViewer)  # `serve` made it
-        session.panel = ServedWindow(session, host)
+        session.panel = ServedWindow(session, _served(session))
     assert isinstance(session.panel, ServedWindow)
     session.panel.do(verb, words)
 
@@ -210,8 +220,7 @@ def restore(session: Session, text: str = "") -> None:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OrbitileError) as error:
         why = f": {error}" if isinstance(error, OrbitileError) else ""
         raise OrbitileError(f"restore: expected what `state` gave, got {brief(text)}{why}") from None
-    host = session.host
-    assert isinstance(host, ServedViewer)  # `serve` made it
+    host = _served(session)
     host.set_there(host.there - set(molecules) - set(shown))
     for name, source in molecules.items():
         try:
@@ -258,8 +267,7 @@ def _frame(session: Session, molecule: str = "", frame: str = "") -> None:
     OrbitileError
         When there is no such molecule, or it is no number.
     """
-    host = session.host
-    assert isinstance(host, ServedViewer)  # `serve` made it
+    host = _served(session)
     if molecule not in host.molecules():
         raise OrbitileError(f"frame: expected a molecule that was loaded, got {brief(molecule)}")
     if not frame.isdecimal() or len(frame) > 9:
@@ -275,8 +283,7 @@ def _atoms(session: Session, wanted: str = "", symbols: str = "", places: str = 
     OrbitileError
         When these are no elements, no coordinates, or not the same number of both.
     """
-    host = session.host
-    assert isinstance(host, ServedViewer)  # `serve` made it
+    host = _served(session)
     unknown = sorted({symbol for symbol in symbols.split() if symbol not in SYMBOLS})
     if unknown or not symbols.split():
         raise OrbitileError(
@@ -296,8 +303,7 @@ def _atoms(session: Session, wanted: str = "", symbols: str = "", places: str = 
 
 def _directions(session: Session, *numbers: str) -> None:
     """Take note of where the user of the viewer looks from, for pictures."""
-    host = session.host
-    assert isinstance(host, ServedViewer)  # `serve` made it
+    host = _served(session)
     host.set_directions([NUMBER.read("directions", number) for number in numbers])
 
 

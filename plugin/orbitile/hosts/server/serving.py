@@ -17,7 +17,7 @@ from ...errors import OrbitileError
 from ...session.commands import orb_cancel
 from ...session.session import Session
 from .live import LiveNews
-from .requests import answer, done, greeting, read_request
+from .requests import answer, done, greeting, read_request, take_places
 from .viewer import ServedViewer, Tell
 
 _LONGEST = 1 << 20
@@ -92,7 +92,10 @@ def _listen(
     tell: Tell,
     waiting: queue.SimpleQueue[dict[str, Any] | None],
 ) -> None:
-    """Hand requests on; what cannot be one, and what stops the one under way, is answered here and now."""
+    """Hand requests on; what cannot be one, and what stops the one under way, is answered here and now.
+
+    Where atoms are is taken note of here too: a request that waits for the live molecule is to know of it.
+    """
     while line := input.readline(_LONGEST):
         if not line.endswith(b"\n"):
             while line and not line.endswith(b"\n"):
@@ -106,6 +109,11 @@ def _listen(
             request = read_request(line)
         except OrbitileError as error:
             tell({"id": None, "error": str(error)})
+            continue
+        try:
+            take_places(session, request)
+        except OrbitileError as error:
+            tell({"id": request["id"], "error": str(error)})
             continue
         if request["command"] == orb_cancel.name:
             tell(answer(session, request))

@@ -200,6 +200,7 @@ proc orbitile::ask {name arguments} {
     variable failure ""
     if {$channel eq ""} start
     tell_frames
+    tell_atoms ""
     set mine [incr number]
     set replies($mine) ""
     if {[catch {puts $channel "{\"id\": $mine, \"command\": [text_json $name], $arguments, [standing]}"}]} ended
@@ -238,7 +239,7 @@ proc orbitile::window {} {
     variable home
     package require Tk
     if {![llength [info commands panel::show]]} {
-        foreach part {window orbitals fields shown look saving manual} {
+        foreach part {window orbitals fields shown look live saving manual} {
             uplevel #0 [list source [file join $home panel $part.tcl]]
         }
     }

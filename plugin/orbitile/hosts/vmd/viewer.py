@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import OrbitileError
 from ...exporters.xyz import xyz_of
@@ -50,6 +51,7 @@ class VMDViewer(VolumeViewer):
         super().__init__()
         self._vmd = vmd
         self._numbers: dict[str, int] = {}
+        self._elements: dict[str, NDArray[np.int64]] = {}
         self._aside: dict[str, list[str]] = {}
         self._looks: dict[str, tuple[VolumeDrawing, Look, Colouring | None]] = {}
         self._volumes: dict[str, weakref.ref[Volume]] = {}
@@ -75,7 +77,7 @@ class VMDViewer(VolumeViewer):
                 selection=f"name {GHOST}",
                 material="Transparent",
             )
-        self._numbers[name] = number
+        self._numbers[name], self._elements[name] = number, atoms.atomic_numbers
         self.adopt(name, atoms.source)
 
     def frame(self, molecule: str) -> int | None:
@@ -83,6 +85,29 @@ class VMDViewer(VolumeViewer):
 
     def go_to(self, molecule: str, frame: int) -> None:
         self._vmd.molecule.set_frame(self._numbers[molecule], frame)
+
+    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        if self.positions(name) is None:
+            raise OrbitileError(f"no molecule that Orbitile has loaded is called {name!r}")
+        number = self._numbers[name]
+        frames = [self._places(number, frame) for frame in range(self._vmd.molecule.numframes(number))]
+        return self._elements[name], np.array(frames, np.float64) * angstrom
+
+    def positions(self, molecule: str) -> NDArray[np.float64] | None:
+        frame = self.frame(molecule)
+        if frame is None or molecule not in self._elements:
+            return None
+        return np.array(self._places(self._numbers[molecule], frame), np.float64) * angstrom
+
+    def move(self, molecule: str, positions: NDArray[np.float64]) -> None:
+        frame = self.frame(molecule)
+        if frame is None or molecule not in self._elements:
+            raise OrbitileError(f"no molecule that Orbitile has loaded is called {molecule!r}")
+        self._places(self._numbers[molecule], frame)[:] = positions / angstrom
+
+    def _places(self, number: int, frame: int) -> Any:
+        """Coordinates of a frame in Angstrom, where VMD has them."""
+        return self._vmd.vmdnumpy.timestep(number, frame)
 
     def objects(self) -> set[str]:
         return {name for name, number in self._numbers.items() if self._vmd.molecule.exists(number)}
@@ -157,7 +182,7 @@ class VMDViewer(VolumeViewer):
     def remove(self, name: str) -> None:
         if name in self.objects():
             self._vmd.molecule.delete(self._numbers[name])
-        for known in (self._numbers, self._sources, self._looks, self._volumes):
+        for known in (self._numbers, self._elements, self._sources, self._looks, self._volumes):
             known.pop(name, None)
 
     def colour(self, name: str) -> Colour:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from ..declaration import Command
 from .computing import orb_cancel, orb_device, orb_scf
-from .live import orb_live, orb_scan, orb_scan_save, orb_scan_to, orb_settle
+from .live import (
+    orb_live,
+    orb_path,
+    orb_relax,
+    orb_scan,
+    orb_scan_save,
+    orb_scan_to,
+    orb_settle,
+    orb_undo,
+)
 from .loading import orb_info, orb_load
 from .presets import orb_preset
 from .saving import orb_export, orb_film, orb_picture
@@ -39,6 +48,9 @@ COMMANDS: tuple[Command, ...] = (
     orb_scf,
     orb_live,
     orb_settle,
+    orb_relax,
+    orb_undo,
+    orb_path,
     orb_scan,
     orb_scan_to,
     orb_scan_save,
@@ -73,6 +85,9 @@ __all__ = [
     "orb_scf",
     "orb_live",
     "orb_settle",
+    "orb_relax",
+    "orb_undo",
+    "orb_path",
     "orb_scan",
     "orb_scan_to",
     "orb_scan_save",

@@ -43,7 +43,7 @@ def show_field(
         request = replace(request, color_range=max(abs(scale.low), abs(scale.high)))
         found = session.computing.sampled(request)
     molecule = session.shelf.molecule_now(molecule)  # a window that waits can be used
-    if session.host.molecules().get(molecule) != source:
+    if not session.is_of(molecule, source):
         raise OrbitileError(f"{molecule} was deleted, or loaded anew, while its {field} was computed")
     base = session.show(Shown(molecule, request, found.isovalue), found)
     cut = f"; {CUT}" if reaches_faces(found.volume, found.isovalue) else ""

@@ -18,19 +18,24 @@ from ...exporters._series import SeriesWriter
 from ...fields.orbital import orbital_name, orbital_of
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Spin, Wavefunction
-from ...scf.calculation import Calculation
+from ...scf.calculation import Calculation, NotConverged, Solution
 from ...scf.diis import Response
 from ...scf.engines import engine_of
+from ...scf.forces import check_forces
 from ...scf.series import HISTORY, sound
 from ...trajectories.matching import DEGENERACY, FrameMatch, Reference, step_to
 from ...trajectories.tracking import followed
 from ..request import Request, Sample
 from ..sampling import WavefunctionCache, sample
 from ..source import OneFile
-from .order import Converged, Order, Positions
+from .order import Converged, Order, Positions, Relaxation
+from .relaxing import Forces, Relaxer
 
 _KEPT = 2 * HISTORY
 """Converged geometries that are kept: those behind the ends of two branches of a path."""
+
+_LOWER = 1e-6
+"""Hartree by which another state is lower; energies of one state differ by less."""
 
 
 @dataclass(eq=False)
@@ -44,14 +49,19 @@ class _Known:
     found: OrderedDict[str, Converged] = field(default_factory=OrderedDict)
     response: Response | None = None
     """Of the last self-consistent field."""
+    solved: tuple[str, Wavefunction] | None = None
+    """Its orbitals as the engine gave them, after their source: forces need those of a degenerate set one by one."""
+    forces: tuple[str, Forces] | None = None
+    """The last forces, after their source."""
+    relaxer: Relaxer = field(default_factory=Relaxer)
 
     def keep(self, found: Converged) -> Converged:
-        """Keep a geometry; gives the one that was known, with all that was derived from it, where there is one."""
-        known = self.found.setdefault(found.source, found)
-        self.found.move_to_end(found.source)
+        """Keep a geometry, with all that was derived from its wavefunction where that was known."""
+        known = self.found.pop(found.source, None)
+        found = self.found[found.source] = found if known is None else replace(found, wavefunction=known.wavefunction)
         while len(self.found) > _KEPT:
             self.found.popitem(last=False)
-        return known
+        return found
 
     def before(self, positions: Positions, after: Converged) -> list[Wavefunction]:
         """What a self-consistent field begins from: the nearest geometries, the one that it continues from last."""
@@ -82,24 +92,71 @@ def converged(order: Order) -> Converged:
     if _known.key != order.key:
         _known = _Known(order.key)
     after = None if order.after is None else _known.keep(order.after)
-    is_there = after is not None and np.array_equal(after.positions, order.positions)
-    found = after if after is not None and is_there else _known.keep(_solved(_known, order, after))
+    if after is None or not np.array_equal(after.positions, order.positions):
+        before = [] if after is None else _known.before(order.positions, after)
+        begin = time.perf_counter()
+        solution = _solution(order, before, _known.response)
+        found = _taken(_known, order, after, solution, time.perf_counter() - begin)
+    else:
+        found = _compared(_known, order, after) if order.compares else after
+    if order.relaxation is not None:
+        found = _known.found[found.source] = _relaxed(_known, order, found, order.relaxation)
     return replace(found, samples=_samples(order, found))
 
 
-def _solved(known: _Known, order: Order, after: Converged | None) -> Converged:
-    """The self-consistent field, without fields."""
+def _compared(known: _Known, order: Order, found: Converged) -> Converged:
+    """A field, or the one that is begun from atoms where that is lower: those before are forgotten then."""
+    begin = time.perf_counter()
+    with suppress(NotConverged):
+        solution = _solution(order, [], None)
+        if solution.energy < found.energy - _LOWER:
+            known.found.clear()
+            other = _taken(known, order, found, solution, time.perf_counter() - begin)
+            return known.keep(replace(other, is_compared=True))
+    return known.keep(replace(found, is_compared=True))
+
+
+def _solution(order: Order, before: list[Wavefunction], response: Response | None) -> Solution:
+    """The self-consistent field that begins from those before, or from atoms."""
     level, calculation = order.level, order.level.calculation
     geometry = sound(Geometry(order.atomic_numbers, order.positions))
     engine = engine_of(level.engine, geometry, calculation)
-    before = [] if after is None else known.before(order.positions, after)
-    begin = time.perf_counter()
-    solution = engine.solve(geometry, calculation, before, level.device, level.precision, known.response)
+    return engine.solve(geometry, calculation, before, level.device, level.precision, response)
+
+
+def _taken(known: _Known, order: Order, after: Converged | None, solution: Solution, seconds: float) -> Converged:
+    """A solution with its orbitals in order, in a file, as what is known of the molecule."""
     known.response = solution.response
-    seconds = time.perf_counter() - begin
     wavefunction, first = _in_order(after, solution.wavefunction)
     source = str(_written(order, wavefunction))
-    return Converged(order.positions, wavefunction, source, first, solution.energy, solution.n_iterations, seconds)
+    known.solved = source, solution.wavefunction
+    found = Converged(order.positions, wavefunction, source, first, solution.energy, solution.n_iterations, seconds)
+    return known.keep(replace(found, is_compared=after is None))
+
+
+def _relaxed(known: _Known, order: Order, found: Converged, relaxation: Relaxation) -> Converged:
+    """The same, with where the forces take the atoms, or why they do not."""
+    try:
+        if known.forces is None or known.forces[0] != found.source:
+            known.forces = found.source, _forces(known, order, found)
+        geometry = Geometry(order.atomic_numbers, order.positions)
+        largest, relaxed = known.relaxer.step(geometry, known.forces[1], relaxation)
+    except Cancelled:
+        raise
+    except OrbitileError as error:
+        return replace(found, largest_force=None, relaxed=error)
+    return replace(found, largest_force=largest, relaxed=relaxed)
+
+
+def _forces(known: _Known, order: Order, found: Converged) -> Forces:
+    level, calculation = order.level, order.level.calculation
+    check_forces(calculation)
+    geometry = Geometry(order.atomic_numbers, order.positions)
+    engine = engine_of(level.engine, geometry, calculation)
+    if known.solved is None or known.solved[0] != found.source:  # another process has found it
+        solution = engine.solve(geometry, calculation, [found.wavefunction], level.device, level.precision)
+        known.solved = found.source, solution.wavefunction
+    return -engine.gradient(known.solved[1], calculation, level.device, level.precision)
 
 
 def _in_order(after: Converged | None, wavefunction: Wavefunction) -> tuple[Wavefunction, dict[str, str]]:
@@ -140,7 +197,7 @@ def _sets(wavefunction: Wavefunction) -> list[tuple[Spin, Orbitals]]:
 
 def _written(order: Order, wavefunction: Wavefunction) -> OneFile:
     path = Path(order.folder) / f"{re.sub(r'[^A-Za-z0-9_]', '_', order.name)[:40]}-{token_hex(4)}.series.h5"
-    with SeriesWriter(path, settings=str(order.level.calculation)) as writer:
+    with SeriesWriter(path, settings=str(order.level.calculation), most=1) as writer:
         writer.append(wavefunction)
     return OneFile(str(path)).noted()
 

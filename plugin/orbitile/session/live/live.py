@@ -3,7 +3,8 @@
 The viewer calls `Live.tick` every few milliseconds, in the thread that it belongs to; nothing here waits. One geometry
 is computed at a time, in a process of its own, and the newest is the next. Until its fields are there, those before are
 shown moved along with the atoms, more transparent than they are; when the atoms are left alone, fields are sampled as
-finely as they were asked for, and their volumes follow.
+finely as they were asked for, and their volumes follow. Where it relaxes, the atoms that the user does not hold go one
+step along the forces after each geometry, by the viewer, as if somebody moved them.
 """
 
 from __future__ import annotations
@@ -11,24 +12,28 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
+from copy import deepcopy
+from dataclasses import replace
 from secrets import token_hex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
+from ...workers import WorkerEnded
 from ..computing import Computing
 from ..host import Viewer
 from ..request import Request
 from ..shelf import Shelf
 from ..source import OneFile
-from .asking import Asked, Asking
+from .asking import Asking
 from .following import Following, Show
-from .known_geometries import KnownGeometries
-from .order import Converged, Level, Order, Positions
-from .path import LivePath
+from .order import Converged, Level, Order, Positions, Relaxation
+from .path import LivePath, Reached
+from .pulling import Pulling
 from .scan import Ahead, RunningScan, scan_of
-from .status import LiveStatus, Stage
+from .scanning import Scanning
+from .status import LiveStatus, Stage, text_of
 
 TICK = 20
 """Milliseconds between two looks at where the atoms are."""
@@ -36,8 +41,15 @@ TICK = 20
 _REST = 0.25
 """Seconds after which atoms that have not moved are left alone."""
 
+_COMPARED = 0.5
+"""Seconds between two looks at which elements atoms are that do not move."""
+
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""
+
+
+class AtomsChanged(OrbitileError):
+    """A live molecule has other atoms than it had: it has to begin anew."""
 
 
 class Live:
@@ -56,6 +68,10 @@ class Live:
     level : Level
     show : callable
         Shows a new surface, and gives its name.
+    positions : ndarray, shape (n_atoms, 3)
+        Where the atoms are, in bohr.
+    before : Live, optional
+        Another one, which ends, and whose process this one gets: it takes seconds to start.
 
     Attributes
     ----------
@@ -64,13 +80,8 @@ class Live:
         The geometries that it came through.
     found : Converged or None
         The last converged geometry.
-    scan : RunningScan or None
-        What is computed ahead.
-
-    Raises
-    ------
-    OrbitileError
-        When the viewer does not say where atoms are.
+    following : Following
+        Its surfaces.
     """
 
     def __init__(
@@ -82,27 +93,33 @@ class Live:
         atomic_numbers: NDArray[np.int64],
         level: Level,
         show: Show,
+        positions: Positions,
+        before: Live | None = None,
     ) -> None:
-        positions = viewer.positions(molecule)
-        if positions is None:
-            raise OrbitileError("this viewer does not say where atoms are: nothing can follow them")
         self._viewer, self._computing, self._numbers = viewer, computing, atomic_numbers
         self.level, self.path = level, LivePath()
         self.found: Converged | None = None
-        self._following = Following(viewer, shelf, computing, molecule, show)
+        self.following = Following(viewer, shelf, computing, molecule, show)
         self._key = token_hex(8)
-        self._asking = Asking()
+        self._asking = Asking() if before is None else before.release()
         self._positions, self._since = positions, time.monotonic()
+        self._compared = 0.0
         self._failed: tuple[Positions, str] | None = None
-        self._known = KnownGeometries()
-        self.scan: RunningScan | None = None
+        self._has_ended = False
+        self._scanning = Scanning(self.path, computing.samples)
+        self._pulling = Pulling(viewer)
 
     # ---- what there is
 
     @property
     def molecule(self) -> str:
         """Object of the viewer."""
-        return self._following.molecule
+        return self.following.molecule
+
+    @property
+    def scan(self) -> RunningScan | None:
+        """What is computed ahead."""
+        return self._scanning.scan
 
     @property
     def process_id(self) -> int | None:
@@ -113,17 +130,19 @@ class Live:
     def status(self) -> LiveStatus:
         """What there is to say."""
         stage, found = self._stage(), self.found
-        if found is None:
-            text = "the first field is computed"
-        else:
-            text = f"{found.energy:.7f} hartree, {found.n_iterations} iterations in {found.seconds:.2f} s"
-            text = f"moved along, converging; before: {text}" if stage == "converging" else text
-        if stage == "failed" and self._failed is not None:
-            text = f"{self._failed[1]}; what is shown is the last converged geometry"
+        forces = "" if found is None else self._pulling.text(found)
         scan = None if self.scan is None else self.scan.status(self._positions)
-        if scan is not None and not all(scan.known):
-            text = f"{text}; {scan.text}"
-        return LiveStatus(self.molecule, str(self.level.calculation), stage, text, self.path.energies, scan=scan)
+        return LiveStatus(
+            self.molecule,
+            str(self.level.calculation),
+            stage,
+            text_of(stage, found, forces, "" if self._failed is None else self._failed[1], scan),
+            self.path.energies,
+            self._pulling.is_on,
+            self._pulling.hardness,
+            self.path.before(self._positions) is not None,
+            scan,
+        )
 
     def _stage(self) -> Stage:
         if self._failed is not None and self._is_at(self._failed[0]):
@@ -137,9 +156,20 @@ class Live:
         stage = self._stage()
         if self._asking.asked is not None and not self._asking.asked.is_ahead:
             return False
-        if not self._following.is_drawn(self._positions, stage == "failed"):
+        if not self.following.is_drawn(self._positions, stage == "failed"):
             return False
-        return stage == "failed" or (stage == "converged" and not self._following.wanted(True))
+        if self._is_to_be_compared():
+            return False
+        is_done = stage == "converged" and self._pulling.is_done(self.found)
+        return stage == "failed" or (is_done and not self.following.wanted(True))
+
+    def came_through(self, source: str) -> bool:
+        """Whether a source is one of the last converged geometries, of which a surface may still be shown."""
+        return self.following.knows(source)
+
+    def _is_to_be_compared(self) -> bool:
+        """Whether the state that is there may be an excited one."""
+        return self._stage() == "converged" and self.found is not None and not self.found.is_compared
 
     def _is_at(self, positions: Positions) -> bool:
         return bool(np.abs(self._positions - positions).max() < _SAME)
@@ -155,29 +185,28 @@ class Live:
     ) -> None:
         """Have a distance, an angle or a dihedral computed ahead, about where the atoms are; arguments as of `scan_of`.
 
+        Forces do not move the atoms any more.
+
         Raises
         ------
         OrbitileError
             As `scan_of` does.
         """
-        positions = self._viewer.positions(self.molecule)
-        positions = self._positions if positions is None else positions
-        scan = scan_of(self._numbers, positions, atoms, first, last, n_values, self._viewer.as_held)
-        self.end_scan()
-        self.scan = RunningScan(scan, positions)
+        self._look()
+        scan = scan_of(self._numbers, self._positions, atoms, first, last, n_values, self._viewer.as_held)
+        self.relax(None)
+        self._scanning.begin(RunningScan(scan, self._positions))
 
     def end_scan(self) -> None:
         """Forget the scan; the atoms stay where they are."""
-        self.scan = None
-        self._known = KnownGeometries()
-        self.path.hold(())
+        self._scanning.begin(None)
 
     def is_scanning(self) -> bool:
-        """Whether there is a scan, and something of it has not been computed."""
-        return self.scan is not None and (self.found is None or self._next_of_scan() is not None)
+        """Whether something of a scan has not been computed and can be, now that there is a first field."""
+        return self._next_of_scan() is not None
 
     def scan_to(self, index: int) -> None:
-        """Put the atoms to a geometry of the scan, from 0.
+        """Put the atoms to a geometry of the scan, from 0, and leave them alone.
 
         Raises
         ------
@@ -186,10 +215,41 @@ class Live:
         """
         if self.scan is None:
             raise OrbitileError("nothing is scanned: orb_scan begins that")
-        if not 0 <= index < len(self.scan.scan):
-            raise OrbitileError(f"scan: expected a value from 1 to {len(self.scan.scan)}, got {index + 1}")
-        self._viewer.move(self.molecule, self.scan.scan.geometries[index])
-        self.scan.index = index
+        self._viewer.move(self.molecule, self.scan.go_to(index))
+        self._pulling.end()
+
+    # ---- forces, and back
+
+    def relax(self, hardness: float | None) -> None:
+        """Have forces move the atoms that the user does not hold, this hard, or leave all of them alone for None.
+
+        Raises
+        ------
+        OrbitileError
+            As `Pulling.begin` does.
+        """
+        self._look()
+        if hardness is None:
+            self._pulling.end()
+        else:
+            self._pulling.begin(self.molecule, self._positions, self.level.calculation, hardness)
+
+    def undo(self) -> Reached:
+        """Put the atoms back to where they rested before, which is returned, and leave them alone.
+
+        Raises
+        ------
+        OrbitileError
+            When there is nothing to go back to, or the viewer cannot be told where atoms are.
+        """
+        self._look()
+        before = self.path.before(self._positions)
+        if before is None:
+            raise OrbitileError(f"{self.molecule}: there is no geometry to go back to")
+        self._viewer.move(self.molecule, before.positions)
+        self.path.go_back(before)
+        self._pulling.end()
+        return before
 
     # ---- a few milliseconds at a time
 
@@ -198,21 +258,36 @@ class Live:
 
         Raises
         ------
+        AtomsChanged
+            When the molecule has other atoms.
         OrbitileError
-            When the molecule has gone or has other atoms: it cannot be live any more.
+            When it has gone: it cannot be live any more.
         """
-        positions = self._viewer.positions(self.molecule)
-        if positions is None or len(positions) != len(self._numbers):
-            raise OrbitileError(f"{self.molecule} was deleted, or has other atoms: it is no longer live")
-        if np.abs(positions - self._positions).max() > _SAME:
-            self._positions, self._since = positions, time.monotonic()
+        self._look()
+        self._pulling.look(self._positions)
         self._take()
         self._recall()
+        if self._stage() == "converged" and self._rests() and self.path.rest():
+            self._viewer.rebond(self.molecule)
         self._ask()
-        self._following.draw(self._positions, self._stage() == "failed")
+        self.following.draw(self._positions, self._stage() == "failed")
+
+    def _look(self) -> None:
+        positions = self._viewer.positions(self.molecule)
+        if positions is None:
+            raise OrbitileError(f"{self.molecule} was deleted: it is no longer live")
+        now = time.monotonic()
+        has_moved = len(positions) != len(self._numbers) or np.abs(positions - self._positions).max() > _SAME
+        if has_moved or now - self._compared > _COMPARED:
+            self._compared = now
+            if not np.array_equal(self._viewer.geometries(self.molecule)[0], self._numbers):
+                raise AtomsChanged(f"{self.molecule} has other atoms")
+        if has_moved:
+            self._positions, self._since = positions, now
 
     def _rests(self) -> bool:
-        return time.monotonic() - self._since > _REST and not self._viewer.is_dragging()
+        is_still = time.monotonic() - self._since > _REST and not self._viewer.is_dragging()
+        return is_still and (self._stage() != "converged" or self._pulling.is_done(self.found))
 
     def _take(self) -> None:
         """What the process has computed."""
@@ -220,89 +295,79 @@ class Live:
         if asked is None:
             return
         try:
-            found = asked.job.result()
+            found = _apart_from_samples(asked.job.result())
         except (Cancelled, CancelledError):
             return
         except OrbitileError as error:
-            if self.scan is not None:
-                self.scan.refuse(asked.order.positions, str(error))
+            if isinstance(error, WorkerEnded) and not self._has_ended:  # once, for one that was ended from outside
+                self._has_ended = True
+                return
+            self._scanning.refuse(asked.order.positions, str(error))
             if not asked.is_ahead:
+                if self._failed is None:  # once, until one converges
+                    self._viewer.say(f"{self.molecule}: {error}")
                 self._failed = asked.order.positions, str(error)
             return
-        self._keep(found, asked)
+        self._scanning.keep(found, asked)
         if not asked.is_ahead:
-            self._arrive(found, asked.rests)
-            self._following.take(asked.fields, found, asked.rests)
-            if asked.rests:
-                self._viewer.rebond(self.molecule)
+            self._arrive(found)
+            self.following.take(asked.fields, found, asked.rests)
+            if self._pulling.pull(self.molecule, self._positions, asked.order, found):
+                self._look()
 
-    def _keep(self, found: Converged, asked: Asked) -> None:
-        """Keep what has converged where the atoms are going to come back to."""
-        is_scanned = self.scan is not None and self.scan.take(found, asked.order.fields)
-        if self.scan is not None and is_scanned:
-            self.path.hold(self.scan.sources)
-        if is_scanned or asked.rests:
-            self._known.add(found)
-            for sample in found.samples:
-                if not isinstance(sample, OrbitileError):
-                    self._computing.samples.put_behind(sample)
-
-    def _arrive(self, found: Converged, rests: bool) -> None:
+    def _arrive(self, found: Converged) -> None:
         """Go on from a geometry that has converged where the atoms are, or were a moment ago."""
-        self._failed = None
+        self._failed, self._has_ended = None, False
         if self.found is None or self.found.source != found.source:
-            self.path.add(found, rests)
+            self.path.add(found)
             self._computing.wavefunctions.keep_one(OneFile.read(found.source), found.wavefunction)
             self._viewer.adopt(self.molecule, found.source)
-        elif rests:
-            self.path.rest()
         self.found = found
 
     def _recall(self) -> None:
         """Show what is known already of where the atoms are."""
-        found = self._known.at(self._positions)
+        found = self._scanning.known.at(self._positions)
         if found is not None:
             if self.found is None or self.found.source != found.source:
-                self._arrive(found, self._rests())
-            self._following.recall(found, self._rests())
+                self._arrive(found)
+            self.following.recall(found, self._rests())
 
     def _ask(self) -> None:
         """Have the newest geometry computed, where it is not known; a longer calculation gives way to it."""
         rests, stage = self._rests(), self._stage()
-        wanted = self._following.wanted(rests) if stage == "converged" else self._following.surfaces()
-        is_known = stage == "failed" or (stage == "converged" and not wanted)
+        wanted = self.following.wanted(rests) if stage == "converged" else self.following.surfaces()
+        relaxation = self._pulling.wanted(self.found.source if self.found and stage == "converged" else "")
+        is_known = stage == "failed" or (stage == "converged" and not wanted and relaxation is None)
         asked = self._asking.asked
         if asked is not None:
             if self._is_at(asked.order.positions):
                 return
-            if asked.is_ahead != is_known:
+            if asked.order.compares or asked.is_ahead != is_known:
                 self._asking.withdraw()
             elif not is_known:
                 self._asking.withdraw_late()
+        elif is_known and rests and self._is_to_be_compared():
+            self._ask_to_compare()
         elif is_known:
             self._ask_ahead()
         else:
-            fields = {name: self._following.request(name, rests) for name in wanted}
-            after = self._known.nearest(self._positions, self.found)
-            self._submit(self._positions, tuple(fields.values()), after, fields, rests)
+            fields = {name: self.following.request(name, rests) for name in wanted}
+            after = self._scanning.known.nearest(self._positions, self.found)
+            self._submit(self._positions, tuple(fields.values()), after, fields, rests, relaxation)
+
+    def _ask_to_compare(self) -> None:
+        """Have the field that is there compared with one that begins from atoms."""
+        if self.found is not None:
+            self._submit(self.found.positions, (), replace(self.found, samples=()), {}, True, compares=True)
 
     def _ask_ahead(self) -> None:
         """Have a geometry of the scan computed."""
-        following = self._next_of_scan()
-        if following is not None:
-            after = self._known.nearest(following.positions, self.found)
-            is_there = after is not None and np.array_equal(after.positions, following.positions)
-            if following.beside is not None and not is_there:
-                after = self._known.at(following.beside) or after
-            self._submit(following.positions, following.fields, after)
+        ahead = self._next_of_scan()
+        if ahead is not None and self.found is not None:
+            self._submit(ahead.positions, ahead.fields, self._scanning.before(ahead, self.found))
 
     def _next_of_scan(self) -> Ahead | None:
-        """A geometry of the scan that is not known, with fields as coarsely and as finely as surfaces are wanted."""
-        if self.scan is None or self.found is None:
-            return None
-        names = self._following.surfaces()
-        fields = [self._following.request(name, finely) for name in names for finely in (False, True)]
-        return self.scan.next(self._positions, fields)
+        return None if self.found is None else self._scanning.next(self._positions, self.following.requests())
 
     def _submit(
         self,
@@ -311,13 +376,27 @@ class Live:
         after: Converged | None,
         fields: Mapping[str, Request] | None = None,
         rests: bool = False,
+        relaxation: Relaxation | None = None,
+        *,
+        compares: bool = False,
     ) -> None:
         """Ask for a geometry: where the atoms are, with the fields by surface, or ahead."""
         where = self.molecule, str(self.path.folder)
-        order = Order(self._key, self.level, self._numbers, positions, *where, requests, after=after)
+        order = Order(self._key, self.level, self._numbers, positions, *where, requests, relaxation, after, compares)
         self._asking.submit(order, fields or {}, rests, is_ahead=fields is None)
 
     def close(self) -> None:
-        """End the process and the thread. The files of what was reached stay, since the molecule is one of them."""
-        self._asking.close()
-        self._following.close()
+        """End the process and the thread. The last files stay as long as this process, since the molecule is one."""
+        self.release().close()
+
+    def release(self) -> Asking:
+        """The same, but for the process, which another molecule can have."""
+        self._asking.withdraw()
+        self.path.close()
+        self.following.close()
+        return self._asking
+
+
+def _apart_from_samples(found: Converged) -> Converged:
+    """A converged geometry in memory of its own; what came with samples shares theirs, which would live as long."""
+    return replace(deepcopy(replace(found, samples=())), samples=found.samples)

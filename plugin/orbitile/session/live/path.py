@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import shutil
+import threading
 import time
+from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,18 +18,21 @@ import numpy as np
 
 from ...errors import OrbitileError
 from ...exporters._series import SeriesWriter, require_series
-from ...files.writing import checked_target, written_atomically
-from ...model.trajectory import Trajectory
+from ...files.writing import written_atomically
 from ...readers import load
-from ...readers.series import SeriesFrames
+from ...watch import checkpoint
 from ..source import OneFile
 from .order import Converged, Positions
+from .relaxing import SAME
 
 MOST = 2000
 """Geometries that are kept; of more the oldest are forgotten, those at which the atoms rested last of all."""
 
-_BYTES = 1 << 30
-"""The same of their files."""
+LAST = 10
+"""The last of them, whose files are never removed: surfaces are shown of them, or they are read to go on from."""
+
+_BYTES = 1 << 29
+"""What the files of all may take together, but for the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,22 +62,34 @@ class Reached:
     rested: bool
     n_bytes: int
 
+    def is_at(self, positions: Positions) -> bool:
+        """Whether it has atoms where these are, as closely as a viewer keeps them."""
+        return bool(np.abs(self.positions - positions).max() < SAME)
+
 
 class LivePath:
     """The geometries of a live molecule in the order in which they were reached, in files of a folder of its own.
 
+    Going back is a way as any other: what was reached before stays, and the geometry is reached once more.
+
     Attributes
     ----------
     folder : Path
-        Temporary; `close` removes it.
+        Temporary; removed when this process ends.
     """
 
     def __init__(self) -> None:
-        self.folder = Path(mkdtemp(prefix="orbitile-live-"))
+        try:
+            self.folder = Path(mkdtemp(prefix="orbitile-live-"))
+        except OSError as error:
+            raise OrbitileError(f"there is no folder to write wavefunctions to ({error}); set TMPDIR to one") from error
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)  # until then the molecule is one of its files
         self._begin = time.monotonic()
+        self._lock = threading.Lock()
         self._reached: list[Reached] = []
         self._held: frozenset[str] = frozenset()
+        self._rests: deque[Reached] = deque(maxlen=MOST)
+        self._n_readers = 0
 
     def __len__(self) -> int:
         return len(self._reached)
@@ -87,49 +104,70 @@ class LivePath:
         """Where it is."""
         return self._reached[-1] if self._reached else None
 
-    def add(self, found: Converged, rested: bool) -> None:
-        """Take note of a geometry; one at the same place as the last takes its place."""
-        file = Path(OneFile.read(found.source).path)
+    def add(self, found: Converged) -> None:
+        """Take note of a geometry; the first one counts as one at which the atoms rested."""
+        size = Path(OneFile.read(found.source).path).stat().st_size
         seconds = time.monotonic() - self._begin
-        one = Reached(found.positions, found.source, found.energy, seconds, rested, file.stat().st_size)
-        self._reached.append(one)
-        if len(self) > 1 and np.array_equal(self._reached[-2].positions, one.positions):
-            self._drop(len(self) - 2)
-        while len(self._reached) > MOST or sum(other.n_bytes for other in self._reached) > _BYTES:
-            moving = (n for n, other in enumerate(self._reached[:-1]) if not other.rested)
-            self._drop(next(moving, 0))
+        with self._lock:
+            self._reached.append(Reached(found.positions, found.source, found.energy, seconds, False, size))
+            if not self._n_readers:
+                self._forget()
+        if len(self._reached) == 1:
+            self.rest()
 
-    def rest(self) -> None:
-        """Take note that the atoms were left alone where they are."""
-        self._reached[-1] = replace(self._reached[-1], rested=True)
+    def _forget(self) -> None:
+        """Forget geometries that are too many."""
+        n_bytes = sum(one.n_bytes for one in self._reached)
+        while len(self._reached) > LAST and (len(self._reached) > MOST or n_bytes > _BYTES):
+            moving = (n for n, one in enumerate(self._reached[:-LAST]) if not one.rested)
+            gone = self._reached.pop(next(moving, 0))
+            n_bytes -= gone.n_bytes
+            self._remove(gone.source)
 
     def hold(self, sources: Iterable[str]) -> None:
         """Keep the files of some geometries, reached or not, in place of those that were held before."""
-        before, self._held = self._held, frozenset(sources)
-        for source in before:
-            self._remove(source)
-
-    def _drop(self, n: int) -> None:
-        self._remove(self._reached.pop(n).source)
+        with self._lock:
+            before, self._held = self._held, frozenset(sources)
+            for source in before:
+                self._remove(source)
 
     def _remove(self, source: str) -> None:
-        """Remove a file that nothing is left of."""
-        if source not in self._held and all(one.source != source for one in self._reached):
-            with suppress(OSError):  # somebody reads it, where that keeps a file
+        """Remove a file that nothing is left of, and nobody reads."""
+        if not self._n_readers and source not in self._held and all(one.source != source for one in self._reached):
+            with suppress(OSError):  # where a file is kept that somebody has opened
                 Path(OneFile.read(source).path).unlink()
 
+    # ---- back
+
+    def rest(self) -> bool:
+        """Take note that the atoms were left alone where they are; says whether that is new."""
+        if self._reached[-1].rested:
+            return False
+        self._reached[-1] = one = replace(self._reached[-1], rested=True)
+        if not (self._rests and self._rests[-1].is_at(one.positions)):
+            self._rests.append(one)
+        return True
+
     def before(self, positions: Positions) -> Reached | None:
-        """The last geometry at which the atoms rested, and that is another one than this; None where there is none."""
-        rested = (one for one in reversed(self._reached) if one.rested)
-        return next((one for one in rested if not np.allclose(one.positions, positions, rtol=0, atol=1e-5)), None)
+        """The last geometry at which the atoms rested and are not now; None where there is none to go back to."""
+        return next((one for one in reversed(self._rests) if not one.is_at(positions)), None)
 
-    def forget_after(self, one: Reached) -> None:
-        """Go back to a geometry: what came after it is forgotten."""
-        while self._reached and self._reached[-1] is not one:
-            self._drop(len(self._reached) - 1)
+    def go_back(self, one: Reached) -> None:
+        """Take note that the atoms are at a geometry of `before` again: from there one goes back further."""
+        while self._rests[-1] is not one:
+            self._rests.pop()
 
-    def write(self, path: str | Path, settings: str, sources: Sequence[str] = ()) -> Trajectory:
-        """Write all geometries, or those of some sources, as a series file, whole or not at all.
+    # ---- to keep
+
+    def write(self, path: str | Path, settings: str, sources: Sequence[str] = ()) -> int:
+        """Write all geometries in order of time, or those of some sources, as a series file; from any thread.
+
+        It is written whole or not at all.
+
+        Returns
+        -------
+        int
+            How many they are.
 
         Raises
         ------
@@ -137,22 +175,32 @@ class LivePath:
             When there is a file of that name that is no series, or it cannot be written.
         OrbitileError
             When no geometry was reached.
+        Cancelled
+            When the watch says so.
         """
-        sources = sources or [one.source for one in self._reached]
-        if not sources:
-            raise OrbitileError("no geometry has converged yet: there is nothing to write")
         require_series(path)
+        with self._lock:
+            sources = tuple(sources) or tuple(one.source for one in self._reached)
+            self._n_readers += 1
         whole = self.folder / f"{token_hex(8)}.h5"
         try:
+            if not sources:
+                raise OrbitileError("no geometry has converged yet: there is nothing to write")
             with SeriesWriter(whole, settings=settings) as writer:
-                for source in sources:
+                for n, source in enumerate(sources):
+                    checkpoint(n / len(sources))
                     writer.append(load(OneFile.read(source).path))
             with written_atomically(path) as temporary:
                 shutil.copyfile(whole, temporary)
         finally:
             whole.unlink(missing_ok=True)
-        return Trajectory(SeriesFrames(checked_target(path)))
+            with self._lock:
+                self._n_readers -= 1
+        return len(sources)
 
     def close(self) -> None:
-        """Remove the folder."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Forget all but the last, and remove their files."""
+        with self._lock:
+            gone, self._reached = self._reached[:-LAST], self._reached[-LAST:]
+            for one in gone:
+                self._remove(one.source)

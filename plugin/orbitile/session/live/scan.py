@@ -27,6 +27,9 @@ _KINDS: dict[int, tuple[Kind, str, float, Callable[..., float], Callable[..., Po
 MOST = 361
 """Values of a scan."""
 
+_APART = 4e-7
+"""What tells one place from the same place, in bohr: less than `_SAME`, and more than digits of single precision."""
+
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""
 
@@ -89,7 +92,7 @@ class Scan:
     def _nearest(self, value: float) -> int:
         away = np.abs(self.values - value)
         if self.kind == "dihedral":
-            away = np.minimum(away, np.abs(np.angle(np.exp(1j * away))))
+            away = np.minimum(away, np.abs(np.angle(np.exp(1j * away))) + _SAME)  # ends of a full circle are told apart
         return int(np.argmin(away))
 
 
@@ -140,8 +143,10 @@ def scan_of(
     if not 2 <= n <= MOST or low == high:
         raise OrbitileError(f"steps: expected 2 to {MOST} values that differ, got {n} from {low:g} to {high:g} {unit}")
     values = np.linspace(low, high, n) * one
-    geometries = [as_held(changed(atomic_numbers, positions, atoms, value)) for value in values]
-    return Scan(atoms, values, np.array(geometries))
+    geometries = as_held(changed(atomic_numbers, positions, atoms, values))
+    if np.array_equal(geometries[0], geometries[-1]):  # full circle, from where orbitals may come back with other signs
+        geometries[-1] = as_held(geometries[-1] + _APART)
+    return Scan(atoms, values, geometries)
 
 
 @dataclass(frozen=True)
@@ -243,6 +248,20 @@ class RunningScan:
     def sources(self) -> tuple[str, ...]:
         """Files of the wavefunctions that are known, in the order of the values."""
         return tuple(self._sources[index] for index in sorted(self._sources))
+
+    def go_to(self, index: int) -> Positions:
+        """The geometry of a value, to which the atoms are put.
+
+        Raises
+        ------
+        OrbitileError
+            When there is none.
+        """
+        if not 0 <= index < len(self.scan):
+            raise OrbitileError(f"scan: expected a value from 1 to {len(self.scan)}, got {index + 1}")
+        self.index = index
+        geometry: Positions = self.scan.geometries[index]
+        return geometry
 
     def index_at(self, positions: Positions) -> int:
         """Of the value where the atoms are: the first and the last of a dihedral may be one place."""

@@ -248,7 +248,7 @@ proc ::orbitile::panel::on_playback {message} {
         $f.slider configure -to [expr {$n - 1}]
         $f.play configure -text [expr {[dict get $message playing] ? "Pause" : "Play"}]
         $f.state configure -text "[expr {$frame + 1}] of $n: [dict get $message state]"
-        pack $f -fill x -pady 2 -before $top.inside.saving
+        pack $f -fill x -pady 2 -before $top.inside.live
     } else {
         pack forget $f
     }

@@ -46,6 +46,7 @@ proc ::orbitile::panel::build {} {
     build_list $inside.list
     build_look $inside.look
     build_frames $inside.frames
+    build_live $inside.live
     build_saving $inside.saving
 
     ttk::frame $inside.bottom
@@ -57,7 +58,7 @@ proc ::orbitile::panel::build {} {
 
     pack $inside.file -fill x
     pack $inside.table -fill both -expand 1 -pady {6 4}
-    pack $inside.field $inside.list $inside.look $inside.saving -fill x -pady 2
+    pack $inside.field $inside.list $inside.look $inside.live $inside.saving -fill x -pady 2
     pack $inside.bottom -fill x -pady {4 0}
     wm geometry $top 470x[expr {min(760, [winfo screenheight $top] - 80)}]
     bind $top <F1> [list ${here}::help the-window]
