@@ -243,8 +243,7 @@ class Live:
             When there is nothing to go back to, or the viewer cannot be told where atoms are.
         """
         self._look()
-        before = self.path.before(self._positions)
-        if before is None:
+        if (before := self.path.before(self._positions)) is None:
             raise OrbitileError(f"{self.molecule}: there is no geometry to go back to")
         self._viewer.move(self.molecule, before.positions)
         self.path.go_back(before)
@@ -291,8 +290,7 @@ class Live:
 
     def _take(self) -> None:
         """What the process has computed."""
-        asked = self._asking.done()
-        if asked is None:
+        if (asked := self._asking.done()) is None:
             return
         try:
             found = _apart_from_samples(asked.job.result())
