@@ -139,7 +139,7 @@ def test_what_does_not_converge_is_left_out_and_told(benzene):
     running.take(_converged(ahead.positions, benzene), [])
     assert running.next(scan.geometries[1], []) is None
     status = running.status(scan.geometries[1])
-    assert status.text == "scan: 2 of 3 computed"
+    assert status.text == "scan: 2 of 3 computed, 1 failed"
     assert "not converged after 50 iterations" in status.table
 
 

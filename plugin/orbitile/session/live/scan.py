@@ -184,7 +184,8 @@ class ScanStatus:
     @property
     def text(self) -> str:
         """How far it is, in some words."""
-        return f"scan: {sum(self.known)} of {len(self.values)} computed"
+        failed = sum(map(bool, self.problems))
+        return f"scan: {sum(self.known)} of {len(self.values)} computed" + (f", {failed} failed" if failed else "")
 
     @property
     def table(self) -> str:
