@@ -340,7 +340,7 @@ def test_commands_say_what_is_missing():
     try:
         with pytest.raises(OrbitileError, match="nothing is scanned"):
             commands.orb_scan_to.run(session, [1])
-        with pytest.raises(OrbitileError, match="orb_scan begins one"):
+        with pytest.raises(OrbitileError, match="nothing is scanned"):
             commands.orb_scan_save.run(session, ["a.h5"])
         with pytest.raises(OrbitileError, match="knows no atom called 'pk1'"):
             commands.orb_scan.run(session, ["pk1 pk2"])
