@@ -9,17 +9,17 @@ step along the forces after each geometry, by the viewer, as if somebody moved t
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
+from copy import deepcopy
+from dataclasses import replace
 from secrets import token_hex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
-from ...scf.forces import check_forces, require_ase
 from ...workers import WorkerEnded
 from ..computing import Computing
 from ..host import Viewer
@@ -70,8 +70,8 @@ class Live:
         Shows a new surface, and gives its name.
     positions : ndarray, shape (n_atoms, 3)
         Where the atoms are, in bohr.
-    asking : Asking, optional
-        The process of another live molecule, as `release` gives it.
+    before : Live, optional
+        Another one, which ends, and whose process this one gets: it takes seconds to start.
 
     Attributes
     ----------
@@ -80,6 +80,8 @@ class Live:
         The geometries that it came through.
     found : Converged or None
         The last converged geometry.
+    following : Following
+        Its surfaces.
     """
 
     def __init__(
@@ -92,14 +94,14 @@ class Live:
         level: Level,
         show: Show,
         positions: Positions,
-        asking: Asking | None = None,
+        before: Live | None = None,
     ) -> None:
         self._viewer, self._computing, self._numbers = viewer, computing, atomic_numbers
         self.level, self.path = level, LivePath()
         self.found: Converged | None = None
-        self._following = Following(viewer, shelf, computing, molecule, show)
+        self.following = Following(viewer, shelf, computing, molecule, show)
         self._key = token_hex(8)
-        self._asking = asking or Asking()
+        self._asking = Asking() if before is None else before.release()
         self._positions, self._since = positions, time.monotonic()
         self._compared = 0.0
         self._failed: tuple[Positions, str] | None = None
@@ -112,7 +114,7 @@ class Live:
     @property
     def molecule(self) -> str:
         """Object of the viewer."""
-        return self._following.molecule
+        return self.following.molecule
 
     @property
     def scan(self) -> RunningScan | None:
@@ -154,17 +156,20 @@ class Live:
         stage = self._stage()
         if self._asking.asked is not None and not self._asking.asked.is_ahead:
             return False
-        if not self._following.is_drawn(self._positions, stage == "failed"):
+        if not self.following.is_drawn(self._positions, stage == "failed"):
             return False
-        return stage == "failed" or (stage == "converged" and self._is_done() and not self._following.wanted(True))
-
-    def _is_done(self) -> bool:
-        """Whether forces leave the atoms where they are."""
-        return self.found is not None and self._pulling.is_done(self.found)
+        if self._is_to_be_compared():
+            return False
+        is_done = stage == "converged" and self._pulling.is_done(self.found)
+        return stage == "failed" or (is_done and not self.following.wanted(True))
 
     def came_through(self, source: str) -> bool:
         """Whether a source is one of the last converged geometries, of which a surface may still be shown."""
-        return self._following.knows(source)
+        return self.following.knows(source)
+
+    def _is_to_be_compared(self) -> bool:
+        """Whether the state that is there may be an excited one."""
+        return self._stage() == "converged" and self.found is not None and not self.found.is_compared
 
     def _is_at(self, positions: Positions) -> bool:
         return bool(np.abs(self._positions - positions).max() < _SAME)
@@ -187,11 +192,10 @@ class Live:
         OrbitileError
             As `scan_of` does.
         """
-        positions = self._viewer.positions(self.molecule)
-        positions = self._positions if positions is None else positions
-        scan = scan_of(self._numbers, positions, atoms, first, last, n_values, self._viewer.as_held)
+        self._look()
+        scan = scan_of(self._numbers, self._positions, atoms, first, last, n_values, self._viewer.as_held)
         self.relax(None)
-        self._scanning.begin(RunningScan(scan, positions))
+        self._scanning.begin(RunningScan(scan, self._positions))
         return scan
 
     def end_scan(self) -> None:
@@ -203,7 +207,7 @@ class Live:
         return self._next_of_scan() is not None
 
     def scan_to(self, index: int) -> None:
-        """Put the atoms to a geometry of the scan, from 0.
+        """Put the atoms to a geometry of the scan, from 0, and leave them alone.
 
         Raises
         ------
@@ -213,39 +217,26 @@ class Live:
         if self.scan is None:
             raise OrbitileError("nothing is scanned: orb_scan begins that")
         self._viewer.move(self.molecule, self.scan.go_to(index))
+        self._pulling.end()
 
     # ---- forces, and back
 
     def relax(self, hardness: float | None) -> None:
-        """Have forces move the atoms that the user does not hold, to a minimum of the energy.
-
-        Parameters
-        ----------
-        hardness
-            From 0 to 1, see `Relaxation`; None to leave the atoms alone from now on.
+        """Have forces move the atoms that the user does not hold, this hard, or leave all of them alone for None.
 
         Raises
         ------
         OrbitileError
-            When it is another number, forces of this calculation lack a part, ASE is missing, or the viewer cannot be
-            told where atoms are.
+            As `Pulling.begin` does.
         """
+        self._look()
         if hardness is None:
             self._pulling.end()
-            return
-        check_forces(self.level.calculation)
-        if not os.environ.get("ORBITILE_PYTHON"):  # another Python says itself what it lacks
-            require_ase()
-        self._look()
-        self._pulling.begin(self.molecule, self._positions, hardness)
+        else:
+            self._pulling.begin(self.molecule, self._positions, self.level.calculation, hardness)
 
     def undo(self) -> Reached:
-        """Put the atoms back to where they rested before, and leave them alone.
-
-        Returns
-        -------
-        Reached
-            Where they are then.
+        """Put the atoms back to where they rested before, which is returned, and leave them alone.
 
         Raises
         ------
@@ -280,7 +271,7 @@ class Live:
         if self._stage() == "converged" and self._rests() and self.path.rest():
             self._viewer.rebond(self.molecule)
         self._ask()
-        self._following.draw(self._positions, self._stage() == "failed")
+        self.following.draw(self._positions, self._stage() == "failed")
 
     def _look(self) -> None:
         positions = self._viewer.positions(self.molecule)
@@ -297,7 +288,7 @@ class Live:
 
     def _rests(self) -> bool:
         is_still = time.monotonic() - self._since > _REST and not self._viewer.is_dragging()
-        return is_still and (self._stage() != "converged" or self._is_done())
+        return is_still and (self._stage() != "converged" or self._pulling.is_done(self.found))
 
     def _take(self) -> None:
         """What the process has computed."""
@@ -305,7 +296,7 @@ class Live:
         if asked is None:
             return
         try:
-            found = asked.job.result()
+            found = _apart_from_samples(asked.job.result())
         except (Cancelled, CancelledError):
             return
         except OrbitileError as error:
@@ -314,12 +305,14 @@ class Live:
                 return
             self._scanning.refuse(asked.order.positions, str(error))
             if not asked.is_ahead:
+                if self._failed is None:  # once, until one converges
+                    self._viewer.say(f"{self.molecule}: {error}")
                 self._failed = asked.order.positions, str(error)
             return
         self._scanning.keep(found, asked)
         if not asked.is_ahead:
             self._arrive(found)
-            self._following.take(asked.fields, found, asked.rests)
+            self.following.take(asked.fields, found, asked.rests)
             if self._pulling.pull(self.molecule, self._positions, asked.order, found):
                 self._look()
 
@@ -338,28 +331,35 @@ class Live:
         if found is not None:
             if self.found is None or self.found.source != found.source:
                 self._arrive(found)
-            self._following.recall(found, self._rests())
+            self.following.recall(found, self._rests())
 
     def _ask(self) -> None:
         """Have the newest geometry computed, where it is not known; a longer calculation gives way to it."""
         rests, stage = self._rests(), self._stage()
-        wanted = self._following.wanted(rests) if stage == "converged" else self._following.surfaces()
+        wanted = self.following.wanted(rests) if stage == "converged" else self.following.surfaces()
         relaxation = self._pulling.wanted(self.found.source if self.found and stage == "converged" else "")
         is_known = stage == "failed" or (stage == "converged" and not wanted and relaxation is None)
         asked = self._asking.asked
         if asked is not None:
             if self._is_at(asked.order.positions):
                 return
-            if asked.is_ahead != is_known:
+            if asked.order.compares or asked.is_ahead != is_known:
                 self._asking.withdraw()
             elif not is_known:
                 self._asking.withdraw_late()
+        elif is_known and rests and self._is_to_be_compared():
+            self._ask_to_compare()
         elif is_known:
             self._ask_ahead()
         else:
-            fields = {name: self._following.request(name, rests) for name in wanted}
+            fields = {name: self.following.request(name, rests) for name in wanted}
             after = self._scanning.known.nearest(self._positions, self.found)
             self._submit(self._positions, tuple(fields.values()), after, fields, rests, relaxation)
+
+    def _ask_to_compare(self) -> None:
+        """Have the field that is there compared with one that begins from atoms."""
+        if self.found is not None:
+            self._submit(self.found.positions, (), replace(self.found, samples=()), {}, True, compares=True)
 
     def _ask_ahead(self) -> None:
         """Have a geometry of the scan computed."""
@@ -368,7 +368,7 @@ class Live:
             self._submit(ahead.positions, ahead.fields, self._scanning.before(ahead, self.found))
 
     def _next_of_scan(self) -> Ahead | None:
-        return None if self.found is None else self._scanning.next(self._positions, self._following.requests())
+        return None if self.found is None else self._scanning.next(self._positions, self.following.requests())
 
     def _submit(
         self,
@@ -378,10 +378,12 @@ class Live:
         fields: Mapping[str, Request] | None = None,
         rests: bool = False,
         relaxation: Relaxation | None = None,
+        *,
+        compares: bool = False,
     ) -> None:
         """Ask for a geometry: where the atoms are, with the fields by surface, or ahead."""
         where = self.molecule, str(self.path.folder)
-        order = Order(self._key, self.level, self._numbers, positions, *where, requests, relaxation, after)
+        order = Order(self._key, self.level, self._numbers, positions, *where, requests, relaxation, after, compares)
         self._asking.submit(order, fields or {}, rests, is_ahead=fields is None)
 
     def close(self) -> None:
@@ -389,8 +391,13 @@ class Live:
         self.release().close()
 
     def release(self) -> Asking:
-        """The same, but for the process, which another molecule can have: it takes seconds to start."""
+        """The same, but for the process, which another molecule can have."""
         self._asking.withdraw()
         self.path.close()
-        self._following.close()
+        self.following.close()
         return self._asking
+
+
+def _apart_from_samples(found: Converged) -> Converged:
+    """A converged geometry in memory of its own; what came with samples shares theirs, which would live as long."""
+    return replace(deepcopy(replace(found, samples=())), samples=found.samples)

@@ -79,7 +79,10 @@ class LivePath:
     """
 
     def __init__(self) -> None:
-        self.folder = Path(mkdtemp(prefix="orbitile-live-"))
+        try:
+            self.folder = Path(mkdtemp(prefix="orbitile-live-"))
+        except OSError as error:
+            raise OrbitileError(f"there is no folder to write wavefunctions to ({error}); set TMPDIR to one") from error
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)  # until then the molecule is one of its files
         self._begin = time.monotonic()
         self._lock = threading.Lock()
