@@ -31,7 +31,7 @@ from .following import Following, Show
 from .order import Converged, Level, Order, Positions, Relaxation
 from .path import LivePath, Reached
 from .pulling import Pulling
-from .scan import Ahead, RunningScan, scan_of
+from .scan import Ahead, RunningScan, Scan, scan_of
 from .scanning import Scanning
 from .status import LiveStatus, Stage, text_of
 
@@ -182,7 +182,7 @@ class Live:
         first: float | None = None,
         last: float | None = None,
         n_values: int | None = None,
-    ) -> None:
+    ) -> Scan:
         """Have a distance, an angle or a dihedral computed ahead, about where the atoms are; arguments as of `scan_of`.
 
         Forces do not move the atoms any more.
@@ -196,6 +196,7 @@ class Live:
         scan = scan_of(self._numbers, self._positions, atoms, first, last, n_values, self._viewer.as_held)
         self.relax(None)
         self._scanning.begin(RunningScan(scan, self._positions))
+        return scan
 
     def end_scan(self) -> None:
         """Forget the scan; the atoms stay where they are."""
