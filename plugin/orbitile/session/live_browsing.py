@@ -48,7 +48,7 @@ class LiveBrowsing(Browsing):
 
     def relax(self, hardness: float | None) -> str:
         """Have forces move the atoms this hard, from 0 to 1, or no longer; gives what is in the way."""
-        return self._run(commands.orb_relax, [0] if hardness is None else [1, hardness])
+        return self._run(commands.orb_relax, ["off"] if hardness is None else ["on", hardness])
 
     def undo(self) -> str:
         """Put the atoms where they rested before; gives what is in the way."""

@@ -277,8 +277,8 @@ class Session:
         positions = self.host.positions(molecule)
         if positions is None:
             raise OrbitileError("this viewer does not say where atoms are: nothing can follow them")
-        asking = None if self.live is None else self.live.release()
-        self.live = Live(self.host, self.shelf, self.computing, molecule, numbers, level, self.show, positions, asking)
+        what = molecule, numbers, level, self.show, positions
+        self.live = Live(self.host, self.shelf, self.computing, *what, before=self.live)
         self.host.every(live.TICK, self._look_at_live)
 
     def end_live(self) -> None:

@@ -51,24 +51,24 @@ def orb_settle(session: Session) -> Answer:
     status = session.settle()
     if status.stage == "failed":
         raise OrbitileError(f"{status.molecule}: {status.text}")
-    return Answer(None, f"{status.molecule}: {status.text}")
+    return Answer(f"{status.energies[-1][1]:.7f}", f"{status.molecule}: {status.text}")
 
 
 @command(
     "Have forces pull the atoms of the live molecule to a minimum of the energy. Atoms that you move, by the mouse or "
     "by a command, are held as long as you do, and half a second more; the others follow.",
-    Argument("relax", FLAG, "whether forces move the atoms", True, "1"),
+    Argument("relax", one_of("on", "off"), "whether forces move the atoms", "on", "on"),
     Argument("hardness", SHARE, "1 for steps of up to 0.2 Angstrom, 0 for none", None, "as before, at first 0.5"),
-    examples=("orb_live methane", "orb_relax", "orb_settle", "orb_relax 1, 0.2", "orb_relax 0"),
+    examples=("orb_live methane", "orb_relax", "orb_settle", "orb_relax on, 0.2", "orb_relax off"),
     related=("orb_live", "orb_undo", "orb_path", "orb_settle"),
 )
-def orb_relax(session: Session, relax: bool, hardness: float | None) -> Answer:
+def orb_relax(session: Session, relax: str, hardness: float | None) -> Answer:
     live = _live(session)
-    if not relax:
+    if relax == "off":
         live.relax(None)
-        return Answer("0", f"{live.molecule}: forces leave the atoms alone")
+        return Answer("off", f"{live.molecule}: forces leave the atoms alone")
     live.relax(live.status.hardness if hardness is None else hardness)
-    return Answer("1", f"{live.molecule}: forces pull its atoms to a minimum, but for those that you move")
+    return Answer("on", f"{live.molecule}: forces pull its atoms to a minimum, but for those that you move")
 
 
 @command(

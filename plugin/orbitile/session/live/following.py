@@ -30,7 +30,7 @@ _PALER = 0.3
 _FIRST = "homo"
 """What is shown of a molecule of which nothing is shown."""
 
-_KEPT = 8
+_KEPT = 32
 """Converged geometries that are remembered, and those by which surfaces are understood that are shown."""
 
 
@@ -197,6 +197,10 @@ class Following:
     def knows(self, source: str) -> bool:
         """Whether surfaces of a converged geometry are understood: it is one of the last."""
         return any(one.source == source for one in self._recent)
+
+    def requests(self) -> list[Request]:
+        """What to ask for to see all surfaces, as coarsely and as finely as ever."""
+        return [self.request(name, finely) for name in self.surfaces() for finely in (False, True)]
 
     def _first_name(self, source: str, name: str) -> str:
         of = next((one for one in reversed(self._recent) if one.source == source), None)
