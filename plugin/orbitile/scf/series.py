@@ -118,7 +118,7 @@ def continue_series(
                 geometry = sound(geometries.read(index), before[-1] if before else None)
                 solver = solver or engine_of(engine, geometry, calculation)
                 frame = solver.solve(geometry, calculation, before, device, precision).wavefunction
-            except (FileError, NotConverged, _LeftOut) as error:
+            except (FileError, NotConverged) as error:
                 if report is not None:
                     report(f"frame {index + 1} left out: {error}")
                 continue
@@ -141,18 +141,20 @@ def engine_of_series(target: Path, frame: Wavefunction, engine: str) -> str:
     return began or engine
 
 
-class _LeftOut(OrbitileError):
-    """A frame that does not belong to those before, or is no molecule; others may be sound."""
-
-
 def sound(geometry: Geometry, before: Wavefunction | None = None) -> Geometry:
-    """The geometry, unless it is of other atoms than the frame before, or two of its atoms are at one place."""
+    """The geometry, unless it is of other atoms than the frame before, or two of its atoms are at one place.
+
+    Raises
+    ------
+    NotConverged
+        Otherwise: other geometries may be sound.
+    """
     if before is not None and not np.array_equal(geometry.atomic_numbers, before.atomic_numbers):
-        raise _LeftOut("its atoms are others than those before, or in another order")
+        raise NotConverged("its atoms are others than those before, or in another order")
     close = cKDTree(geometry.positions).query_pairs(_ONE_PLACE)
     if close:
         one, other = min(close)
-        raise _LeftOut(f"atoms {one + 1} and {other + 1} are at one place")
+        raise NotConverged(f"atoms {one + 1} and {other + 1} are at one place")
     return geometry
 
 

@@ -192,17 +192,22 @@ def test_the_oldest_known_geometries_are_forgotten(benzene, monkeypatch):
     assert [known.at(benzene.positions + n) is not None for n in range(4)] == [False, False, True, True]
 
 
-def test_files_that_are_held_stay(benzene):
+def test_files_that_are_held_stay(benzene, monkeypatch):
+    from orbitile.session.live import path as module
+
+    monkeypatch.setattr(module, "MOST", module.LAST)
     path = LivePath()
-    files = [path.folder / f"{n}.h5" for n in range(3)]
+    files = [path.folder / f"{n}.h5" for n in range(module.LAST + 2)]
     for file in files:
         file.touch()
     try:
-        path.hold(map(str, files))
-        path.add(_converged(benzene.positions, benzene, str(files[1])))
-        assert all(file.exists() for file in files)
+        path.hold([str(files[0])])
+        for file in files:
+            path.add(_converged(benzene.positions, benzene, str(file)))
+        assert [file.exists() for file in files[:3]] == [True, False, True]
+        path.hold([str(files[2])])
         path.hold(())
-        assert [file.exists() for file in files] == [False, True, False]  # that which was reached stays
+        assert [file.exists() for file in files[:3]] == [False, False, True]  # the last one is on the way
     finally:
         path.close()
 

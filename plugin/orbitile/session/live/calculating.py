@@ -18,7 +18,7 @@ from ...exporters._series import SeriesWriter
 from ...fields.orbital import orbital_name, orbital_of
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Spin, Wavefunction
-from ...scf.calculation import Calculation
+from ...scf.calculation import Calculation, NotConverged, Solution
 from ...scf.diis import Response
 from ...scf.engines import engine_of
 from ...scf.forces import check_forces
@@ -33,6 +33,9 @@ from .relaxing import Forces, Relaxer
 
 _KEPT = 2 * HISTORY
 """Converged geometries that are kept: those behind the ends of two branches of a path."""
+
+_LOWER = 1e-6
+"""Hartree by which another state is lower; energies of one state differ by less."""
 
 
 @dataclass(eq=False)
@@ -53,12 +56,12 @@ class _Known:
     relaxer: Relaxer = field(default_factory=Relaxer)
 
     def keep(self, found: Converged) -> Converged:
-        """Keep a geometry; gives the one that was known, with all that was derived from it, where there is one."""
-        known = self.found.setdefault(found.source, found)
-        self.found.move_to_end(found.source)
+        """Keep a geometry, with all that was derived from its wavefunction where that was known."""
+        known = self.found.pop(found.source, None)
+        found = self.found[found.source] = found if known is None else replace(found, wavefunction=known.wavefunction)
         while len(self.found) > _KEPT:
             self.found.popitem(last=False)
-        return known
+        return found
 
     def before(self, positions: Positions, after: Converged) -> list[Wavefunction]:
         """What a self-consistent field begins from: the nearest geometries, the one that it continues from last."""
@@ -89,27 +92,46 @@ def converged(order: Order) -> Converged:
     if _known.key != order.key:
         _known = _Known(order.key)
     after = None if order.after is None else _known.keep(order.after)
-    is_there = after is not None and np.array_equal(after.positions, order.positions)
-    found = after if after is not None and is_there else _known.keep(_solved(_known, order, after))
+    if after is None or not np.array_equal(after.positions, order.positions):
+        before = [] if after is None else _known.before(order.positions, after)
+        begin = time.perf_counter()
+        solution = _solution(order, before, _known.response)
+        found = _taken(_known, order, after, solution, time.perf_counter() - begin)
+    else:
+        found = _compared(_known, order, after) if order.compares else after
     if order.relaxation is not None:
         found = _known.found[found.source] = _relaxed(_known, order, found, order.relaxation)
     return replace(found, samples=_samples(order, found))
 
 
-def _solved(known: _Known, order: Order, after: Converged | None) -> Converged:
-    """The self-consistent field, without fields."""
+def _compared(known: _Known, order: Order, found: Converged) -> Converged:
+    """A field, or the one that is begun from atoms where that is lower: those before are forgotten then."""
+    begin = time.perf_counter()
+    with suppress(NotConverged):
+        solution = _solution(order, [], None)
+        if solution.energy < found.energy - _LOWER:
+            known.found.clear()
+            other = _taken(known, order, found, solution, time.perf_counter() - begin)
+            return known.keep(replace(other, is_compared=True))
+    return known.keep(replace(found, is_compared=True))
+
+
+def _solution(order: Order, before: list[Wavefunction], response: Response | None) -> Solution:
+    """The self-consistent field that begins from those before, or from atoms."""
     level, calculation = order.level, order.level.calculation
     geometry = sound(Geometry(order.atomic_numbers, order.positions))
     engine = engine_of(level.engine, geometry, calculation)
-    before = [] if after is None else known.before(order.positions, after)
-    begin = time.perf_counter()
-    solution = engine.solve(geometry, calculation, before, level.device, level.precision, known.response)
+    return engine.solve(geometry, calculation, before, level.device, level.precision, response)
+
+
+def _taken(known: _Known, order: Order, after: Converged | None, solution: Solution, seconds: float) -> Converged:
+    """A solution with its orbitals in order, in a file, as what is known of the molecule."""
     known.response = solution.response
-    seconds = time.perf_counter() - begin
     wavefunction, first = _in_order(after, solution.wavefunction)
     source = str(_written(order, wavefunction))
     known.solved = source, solution.wavefunction
-    return Converged(order.positions, wavefunction, source, first, solution.energy, solution.n_iterations, seconds)
+    found = Converged(order.positions, wavefunction, source, first, solution.energy, solution.n_iterations, seconds)
+    return known.keep(replace(found, is_compared=after is None))
 
 
 def _relaxed(known: _Known, order: Order, found: Converged, relaxation: Relaxation) -> Converged:

@@ -76,6 +76,9 @@ class Order:
         The converged geometry that it continues from: the self-consistent field begins there, and orbitals are matched
         with those there. Where its positions are the same, it is what is asked for, and only fields are computed. Its
         samples are not looked at.
+    compares : bool
+        The field of `after` is to be compared with one that begins from atoms, and the lower one is what is asked for:
+        where orbitals cross or bonds are torn, what was dragged along may be an excited state.
     """
 
     key: str
@@ -87,6 +90,7 @@ class Order:
     fields: tuple[Request, ...] = ()
     relaxation: Relaxation | None = None
     after: Converged | None = None
+    compares: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +118,8 @@ class Converged:
         On an atom that is not held, in hartree/bohr, where forces were wanted.
     relaxed : ndarray of shape (n_atoms, 3), OrbitileError or None
         Where the forces take the atoms, in bohr, or why they do not, where forces were wanted.
+    is_compared : bool
+        Whether a field that begins from atoms is not lower.
     """
 
     positions: Positions
@@ -126,3 +132,4 @@ class Converged:
     samples: tuple[Sample | OrbitileError, ...] = ()
     largest_force: float | None = None
     relaxed: Positions | OrbitileError | None = None
+    is_compared: bool = False

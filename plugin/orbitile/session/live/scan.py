@@ -143,10 +143,10 @@ def scan_of(
     if not 2 <= n <= MOST or low == high:
         raise OrbitileError(f"steps: expected 2 to {MOST} values that differ, got {n} from {low:g} to {high:g} {unit}")
     values = np.linspace(low, high, n) * one
-    geometries = [as_held(changed(atomic_numbers, positions, atoms, value)) for value in values]
+    geometries = as_held(changed(atomic_numbers, positions, atoms, values))
     if np.array_equal(geometries[0], geometries[-1]):  # full circle, from where orbitals may come back with other signs
         geometries[-1] = as_held(geometries[-1] + _APART)
-    return Scan(atoms, values, np.array(geometries))
+    return Scan(atoms, values, geometries)
 
 
 @dataclass(frozen=True)
@@ -248,6 +248,20 @@ class RunningScan:
     def sources(self) -> tuple[str, ...]:
         """Files of the wavefunctions that are known, in the order of the values."""
         return tuple(self._sources[index] for index in sorted(self._sources))
+
+    def go_to(self, index: int) -> Positions:
+        """The geometry of a value, to which the atoms are put.
+
+        Raises
+        ------
+        OrbitileError
+            When there is none.
+        """
+        if not 0 <= index < len(self.scan):
+            raise OrbitileError(f"scan: expected a value from 1 to {len(self.scan)}, got {index + 1}")
+        self.index = index
+        geometry: Positions = self.scan.geometries[index]
+        return geometry
 
     def index_at(self, positions: Positions) -> int:
         """Of the value where the atoms are: the first and the last of a dihedral may be one place."""

@@ -48,13 +48,25 @@ class LiveStatus:
     scan: ScanStatus | None = None
 
 
-def text_of(stage: Stage, found: Converged | None, forces: str, reason: str, scan: ScanStatus | None) -> str:
-    """What there is to say in one line: of the last converged geometry and its forces, or why there is none here."""
-    if stage == "failed":
-        text = reason + ("" if found is None else "; what is shown is the last converged geometry")
-    elif found is None:
-        text = "the first field is computed"
+def text_of(stage: Stage, found: Converged | None, forces: str, problem: str, scan: ScanStatus | None) -> str:
+    """What there is to say in one line.
+
+    Parameters
+    ----------
+    stage
+    found
+        The last converged geometry.
+    forces
+        What there is to say of forces there.
+    problem
+        Why there is no field where the atoms are, where there is none.
+    scan
+    """
+    if found is None:
+        text = problem if stage == "failed" else "the first field is computed"
+    elif stage == "failed":
+        text = f"{problem}; what is shown is the last converged geometry"
     else:
         text = f"{found.energy:.7f} hartree, {found.n_iterations} iterations in {found.seconds:.2f} s{forces}"
         text = f"moved along, converging; before: {text}" if stage == "converging" else text
-    return text if scan is None or all(scan.known) else f"{text}; {scan.text}"
+    return f"{text}; {scan.text}" if scan is not None and not all(scan.known) else text

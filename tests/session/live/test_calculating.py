@@ -1,0 +1,149 @@
+"""What the process of a live molecule computes, called in this one."""
+
+import numpy as np
+import pytest
+
+from orbitile.errors import Cancelled, OrbitileError
+from orbitile.gaussians.overlap import overlap_matrix
+from orbitile.model.geometry import Geometry
+from orbitile.readers import load
+from orbitile.scf.calculation import Calculation, NotConverged
+from orbitile.scf.engines import engine_of
+from orbitile.session.live.calculating import converged
+from orbitile.session.live.order import Level, Order
+from orbitile.session.request import Request
+from orbitile.session.source import OneFile
+from orbitile.watch import watched
+from tests.molecules import lib
+from tests.session.live.moving_viewer import atoms_of
+
+WATER = "O 0 0 0; H 0 0.757 0.587; H 0 -0.757 0.587"
+STO = Calculation("hf", "sto-3g")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Threads take longer to meet than these molecules to compute."""
+    with lib.with_omp_threads(1):
+        yield
+
+
+def ordered(tmp_path, text=WATER, calculation=STO, **more):
+    numbers, positions = atoms_of(text)
+    level = Level(calculation, "pyscf", "cpu")
+    return converged(Order(str(tmp_path), level, numbers, positions, "m", str(tmp_path), **more))
+
+
+def energy_of(text, calculation):
+    """Begun from atoms."""
+    geometry = Geometry(*atoms_of(text))
+    return engine_of("pyscf", geometry, calculation).solve(geometry, calculation).energy
+
+
+def hcn(angle):
+    """The hydrogen atom on a circle about the middle of C and N, at 180 on the side of the carbon."""
+    x, y = 1.6 * np.cos(np.radians(angle)), 1.6 * np.sin(np.radians(angle))
+    return f"C -0.58 0 0; N 0.58 0 0; H {x:.6f} {y:.6f} 0"
+
+
+def test_a_geometry_is_written_to_a_file_that_all_else_reads(tmp_path):
+    found = ordered(tmp_path)
+    assert found.energy == pytest.approx(energy_of(WATER, STO), abs=1e-7)
+    assert found.is_compared, "it was begun from atoms"
+    read = load(OneFile.read(found.source).path)
+    np.testing.assert_allclose(read.alpha.coefficients, found.wavefunction.alpha.coefficients, atol=1e-12)
+    assert np.all(np.diff(found.wavefunction.alpha.energies) >= 0)
+    assert found.first_names["mo:3"] == "mo:3"
+
+
+def test_it_continues_from_the_geometry_before(tmp_path):
+    first = ordered(tmp_path)
+    moved = WATER.replace("0.757", "0.767")
+    found = ordered(tmp_path, moved, after=first)
+    assert found.energy == pytest.approx(energy_of(moved, STO), abs=1e-7)
+    overlaps = orbital_overlaps(first, found)
+    assert np.all(np.diag(overlaps)[:6] > 0.97), "phases are those before"
+    again = ordered(tmp_path, moved, after=found, fields=(Request("", "homo", "coarse", device="cpu"),))
+    assert again.source == found.source, "a field of what is known takes no other calculation"
+    assert again.samples[0].request.path == found.source
+    assert again.samples[0].request.field == "mo:5"
+
+
+def orbital_overlaps(one, other):
+    """Of orbitals of two geometries, (n, n)."""
+    matrix = overlap_matrix(one.wavefunction, other.wavefunction)
+    return one.wavefunction.alpha.coefficients.T @ (matrix @ other.wavefunction.alpha.coefficients)
+
+
+@pytest.mark.slow
+def test_orbitals_keep_their_identity_where_they_cross(tmp_path):
+    found = ordered(tmp_path, hcn(180))
+    first, crossings = found, 0
+    for angle in range(172, -1, -8):
+        before, found = found, ordered(tmp_path, hcn(angle), after=found)
+        order = [list(found.first_names.values()).index(name) for name in before.first_names.values()]
+        crossings += order != sorted(order)
+        occupied = range(7)
+        overlaps = orbital_overlaps(before, found)
+        for here in occupied:
+            assert order[here] in occupied
+            assert overlaps[here, order[here]] > 0.7, f"orbital {here + 1} at {angle} degrees"
+    assert crossings, "the path has no crossing: it tests nothing"
+    assert sorted(found.first_names.values()) == sorted(first.first_names)
+
+
+def test_fields_that_fail_are_errors_and_the_others_are_there(tmp_path):
+    asked = (Request("", "mo:99", "coarse", device="cpu"), Request("", "lumo", "coarse", device="cpu"))
+    missing, there = ordered(tmp_path, fields=asked).samples
+    assert isinstance(missing, OrbitileError)
+    assert "99" in str(missing)
+    assert there.request.field == "mo:6"
+
+
+def test_an_excited_state_gives_way_to_the_ground_state(tmp_path):
+    """A beryllium atom put away from a hydrogen molecule: what is dragged along keeps the electrons of BeH2."""
+    apart = "Be 2.1 0 0; H 0 0.39 0; H 0 -0.39 0"
+    whole = ordered(tmp_path, "Be 0 0 0; H 0 1.27 0; H 0 -1.27 0")
+    excited = ordered(tmp_path, apart, after=whole)
+    assert not excited.is_compared
+    assert excited.energy > energy_of(apart, STO) + 0.1, "it tests nothing"
+    found = ordered(tmp_path, apart, after=excited, compares=True)
+    assert found.energy == pytest.approx(energy_of(apart, STO), abs=1e-7)
+    assert found.is_compared
+    assert found.source != excited.source
+
+
+def test_what_is_the_ground_state_stays(tmp_path):
+    there = ordered(tmp_path)
+    moved = WATER.replace("0.757", "0.8")
+    found = ordered(tmp_path, moved, after=there)
+    compared = ordered(tmp_path, moved, after=found, compares=True)
+    assert compared.is_compared
+    assert compared.source == found.source
+    assert len(list(tmp_path.iterdir())) == 2
+    again = ordered(tmp_path, moved, after=compared, fields=(Request("", "homo", "coarse", device="cpu"),))
+    assert again.is_compared, "nobody has to compare it twice"
+
+
+@pytest.mark.parametrize(
+    ("text", "calculation", "what"),
+    [
+        ("O 0 0 0; H 0 0 0.001; H 0 0 1", STO, "atoms 1 and 2 are at one place"),
+        (WATER, Calculation("hf", "sto-4711"), "sto-4711"),
+        (WATER, Calculation("hf", "sto-3g", 1), "unpaired"),
+    ],
+)
+def test_what_cannot_be_computed_is_told(tmp_path, text, calculation, what):
+    with pytest.raises(OrbitileError, match=what):
+        ordered(tmp_path, text, calculation)
+    assert not list(tmp_path.iterdir())
+
+
+def test_atoms_at_one_place_are_an_error_of_their_geometry(tmp_path):
+    with pytest.raises(NotConverged):
+        ordered(tmp_path, "H 0 0 0; H 0 0 0.001")
+
+
+def test_it_is_given_up_in_the_next_iteration(tmp_path):
+    with pytest.raises(Cancelled), watched(cancelled=lambda: True):
+        ordered(tmp_path)
