@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
+from ...scf.calculation import NotConverged
 from ...scf.forces import check_forces, require_ase
 from ...workers import WorkerEnded
 from ..computing import Computing
@@ -287,7 +288,7 @@ class Live:
         AtomsChanged
             When the molecule has other atoms.
         OrbitileError
-            When it has gone: it cannot be live any more.
+            When it has gone, or nothing of it can be computed: it cannot be live any more.
         """
         self._look()
         self._pulling.look(self._positions)
@@ -330,10 +331,17 @@ class Live:
                 return
             if self.scan is not None:
                 self.scan.refuse(asked.order.positions, str(error))
-            if not asked.is_ahead:
-                self._failed = asked.order.positions, str(error)
+            if asked.is_ahead:
+                return
+            if self.found is None and not isinstance(error, NotConverged | WorkerEnded):
+                raise  # it is no matter of the geometry
+            if self._failed is None:
+                self._viewer.say(f"{self.molecule}: {error}")
+            self._failed = asked.order.positions, str(error)
             return
         self._keep(found, asked)
+        if asked.order.compares and asked.order.after is not None and asked.order.after.source != found.source:
+            self._viewer.say(f"{self.molecule}: it had come to an excited state; the ground state is shown")
         if not asked.is_ahead:
             self._arrive(found)
             self._following.take(asked.fields, found, asked.rests)
