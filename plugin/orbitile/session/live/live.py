@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
+from ...scf.calculation import NotConverged
 from ...workers import WorkerEnded
 from ..computing import Computing
 from ..host import Viewer
@@ -261,7 +262,7 @@ class Live:
         AtomsChanged
             When the molecule has other atoms.
         OrbitileError
-            When it has gone: it cannot be live any more.
+            When it has gone, or nothing of it can be computed: it cannot be live any more.
         """
         self._look()
         self._pulling.look(self._positions)
@@ -302,12 +303,17 @@ class Live:
                 self._has_ended = True
                 return
             self._scanning.refuse(asked.order.positions, str(error))
-            if not asked.is_ahead:
-                if self._failed is None:  # once, until one converges
-                    self._viewer.say(f"{self.molecule}: {error}")
-                self._failed = asked.order.positions, str(error)
+            if asked.is_ahead:
+                return
+            if self.found is None and not isinstance(error, NotConverged | WorkerEnded):
+                raise  # it is no matter of the geometry
+            if self._failed is None:  # once, until one converges
+                self._viewer.say(f"{self.molecule}: {error}")
+            self._failed = asked.order.positions, str(error)
             return
         self._scanning.keep(found, asked)
+        if asked.order.compares and asked.order.after is not None and asked.order.after.source != found.source:
+            self._viewer.say(f"{self.molecule}: it had come to an excited state; the ground state is shown")
         if not asked.is_ahead:
             self._arrive(found)
             self.following.take(asked.fields, found, asked.rests)
