@@ -340,8 +340,12 @@ class Live:
             self._failed = asked.order.positions, str(error)
             return
         self._keep(found, asked)
-        if asked.order.compares and asked.order.after is not None and asked.order.after.source != found.source:
-            self._viewer.say(f"{self.molecule}: it had come to an excited state; the ground state is shown")
+        after = asked.order.after
+        if asked.order.compares and after is not None and after.source != found.source:
+            lower = after.energy - found.energy
+            self._viewer.say(
+                f"{self.molecule}: begun from atoms the energy is lower by {lower:.1g} hartree: that is shown"
+            )
         if not asked.is_ahead:
             self._arrive(found)
             self._following.take(asked.fields, found, asked.rests)
