@@ -312,8 +312,10 @@ class Live:
             self._failed = asked.order.positions, str(error)
             return
         self._scanning.keep(found, asked)
-        if asked.order.compares and asked.order.after is not None and asked.order.after.source != found.source:
-            self._viewer.say(f"{self.molecule}: it had come to an excited state; the ground state is shown")
+        after = asked.order.after
+        if asked.order.compares and after is not None and after.source != found.source:
+            lower = f"the energy is lower by {after.energy - found.energy:.1g} hartree: that is shown"
+            self._viewer.say(f"{self.molecule}: begun from atoms {lower}")
         if not asked.is_ahead:
             self._arrive(found)
             self.following.take(asked.fields, found, asked.rests)
