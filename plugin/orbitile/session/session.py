@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ..errors import OrbitileError
+from ..errors import Cancelled, OrbitileError
 from ..fields import files_in, with_absolute_files
 from ..model.wavefunction import Wavefunction
 from .calculation import RunningCalculation
@@ -324,11 +324,14 @@ class Session:
         Cancelled
             When `cancel` was called.
         """
-        while self.live is not None:
-            self._tick()
-            if self.live is not None and self.live.at_rest() and not (scanned and self.live.is_scanning()):
-                return self.live.status
-            self.computing.aside(lambda: time.sleep(live.TICK / 1000))
+        with self.computing.cancellable() as cancelled:
+            while self.live is not None:
+                self._tick()
+                if self.live is not None and self.live.at_rest() and not (scanned and self.live.is_scanning()):
+                    return self.live.status
+                self.computing.aside(lambda: time.sleep(live.TICK / 1000))
+                if cancelled():
+                    raise Cancelled("cancelled")
         raise OrbitileError("no molecule is live: orb_live makes one so")
 
     def room(self, molecule: str) -> Corners | None:
