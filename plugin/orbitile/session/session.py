@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ..errors import Cancelled, OrbitileError
 from ..fields import files_in, with_absolute_files
 from ..model.wavefunction import Wavefunction
-from .calculation import RunningCalculation
+from .calculation import RunningCalculation, check_calculation
 from .computing import Computing
 from .declaration import Argument
 from .host import Viewer, trajectory_viewer
@@ -261,19 +261,14 @@ class Session:
         Raises
         ------
         OrbitileError
-            When there is no such molecule, or the viewer does not say where its atoms are.
+            When there is no such molecule, or the viewer does not say where its atoms are; as `check_calculation` does.
         """
         numbers, geometries = self.host.geometries(molecule)
         if len(geometries) != 1:
             raise OrbitileError(
                 f"{molecule} has {len(geometries)} states; make an object of one of them, and that live"
             )
-        electrons, unpaired = int(numbers.sum()) - level.calculation.charge, level.calculation.unpaired
-        if electrons < unpaired or (electrons - unpaired) % 2:
-            raise OrbitileError(
-                f"{molecule} has {electrons} electrons at a charge of {level.calculation.charge}: {unpaired} cannot be "
-                "unpaired. Are hydrogen atoms missing (h_add adds them)? Otherwise give charge and unpaired"
-            )
+        check_calculation(molecule, numbers, level.calculation)
         positions = self.host.positions(molecule)
         if positions is None:
             raise OrbitileError("this viewer does not say where atoms are: nothing can follow them")

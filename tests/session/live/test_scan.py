@@ -139,7 +139,7 @@ def test_what_does_not_converge_is_left_out_and_told(benzene):
     running.take(_converged(ahead.positions, benzene), [])
     assert running.next(scan.geometries[1], []) is None
     status = running.status(scan.geometries[1])
-    assert status.text == "scan: 2 of 3 computed"
+    assert status.text == "scan: 2 of 3 computed, 1 failed"
     assert "not converged after 50 iterations" in status.table
 
 
@@ -340,7 +340,7 @@ def test_commands_say_what_is_missing():
     try:
         with pytest.raises(OrbitileError, match="nothing is scanned"):
             commands.orb_scan_to.run(session, [1])
-        with pytest.raises(OrbitileError, match="orb_scan begins one"):
+        with pytest.raises(OrbitileError, match="nothing is scanned"):
             commands.orb_scan_save.run(session, ["a.h5"])
         with pytest.raises(OrbitileError, match="knows no atom called 'pk1'"):
             commands.orb_scan.run(session, ["pk1 pk2"])

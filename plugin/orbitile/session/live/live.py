@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
+from ...scf.calculation import NotConverged
 from ...workers import WorkerEnded
 from ..computing import Computing
 from ..host import Viewer
@@ -31,7 +32,7 @@ from .following import Following, Show
 from .order import Converged, Level, Order, Positions, Relaxation
 from .path import LivePath, Reached
 from .pulling import Pulling
-from .scan import Ahead, RunningScan, scan_of
+from .scan import Ahead, RunningScan, Scan, scan_of
 from .scanning import Scanning
 from .status import LiveStatus, Stage, text_of
 
@@ -182,7 +183,7 @@ class Live:
         first: float | None = None,
         last: float | None = None,
         n_values: int | None = None,
-    ) -> None:
+    ) -> Scan:
         """Have a distance, an angle or a dihedral computed ahead, about where the atoms are; arguments as of `scan_of`.
 
         Forces do not move the atoms any more.
@@ -196,6 +197,7 @@ class Live:
         scan = scan_of(self._numbers, self._positions, atoms, first, last, n_values, self._viewer.as_held)
         self.relax(None)
         self._scanning.begin(RunningScan(scan, self._positions))
+        return scan
 
     def end_scan(self) -> None:
         """Forget the scan; the atoms stay where they are."""
@@ -243,8 +245,7 @@ class Live:
             When there is nothing to go back to, or the viewer cannot be told where atoms are.
         """
         self._look()
-        before = self.path.before(self._positions)
-        if before is None:
+        if (before := self.path.before(self._positions)) is None:
             raise OrbitileError(f"{self.molecule}: there is no geometry to go back to")
         self._viewer.move(self.molecule, before.positions)
         self.path.go_back(before)
@@ -261,7 +262,7 @@ class Live:
         AtomsChanged
             When the molecule has other atoms.
         OrbitileError
-            When it has gone: it cannot be live any more.
+            When it has gone, or nothing of it can be computed: it cannot be live any more.
         """
         self._look()
         self._pulling.look(self._positions)
@@ -291,8 +292,7 @@ class Live:
 
     def _take(self) -> None:
         """What the process has computed."""
-        asked = self._asking.done()
-        if asked is None:
+        if (asked := self._asking.done()) is None:
             return
         try:
             found = _apart_from_samples(asked.job.result())
@@ -303,12 +303,17 @@ class Live:
                 self._has_ended = True
                 return
             self._scanning.refuse(asked.order.positions, str(error))
-            if not asked.is_ahead:
-                if self._failed is None:  # once, until one converges
-                    self._viewer.say(f"{self.molecule}: {error}")
-                self._failed = asked.order.positions, str(error)
+            if asked.is_ahead:
+                return
+            if self.found is None and not isinstance(error, NotConverged | WorkerEnded):
+                raise  # it is no matter of the geometry
+            if self._failed is None:  # once, until one converges
+                self._viewer.say(f"{self.molecule}: {error}")
+            self._failed = asked.order.positions, str(error)
             return
         self._scanning.keep(found, asked)
+        if asked.order.compares and asked.order.after is not None and asked.order.after.source != found.source:
+            self._viewer.say(f"{self.molecule}: it had come to an excited state; the ground state is shown")
         if not asked.is_ahead:
             self._arrive(found)
             self.following.take(asked.fields, found, asked.rests)

@@ -58,6 +58,10 @@ class Scan:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __str__(self) -> str:
+        values = self.shown_values
+        return f"{self.name} at {len(self)} values from {values[0]:.4g} to {values[-1]:.4g} {self.unit}"
+
     @property
     def kind(self) -> Kind:
         """What is changed."""
@@ -184,7 +188,8 @@ class ScanStatus:
     @property
     def text(self) -> str:
         """How far it is, in some words."""
-        return f"scan: {sum(self.known)} of {len(self.values)} computed"
+        failed = sum(map(bool, self.problems))
+        return f"scan: {sum(self.known)} of {len(self.values)} computed" + (f", {failed} failed" if failed else "")
 
     @property
     def table(self) -> str:
@@ -241,6 +246,7 @@ class RunningScan:
             self._indices.setdefault(geometry.tobytes(), []).append(index)
         self._energies: dict[int, float] = {}
         self._sources: dict[int, str] = {}
+        self._wanted: frozenset[Request] = frozenset()
         self._fields: dict[int, frozenset[Request]] = {}
         self._problems: dict[int, str] = {}
 
@@ -288,6 +294,9 @@ class RunningScan:
         Geometries beside the one where the atoms are come first, of both sides in turn.
         """
         here, wanted = self.index_at(positions), dict.fromkeys(fields)
+        if wanted.keys() != self._wanted:
+            self._wanted = frozenset(wanted)
+            self._fields = {index: known & self._wanted for index, known in self._fields.items()}
         for index in sorted(range(len(self.scan)), key=lambda index: abs(index - here)):
             known = self._fields.get(index)
             missing = tuple(field for field in wanted if known is None or field not in known)
