@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 
-from ..errors import OrbitileError
+from ..errors import Cancelled, OrbitileError
 from .calculation import check_calculation
 from .computing import Computing
 from .host import Viewer
@@ -113,9 +113,12 @@ class LiveMolecule(ABC):
         Cancelled
             When `cancel` was called.
         """
-        while self.live is not None:
-            self._tick()
-            if self.live is not None and self.live.at_rest() and not (scanned and self.live.is_scanning()):
-                return self.live.status
-            self.computing.aside(lambda: time.sleep(live.TICK / 1000))
+        with self.computing.cancellable() as cancelled:
+            while self.live is not None:
+                self._tick()
+                if self.live is not None and self.live.at_rest() and not (scanned and self.live.is_scanning()):
+                    return self.live.status
+                self.computing.aside(lambda: time.sleep(live.TICK / 1000))
+                if cancelled():
+                    raise Cancelled("cancelled")
         raise OrbitileError("no molecule is live: orb_live makes one so")
