@@ -18,6 +18,11 @@ from .systems import THREONINE, WATER
 
 Array = NDArray[np.float64]
 
+ETHANOL = """
+C 0.0072 -0.5687 0; C -1.2854 0.2499 0; O 1.1304 0.3147 0; H 0.0392 -1.1972 0.89; H 0.0392 -1.1972 -0.89
+H -1.3175 0.8784 0.89; H -1.3175 0.8784 -0.89; H -2.1422 -0.4239 0; H 1.9857 -0.1365 0
+"""
+
 ALKANES = tuple(range(1, 14))
 """Numbers of carbon atoms in the series of alkanes."""
 
@@ -97,4 +102,23 @@ def threonine_path(n: int = 100) -> Iterator[str]:
         turned = arms * np.cos(angle) + np.cross(axis, arms) * np.sin(angle)
         turned += np.outer(arms @ axis, axis) * (1 - np.cos(angle))  # Rodrigues
         places[list(hydrogens)] += turned - arms
+        yield geometry_of(elements, places)
+
+
+def dragged(geometry: str, atom: int, n: int = 30, step: float = 0.05) -> Iterator[str]:
+    """An atom goes round a circle in n steps of a length in Angstrom, and ends where it begins.
+
+    Of the plane of the circle its bond is one axis, along which it is pulled and pushed by 0.24 Angstrom.
+    """
+    elements, still = atoms_of(geometry)
+    apart = still - still[atom]
+    nearest = np.argsort(np.linalg.norm(apart, axis=1))[1]
+    bond = apart[nearest] / np.linalg.norm(apart[nearest])
+    aside = np.cross(bond, np.eye(3)[np.argmin(np.abs(bond))])
+    aside /= np.linalg.norm(aside)
+    angle = 2 * np.pi / n
+    radius = step / (2 * np.sin(angle / 2))
+    for frame in range(n + 1):
+        places = still.copy()
+        places[atom] += radius * (np.sin(frame * angle) * bond + (1 - np.cos(frame * angle)) * aside)
         yield geometry_of(elements, places)

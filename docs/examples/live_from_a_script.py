@@ -12,12 +12,11 @@ import sys
 
 
 class Server:
-    """`orbitile serve`, and what it told last of the live molecule."""
+    """`orbitile serve`."""
 
     def __init__(self):
         command = [sys.executable, "-m", "orbitile", "serve"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.live = {}
         json.loads(self.process.stdout.readline())  # what it can do
 
     def ask(self, command, *arguments, **more):
@@ -25,8 +24,7 @@ class Server:
         self.process.stdin.write(json.dumps({"id": 1, "command": command, "arguments": arguments, **more}) + "\n")
         self.process.stdin.flush()
         while "event" in (message := json.loads(self.process.stdout.readline())):
-            if message["event"] == "live":
-                self.live = message
+            pass
         if "error" in message:
             raise SystemExit(message["error"])
         return message["value"]
@@ -43,7 +41,7 @@ name = server.ask("atoms", "water", "O H H", " ".join(str(x) for place in water 
 server.ask("orb_live", name, "sto-3g", "pbe")
 for length in (0.96, 1.06, 1.16):
     water[1][0] = length
-    server.ask("orb_settle", positions={name: water})
+    energy = server.ask("orb_settle", positions={name: water})
     server.ask("orb_export", f"{folder}/homo_{length}.ply")
-    sys.stdout.write(f"{length} Angstrom: {server.live['energy']:.7f} hartree, {server.live['stage']}\n")
+    sys.stdout.write(f"{length} Angstrom: {energy} hartree\n")
 server.close()

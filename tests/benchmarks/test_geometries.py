@@ -7,8 +7,10 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from orbitile_benchmarks.geometries import (
+    ETHANOL,
     alkane,
     atoms_of,
+    dragged,
     geometry_of,
     hydrogen_cube,
     threonine_path,
@@ -75,3 +77,12 @@ def test_text_and_arrays_are_inverses():
     elements, places = atoms_of("O 0 0 0.25; H 1 2 3")
     assert atoms_of(geometry_of(elements, places))[0] == ["O", "H"]
     np.testing.assert_array_equal(atoms_of(geometry_of(elements, places))[1], places)
+
+
+def test_an_atom_is_dragged_round_in_steps():
+    places = np.array([atoms_of(frame)[1] for frame in dragged(ETHANOL, 8)])
+    np.testing.assert_allclose(places[-1], places[0], atol=1e-7)
+    np.testing.assert_allclose(places[:, :8], places[[0] * 31, :8])
+    np.testing.assert_allclose(np.linalg.norm(np.diff(places[:, 8], axis=0), axis=1), 0.05, atol=1e-7)
+    bond = np.linalg.norm(places[:, 8] - places[:, 2], axis=1)
+    assert 0.6 < bond.min() < 0.8 < 1.1 < bond.max() < 1.3

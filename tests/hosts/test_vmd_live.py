@@ -46,7 +46,7 @@ LIVE = """
 def live(tmp_path, script, *program):
     file = tmp_path / "water.xyz"
     file.write_text(WATER)
-    return in_vmd(tmp_path, LIVE.replace("WATER", f"{{{file}}}") + script, *program)
+    return in_vmd(tmp_path, LIVE.replace("WATER", f"{{{file}}}") + f"cd {{{tmp_path}}}" + script, *program)
 
 
 def energy(places):
@@ -88,6 +88,48 @@ def test_atoms_that_are_dragged_take_the_surface_along_in_its_place(tmp_path):
     assert out[8:] == ["1", "water", "live: "]
 
 
+@pytest.mark.slow
+def test_scripts_move_atoms_and_wait_and_what_the_server_moves_is_there(tmp_path):
+    out = live(
+        tmp_path,
+        """
+        orb_live top -method hf
+        puts [orb_settle]
+        drag 1 1 {1.06 0 0}
+        puts [orb_settle]
+        drag 1 1 {0 0 0}
+        puts [catch {orb_settle} problem]
+        drag 1 1 {0.96 0 0}
+        puts [orb_settle]
+        puts [dict get $orbitile::live_told text]
+        orb_undo
+        orb_settle
+        puts [lindex $vmd(1,places) 1 0]
+        orb_relax on 1
+        orb_settle
+        puts [join $vmd(1,places)]
+        orb_color yellow lime 0.5
+        save_state state.vmd
+        foreach molid [molinfo list] { mol delete $molid }
+        update
+        until {$orbitile::live eq ""}
+        source state.vmd
+        puts [report]
+        foreach rep $vmd([lindex $vmd(order) end],reps) { puts [dict get $rep color] }
+        """,
+    )
+    assert out[0] == out[3]
+    assert float(out[1]) > float(out[0])
+    assert out[2] == "1"
+    assert float(out[5]) == pytest.approx(1.06)
+    oxygen, one, other = np.array(out[6].split(), float).reshape(3, 3)
+    bonds = np.array([one - oxygen, other - oxygen])
+    lengths = np.linalg.norm(bonds, axis=1)
+    assert lengths == pytest.approx([0.9894, 0.9894], abs=2e-3)  # HF/STO-3G: Hehre, Stewart, Pople 1969 and since
+    assert np.degrees(np.arccos(bonds[0] @ bonds[1] / lengths.prod())) == pytest.approx(100.03, abs=0.3)
+    assert out[7:] == ["water.xyz 1 0 1 water 1 0 1 water_mo5 0 1 2", "ColorID 4", "ColorID 7"]
+
+
 @screen
 @pytest.mark.slow
 def test_in_the_window_a_molecule_is_made_live_and_ended(tmp_path):
@@ -111,6 +153,13 @@ def test_in_the_window_a_molecule_is_made_live_and_ended(tmp_path):
         drag 1 1 {1.06 0 0}
         until {[llength $orbitile::panel::energies] == 2}
         puts [llength [$f.energies find all]]
+        orb_scan 1-2 0.9 1.1 3
+        update
+        puts [$f.scan.value cget -text]
+        $f.scan.slider set 2
+        until {$orbitile::panel::scan_due eq ""}
+        until {[dict get $orbitile::live_told scan index] == 2}
+        puts "[$f.scan.value cget -text] [lindex $vmd(1,places) 1]"
         uplevel #0 [$f.first.molecules.menu cget -postcommand]
         puts "[$f.first.molecules.menu index end] $orbitile::panel::live_molid" ;# the copy, a line, and the path
         choose 0
@@ -121,5 +170,10 @@ def test_in_the_window_a_molecule_is_made_live_and_ended(tmp_path):
     )
     assert out[:2] == ["1 0 1", "1 0 starting"]
     assert re.fullmatch(r"water, pbe/sto-3g.*: -75\.\d{7} hartree, \d+ iterations in \d.\d\d s", out[2])
-    assert out[3:5] == ["2", "2 1"]
-    assert out[5] == "0 live: ; water is no longer live"
+    assert out[3] == "2"
+    assert out[4].startswith("distance 1-2: ")
+    *words, x, y, z = out[5].split()
+    assert words == ["distance", "1-2:", "1.100", "Angstrom"]
+    assert [float(x), float(y), float(z)] == pytest.approx([1.1, 0, 0], abs=1e-5)
+    assert out[6] == "2 1"
+    assert out[7] == "0 live: ; water is no longer live"

@@ -213,7 +213,10 @@ class Viewer(ABC):
         raise OrbitileError("this viewer cannot be told where atoms are")
 
     def as_held(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What `positions` will give, to the bit, when atoms are put there: a viewer may hold fewer digits."""
+        """What `positions` will give, to the bit, when atoms are put there, of one geometry or several.
+
+        A viewer may hold fewer digits.
+        """
         return positions
 
     def picked(self, molecule: str, names: Sequence[str] = ()) -> tuple[int, ...]:

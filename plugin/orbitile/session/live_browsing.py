@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from . import commands
 from .browsing import Browsing
 from .declaration import Command
 from .live.status import LiveStatus
-from .orbitals import level_of, levels_of
+from .orbitals import Level, level_of, levels_of
 from .session import Session
+from .shown import Shown
 from .view import View
 from .words import of_error
 
@@ -32,7 +34,6 @@ class LiveBrowsing(Browsing):
     def __init__(self, session: Session, view: View) -> None:
         super().__init__(session, view)
         self.live_status: LiveStatus | None = None
-        self._first_names: dict[str, str] = {}
 
     # ---- what the user does
 
@@ -55,10 +56,7 @@ class LiveBrowsing(Browsing):
 
     def save_path(self, path: Path) -> str:
         """Write the geometries as a trajectory; gives what is in the way."""
-        problem = self._run(commands.orb_path, [str(path)])
-        if not problem:
-            self.view.say(f"Wrote {path}")
-        return problem
+        return self._run(commands.orb_path, [str(path)])
 
     def scan(self) -> str:
         """Have what is picked computed ahead for a number of values, or end that; gives what is in the way."""
@@ -74,9 +72,10 @@ class LiveBrowsing(Browsing):
     def _run(self, command: Command, arguments: Sequence[Any]) -> str:
         """Run a command; gives what was wrong, empty for nothing."""
         try:
-            command.run(self.session, arguments)
+            answer = command.run(self.session, arguments)
         except Exception as error:
             return of_error(error)
+        self.view.say(answer.text.partition("\n")[0])
         self._look_at_live()
         return ""
 
@@ -92,16 +91,14 @@ class LiveBrowsing(Browsing):
         live = self.session.live
         status = None if live is None else live.status
         if status != self.live_status:
+            if self.live_status is None and status is not None:
+                self.view.say(f"{status.molecule} is live: move its atoms.")
             self.live_status = status
             self.view.show_live(status)
+        if self.session.live_problem:
+            self.view.say(self.session.live_problem, error=True)
+            self.session.live_problem = ""
         self._list_live()
-
-    def choose_molecule(self, name: str) -> None:
-        """List the orbitals of another molecule."""
-        super().choose_molecule(name)
-        live = self.session.live
-        is_it = live is not None and live.found is not None and self._listed == (live.molecule, live.found.source)
-        self._first_names = live.found.first_names if is_it and live is not None and live.found is not None else {}
 
     def follow(self) -> None:
         """Take up what has changed at the viewer's prompt; the orbitals of a live molecule change where they stand."""
@@ -110,20 +107,27 @@ class LiveBrowsing(Browsing):
 
     def _list_live(self) -> None:
         """List the orbitals of the live molecule as they are by now, where those before are listed."""
-        live, before = self.session.live, self.wavefunction
-        if live is None or live.found is None or before is None:
+        live, before, listed = self.session.live, self.wavefunction, self._listed
+        if live is None or live.found is None or before is None or live.molecule != self.molecule:
             return
-        found = live.found
-        source = self.session.host.molecules().get(self.molecule, "")
-        if live.molecule != self.molecule or source != found.source or self._listed == (self.molecule, source):
+        now, source = live.found.wavefunction, self.session.host.molecules().get(self.molecule, "")
+        levels = levels_of(now)
+        if source != live.found.source or listed == (self.molecule, source):
             return
-        now = found.wavefunction
-        if [len(those) for those in levels_of(now)] != [len(those) for those in self.levels]:
+        if [len(those) for those in levels] != [len(those) for those in self.levels]:
             return  # `follow` lists it as another one
-        chosen = self.view.chosen()
-        names = {first: name for name, first in found.first_names.items()}
-        name = "" if chosen is None else orbital_name(before, chosen.index, chosen.spin)
-        name = names.get(self._first_names.get(name, name), name)
-        self._first_names = found.first_names
-        self._listed, self.wavefunction, self.levels = (self.molecule, source), now, levels_of(now)
-        self.view.show_levels(level_of(now, self.levels, name) if name else None)
+        asked = self.view.chosen() if self.asking.wanted is not None else None
+        self._listed, self.wavefunction, self.levels = (self.molecule, source), now, levels
+        if asked is None:
+            self.view.show_levels(self.level_shown())
+        else:
+            name = live.following.name_now(listed[1], orbital_name(before, asked.index, asked.spin))
+            self.view.show_levels(level_of(now, levels, name))
+
+    def _level_of(self, shown: Shown) -> Level | None:
+        """The orbital that a surface shows, which may have been drawn of an earlier geometry."""
+        live = self.session.live
+        if live is None or live.molecule != shown.molecule:
+            return super()._level_of(shown)
+        field = live.following.name_now(shown.request.path, shown.request.field)
+        return super()._level_of(replace(shown, request=replace(shown.request, field=field)))

@@ -60,6 +60,8 @@ class Session:
         Pictures and films of what is shown.
     live : Live or None
         The molecule whose electrons follow its atoms.
+    live_problem : str
+        Why the last one does so no longer, to be told by a window; empty where somebody has ended that.
     panel : Window or None
         The window, once it was opened.
     """
@@ -75,6 +77,7 @@ class Session:
         self.calculation: RunningCalculation | None = None
         self.saving = Saving(host, self.computing)
         self.live: Live | None = None
+        self.live_problem = ""
         self._told = 0
 
     def cancel(self) -> bool:
@@ -269,8 +272,8 @@ class Session:
         positions = self.host.positions(molecule)
         if positions is None:
             raise OrbitileError("this viewer does not say where atoms are: nothing can follow them")
-        asking = None if self.live is None else self.live.release()
-        self.live = Live(self.host, self.shelf, self.computing, molecule, numbers, level, self.show, positions, asking)
+        what = molecule, numbers, level, self.show, positions
+        self.live = Live(self.host, self.shelf, self.computing, *what, before=self.live)
         self.host.every(live.TICK, self._look_at_live)
 
     def end_live(self) -> None:
@@ -283,7 +286,8 @@ class Session:
         try:
             self._tick()
         except OrbitileError as error:
-            self.host.say(str(error))
+            self.live_problem = str(error)
+            self.host.say(self.live_problem)
 
     def _tick(self) -> None:
         """Have the live molecule look at its atoms; one that has gone, or cannot go on with other atoms, ends."""

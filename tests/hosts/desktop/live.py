@@ -18,11 +18,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from orbitile.model.geometry import Geometry
+from orbitile.scf.calculation import Calculation
+from orbitile.scf.engines import engine_of
+
 from .random_actions import trouble_in
 from .screen import Point, Screen, missing
 from .window import Window
 
 MOLECULES = {
+    "water": "O 0 -0.1 0; H 0.79 0.55 0; H -0.79 0.55 0",
     "hcn": "C -0.5 0 0; N 0.65 0 0; H -1.57 0.02 0",
     "ethanol": "C 1.1879 -0.3829 0; C 0 0.5526 0; O -1.1867 -0.2472 0; H -1.9237 0.385 0; H 2.0985 0.2306 0;"
     "H 1.1184 -1.0093 0.8869; H 1.1184 -1.0093 -0.8869; H -0.0227 1.1812 0.8852; H -0.0227 1.1812 -0.8852",
@@ -31,7 +38,10 @@ MOLECULES = {
 
 _A_SECOND = 30
 """Moves of the mouse a second."""
-_HEAD = "| drag | s | converged a second | stood still, ms | over 60 ms | MB before, after | energy | was wrong |"
+_HEAD = (
+    "| drag | s | converged a second | stood still, ms | over 60 ms | MB before, after "
+    "| energy at rest | less that of orbitile scf | was wrong |"
+)
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,8 @@ class Drag:
         That PyMOL held before and after.
     status : list
         Of `watcher.live`, at rest.
+    afresh : float
+        Energy of a calculation that knows nothing of those before, where the atoms are at rest.
     wrong : list of str
     """
 
@@ -60,18 +72,18 @@ class Drag:
     freezes: list[Any]
     megabytes: tuple[float, float]
     status: list[Any]
+    afresh: float
     wrong: list[str]
 
     def line(self) -> str:
         """A line of the table."""
-        longest = max((freeze[1] for freeze in self.freezes), default=0)
-        many = sum(freeze[1] > 60 for freeze in self.freezes)
+        stood, computed = (max((freeze[at] for freeze in self.freezes), default=0) for at in (0, 1))
+        many = [sum(freeze[at] > 60 for freeze in self.freezes) for at in (0, 1)]
         rate, (before, after) = self.n_converged / self.seconds, self.megabytes
-        rest = f"{self.status[3][1]:.7f}" if self.status and self.status[3] else "none"
-        wrong = "; ".join(self.wrong).replace("\n", " ")
+        energy, wrong = self.status[3][1], "; ".join(self.wrong).replace("\n", " ")
         return (
-            f"| {self.name} | {self.seconds:.1f} | {rate:.1f} | {longest} | {many} | {before:.0f}, {after:.0f} "
-            f"| {rest} | {wrong} |"
+            f"| {self.name} | {self.seconds:.1f} | {rate:.1f} | {stood} ({computed} computing) | {many[0]} ({many[1]}) "
+            f"| {before:.0f}, {after:.0f} | {energy:.7f} | {energy - self.afresh:.1e} | {wrong} |"
         )
 
 
@@ -138,20 +150,21 @@ class Mouse:
         log = window.log()
         wrong += trouble_in(log[self._read :])
         self._read = len(log)
-        return Drag(name, seconds, n_converged, freezes, (memory, window.ask("memory()")), status, wrong)
+        memories = memory, window.ask("memory()")
+        return Drag(name, seconds, n_converged, freezes, memories, status, self._afresh(molecule), wrong)
 
-    def between(self, molecule: str, first: int, second: int) -> Point:
-        """From one atom to another, in pixels to the right and up."""
-        (x, y), (to_x, to_y) = (self.window.ask(f"atom({molecule!r}, {atom})")[:2] for atom in (first, second))
-        return to_x - x, y - to_y
+    def _afresh(self, molecule: str) -> float:
+        """Energy of a molecule where its atoms are, as `orbitile scf` computes it."""
+        numbers, positions = self.window.ask(f"[part.tolist() for part in session().host.geometries({molecule!r})]")
+        geometry, calculation = Geometry(np.array(numbers), np.array(positions[0])), Calculation("pbe", "sto-3g")
+        return engine_of("auto", geometry, calculation).solve(geometry, calculation).energy
 
-
-def around(start: Point, centre: Point, wide: float, high: float, seconds: float) -> list[Point]:
-    """Places on half an ellipse about a centre, from a start to the other side of it."""
-    n = round(seconds * _A_SECOND)
-    angles = [math.pi * (1 - k / n) for k in range(1, n + 1)]
-    ellipse = [(centre[0] + wide * math.cos(angle), centre[1] + high * math.sin(angle)) for angle in angles]
-    return [(round(x - start[0]), round(y - start[1])) for x, y in ellipse]
+    def way_over(self, seconds: float = 6.0) -> list[Point]:
+        """Half an ellipse about carbon and nitrogen of HCN, from where hydrogen is to the other side."""
+        hydrogen, *others = (self.window.ask(f"atom('hcn', {atom})")[0] for atom in (2, 0, 1))
+        middle, n = sum(others) / 2 - hydrogen, round(seconds * _A_SECOND)
+        angles = [math.pi * (1 - k / n) for k in range(1, n + 1)]
+        return [(round(middle * (1 + math.cos(angle))), round(0.7 * middle * math.sin(angle))) for angle in angles]
 
 
 def swaying(width: float, seconds: float, turns: int) -> list[Point]:
@@ -164,9 +177,7 @@ def swaying(width: float, seconds: float, turns: int) -> list[Point]:
 def over(mouse: Mouse) -> list[Drag]:
     """HCN becomes HNC: hydrogen goes over from carbon to nitrogen, by hand; and back."""
     mouse.load("hcn")
-    to_carbon, to_nitrogen = mouse.between("hcn", 2, 0), mouse.between("hcn", 2, 1)
-    middle = (to_carbon[0] + to_nitrogen[0]) / 2, (to_carbon[1] + to_nitrogen[1]) / 2
-    there = around((0, 0), middle, middle[0], 1.1 * middle[0] / 1.6, 6)
+    there = mouse.way_over()
     back = [(x - there[-1][0], y - there[-1][1]) for x, y in reversed([(0, 0), *there[:-1]])]
     drags = [mouse.drag("hcn-to-hnc", "hcn", 2, there, 6), mouse.drag("hnc-to-hcn", "hcn", 2, back, 2)]
     mouse.window.prompt("orb_live")
@@ -189,7 +200,7 @@ def main() -> None:
         sys.exit(missing())
     folder = options.folder or Path(tempfile.mkdtemp(prefix="orbitile-live-"))
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [_HEAD, "|" + "---|" * 8]
+    lines = [_HEAD, "|" + "---|" * 9]
     parts: tuple[Callable[[Mouse], list[Drag]], ...] = (over, lambda mouse: long(mouse, options.seconds))
     with Screen() as screen, tempfile.TemporaryDirectory() as home:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

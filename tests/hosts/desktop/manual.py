@@ -11,6 +11,7 @@ from pathlib import Path
 
 from PIL import Image
 
+from .live import Mouse
 from .screen import Screen, missing
 from .tour import ROOT, Tour, write_samples
 from .window import Window
@@ -82,6 +83,18 @@ def take(manual: Manual) -> None:
     window.prompt("frame 10")
     manual.wait()
     manual.keep("trajectory")
+    window.prompt("delete all")
+    time.sleep(1)
+
+
+def take_live(manual: Manual) -> None:
+    """Drag the hydrogen atom of HCN until it is on its way to nitrogen."""
+    mouse = Mouse(manual.window, manual.pictures)
+    mouse.load("hcn")
+    manual.window.prompt("zoom hcn, 1.5")
+    time.sleep(1)
+    mouse.drag("live", "hcn", 2, mouse.way_over()[:150], 0)
+    manual.keep("live")
 
 
 def main() -> None:
@@ -95,7 +108,9 @@ def main() -> None:
         window = Window(screen, folder / "user", Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
         window.install()
         with window:
-            take(Manual(window, files, folder))
+            manual = Manual(window, files, folder)
+            take(manual)
+            take_live(manual)
             window.quit()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .live import Mouse, around
+from .live import Mouse
 from .random_actions import trouble_in
 from .screen import Screen, missing
 from .window import Window
@@ -25,14 +25,12 @@ def test_hydrogen_goes_over_by_hand(tmp_path):
             row = "getattr(panel().chosen(), 'mark', '')"
             window.wait(f"{row} == 'HOMO'", 10)
             first = window.ask("live()")[3][1]
-            to_carbon, to_nitrogen = mouse.between("hcn", 2, 0), mouse.between("hcn", 2, 1)
-            middle = (to_carbon[0] + to_nitrogen[0]) / 2
-            way = around((0, 0), (middle, 0), middle, 0.7 * middle, 5)
-            drag = mouse.drag("over", "hcn", 2, way, 1)
+            drag = mouse.drag("over", "hcn", 2, mouse.way_over(5), 1)
             assert drag.n_converged > 3
             assert drag.wrong == []
             assert drag.status[0] == "converged"
             assert first + 0.01 < drag.status[3][1] < first + 0.1  # HNC is 15 kcal/mol above HCN, where it is relaxed
+            assert abs(drag.status[3][1] - drag.afresh) < 1e-7
             assert window.ask("[bond[:2] for bond in cmd.get_bonds('hcn')]") == [[0, 1], [1, 2]]
             assert window.ask(row) == "HOMO"
             assert window.ask("strays()") == []

@@ -88,6 +88,15 @@ def test_the_smaller_part_moves():
         assert distance(stretched, atoms) == pytest.approx(5.0)
 
 
+def test_of_several_values_there_is_a_geometry_each():
+    numbers, start = BUTANE
+    for change, atoms in ((with_distance, (1, 2)), (with_angle, (0, 1, 2)), (with_dihedral, (0, 1, 2, 3))):
+        values = np.array([1.5, 1.9, 2.6])
+        several = change(numbers, start, atoms, values)
+        assert several.shape == (3, 14, 3)
+        assert several == pytest.approx(np.array([change(numbers, start, atoms, value) for value in values]))
+
+
 def test_of_two_molecules_the_smaller_one_moves():
     numbers = np.concatenate([ETHANOL[0], [8, 1, 1]])
     water = np.array([[5.0, 0, 0], [5.6, 0.76, 0], [5.6, -0.76, 0]]) * angstrom

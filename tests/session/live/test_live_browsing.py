@@ -1,5 +1,6 @@
 """A window lists the orbitals of a live molecule in place, and says what is in the way."""
 
+from concurrent.futures import Future
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,8 +12,11 @@ from orbitile.model.wavefunction import Orbitals
 from orbitile.session.browser import Browser
 from orbitile.session.live.order import Converged
 from orbitile.session.live.status import LiveStatus
+from orbitile.session.request import Request
 from orbitile.session.session import Session
+from orbitile.session.shown import Shown
 from orbitile.session.source import OneFile
+from orbitile.session.volume_viewer import VolumeDrawing
 from tests.session.test_browser import BENZENE, Window, wait
 
 
@@ -50,40 +54,70 @@ def browser(tmp_path, monkeypatch):
     one.close()
 
 
+class Followed:
+    """What is known of the geometries that were reached."""
+
+    def __init__(self):
+        self.first_names, self.last = {}, {}
+
+    def name_now(self, source, name):
+        first = self.first_names.get(source, {}).get(name, name)
+        return next((now for now, then in self.last.items() if then == first), name)
+
+
 def reached(browser, places, name):
     """A geometry that was reached, with the orbitals of the file at other places."""
-    wavefunction = browser.session.wavefunction("benzene") if browser.session.live is None else browser.first
-    browser.first = wavefunction
-    order = np.arange(len(wavefunction.alpha))
+    session = browser.session
+    if session.live is None:
+        browser.first, browser.followed = session.wavefunction("benzene"), Followed()
+    wavefunction, alpha = browser.first, browser.first.alpha
+    order = np.arange(len(alpha))
     order[list(places)] = list(places.values())
-    alpha = wavefunction.alpha
     moved = Orbitals(alpha.coefficients[:, order], alpha.occupations, alpha.energies + 0.001)
     names = {f"mo:{now + 1}": f"mo:{then + 1}" for now, then in enumerate(order)}
     source = str(OneFile(f"/{name}.h5", "content"))
+    browser.followed.first_names[source] = browser.followed.last = names
     found = Converged(wavefunction.positions, replace(wavefunction, alpha=moved), source, names, -1.0, 3, 0.1)
     status = LiveStatus("benzene", "pbe/sto-3g", "converged", name)
-    browser.session.live = SimpleNamespace(molecule="benzene", found=found, status=status, close=lambda: None)
-    browser.session.host.adopt("benzene", source)
-    return found
+    session.live = SimpleNamespace(
+        molecule="benzene", found=found, status=status, following=browser.followed, close=lambda: None
+    )
+    session.host.adopt("benzene", source)
+    wait(browser, lambda: browser.wavefunction is found.wavefunction, 10)
+    return source
 
 
-def test_the_selected_orbital_stays_itself(browser):
+PLACES = ({}, {19: 20, 20: 19}, {19: 18, 18: 19}, {})
+
+
+def test_the_orbital_that_is_shown_stays_selected(browser):
     window = browser.window
-    filled, window.selected = window.filled, 19
-    for places, expected in (({}, 19), ({19: 20, 20: 19}, 20), ({19: 18, 18: 19, 20: 20}, 18), ({}, 19)):
-        found = reached(browser, places, f"at{len(window.listed)}")
-        wait(browser, lambda found=found: browser.wavefunction is found.wavefunction, 10)
-        assert window.selected == expected
-    assert len(window.listed) == 4
+    shelf, filled = browser.session.shelf, window.filled
+    shown = Shown("benzene", Request(browser.session.source("benzene"), "mo:20"), 0.05)
+    shelf.put("surface", shown, VolumeDrawing(0.05, [1, -1], None), None)
+    for number, places in enumerate(PLACES):
+        reached(browser, places, f"at{number}")
+        assert window.selected == places.get(19, 19)  # the surface is still that of the file
+        browser.follow()
     assert browser.levels[0][3].energy == pytest.approx(browser.first.alpha.energies[3] + 0.001)
-    browser.follow()
+    source = reached(browser, {19: 20, 20: 19}, "after")
+    shelf.turn_to("surface", replace(shown, request=replace(shown.request, path=source, field="mo:21")))
+    reached(browser, {}, "back")  # before the surface
+    assert window.selected == 19
     assert window.filled == filled  # the table was never begun anew
-    assert [status.text for status in window.told] == ["at0", "at1", "at2", "at3"]
+    assert [status.text for status in window.told] == ["at0", "at1", "at2", "at3", "after", "back"]
+
+
+def test_the_orbital_that_is_asked_for_stays_selected(browser):
+    window = browser.window
+    window.selected, browser.asking.wanted = 19, SimpleNamespace(future=Future())
+    for number, places in enumerate(PLACES):
+        reached(browser, places, f"at{number}")
+        assert window.selected == places.get(19, 19)
 
 
 def test_nothing_is_selected_that_was_not(browser):
     reached(browser, {19: 20, 20: 19}, "somewhere")
-    wait(browser, lambda: browser.window.listed, 10)
     assert browser.window.listed == [None]
 
 
@@ -94,3 +128,12 @@ def test_what_is_in_the_way_is_given(browser):
         assert "no molecule is live" in refused
     assert browser.end_live() == ""
     assert browser.window.told == []
+
+
+def test_why_a_molecule_is_live_no_longer_is_told(browser):
+    reached(browser, {}, "somewhere")
+    browser.session.live, browser.session.live_problem = None, "benzene was deleted"
+    wait(browser, lambda: browser.window.told[-1] is None, 10)
+    assert browser.window.errors == ["benzene was deleted"]
+    browser.tick()
+    assert len(browser.window.errors) == 1

@@ -16,6 +16,7 @@ from orbitile.errors import OrbitileError
 from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
 from orbitile.scf.optimisation import LARGEST_FORCE
+from orbitile.session.commands import orb_path, orb_relax, orb_undo
 from orbitile.session.live import calculating, pulling
 from orbitile.session.live.order import Converged, Level, Order, Relaxation
 from orbitile.session.live.pulling import Pulling
@@ -132,6 +133,16 @@ def test_what_was_learnt_is_forgotten_when_atoms_are_elsewhere():
     np.testing.assert_array_equal(there, expected)
 
 
+def test_what_was_learnt_serves_while_the_held_atom_is_dragged():
+    relaxer, held = Relaxer(), Relaxation(1.0, (2,))
+    there, _ = relaxed(relaxer, PLACES + 0.2 * PULL * (np.arange(5)[:, None] != 2), springs(), held)
+    dragged = there.astype(np.float32).astype(float)
+    dragged[2] += 0.2
+    _, n = relaxed(relaxer, dragged, springs(), held)
+    _, anew = relaxed(Relaxer(), dragged, springs(), held)
+    assert n < anew
+
+
 # ---- what the user holds
 
 
@@ -163,7 +174,7 @@ def viewer():
 @pytest.fixture
 def pulls(clock, viewer):
     made = Pulling(viewer)
-    made.begin("m", PLACES, 0.5)
+    made.begin("m", PLACES, HF, 0.5)
     return made
 
 
@@ -222,7 +233,7 @@ def test_nothing_is_asked_twice_and_nothing_of_a_molecule_that_is_held_as_a_whol
     assert pulls.target(PLACES, order, found) is None
     assert pulls.wanted(found.source) is None
     assert pulls.is_done(found)
-    pulls.begin("m", PLACES, 1.0)
+    pulls.begin("m", PLACES, HF, 1.0)
     assert pulls.wanted(found.source) == Relaxation(1.0)
     pulls.look(PLACES + 1)
     assert pulls.wanted("") is None
@@ -269,6 +280,26 @@ def test_refusals(monkeypatch):
     session.end_live()
 
 
+def test_commands_say_what_is_missing(tmp_path):
+    session = Session(MovingViewer(m="H 0 0 0; H 0 0 0.74"))
+    for command, arguments in ((orb_relax, []), (orb_undo, []), (orb_path, [str(tmp_path / "p.h5")])):
+        with pytest.raises(OrbitileError, match="no molecule is live: orb_live makes one so"):
+            command.run(session, arguments)
+    session.begin_live("m", Level(HF))
+    assert orb_relax.run(session, ["on", "0.3"]).value == "on"
+    assert (session.live.status.relaxes, session.live.status.hardness) == (True, 0.3)
+    assert orb_relax.run(session, ["off"]).value == "off"
+    assert orb_relax.run(session).text.startswith("m: forces pull its atoms")
+    assert session.live.status.hardness == 0.3
+    with pytest.raises(OrbitileError, match="hardness: expected"):
+        orb_relax.run(session, ["on", "1.5"])
+    with pytest.raises(OrbitileError, match="no geometry to go back to"):
+        orb_undo.run(session)
+    with pytest.raises(OrbitileError, match="no geometry has converged yet"):
+        orb_path.run(session, [str(tmp_path / "p.h5")])
+    session.end_live()
+
+
 def test_a_viewer_that_cannot_move_atoms_says_so():
     class Still(MovingViewer):
         def move(self, molecule, positions):
@@ -285,16 +316,16 @@ def test_a_viewer_that_cannot_move_atoms_says_so():
 def test_where_the_process_lacks_ase_the_energy_comes_with_the_reason(monkeypatch, tmp_path):
     pytest.importorskip("pyscf", reason="PySCF (extra scf) is not installed")
     monkeypatch.setattr(calculating, "_known", calculating._Known(""))
+    positions = np.array([[0, 0, 0], [0, 0, 1.6]])
+    viewer = MovingViewer(m="H 0 0 0; H 0 0 1")
+    pulls = Pulling(viewer)
+    pulls.begin("m", positions, HF, 0.5)
     monkeypatch.setitem(sys.modules, "ase", None)
     monkeypatch.delitem(sys.modules, "orbitile.scf.ase_calculator", raising=False)
-    positions = np.array([[0, 0, 0], [0, 0, 1.6]])
     order = Order("k", Level(HF, "pyscf"), np.array([1, 1]), positions, "m", str(tmp_path), relaxation=Relaxation(0.5))
     found = calculating.converged(order)
     assert found.energy == pytest.approx(-1.1, abs=0.05)
     assert "orbitile[optimisation]" in str(found.relaxed)
-    viewer = MovingViewer(m="H 0 0 0; H 0 0 1")
-    pulls = Pulling(viewer)
-    pulls.begin("m", positions, 0.5)
     assert not pulls.pull("m", positions, order, found)
     assert "m does not relax any more: forces go to the package ase" in viewer.told[0]
 

@@ -139,7 +139,7 @@ def test_what_does_not_converge_is_left_out_and_told(benzene):
     running.take(_converged(ahead.positions, benzene), [])
     assert running.next(scan.geometries[1], []) is None
     status = running.status(scan.geometries[1])
-    assert status.text == "scan: 2 of 3 computed"
+    assert status.text == "scan: 2 of 3 computed, 1 failed"
     assert "not converged after 50 iterations" in status.table
 
 
@@ -192,18 +192,22 @@ def test_the_oldest_known_geometries_are_forgotten(benzene, monkeypatch):
     assert [known.at(benzene.positions + n) is not None for n in range(4)] == [False, False, True, True]
 
 
-def test_files_that_are_held_stay(benzene):
+def test_files_that_are_held_stay(benzene, monkeypatch):
+    from orbitile.session.live import path as module
+
+    monkeypatch.setattr(module, "MOST", module.LAST)
     path = LivePath()
-    files = [path.folder / f"{n}.h5" for n in range(3)]
+    files = [path.folder / f"{n}.h5" for n in range(module.LAST + 2)]
     for file in files:
         file.touch()
     try:
-        path.add(_converged(benzene.positions, benzene, str(files[0])), True)
-        path.hold(map(str, files))
-        path.add(_converged(benzene.positions, benzene, str(files[1])), True)  # in place of the first one
-        assert all(file.exists() for file in files)
+        path.hold([str(files[0])])
+        for file in files:
+            path.add(_converged(benzene.positions, benzene, str(file)))
+        assert [file.exists() for file in files[:3]] == [True, False, True]
+        path.hold([str(files[2])])
         path.hold(())
-        assert [file.exists() for file in files] == [False, True, False]
+        assert [file.exists() for file in files[:3]] == [False, False, True]  # the last one is on the way
     finally:
         path.close()
 
@@ -336,7 +340,7 @@ def test_commands_say_what_is_missing():
     try:
         with pytest.raises(OrbitileError, match="nothing is scanned"):
             commands.orb_scan_to.run(session, [1])
-        with pytest.raises(OrbitileError, match="orb_scan begins one"):
+        with pytest.raises(OrbitileError, match="nothing is scanned"):
             commands.orb_scan_save.run(session, ["a.h5"])
         with pytest.raises(OrbitileError, match="knows no atom called 'pk1'"):
             commands.orb_scan.run(session, ["pk1 pk2"])

@@ -69,6 +69,7 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self.text = QtWidgets.QLabel()
         self.text.setTextFormat(Qt.RichText)
         self.text.setWordWrap(True)
+        self.text.setAlignment(Qt.AlignLeft | Qt.AlignTop)
         self.text.setSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
         self.text.setFixedHeight(2 * self.fontMetrics().height() + 2)
         self.settings = self._made_settings(level if isinstance(level, dict) else {})

@@ -21,32 +21,42 @@ proc orbitile::on_live {message} {
     }
 }
 
-# Tell the server where atoms are that were moved, by the mouse or by a script. They count as dragged a little longer,
-# since VMD does not say whether a button is held. A molecule that is gone is told of by the way.
+# Look again and again for atoms that were moved, by the mouse or by a script. They count as dragged a little longer, since
+# VMD does not say whether a button is held. A molecule that is gone is told of by the way.
 proc orbitile::look_at_atoms {} {
     variable live
-    variable places
     variable looks_left
-    variable molecules
     after cancel orbitile::look_at_atoms
     if {$live eq ""} return
     after 100 orbitile::look_at_atoms
     if {[lsearch -exact [present] $live] < 0} {
         set live ""
         tell_server ""
-        return
-    }
-    set now [places_of $molecules($live)]
-    if {$now ne $places} {
+    } elseif {[tell_atoms ", \"dragging\": true"]} {
         set looks_left 4
-        move_copies $live $now
-        tell_places $live $now ", \"dragging\": true"
     } elseif {$looks_left > 0 && [incr looks_left -1] == 0} {
         tell_server "\"dragging\": false, "
     }
 }
 
-proc orbitile::tell_places {name now {more ""}} {
+# Tell the server where the atoms of the live molecule are, and more; whether any were moved since it was told last.
+proc orbitile::tell_atoms {more} {
+    variable live
+    variable places
+    variable molecules
+    if {$live eq "" || [lsearch -exact [present] $live] < 0} {
+        return 0
+    }
+    set now [places_of $molecules($live)]
+    if {$now eq $places} {
+        return 0
+    }
+    move_copies $live $now
+    tell_places $live $now $more
+    return 1
+}
+
+proc orbitile::tell_places {name now more} {
     variable places $now
     tell_server "\"positions\": {[text_json $name]: [places_json $now]}$more, "
 }
@@ -121,7 +131,7 @@ proc orbitile::live_words {words} {
         set name [own_copy $name]
     }
     if {[lsearch -exact [present] $name] >= 0} {
-        tell_places $name [places_of $molecules($name)]
+        tell_places $name [places_of $molecules($name)] ""
     }
     return [lreplace $words 0 0 $name]
 }

@@ -200,6 +200,7 @@ proc orbitile::ask {name arguments} {
     variable failure ""
     if {$channel eq ""} start
     tell_frames
+    tell_atoms ""
     set mine [incr number]
     set replies($mine) ""
     if {[catch {puts $channel "{\"id\": $mine, \"command\": [text_json $name], $arguments, [standing]}"}]} ended

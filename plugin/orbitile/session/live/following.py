@@ -30,7 +30,7 @@ _PALER = 0.3
 _FIRST = "homo"
 """What is shown of a molecule of which nothing is shown."""
 
-_KEPT = 8
+_KEPT = 32
 """Converged geometries that are remembered, and those by which surfaces are understood that are shown."""
 
 
@@ -128,6 +128,8 @@ class Following:
                 wanted = _apart_from_fineness(request if name else self.request(there, True))
                 self._known[there] = _Known(sample, wanted, found.source, found.positions, rests or not name)
                 self._absent.pop(there, None)
+        if rests:
+            self._viewer.rebond(self.molecule)
 
     def _has_none(self, name: str, found: Converged, reason: str) -> None:
         """Take note that there is no such surface of a wavefunction; the one before stays, and can be changed."""
@@ -137,7 +139,7 @@ class Following:
         self._known.pop(name, None)
         if name in self._shelf:
             shown, request = self._shelf[name], of_geometry(self.request(name, True), found)
-            self._shelf.note(name, replace(shown, request=request))
+            self._shelf.note(name, replace(shown, request=replace(request, isovalue=shown.request.isovalue)))
             self._viewer.set_transparency(name, min(1.0, shown.look.transparency + _PALER))
 
     def recall(self, found: Converged, rests: bool) -> None:
@@ -187,9 +189,18 @@ class Following:
         )
         return request if rests else replace(request, quality="coarse", most_faces=_MOVING_FACES)
 
+    def name_now(self, source: str, name: str) -> str:
+        """Name that an orbital of an earlier geometry has in the last one that has converged."""
+        names = {first: now for now, first in self._recent[-1].first_names.items()} if self._recent else {}
+        return names.get(self._first_name(source, name), name)
+
     def knows(self, source: str) -> bool:
         """Whether surfaces of a converged geometry are understood: it is one of the last."""
         return any(one.source == source for one in self._recent)
+
+    def requests(self) -> list[Request]:
+        """What to ask for to see all surfaces, as coarsely and as finely as ever."""
+        return [self.request(name, finely) for name in self.surfaces() for finely in (False, True)]
 
     def _first_name(self, source: str, name: str) -> str:
         of = next((one for one in reversed(self._recent) if one.source == source), None)

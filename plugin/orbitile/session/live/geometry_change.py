@@ -17,6 +17,7 @@ from ...errors import OrbitileError
 from ...renderer.molecule import find_bonds
 
 Positions = NDArray[np.float64]
+Values = float | NDArray[np.float64]
 _Numbers = NDArray[np.int64]
 
 _IN_LINE = 1e-3
@@ -55,7 +56,7 @@ def dihedral(positions: Positions, atoms: tuple[int, int, int, int]) -> float:
     return float(np.arctan2(np.linalg.norm(axis) * (first @ other), one @ other))
 
 
-def with_distance(numbers: _Numbers, positions: Positions, atoms: tuple[int, int], value: float) -> Positions:
+def with_distance(numbers: _Numbers, positions: Positions, atoms: tuple[int, int], value: Values) -> Positions:
     """The geometry with another distance of two atoms: one of them goes along their line with all that it holds.
 
     Parameters
@@ -66,12 +67,12 @@ def with_distance(numbers: _Numbers, positions: Positions, atoms: tuple[int, int
         In bohr.
     atoms : tuple of int
         From 0.
-    value
-        In bohr.
+    value : float or ndarray, shape (n,)
+        In bohr; of several a geometry each.
 
     Returns
     -------
-    ndarray, shape (n_atoms, 3)
+    ndarray, shape (n_atoms, 3) or (n, n_atoms, 3)
 
     Raises
     ------
@@ -81,21 +82,20 @@ def with_distance(numbers: _Numbers, positions: Positions, atoms: tuple[int, int
     i, j = atoms
     line = positions[j] - positions[i]
     length = np.linalg.norm(line)
-    if not value > 0 or length == 0:
+    if not np.all(np.asarray(value) > 0) or length == 0:
         raise OrbitileError(f"distance of atoms {_listed(atoms)}: expected to be, and to become, more than 0")
     fragments = _fragments(numbers, positions, (i, j))
     if fragments[i] == fragments[j]:
         raise OrbitileError(f"{_bond(i, j)} cannot be stretched: it is in a ring, or others join its atoms")
-    step = line / length * (value - length)
-    moved = positions.copy()
-    if np.sum(fragments == fragments[i]) < np.sum(fragments == fragments[j]):
-        moved[fragments == fragments[i]] -= step
-    else:
-        moved[fragments == fragments[j]] += step
+    is_last = np.sum(fragments == fragments[j]) <= np.sum(fragments == fragments[i])
+    moving = fragments == fragments[j if is_last else i]
+    step = np.multiply.outer(np.asarray(value) - length, (1 if is_last else -1) * line / length)
+    moved = _copies(positions, value)
+    moved[..., moving, :] += step[..., None, :]
     return moved
 
 
-def with_angle(numbers: _Numbers, positions: Positions, atoms: tuple[int, int, int], value: float) -> Positions:
+def with_angle(numbers: _Numbers, positions: Positions, atoms: tuple[int, int, int], value: Values) -> Positions:
     """The geometry with another angle at the second of three atoms: what one of the others holds turns about it.
 
     Parameters and what is returned are as for `with_distance`, the value from 0 to pi.
@@ -106,7 +106,7 @@ def with_angle(numbers: _Numbers, positions: Positions, atoms: tuple[int, int, i
         When the angle is in a ring.
     """
     i, j, k = atoms
-    if not 0 < value <= np.pi:
+    if not np.all((np.asarray(value) > 0) & (np.asarray(value) <= np.pi)):
         raise OrbitileError(f"angle of atoms {_listed(atoms)}: expected more than 0 and 180 degrees at most")
     behind = []
     for end, other, sign in ((k, i, 1.0), (i, k, -1.0)):
@@ -121,10 +121,12 @@ def with_angle(numbers: _Numbers, positions: Positions, atoms: tuple[int, int, i
     axis = np.cross(first, last)
     if np.linalg.norm(axis) < _IN_LINE * np.linalg.norm(first) * np.linalg.norm(last):  # bent to any side
         axis = np.cross(first, np.eye(3)[np.argmin(np.abs(first))])
-    return _turned(positions, moving, positions[j], axis, sign * (value - angle(positions, atoms)))
+    return _turned(positions, moving, positions[j], axis, sign * (np.asarray(value) - angle(positions, atoms)))
 
 
-def with_dihedral(numbers: _Numbers, positions: Positions, atoms: tuple[int, int, int, int], value: float) -> Positions:
+def with_dihedral(
+    numbers: _Numbers, positions: Positions, atoms: tuple[int, int, int, int], value: Values
+) -> Positions:
     """The geometry with another dihedral of four atoms: what is behind the middle bond turns about it.
 
     Parameters and what is returned are as for `with_distance`, the value in radian.
@@ -147,7 +149,7 @@ def with_dihedral(numbers: _Numbers, positions: Positions, atoms: tuple[int, int
         raise OrbitileError(f"atoms {_listed(atoms)} are not in a row: expected the first and last on either side")
     moving, sign = min(behind, key=lambda one: int(one[0].sum()))
     axis = positions[k] - positions[j]
-    return _turned(positions, moving, positions[j], axis, sign * (value - dihedral(positions, atoms)))
+    return _turned(positions, moving, positions[j], axis, sign * (np.asarray(value) - dihedral(positions, atoms)))
 
 
 def _fragments(numbers: _Numbers, positions: Positions, bond: tuple[int, int]) -> NDArray[np.int32]:
@@ -162,15 +164,19 @@ def _fragments(numbers: _Numbers, positions: Positions, bond: tuple[int, int]) -
 
 
 def _turned(
-    positions: Positions, moving: NDArray[np.bool_], origin: Positions, axis: Positions, by: float
+    positions: Positions, moving: NDArray[np.bool_], origin: Positions, axis: Positions, by: NDArray[np.float64]
 ) -> Positions:
-    """Positions, some of them turned about an axis, anticlockwise where it points at the reader."""
-    from scipy.spatial.transform import Rotation
-
-    moved = positions.copy()
-    rotation = Rotation.from_rotvec(by * axis / np.linalg.norm(axis))
-    moved[moving] = rotation.apply(positions[moving] - origin) + origin
+    """Positions, some of them turned about an axis, anticlockwise where it points at the reader (O. Rodrigues)."""
+    cross = np.cross(np.eye(3), axis / np.linalg.norm(axis))  # cross @ r is the product of the axis and r
+    turns = np.eye(3) + np.multiply.outer(np.sin(by), cross) + np.multiply.outer(1 - np.cos(by), cross @ cross)
+    moved = _copies(positions, by)
+    moved[..., moving, :] = np.einsum("...xy,ay->...ax", turns, positions[moving] - origin) + origin
     return moved
+
+
+def _copies(positions: Positions, value: Values) -> Positions:
+    """Positions, for each of some values."""
+    return np.broadcast_to(positions, (*np.shape(value), *positions.shape)).copy()
 
 
 def _bond(one: int, other: int) -> str:

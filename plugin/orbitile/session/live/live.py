@@ -9,10 +9,10 @@ step along the forces after each geometry, by the viewer, as if somebody moved t
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
+from copy import deepcopy
 from dataclasses import replace
 from secrets import token_hex
 
@@ -21,21 +21,20 @@ from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
 from ...scf.calculation import NotConverged
-from ...scf.forces import check_forces, require_ase
 from ...workers import WorkerEnded
 from ..computing import Computing
 from ..host import Viewer
 from ..request import Request
 from ..shelf import Shelf
 from ..source import OneFile
-from .asking import Asked, Asking
+from .asking import Asking
 from .following import Following, Show
-from .known_geometries import KnownGeometries
 from .order import Converged, Level, Order, Positions, Relaxation
 from .path import LivePath, Reached
 from .pulling import Pulling
-from .scan import Ahead, RunningScan, scan_of
-from .status import LiveStatus, Stage
+from .scan import Ahead, RunningScan, Scan, scan_of
+from .scanning import Scanning
+from .status import LiveStatus, Stage, text_of
 
 TICK = 20
 """Milliseconds between two looks at where the atoms are."""
@@ -72,8 +71,8 @@ class Live:
         Shows a new surface, and gives its name.
     positions : ndarray, shape (n_atoms, 3)
         Where the atoms are, in bohr.
-    asking : Asking, optional
-        The process of another live molecule, as `release` gives it.
+    before : Live, optional
+        Another one, which ends, and whose process this one gets: it takes seconds to start.
 
     Attributes
     ----------
@@ -82,8 +81,8 @@ class Live:
         The geometries that it came through.
     found : Converged or None
         The last converged geometry.
-    scan : RunningScan or None
-        What is computed ahead.
+    following : Following
+        Its surfaces.
     """
 
     def __init__(
@@ -96,28 +95,32 @@ class Live:
         level: Level,
         show: Show,
         positions: Positions,
-        asking: Asking | None = None,
+        before: Live | None = None,
     ) -> None:
         self._viewer, self._computing, self._numbers = viewer, computing, atomic_numbers
         self.level, self.path = level, LivePath()
         self.found: Converged | None = None
-        self._following = Following(viewer, shelf, computing, molecule, show)
+        self.following = Following(viewer, shelf, computing, molecule, show)
         self._key = token_hex(8)
-        self._asking = asking or Asking()
+        self._asking = Asking() if before is None else before.release()
         self._positions, self._since = positions, time.monotonic()
         self._compared = 0.0
         self._failed: tuple[Positions, str] | None = None
         self._has_ended = False
-        self._known = KnownGeometries()
+        self._scanning = Scanning(self.path, computing.samples)
         self._pulling = Pulling(viewer)
-        self.scan: RunningScan | None = None
 
     # ---- what there is
 
     @property
     def molecule(self) -> str:
         """Object of the viewer."""
-        return self._following.molecule
+        return self.following.molecule
+
+    @property
+    def scan(self) -> RunningScan | None:
+        """What is computed ahead."""
+        return self._scanning.scan
 
     @property
     def process_id(self) -> int | None:
@@ -128,22 +131,13 @@ class Live:
     def status(self) -> LiveStatus:
         """What there is to say."""
         stage, found = self._stage(), self.found
-        if found is None:
-            text = "the first field is computed"
-        else:
-            text = f"{found.energy:.7f} hartree, {found.n_iterations} iterations in {found.seconds:.2f} s"
-            text += self._pulling.text(found)
-            text = f"moved along, converging; before: {text}" if stage == "converging" else text
-        if stage == "failed" and self._failed is not None:
-            text = self._failed[1] + ("" if found is None else "; what is shown is the last converged geometry")
+        forces = "" if found is None else self._pulling.text(found)
         scan = None if self.scan is None else self.scan.status(self._positions)
-        if scan is not None and not all(scan.known):
-            text = f"{text}; {scan.text}"
         return LiveStatus(
             self.molecule,
             str(self.level.calculation),
             stage,
-            text,
+            text_of(stage, found, forces, "" if self._failed is None else self._failed[1], scan),
             self.path.energies,
             self._pulling.is_on,
             self._pulling.hardness,
@@ -163,19 +157,16 @@ class Live:
         stage = self._stage()
         if self._asking.asked is not None and not self._asking.asked.is_ahead:
             return False
-        if not self._following.is_drawn(self._positions, stage == "failed"):
+        if not self.following.is_drawn(self._positions, stage == "failed"):
             return False
         if self._is_to_be_compared():
             return False
-        return stage == "failed" or (stage == "converged" and self._is_done() and not self._following.wanted(True))
-
-    def _is_done(self) -> bool:
-        """Whether forces leave the atoms where they are."""
-        return self.found is not None and self._pulling.is_done(self.found)
+        is_done = stage == "converged" and self._pulling.is_done(self.found)
+        return stage == "failed" or (is_done and not self.following.wanted(True))
 
     def came_through(self, source: str) -> bool:
         """Whether a source is one of the last converged geometries, of which a surface may still be shown."""
-        return self._following.knows(source)
+        return self.following.knows(source)
 
     def _is_to_be_compared(self) -> bool:
         """Whether the state that is there may be an excited one."""
@@ -192,32 +183,32 @@ class Live:
         first: float | None = None,
         last: float | None = None,
         n_values: int | None = None,
-    ) -> None:
+    ) -> Scan:
         """Have a distance, an angle or a dihedral computed ahead, about where the atoms are; arguments as of `scan_of`.
+
+        Forces do not move the atoms any more.
 
         Raises
         ------
         OrbitileError
             As `scan_of` does.
         """
-        positions = self._viewer.positions(self.molecule)
-        positions = self._positions if positions is None else positions
-        scan = scan_of(self._numbers, positions, atoms, first, last, n_values, self._viewer.as_held)
-        self.end_scan()
-        self.scan = RunningScan(scan, positions)
+        self._look()
+        scan = scan_of(self._numbers, self._positions, atoms, first, last, n_values, self._viewer.as_held)
+        self.relax(None)
+        self._scanning.begin(RunningScan(scan, self._positions))
+        return scan
 
     def end_scan(self) -> None:
         """Forget the scan; the atoms stay where they are."""
-        self.scan = None
-        self._known = KnownGeometries()
-        self.path.hold(())
+        self._scanning.begin(None)
 
     def is_scanning(self) -> bool:
         """Whether something of a scan has not been computed and can be, now that there is a first field."""
         return self._next_of_scan() is not None
 
     def scan_to(self, index: int) -> None:
-        """Put the atoms to a geometry of the scan, from 0.
+        """Put the atoms to a geometry of the scan, from 0, and leave them alone.
 
         Raises
         ------
@@ -226,43 +217,27 @@ class Live:
         """
         if self.scan is None:
             raise OrbitileError("nothing is scanned: orb_scan begins that")
-        if not 0 <= index < len(self.scan.scan):
-            raise OrbitileError(f"scan: expected a value from 1 to {len(self.scan.scan)}, got {index + 1}")
-        self._viewer.move(self.molecule, self.scan.scan.geometries[index])
-        self.scan.index = index
+        self._viewer.move(self.molecule, self.scan.go_to(index))
+        self._pulling.end()
 
     # ---- forces, and back
 
     def relax(self, hardness: float | None) -> None:
-        """Have forces move the atoms that the user does not hold, to a minimum of the energy.
-
-        Parameters
-        ----------
-        hardness
-            From 0 to 1, see `Relaxation`; None to leave the atoms alone from now on.
+        """Have forces move the atoms that the user does not hold, this hard, or leave all of them alone for None.
 
         Raises
         ------
         OrbitileError
-            When it is another number, forces of this calculation lack a part, ASE is missing, or the viewer cannot be
-            told where atoms are.
+            As `Pulling.begin` does.
         """
+        self._look()
         if hardness is None:
             self._pulling.end()
-            return
-        check_forces(self.level.calculation)
-        if not os.environ.get("ORBITILE_PYTHON"):  # another Python says itself what it lacks
-            require_ase()
-        self._look()
-        self._pulling.begin(self.molecule, self._positions, hardness)
+        else:
+            self._pulling.begin(self.molecule, self._positions, self.level.calculation, hardness)
 
     def undo(self) -> Reached:
-        """Put the atoms back to where they rested before, and leave them alone.
-
-        Returns
-        -------
-        Reached
-            Where they are then.
+        """Put the atoms back to where they rested before, which is returned, and leave them alone.
 
         Raises
         ------
@@ -270,8 +245,7 @@ class Live:
             When there is nothing to go back to, or the viewer cannot be told where atoms are.
         """
         self._look()
-        before = self.path.before(self._positions)
-        if before is None:
+        if (before := self.path.before(self._positions)) is None:
             raise OrbitileError(f"{self.molecule}: there is no geometry to go back to")
         self._viewer.move(self.molecule, before.positions)
         self.path.go_back(before)
@@ -294,10 +268,10 @@ class Live:
         self._pulling.look(self._positions)
         self._take()
         self._recall()
-        if self._stage() == "converged" and self._rests():
-            self.path.rest()
+        if self._stage() == "converged" and self._rests() and self.path.rest():
+            self._viewer.rebond(self.molecule)
         self._ask()
-        self._following.draw(self._positions, self._stage() == "failed")
+        self.following.draw(self._positions, self._stage() == "failed")
 
     def _look(self) -> None:
         positions = self._viewer.positions(self.molecule)
@@ -314,56 +288,39 @@ class Live:
 
     def _rests(self) -> bool:
         is_still = time.monotonic() - self._since > _REST and not self._viewer.is_dragging()
-        return is_still and (self._stage() != "converged" or self._is_done())
+        return is_still and (self._stage() != "converged" or self._pulling.is_done(self.found))
 
     def _take(self) -> None:
         """What the process has computed."""
-        asked = self._asking.done()
-        if asked is None:
+        if (asked := self._asking.done()) is None:
             return
         try:
-            found = asked.job.result()
+            found = _apart_from_samples(asked.job.result())
         except (Cancelled, CancelledError):
             return
         except OrbitileError as error:
             if isinstance(error, WorkerEnded) and not self._has_ended:  # once, for one that was ended from outside
                 self._has_ended = True
                 return
-            if self.scan is not None:
-                self.scan.refuse(asked.order.positions, str(error))
+            self._scanning.refuse(asked.order.positions, str(error))
             if asked.is_ahead:
                 return
             if self.found is None and not isinstance(error, NotConverged | WorkerEnded):
                 raise  # it is no matter of the geometry
-            if self._failed is None:
+            if self._failed is None:  # once, until one converges
                 self._viewer.say(f"{self.molecule}: {error}")
             self._failed = asked.order.positions, str(error)
             return
-        self._keep(found, asked)
+        self._scanning.keep(found, asked)
         after = asked.order.after
         if asked.order.compares and after is not None and after.source != found.source:
             lower = after.energy - found.energy
-            self._viewer.say(
-                f"{self.molecule}: begun from atoms the energy is lower by {lower:.1g} hartree: that is shown"
-            )
+            self._viewer.say(f"{self.molecule}: a field begun from atoms is lower by {lower:.1g} hartree, and is shown")
         if not asked.is_ahead:
             self._arrive(found)
-            self._following.take(asked.fields, found, asked.rests)
-            if asked.rests:
-                self._viewer.rebond(self.molecule)
+            self.following.take(asked.fields, found, asked.rests)
             if self._pulling.pull(self.molecule, self._positions, asked.order, found):
                 self._look()
-
-    def _keep(self, found: Converged, asked: Asked) -> None:
-        """Keep what has converged where the atoms are going to come back to."""
-        is_scanned = self.scan is not None and self.scan.take(found, asked.order.fields)
-        if self.scan is not None and is_scanned:
-            self.path.hold(self.scan.sources)
-        if is_scanned or asked.rests:
-            self._known.add(found)
-            for sample in found.samples:
-                if not isinstance(sample, OrbitileError):
-                    self._computing.samples.put_behind(sample)
 
     def _arrive(self, found: Converged) -> None:
         """Go on from a geometry that has converged where the atoms are, or were a moment ago."""
@@ -376,16 +333,16 @@ class Live:
 
     def _recall(self) -> None:
         """Show what is known already of where the atoms are."""
-        found = self._known.at(self._positions)
+        found = self._scanning.known.at(self._positions)
         if found is not None:
             if self.found is None or self.found.source != found.source:
                 self._arrive(found)
-            self._following.recall(found, self._rests())
+            self.following.recall(found, self._rests())
 
     def _ask(self) -> None:
         """Have the newest geometry computed, where it is not known; a longer calculation gives way to it."""
         rests, stage = self._rests(), self._stage()
-        wanted = self._following.wanted(rests) if stage == "converged" else self._following.surfaces()
+        wanted = self.following.wanted(rests) if stage == "converged" else self.following.surfaces()
         relaxation = self._pulling.wanted(self.found.source if self.found and stage == "converged" else "")
         is_known = stage == "failed" or (stage == "converged" and not wanted and relaxation is None)
         asked = self._asking.asked
@@ -401,8 +358,8 @@ class Live:
         elif is_known:
             self._ask_ahead()
         else:
-            fields = {name: self._following.request(name, rests) for name in wanted}
-            after = self._known.nearest(self._positions, self.found)
+            fields = {name: self.following.request(name, rests) for name in wanted}
+            after = self._scanning.known.nearest(self._positions, self.found)
             self._submit(self._positions, tuple(fields.values()), after, fields, rests, relaxation)
 
     def _ask_to_compare(self) -> None:
@@ -412,21 +369,12 @@ class Live:
 
     def _ask_ahead(self) -> None:
         """Have a geometry of the scan computed."""
-        following = self._next_of_scan()
-        if following is not None:
-            after = self._known.nearest(following.positions, self.found)
-            is_there = after is not None and np.array_equal(after.positions, following.positions)
-            if following.beside is not None and not is_there:
-                after = self._known.at(following.beside) or after
-            self._submit(following.positions, following.fields, after)
+        ahead = self._next_of_scan()
+        if ahead is not None and self.found is not None:
+            self._submit(ahead.positions, ahead.fields, self._scanning.before(ahead, self.found))
 
     def _next_of_scan(self) -> Ahead | None:
-        """A geometry of the scan that is not known, with fields as coarsely and as finely as surfaces are wanted."""
-        if self.scan is None or self.found is None:
-            return None
-        names = self._following.surfaces()
-        fields = [self._following.request(name, finely) for name in names for finely in (False, True)]
-        return self.scan.next(self._positions, fields)
+        return None if self.found is None else self._scanning.next(self._positions, self.following.requests())
 
     def _submit(
         self,
@@ -449,8 +397,13 @@ class Live:
         self.release().close()
 
     def release(self) -> Asking:
-        """The same, but for the process, which another molecule can have: it takes seconds to start."""
+        """The same, but for the process, which another molecule can have."""
         self._asking.withdraw()
         self.path.close()
-        self._following.close()
+        self.following.close()
         return self._asking
+
+
+def _apart_from_samples(found: Converged) -> Converged:
+    """A converged geometry in memory of its own; what came with samples shares theirs, which would live as long."""
+    return replace(deepcopy(replace(found, samples=())), samples=found.samples)

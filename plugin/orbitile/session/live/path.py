@@ -28,7 +28,7 @@ from .relaxing import SAME
 MOST = 2000
 """Geometries that are kept; of more the oldest are forgotten, those at which the atoms rested last of all."""
 
-LAST = 10
+LAST = 40
 """The last of them, whose files are never removed: surfaces are shown of them, or they are read to go on from."""
 
 _BYTES = 1 << 29
@@ -79,7 +79,10 @@ class LivePath:
     """
 
     def __init__(self) -> None:
-        self.folder = Path(mkdtemp(prefix="orbitile-live-"))
+        try:
+            self.folder = Path(mkdtemp(prefix="orbitile-live-"))
+        except OSError as error:
+            raise OrbitileError(f"there is no folder to write wavefunctions to ({error}); set TMPDIR to one") from error
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)  # until then the molecule is one of its files
         self._begin = time.monotonic()
         self._lock = threading.Lock()
@@ -136,13 +139,14 @@ class LivePath:
 
     # ---- back
 
-    def rest(self) -> None:
-        """Take note that the atoms were left alone where they are."""
+    def rest(self) -> bool:
+        """Take note that the atoms were left alone where they are; says whether that is new."""
         if self._reached[-1].rested:
-            return
+            return False
         self._reached[-1] = one = replace(self._reached[-1], rested=True)
         if not (self._rests and self._rests[-1].is_at(one.positions)):
             self._rests.append(one)
+        return True
 
     def before(self, positions: Positions) -> Reached | None:
         """The last geometry at which the atoms rested and are not now; None where there is none to go back to."""

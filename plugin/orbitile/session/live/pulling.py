@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import numpy as np
 
 from ...errors import OrbitileError
+from ...scf.calculation import Calculation
+from ...scf.forces import check_forces, require_ase
 from ...scf.optimisation import LARGEST_FORCE, force_in_ev
 from ..host import Viewer
 from .order import Converged, Order, Positions, Relaxation
@@ -41,17 +44,21 @@ class Pulling:
         self.is_on, self.hardness = False, 0.5
         self._viewer = viewer
 
-    def begin(self, molecule: str, positions: Positions, hardness: float) -> None:
+    def begin(self, molecule: str, positions: Positions, calculation: Calculation, hardness: float) -> None:
         """Move the atoms from now on, or go on with another hardness.
 
         Raises
         ------
         OrbitileError
-            When hardness is another number, or the viewer cannot be told where atoms are.
+            When hardness is another number, forces of the calculation lack a part, ASE is missing, or the viewer cannot
+            be told where atoms are.
         """
         if not 0 <= hardness <= 1:
             raise OrbitileError(f"hardness: expected 0 to 1, got {hardness:g}")
         if not self.is_on:
+            check_forces(calculation)
+            if not os.environ.get("ORBITILE_PYTHON"):  # another Python says itself what it lacks
+                require_ase()
             self._viewer.move(molecule, positions)
             self._where = positions
             self._held = np.zeros(len(positions), bool)
@@ -97,13 +104,13 @@ class Pulling:
         relaxation = Relaxation(self.hardness, tuple(np.flatnonzero(self._held).tolist()))
         return None if self._held.all() or self._answered == (source, relaxation) else relaxation
 
-    def is_done(self, found: Converged) -> bool:
+    def is_done(self, found: Converged | None) -> bool:
         """Whether nothing is held, and forces leave the atoms at a geometry where they are, or are not wanted."""
-        return not self.is_on or (self.wanted(found.source) is None and not self._held.any())
+        return not self.is_on or not (found is None or self.wanted(found.source) or self._held.any())
 
-    def text(self, found: Converged) -> str:
+    def text(self, found: Converged | None) -> str:
         """What there is to say of a geometry, to be added to other things; empty for nothing."""
-        if not self.is_on or found.largest_force is None:
+        if not self.is_on or found is None or found.largest_force is None:
             return ""
         is_relaxed = self.is_done(found) and found.largest_force < LARGEST_FORCE
         return f"; {'relaxed, ' if is_relaxed else ''}largest force {force_in_ev(found.largest_force)}"

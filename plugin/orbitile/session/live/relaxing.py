@@ -29,8 +29,9 @@ _RANK = 1e-6
 class Relaxer:
     """The BFGS optimiser of ASE, which takes one step at a time along forces that are given.
 
-    It knows the curvature of the energy from the steps before. That is forgotten when other atoms are held than before,
-    or atoms are elsewhere than it has put them: what was learnt belongs to another part of the energy surface then.
+    It has the atoms that are not held, and knows the curvature of the energy from the steps before. That is forgotten
+    when other atoms are held than before, or those that it has are elsewhere than it has put them. Where the held ones
+    have been moved to does not matter: what was learnt serves while somebody drags them.
     """
 
     def __init__(self) -> None:
@@ -63,23 +64,26 @@ class Relaxer:
         from ...scf.ase_calculator import atoms_of, bfgs, give_forces
 
         here, held = geometry.positions, list(relaxation.held)
+        free = np.setdiff1d(np.arange(len(here)), held)
         forces = inner_forces(forces, here, held)
         largest = float(np.linalg.norm(forces, axis=1).max())
         if largest < LARGEST_FORCE:
             return largest, here
-        if self._optimiser is None or self._held != relaxation.held or not self._has_put(here):
-            self._optimiser, self._held = bfgs(atoms_of(geometry)), relaxation.held
+        if self._optimiser is None or self._held != relaxation.held or not self._has_put(here[free]):
+            moving = Geometry(geometry.atomic_numbers[free], here[free])
+            self._optimiser, self._held = bfgs(atoms_of(moving)), relaxation.held
         atoms = self._optimiser.atoms
-        atoms.set_positions(here / angstrom)
-        give_forces(atoms, forces)
+        atoms.set_positions(here[free] / angstrom)
+        give_forces(atoms, forces[free])
         self._optimiser.maxstep = LARGEST_STEP * relaxation.hardness
         self._optimiser.step()
-        there = atoms.get_positions() * angstrom
-        there[held] = here[held]
+        there = here.copy()
+        there[free] = atoms.get_positions() * angstrom
         return largest, there
 
     def _has_put(self, positions: Positions) -> bool:
-        return bool(np.abs(self._optimiser.atoms.get_positions() * angstrom - positions).max() < SAME)
+        put = self._optimiser.atoms.get_positions() * angstrom
+        return bool(np.abs(put - positions).max() < SAME)
 
 
 def inner_forces(forces: Forces, positions: Positions, held: Sequence[int]) -> Forces:

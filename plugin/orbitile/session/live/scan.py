@@ -58,6 +58,10 @@ class Scan:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __str__(self) -> str:
+        values = self.shown_values
+        return f"{self.name} at {len(self)} values from {values[0]:.4g} to {values[-1]:.4g} {self.unit}"
+
     @property
     def kind(self) -> Kind:
         """What is changed."""
@@ -143,10 +147,10 @@ def scan_of(
     if not 2 <= n <= MOST or low == high:
         raise OrbitileError(f"steps: expected 2 to {MOST} values that differ, got {n} from {low:g} to {high:g} {unit}")
     values = np.linspace(low, high, n) * one
-    geometries = [as_held(changed(atomic_numbers, positions, atoms, value)) for value in values]
+    geometries = as_held(changed(atomic_numbers, positions, atoms, values))
     if np.array_equal(geometries[0], geometries[-1]):  # full circle, from where orbitals may come back with other signs
         geometries[-1] = as_held(geometries[-1] + _APART)
-    return Scan(atoms, values, np.array(geometries))
+    return Scan(atoms, values, geometries)
 
 
 @dataclass(frozen=True)
@@ -184,7 +188,8 @@ class ScanStatus:
     @property
     def text(self) -> str:
         """How far it is, in some words."""
-        return f"scan: {sum(self.known)} of {len(self.values)} computed"
+        failed = sum(map(bool, self.problems))
+        return f"scan: {sum(self.known)} of {len(self.values)} computed" + (f", {failed} failed" if failed else "")
 
     @property
     def table(self) -> str:
@@ -241,6 +246,7 @@ class RunningScan:
             self._indices.setdefault(geometry.tobytes(), []).append(index)
         self._energies: dict[int, float] = {}
         self._sources: dict[int, str] = {}
+        self._wanted: frozenset[Request] = frozenset()
         self._fields: dict[int, frozenset[Request]] = {}
         self._problems: dict[int, str] = {}
 
@@ -248,6 +254,20 @@ class RunningScan:
     def sources(self) -> tuple[str, ...]:
         """Files of the wavefunctions that are known, in the order of the values."""
         return tuple(self._sources[index] for index in sorted(self._sources))
+
+    def go_to(self, index: int) -> Positions:
+        """The geometry of a value, to which the atoms are put.
+
+        Raises
+        ------
+        OrbitileError
+            When there is none.
+        """
+        if not 0 <= index < len(self.scan):
+            raise OrbitileError(f"scan: expected a value from 1 to {len(self.scan)}, got {index + 1}")
+        self.index = index
+        geometry: Positions = self.scan.geometries[index]
+        return geometry
 
     def index_at(self, positions: Positions) -> int:
         """Of the value where the atoms are: the first and the last of a dihedral may be one place."""
@@ -274,6 +294,9 @@ class RunningScan:
         Geometries beside the one where the atoms are come first, of both sides in turn.
         """
         here, wanted = self.index_at(positions), dict.fromkeys(fields)
+        if wanted.keys() != self._wanted:
+            self._wanted = frozenset(wanted)
+            self._fields = {index: known & self._wanted for index, known in self._fields.items()}
         for index in sorted(range(len(self.scan)), key=lambda index: abs(index - here)):
             known = self._fields.get(index)
             missing = tuple(field for field in wanted if known is None or field not in known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .order import Converged
 from .scan import ScanStatus
 
 Stage = Literal["starting", "converging", "converged", "failed"]
@@ -45,3 +46,27 @@ class LiveStatus:
     hardness: float = 0.5
     can_undo: bool = False
     scan: ScanStatus | None = None
+
+
+def text_of(stage: Stage, found: Converged | None, forces: str, problem: str, scan: ScanStatus | None) -> str:
+    """What there is to say in one line.
+
+    Parameters
+    ----------
+    stage
+    found
+        The last converged geometry.
+    forces
+        What there is to say of forces there.
+    problem
+        Why there is no field where the atoms are, where there is none.
+    scan
+    """
+    if found is None:
+        text = problem if stage == "failed" else "the first field is computed"
+    elif stage == "failed":
+        text = f"{problem}; what is shown is the last converged geometry"
+    else:
+        text = f"{found.energy:.7f} hartree, {found.n_iterations} iterations in {found.seconds:.2f} s{forces}"
+        text = f"moved along, converging; before: {text}" if stage == "converging" else text
+    return f"{text}; {scan.text}" if scan is not None and not all(scan.known) else text
