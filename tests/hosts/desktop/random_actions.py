@@ -356,10 +356,10 @@ def live(window: Window, folder: Folder, rng: random.Random) -> str:
                 f"rotate x, 30, {name}, camera=0",
                 "orb_undo",
                 "orb_undo",
-                "orb_relax 1",
-                "orb_relax 0",
-                f"orb_scan {name} and index 1, {name} and index 2",
-                "orb_scan_to 3",
+                "orb_relax",
+                "orb_relax off",
+                "orb_scan 1-2",
+                "orb_scan_to 1.2",
                 "orb_live",
                 f"orb_live {name}, 3-21g",
                 f"orb_mo {name}, lumo",
@@ -386,7 +386,10 @@ def drag_atom(window: Window, folder: Folder, rng: random.Random) -> str:
     if not name:
         return "nothing is live"
     window.prompt("edit_mode")
-    x, y = window.ask(f"atom({name!r}, 0)")[:2]
+    place = window.ask(f"atom({name!r}, 0) if {name!r} in objects() else None")
+    if place is None:
+        return f"{name} has gone"
+    x, y = place[:2]
     to = x + rng.randint(-60, 60), y + rng.randint(-60, 60)
     window.screen.do("keydown", "ctrl")
     try:
@@ -461,7 +464,7 @@ class Round:
                 done.append(f"{number} {each.__name__}")
                 wrong = [f"{each.__name__}: {error}", *trouble_in(window.log()[before:])]
                 if window.process.poll() is None:
-                    wrong.append(str(window.ask("[dialogs(), menus(), panel() and box(panel()), windows()]")))
+                    wrong.append(str(window.ask("[dialogs(), entries(), panel() and box(panel()), windows()]")))
                 return done, wrong
             done.append(f"{number} {each.__name__} {detail}")
             time.sleep(rng.choice([0.0, 0.05, 0.3, 1.0]))
@@ -469,7 +472,7 @@ class Round:
             window.prompt("orb_play 0")
             window.screen.key("Escape")
             if window.ask("live() is not None"):
-                window.prompt("orb_relax 0")
+                window.prompt("orb_relax off")
             window.wait("at_rest() and (live() is None or live()[-1])", _REST)
             time.sleep(0.7)  # the window looks twice a second what was done at the prompt
             wrong += window.ask("strays()")

@@ -314,8 +314,8 @@ class Live:
         self._scanning.keep(found, asked)
         after = asked.order.after
         if asked.order.compares and after is not None and after.source != found.source:
-            lower = after.energy - found.energy
-            self._viewer.say(f"{self.molecule}: a field begun from atoms is lower by {lower:.1g} hartree, and is shown")
+            lower = f"the energy is lower by {after.energy - found.energy:.1g} hartree: that is shown"
+            self._viewer.say(f"{self.molecule}: begun from atoms {lower}")
         if not asked.is_ahead:
             self._arrive(found)
             self.following.take(asked.fields, found, asked.rests)
