@@ -13,7 +13,7 @@ from secrets import token_hex
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import Cancelled, OrbitileError
+from ...errors import Cancelled, FieldError, OrbitileError
 from ...exporters._series import SeriesWriter
 from ...fields.orbital import orbital_name, orbital_of
 from ...model.geometry import Geometry
@@ -243,8 +243,11 @@ def of_geometry(request: Request, found: Converged) -> Request:
 
 
 def numbered_name(wavefunction: Wavefunction, name: str) -> str:
-    """Name of an orbital by its number, "homo" as "mo:5"; names of other fields are returned as they are."""
-    orbital = orbital_of(wavefunction, name.strip())
+    """Name of an orbital by its number, "homo" as "mo:5"; any other, also of one that is not there, as it is."""
+    try:
+        orbital = orbital_of(wavefunction, name.strip())
+    except FieldError:
+        return name
     return name if orbital is None else orbital.name
 
 
