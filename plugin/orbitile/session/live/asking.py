@@ -20,6 +20,9 @@ _TOO_LONG = 1.0
 _UNUSUAL = 4.0
 """Times the seconds of the last self-consistent field that another one may take, fields included."""
 
+_MORE = 4.0
+"""Times as long that one may take after others were given up: a bond that is torn may not converge for minutes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Asked:
@@ -100,8 +103,8 @@ class Asking:
             self.asked = None
 
     def withdraw_late(self) -> None:
-        """Give up what is not the newest any more when it takes too long: ever more patiently, so that some come."""
-        patience = max(_TOO_LONG, _UNUSUAL * self._usual) * 2.0**self._given_up
+        """Give up what is not the newest any more when it takes too long: more patiently then, so that some come."""
+        patience = max(_TOO_LONG, _UNUSUAL * self._usual) * min(2.0**self._given_up, _MORE)
         if self.asked is not None and time.monotonic() - self.asked.begin > patience:
             self.withdraw()
             self._given_up += 1

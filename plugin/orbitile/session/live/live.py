@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
+from ...scf.calculation import NotConverged
 from ...workers import WorkerEnded
 from ..computing import Computing
 from ..host import Viewer
@@ -243,8 +244,7 @@ class Live:
             When there is nothing to go back to, or the viewer cannot be told where atoms are.
         """
         self._look()
-        before = self.path.before(self._positions)
-        if before is None:
+        if (before := self.path.before(self._positions)) is None:
             raise OrbitileError(f"{self.molecule}: there is no geometry to go back to")
         self._viewer.move(self.molecule, before.positions)
         self.path.go_back(before)
@@ -261,7 +261,7 @@ class Live:
         AtomsChanged
             When the molecule has other atoms.
         OrbitileError
-            When it has gone: it cannot be live any more.
+            When it has gone, or nothing of it can be computed: it cannot be live any more.
         """
         self._look()
         self._pulling.look(self._positions)
@@ -291,8 +291,7 @@ class Live:
 
     def _take(self) -> None:
         """What the process has computed."""
-        asked = self._asking.done()
-        if asked is None:
+        if (asked := self._asking.done()) is None:
             return
         try:
             found = asked.result()
@@ -303,12 +302,19 @@ class Live:
                 self._has_ended = True
                 return
             self._scanning.refuse(asked.order.positions, str(error))
-            if not asked.is_ahead:
-                if self._failed is None:  # once, until one converges
-                    self._viewer.say(f"{self.molecule}: {error}")
-                self._failed = asked.order.positions, str(error)
+            if asked.is_ahead:
+                return
+            if self.found is None and not isinstance(error, NotConverged | WorkerEnded):
+                raise  # it is no matter of the geometry
+            if self._failed is None:  # once, until one converges
+                self._viewer.say(f"{self.molecule}: {error}")
+            self._failed = asked.order.positions, str(error)
             return
         self._scanning.keep(found, asked)
+        after = asked.order.after
+        if asked.order.compares and after is not None and after.source != found.source:
+            lower = f"the energy is lower by {after.energy - found.energy:.1g} hartree: that is shown"
+            self._viewer.say(f"{self.molecule}: begun from atoms {lower}")
         if not asked.is_ahead:
             self._arrive(found)
             self.following.take(asked.fields, found, asked.rests)
