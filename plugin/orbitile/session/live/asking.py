@@ -6,7 +6,8 @@ import os
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 
 from ...workers import Worker, Workers
 from ..request import Request
@@ -48,6 +49,15 @@ class Asked:
     begin: float
     job: Future[Converged]
     is_ahead: bool
+
+    def result(self) -> Converged:
+        """What has come, or what was raised.
+
+        Arrays that come together share memory, which lives as long as one of them: a geometry, which is kept longer
+        than its samples, is given memory of its own.
+        """
+        found = self.job.result()
+        return replace(deepcopy(replace(found, samples=())), samples=found.samples)
 
 
 class Asking:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
-from copy import deepcopy
 from dataclasses import replace
 from secrets import token_hex
 
@@ -295,7 +294,7 @@ class Live:
         if (asked := self._asking.done()) is None:
             return
         try:
-            found = _apart_from_samples(asked.job.result())
+            found = asked.result()
         except (Cancelled, CancelledError):
             return
         except OrbitileError as error:
@@ -349,7 +348,7 @@ class Live:
         if asked is not None:
             if self._is_at(asked.order.positions):
                 return
-            if asked.order.compares or asked.is_ahead != is_known:
+            if (asked.order.compares and not asked.is_ahead) or asked.is_ahead != is_known:
                 self._asking.withdraw()
             elif not is_known:
                 self._asking.withdraw_late()
@@ -371,7 +370,8 @@ class Live:
         """Have a geometry of the scan computed."""
         ahead = self._next_of_scan()
         if ahead is not None and self.found is not None:
-            self._submit(ahead.positions, ahead.fields, self._scanning.before(ahead, self.found))
+            after = self._scanning.before(ahead, self.found)
+            self._submit(ahead.positions, ahead.fields, after, compares=ahead.compares)
 
     def _next_of_scan(self) -> Ahead | None:
         return None if self.found is None else self._scanning.next(self._positions, self.following.requests())
@@ -402,8 +402,3 @@ class Live:
         self.path.close()
         self.following.close()
         return self._asking
-
-
-def _apart_from_samples(found: Converged) -> Converged:
-    """A converged geometry in memory of its own; what came with samples shares theirs, which would live as long."""
-    return replace(deepcopy(replace(found, samples=())), samples=found.samples)
