@@ -14,6 +14,7 @@ from orbitile.integrals.quadrature import quadrature_of
 from orbitile.scf.engines.pyscf import functions_of_pyscf
 from taichi_kernels.devices import probe
 from taichi_kernels.hermite_tables import powers_of
+from taichi_kernels.target import Target
 from tests.conftest import random_wavefunction
 from tests.oracle import basis_functions
 
@@ -100,6 +101,24 @@ def test_values_are_the_adjoint(wavefunction, device, precision):
             values = quadrature.values(given)
             limit = {"single": 1e-6, "double": 1e-13}[precision] * np.abs(products).sum()
             assert values @ hermite == pytest.approx(products.sum(), abs=limit)
+
+
+@pytest.mark.parametrize("n_spins", [1, 2])
+def test_exact_densities_have_terms_in_double_precision(n_spins):
+    """With the lists of single precision, which leave out no more than is stated."""
+    wavefunction = random_wavefunction(6, (0, 1, 2), n_atoms=2)
+    densities = [random_matrix(wavefunction.n_basis, seed) for seed in range(n_spins)]
+    with device_session("cpu", "single") as target:
+        pairs = pairs_of(wavefunction)
+        quadrature = quadrature_of(pairs, cloud(), target)
+        double = quadrature_of(pairs, cloud(), Target(target.device, "double"))
+        hermite = [to_hermite(pairs, density, target) for density in densities]
+        expected = double.densities(hermite, gradient=True)
+        found = [quadrature.densities(hermite, gradient=True, exact=exact).copy() for exact in (False, True)]
+    scale = np.abs(expected).max()
+    errors = [np.abs(columns - expected) for columns in found]
+    assert errors[1].max() < 1e-9 * scale
+    assert 1e-9 * scale < errors[0].max() < 2e-5 * scale
 
 
 def test_values_of_the_raised_list_are_derivatives():

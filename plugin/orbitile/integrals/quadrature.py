@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
@@ -57,12 +57,9 @@ class Quadrature:
     Attributes
     ----------
     pairs : Pairs
-    points : ndarray, shape (n_points, 3)
-        In bohr.
+    grid : Grid
     weights : ndarray, shape (n_points,)
         In bohr^3.
-    atom : ndarray of int32, shape (n_points,)
-        The atom that each point goes with.
     target : Target
         Single precision: terms in single, sums in double precision.
     sums : QuadratureSums
@@ -70,19 +67,30 @@ class Quadrature:
     """
 
     pairs: Pairs
-    points: Reals
+    grid: Grid
     weights: Reals
-    atom: NDArray[np.int32]
     target: Target
     sums: QuadratureSums
     _reached: _Reached
     _parts: tuple[_Part, ...]
 
+    @cached_property
+    def points(self) -> Reals:
+        """Shape (n_points, 3), in bohr."""
+        points: Reals = self.grid.points[self._reached.cells.order]
+        return points
+
+    @cached_property
+    def atom(self) -> NDArray[np.int32]:
+        """The atom that each point goes with, shape (n_points,)."""
+        atom: NDArray[np.int32] = self.grid.atom[self._reached.cells.order]
+        return atom
+
     def in_precision(self, target: Target) -> Quadrature:
         """The same points and lists, so that what is left out is the same, with terms in another precision."""
         if target == self.target:
             return self
-        return _ready(self.pairs, self.points, self.weights, self.atom, self._reached, target)
+        return _ready(self.pairs, self.grid, self.weights, self._reached, target)
 
     def density(self, coefficients: Reals, gradient: bool) -> NDArray[np.floating]:
         """A density, and its gradient if it is wanted.
@@ -258,13 +266,10 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
     groups = groups_of(gaussians.centre, gaussians.degree, reach)
     fewer = np.log(of_cells.max() / of_cells)
     lists = lists_of(cells, groups, gaussians.centre, gaussians.exponent, reach, fewer)
-    points, atom = grid.points[cells.order], grid.atom[cells.order]
-    return _ready(pairs, points, weights, atom, _Reached(cells, groups, lists), target)
+    return _ready(pairs, grid, weights, _Reached(cells, groups, lists), target)
 
 
-def _ready(
-    pairs: Pairs, points: Reals, weights: Reals, atom: NDArray[np.int32], reached: _Reached, target: Target
-) -> Quadrature:
+def _ready(pairs: Pairs, grid: Grid, weights: Reals, reached: _Reached, target: Target) -> Quadrature:
     """What is known of points and Gaussians, for terms in a precision."""
     from taichi_kernels.quadrature import QuadratureSums, scale_of
 
@@ -277,7 +282,7 @@ def _ready(
         of_block, z = np.where(filled, rows - of_degree.rows.start, 0), gaussians.exponent[np.maximum(rows, 0)]
         parts.append(_Part(degree, of_block, filled, z, scale_of(z, target)))
     sums = QuadratureSums(cells, groups, reached.lists, gaussians.centre, gaussians.exponent, weights, target)
-    return Quadrature(pairs, points, weights, atom, target, sums, reached, tuple(parts))
+    return Quadrature(pairs, grid, weights, target, sums, reached, tuple(parts))
 
 
 def _reach(pairs: Pairs, least: float) -> Reals:
