@@ -394,6 +394,7 @@ class Live:
     def release(self) -> Asking:
         """The same, but for the process, which another molecule can have."""
         self._asking.withdraw()
+        self.end_scan()
         self.path.close()
         self.following.close()
         return self._asking
