@@ -156,7 +156,7 @@ class Session(LiveMolecule):
     def is_of(self, molecule: str, source: str) -> bool:
         """Whether a molecule is what a source holds, or was so a moment ago and its atoms have moved since."""
         now = self.host.molecules().get(molecule)
-        was_live = self.live is not None and self.live.molecule == molecule and self.live.came_through(source)
+        was_live = self.live is not None and self.live.molecule == molecule and self.live.following.knows(source)
         return now == source or (now is not None and was_live)
 
     def wavefunction(self, molecule: str) -> Wavefunction:

@@ -163,10 +163,6 @@ class Live:
         is_done = stage == "converged" and self._pulling.is_done(self.found)
         return stage == "failed" or (is_done and not self.following.wanted(True))
 
-    def came_through(self, source: str) -> bool:
-        """Whether a source is one of the last converged geometries, of which a surface may still be shown."""
-        return self.following.knows(source)
-
     def _is_to_be_compared(self) -> bool:
         """Whether the state that is there may be an excited one."""
         return self._stage() == "converged" and self.found is not None and not self.found.is_compared
@@ -311,11 +307,10 @@ class Live:
             self._failed = asked.order.positions, str(error)
             return
         self._scanning.keep(found, asked)
-        after = asked.order.after
-        if asked.order.compares and after is not None and after.source != found.source:
-            lower = f"the energy is lower by {after.energy - found.energy:.1g} hartree: that is shown"
-            self._viewer.say(f"{self.molecule}: begun from atoms {lower}")
         if not asked.is_ahead:
+            if lower := asked.order.lowered_by(found):
+                text = f"the energy is lower by {lower:.1g} hartree: that is shown"
+                self._viewer.say(f"{self.molecule}: begun from atoms {text}")
             self._arrive(found)
             self.following.take(asked.fields, found, asked.rests)
             if self._pulling.pull(self.molecule, self._positions, asked.order, found):
@@ -399,6 +394,7 @@ class Live:
     def release(self) -> Asking:
         """The same, but for the process, which another molecule can have."""
         self._asking.withdraw()
+        self.end_scan()
         self.path.close()
         self.following.close()
         return self._asking

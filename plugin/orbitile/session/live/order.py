@@ -92,6 +92,11 @@ class Order:
     after: Converged | None = None
     compares: bool = False
 
+    def lowered_by(self, found: Converged) -> float:
+        """By how much an answer that was to be compared is lower than what it was compared with, in hartree."""
+        is_other = self.compares and self.after is not None and self.after.source != found.source
+        return self.after.energy - found.energy if is_other and self.after is not None else 0.0
+
 
 @dataclass(frozen=True, eq=False)
 class Converged:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Literal
 
 import numpy as np
@@ -32,6 +33,9 @@ _APART = 4e-7
 
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""
+
+_WIDTH = 90
+"""Letters of a reason in a table."""
 
 _USUAL = {"distance": 21, "angle": 21, "dihedral": 37}
 """Values of a scan of each kind, where nobody says how many."""
@@ -197,7 +201,7 @@ class ScanStatus:
         lowest = min((energy for energy in self.energies if energy is not None), default=0.0)
         lines = [f"{self.unit:>10} {'hartree':>16} {'kcal/mol':>10}   {self.name}"]
         for value, energy, problem in zip(self.values, self.energies, self.problems, strict=True):
-            there = problem or "not computed yet"
+            there = shorten(problem, _WIDTH, placeholder=" ...") or "not computed yet"
             if energy is not None:
                 there = f"{energy:16.7f} {(energy - lowest) / kilocalorie_per_mole:10.3f}"
             lines.append(f"{value:10.3f} {there}")
