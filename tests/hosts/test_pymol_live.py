@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from orbitile import OrbitileError
 from orbitile.model.surface import Colouring
 from orbitile.model.units import angstrom, electronvolt
 from orbitile.session.live.scan import ScanStatus
@@ -51,6 +52,31 @@ def test_positions_are_in_the_order_of_the_elements(cmd, change):
     viewer.move("ala", positions + 0.25)
     np.testing.assert_allclose(seen_by_iterate(cmd, "ala"), positions + 0.25, atol=1e-5)
     assert len(numbers) == len(positions)
+
+
+def test_where_atoms_are_going_to_be_is_known_to_the_bit(cmd):
+    viewer = PyMOLViewer(cmd)
+    cmd.fragment("ala")
+    positions = viewer.positions("ala") + np.random.default_rng(4).normal(size=(10, 3))
+    held = viewer.as_held(positions)
+    viewer.move("ala", held)
+    np.testing.assert_array_equal(viewer.positions("ala"), held)
+    np.testing.assert_array_equal(viewer.as_held(held), held)
+
+
+def test_atoms_that_are_picked_are_known_in_their_order(cmd):
+    viewer = PyMOLViewer(cmd)
+    cmd.fragment("methanol")
+    cmd.fragment("methane")
+    assert viewer.picked("methanol") == ()
+    cmd.edit("methanol and index 6", "methanol and index 2", "methanol and index 1", "methanol and index 3")
+    assert viewer.picked("methanol") == (5, 1, 0, 2)
+    cmd.select("oxygen", "elem O")
+    cmd.select("hydrogens", "elem H")
+    assert viewer.picked("methanol", ["oxygen", "pk1"]) == (1, 5)
+    for molecule, names in (("methanol", ["hydrogens"]), ("methanol", ["nothing"]), ("methane", [])):
+        with pytest.raises(OrbitileError, match="expected a selection of one atom of methan"):
+            viewer.picked(molecule, names)
 
 
 def test_positions_are_those_of_the_state_that_is_seen(cmd):

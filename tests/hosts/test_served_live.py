@@ -151,6 +151,14 @@ def test_the_surface_that_is_told_at_last_is_that_of_the_orbital_where_the_atoms
         orbital = ob.evaluate(expected.wavefunction, "homo", volume.lattice.points()[::97], device="cpu")
         values = volume.values.ravel()[::97]
         assert min(np.abs(values - orbital).max(), np.abs(values + orbital).max()) < 1e-4
+        request = {"id": "waits", "command": "orb_settle", "positions": {"water": WATER}, "dragging": True}
+        server.write(json.dumps(request).encode() + b"\n")
+        while server.read().get("event") != "volume":
+            pass
+        server.write(b'{"id": "ends", "command": "orb_cancel"}\n')
+        while (message := server.read()).get("id") != "waits":
+            pass
+        assert message["error"] == "cancelled"
         assert server.ask("orb_live")[0]["live"]["molecule"] == ""
     finally:
         server.close()

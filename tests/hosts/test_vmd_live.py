@@ -153,6 +153,13 @@ def test_in_the_window_a_molecule_is_made_live_and_ended(tmp_path):
         drag 1 1 {1.06 0 0}
         until {[llength $orbitile::panel::energies] == 2}
         puts [llength [$f.energies find all]]
+        orb_scan 1-2 0.9 1.1 3
+        update
+        puts [$f.scan.value cget -text]
+        $f.scan.slider set 2
+        until {$orbitile::panel::scan_due eq ""}
+        until {[dict get $orbitile::live_told scan index] == 2}
+        puts "[$f.scan.value cget -text] [lindex $vmd(1,places) 1]"
         uplevel #0 [$f.first.molecules.menu cget -postcommand]
         puts "[$f.first.molecules.menu index end] $orbitile::panel::live_molid" ;# the copy, a line, and the path
         choose 0
@@ -163,5 +170,10 @@ def test_in_the_window_a_molecule_is_made_live_and_ended(tmp_path):
     )
     assert out[:2] == ["1 0 1", "1 0 starting"]
     assert re.fullmatch(r"water, pbe/sto-3g.*: -75\.\d{7} hartree, \d+ iterations in \d.\d\d s", out[2])
-    assert out[3:5] == ["2", "2 1"]
-    assert out[5] == "0 live: ; water is no longer live"
+    assert out[3] == "2"
+    assert out[4].startswith("distance 1-2: ")
+    *words, x, y, z = out[5].split()
+    assert words == ["distance", "1-2:", "1.100", "Angstrom"]
+    assert [float(x), float(y), float(z)] == pytest.approx([1.1, 0, 0], abs=1e-5)
+    assert out[6] == "2 1"
+    assert out[7] == "0 live: ; water is no longer live"

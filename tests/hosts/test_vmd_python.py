@@ -60,6 +60,14 @@ def test_each_command_is_there_with_its_help():
         assert inspect.getdoc(getattr(commands, command.name)).startswith("DESCRIPTION")
 
 
+def test_where_atoms_are_going_to_be_is_known_to_the_bit(vmd):
+    commands.orb_load(BENZENE)
+    viewer = commands.session().host
+    held = viewer.as_held(viewer.positions("benzene") + np.random.default_rng(4).normal(size=(12, 3)))
+    viewer.move("benzene", held)
+    np.testing.assert_array_equal(viewer.positions("benzene"), held)
+
+
 @pytest.mark.parametrize("field", ["homo", "lumo", "density"])
 def test_vmd_has_the_values_where_they_belong(vmd, field):
     commands.orb_load(BENZENE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,26 @@ from ..readers.series import SeriesFrames
 from ..scf.calculation import Calculation
 from ..workers import Worker
 from .background import BackgroundJob
+
+
+def check_calculation(molecule: str, atomic_numbers: NDArray[np.int64], calculation: Calculation) -> None:
+    """Refuse at once what a process would refuse after it has started.
+
+    Raises
+    ------
+    OrbitileError
+        When there are no basis sets here, nor in another Python that is to compute; when charge and unpaired electrons
+        do not go with the atoms.
+    """
+    if not any(map(find_spec, ("pyscf", "basis_set_exchange"))) and not os.environ.get("ORBITILE_PYTHON"):
+        raise OrbitileError("basis sets come from pyscf or basis-set-exchange: pip install 'orbitile[scf]'")
+    electrons, unpaired = int(atomic_numbers.sum()) - calculation.charge, calculation.unpaired
+    if electrons < unpaired or (electrons - unpaired) % 2:
+        raise OrbitileError(
+            f"{molecule} has {electrons} electrons at a charge of {calculation.charge}: {unpaired} cannot be unpaired. "
+            "Are hydrogen atoms missing (h_add adds them)? Otherwise give the charge and the number of unpaired "
+            "electrons"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from ..errors import Cancelled, DeviceError
@@ -94,10 +94,16 @@ class Computing:
             self._announce(in_worker)
         if in_worker:
             return self._waited(self.worker.submit(request, self._viewer.progress))
+        with self.cancellable() as cancelled:
+            return sample(request, self.wavefunctions, self._viewer.progress, cancelled)
+
+    @contextmanager
+    def cancellable(self) -> Iterator[Callable[[], bool]]:
+        """Have `cancel` withdraw what is done in the block, which asks what it is given whether that was called."""
         self._cancelled.clear()
         self._computing = True
         try:
-            return sample(request, self.wavefunctions, self._viewer.progress, self._cancelled.is_set)
+            yield self._cancelled.is_set
         finally:
             self._computing = False
 

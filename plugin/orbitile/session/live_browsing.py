@@ -91,6 +91,8 @@ class LiveBrowsing(Browsing):
         live = self.session.live
         status = None if live is None else live.status
         if status != self.live_status:
+            if self.live_status is None and status is not None:
+                self.view.say(f"{status.molecule} is live: move its atoms.")
             self.live_status = status
             self.view.show_live(status)
         if self.session.live_problem:

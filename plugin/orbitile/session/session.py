@@ -10,18 +10,13 @@ from ..errors import OrbitileError
 from ..fields import files_in, with_absolute_files
 from ..model.wavefunction import Wavefunction
 from .calculation import RunningCalculation
-from .computing import Computing
 from .declaration import Argument
 from .host import Viewer, trajectory_viewer
-from .live import live
-from .live.live import AtomsChanged, Live
-from .live.order import Level
-from .live.status import LiveStatus
+from .live_molecule import LiveMolecule
 from .look import Look
 from .player import MEMORY, TICK, Player
 from .request import Corners, Request, Sample
 from .saving import Saving
-from .shelf import Shelf
 from .shown import Shown, numbered, surface_of
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, files_of, is_trajectory
@@ -38,7 +33,7 @@ class Window(Protocol):
         """Withdraw what it asked for; says whether there was anything."""
 
 
-class Session:
+class Session(LiveMolecule):
     """What Orbitile shows in one viewer.
 
     Parameters
@@ -58,26 +53,18 @@ class Session:
         What `orb_scf` computes in the background.
     saving : Saving
         Pictures and films of what is shown.
-    live : Live or None
-        The molecule whose electrons follow its atoms.
-    live_problem : str
-        Why the last one does so no longer, to be told by a window; empty where somebody has ended that.
     panel : Window or None
         The window, once it was opened.
     """
 
     def __init__(self, host: Viewer) -> None:
-        self.host = host
-        self.shelf = Shelf(host)
-        self.computing = Computing(host)
+        super().__init__(host)
         kept = host.settings().get("frames_memory", MEMORY)
         memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
         self.player = Player(host, self.shelf, self.computing, memory)
         self.panel: Window | None = None
         self.calculation: RunningCalculation | None = None
         self.saving = Saving(host, self.computing)
-        self.live: Live | None = None
-        self.live_problem = ""
         self._told = 0
 
     def cancel(self) -> bool:
@@ -252,84 +239,6 @@ class Session:
             f"{calculation.molecule}: orbitals of {calculation.n_frames} frames are in {calculation.target}; "
             f'"orb_mo {calculation.molecule}, homo" shows one'
         )
-
-    # ---- live
-
-    def begin_live(self, molecule: str, level: Level) -> None:
-        """Have the electrons of a molecule follow its atoms; those of another one do so no longer.
-
-        Raises
-        ------
-        OrbitileError
-            When there is no such molecule, or the viewer does not say where its atoms are.
-        """
-        numbers, geometries = self.host.geometries(molecule)
-        if len(geometries) != 1:
-            raise OrbitileError(
-                f"{molecule} has {len(geometries)} states; make an object of one of them, and that live"
-            )
-        electrons, unpaired = int(numbers.sum()) - level.calculation.charge, level.calculation.unpaired
-        if electrons < unpaired or (electrons - unpaired) % 2:
-            raise OrbitileError(
-                f"{molecule} has {electrons} electrons at a charge of {level.calculation.charge}: {unpaired} cannot be "
-                "unpaired. Are hydrogen atoms missing (h_add adds them)? Otherwise give charge and unpaired"
-            )
-        positions = self.host.positions(molecule)
-        if positions is None:
-            raise OrbitileError("this viewer does not say where atoms are: nothing can follow them")
-        what = molecule, numbers, level, self.show, positions
-        self.live = Live(self.host, self.shelf, self.computing, *what, before=self.live)
-        self.host.every(live.TICK, self._look_at_live)
-
-    def end_live(self) -> None:
-        """Have nothing follow any atoms; what is shown stays."""
-        if self.live is not None:
-            ended, self.live = self.live, None
-            ended.close()
-
-    def _look_at_live(self) -> None:
-        try:
-            self._tick()
-        except OrbitileError as error:
-            self.live_problem = str(error)
-            self.host.say(self.live_problem)
-
-    def _tick(self) -> None:
-        """Have the live molecule look at its atoms; one that has gone, or cannot go on with other atoms, ends."""
-        if self.live is None:
-            return
-        molecule, level = self.live.molecule, self.live.level
-        try:
-            self.live.tick()
-        except AtomsChanged as change:
-            try:
-                self.begin_live(molecule, level)
-            except OrbitileError as error:
-                self.end_live()
-                raise OrbitileError(f"{error}; it is no longer live") from error
-            self.host.say(f"{change}: it begins anew")
-        except OrbitileError:
-            self.end_live()
-            raise
-
-    def settle(self, *, scanned: bool = False) -> LiveStatus:
-        """Wait until what is shown of the live molecule has converged where its atoms are, or has failed to.
-
-        With `scanned`, also until the geometries of its scan have been computed.
-
-        Raises
-        ------
-        OrbitileError
-            When no molecule is live, or it is so no longer.
-        Cancelled
-            When `cancel` was called.
-        """
-        while self.live is not None:
-            self._tick()
-            if self.live is not None and self.live.at_rest() and not (scanned and self.live.is_scanning()):
-                return self.live.status
-            self.computing.aside(lambda: time.sleep(live.TICK / 1000))
-        raise OrbitileError("no molecule is live: orb_live makes one so")
 
     def room(self, molecule: str) -> Corners | None:
         """Corners of the box that holds the atoms of a trajectory in all frames, in bohr; None for other molecules."""

@@ -338,6 +338,68 @@ def command(window: Window, folder: Folder, rng: random.Random) -> str:
     return text
 
 
+@action(7)
+def live(window: Window, folder: Folder, rng: random.Random) -> str:
+    name = window.ask("session().live.molecule if session() and session().live else ''")
+    if not name:
+        name, fragment = f"mine{rng.randrange(1000)}", rng.choice(["methane", "formamide", "methanol", "acetylene"])
+        window.prompt(f"fragment {fragment}, {name}")
+        text = f"orb_live {name}{rng.choice(['', '', ', sto-3g, hf', ', 3-21g', ', sto-3g, pbe, 1'])}"
+    else:
+        index, step = (
+            rng.randint(1, 4),
+            rng.choice(["[0.1, 0, 0]", "[0, -0.2, 0.1]", "[0.02, 0.02, 0.02]", "[4, 0, 0]"]),
+        )
+        text = rng.choice(
+            [
+                *[f"translate {step}, {name} and index {index}, camera=0"] * 4,
+                f"rotate x, 30, {name}, camera=0",
+                "orb_undo",
+                "orb_undo",
+                "orb_relax",
+                "orb_relax off",
+                "orb_scan 1-2",
+                "orb_scan_to 1.2",
+                "orb_live",
+                f"orb_live {name}, 3-21g",
+                f"orb_mo {name}, lumo",
+                f"orb_field {name}, density, 0.01, color_by=esp",
+                f"orb_path {folder.root}/path{rng.randrange(3)}.h5",
+                f"set_name {name}, mine{rng.randrange(1000)}",
+                f"h_add {name}",
+                f"remove {name} and index {index}",
+                f"alter {name} and index {index}, elem='F'",
+                f"create mine_copy{rng.randrange(3)}, {name}",
+                f"disable {name}",
+                f"enable {name}",
+                f"delete {name}",
+                "undo",
+            ]
+        )
+    window.prompt(text)
+    return text
+
+
+@action(3)
+def drag_atom(window: Window, folder: Folder, rng: random.Random) -> str:
+    name = window.ask("session().live.molecule if session() and session().live else ''")
+    if not name:
+        return "nothing is live"
+    window.prompt("edit_mode")
+    place = window.ask(f"atom({name!r}, 0) if {name!r} in objects() else None")
+    if place is None:
+        return f"{name} has gone"
+    x, y = place[:2]
+    to = x + rng.randint(-60, 60), y + rng.randint(-60, 60)
+    window.screen.do("keydown", "ctrl")
+    try:
+        window.screen.drag((x, y), to, 0.5 + 2 * rng.random(), pause=rng.choice([0.05, 0.5]))
+    finally:
+        window.screen.do("keyup", "ctrl")
+    window.prompt("edit_mode 0")
+    return f"{name} from {x, y} to {to}"
+
+
 @action(1)
 def save_and_load(window: Window, folder: Folder, rng: random.Random) -> str:
     window.prompt(f"save {folder.root}/session.pse")
@@ -402,14 +464,16 @@ class Round:
                 done.append(f"{number} {each.__name__}")
                 wrong = [f"{each.__name__}: {error}", *trouble_in(window.log()[before:])]
                 if window.process.poll() is None:
-                    wrong.append(str(window.ask("[dialogs(), menus(), panel() and box(panel()), windows()]")))
+                    wrong.append(str(window.ask("[dialogs(), entries(), panel() and box(panel()), windows()]")))
                 return done, wrong
             done.append(f"{number} {each.__name__} {detail}")
             time.sleep(rng.choice([0.0, 0.05, 0.3, 1.0]))
         try:
             window.prompt("orb_play 0")
             window.screen.key("Escape")
-            window.wait("at_rest()", _REST)
+            if window.ask("live() is not None"):
+                window.prompt("orb_relax off")
+            window.wait("at_rest() and (live() is None or live()[-1])", _REST)
             time.sleep(0.7)  # the window looks twice a second what was done at the prompt
             wrong += window.ask("strays()")
         except (TimeoutError, RuntimeError, LookupError) as error:

@@ -90,6 +90,7 @@ def test_of_too_many_those_that_were_only_passed_go_first(path, monkeypatch):
 
 def test_files_that_are_too_large_go_but_for_the_last(path, monkeypatch):
     monkeypatch.setattr(live_path, "_BYTES", 1)
+    monkeypatch.setattr(live_path, "LAST", 6)
     for n in range(15):
         reached(path, n / 10)
     assert len(path) == len(list(path.folder.iterdir())) == live_path.LAST

@@ -13,7 +13,7 @@ from orbitile.scf.engines import engine_of
 from orbitile.session import commands
 from orbitile.session.live.geometry_change import dihedral
 from orbitile.session.live.known_geometries import KnownGeometries
-from orbitile.session.live.order import Converged, Level
+from orbitile.session.live.order import Converged, Level, Order
 from orbitile.session.live.path import LivePath
 from orbitile.session.live.scan import RunningScan, scan_of
 from orbitile.session.request import Request
@@ -43,6 +43,14 @@ def _scan(first=-180.0, last=180.0, n_values=25, as_held=lambda positions: posit
 
 def _converged(positions, wavefunction, source="", energy=-1.0):
     return Converged(positions, wavefunction, source, {}, energy, 5, 0.1)
+
+
+def _taken(running, positions, wavefunction, fields=(), source="", energy=-1.0, **more):
+    """Have a running scan take what has converged; says whether it is a geometry of it."""
+    order = Order(
+        "key", Level(Calculation("pbe", "sto-3g")), np.array([8, 8, 1, 1]), positions, "m", "", fields, **more
+    )
+    return running.take(_converged(positions, wavefunction, source, energy), order)
 
 
 def _index(scan, positions):
@@ -106,11 +114,11 @@ def test_geometries_are_computed_outwards_of_both_sides_in_turn(benzene):
     scan = _scan(-60, 60, 7)
     running = RunningScan(scan, scan.geometries[3])
     order, before = [], []
-    while (ahead := running.next(scan.geometries[3], [HOMO])) is not None:
+    while not (ahead := running.next(scan.geometries[3], [HOMO])).compares:
         assert ahead.fields == (HOMO,)
         order.append(_index(scan, ahead.positions))
         before.append(None if ahead.beside is None else _index(scan, ahead.beside))
-        assert running.take(_converged(ahead.positions, benzene, f"{order[-1]}", -1.0 * order[-1]), ahead.fields)
+        assert _taken(running, ahead.positions, benzene, ahead.fields, f"{order[-1]}", -1.0 * order[-1])
     assert order == [3, 2, 4, 1, 5, 0, 6]
     assert before == [None, 3, 3, 2, 4, 1, 5]
     status = running.status(scan.geometries[3])
@@ -119,12 +127,32 @@ def test_geometries_are_computed_outwards_of_both_sides_in_turn(benzene):
     assert status.energies == tuple(-float(n) for n in range(7))
     assert running.sources == tuple("0123456")
 
+    order = []
+    while (ahead := running.next(scan.geometries[3], [HOMO])) is not None:
+        assert ahead.compares
+        order.append(_index(scan, ahead.positions))
+        assert _taken(running, ahead.positions, benzene, (), f"{order[-1]}", -1.0 * order[-1], compares=True)
+    assert order == [3, 2, 4, 1, 5, 0, 6]
+
+
+def test_fields_of_a_lower_state_are_computed_anew(benzene):
+    scan = _scan(-60, 60, 2)
+    running = RunningScan(scan, scan.geometries[0])
+    for n in (0, 1):
+        _taken(running, scan.geometries[n], benzene, (HOMO,), f"{n}")
+    assert running.next(scan.geometries[0], [HOMO]).compares
+    _taken(running, scan.geometries[0], benzene, (), "lower", -2.0, compares=True)
+    ahead = running.next(scan.geometries[0], [HOMO])
+    assert _index(scan, ahead.positions) == 0
+    assert ahead.fields == (HOMO,)
+    assert running.status(scan.geometries[0]).energies == (-2.0, -1.0)
+
 
 def test_another_field_is_computed_where_the_orbitals_are_known(benzene):
     scan = _scan(-60, 60, 3)
     running = RunningScan(scan, scan.geometries[1])
     for geometry in scan.geometries:
-        running.take(_converged(geometry, benzene), [HOMO])
+        _taken(running, geometry, benzene, (HOMO,), compares=True)
     assert running.next(scan.geometries[1], [HOMO]) is None
     assert running.next(scan.geometries[1], [HOMO, LUMO]).fields == (LUMO,)
 
@@ -132,14 +160,14 @@ def test_another_field_is_computed_where_the_orbitals_are_known(benzene):
 def test_what_does_not_converge_is_left_out_and_told(benzene):
     scan = _scan(-60, 60, 3)
     running = RunningScan(scan, scan.geometries[1])
-    running.take(_converged(scan.geometries[1], benzene), [])
+    _taken(running, scan.geometries[1], benzene, (), compares=True)
     running.refuse(scan.geometries[0], "not converged after 50 iterations")
     ahead = running.next(scan.geometries[1], [])
     assert np.array_equal(ahead.positions, scan.geometries[2])
-    running.take(_converged(ahead.positions, benzene), [])
+    _taken(running, ahead.positions, benzene, (), compares=True)
     assert running.next(scan.geometries[1], []) is None
     status = running.status(scan.geometries[1])
-    assert status.text == "scan: 2 of 3 computed"
+    assert status.text == "scan: 2 of 3 computed, 1 failed"
     assert "not converged after 50 iterations" in status.table
 
 
@@ -151,7 +179,7 @@ def test_ends_of_a_full_circle_are_told_apart(benzene):
     assert one == pytest.approx(other, abs=1e-6)
     assert np.array_equal(viewer.as_held(other), other)
     running = RunningScan(scan, scan.geometries[12])
-    running.take(_converged(one, benzene), [])
+    _taken(running, one, benzene, (), compares=True)
     assert running.status(one).known == (True, *(False,) * 24)
     for index in (0, 24):
         running.index = index
@@ -162,7 +190,7 @@ def test_what_is_at_one_place_all_the_same_is_known_together(benzene):
     scan = _scan(as_held=lambda positions: np.round(positions, 4))
     assert np.array_equal(scan.geometries[0], scan.geometries[-1])
     running = RunningScan(scan, scan.geometries[12])
-    running.take(_converged(scan.geometries[0], benzene), [])
+    _taken(running, scan.geometries[0], benzene, (), compares=True)
     assert running.status(scan.geometries[12]).known == (True, *(False,) * 23, True)
 
 
@@ -251,7 +279,7 @@ def test_a_dihedral_all_the_way_round(monkeypatch, tmp_path):
         assert live.status.scan.index == index
         assert live.found.energy == pytest.approx(energies[index], abs=1e-12)
     session.settle()
-    assert not orders
+    assert not [(order.fields, order.compares) for order in orders]
     name = session.shelf.last_of("m")
     assert session.host.transparencies[name] == session.shelf[name].look.transparency  # it is not moved along
 
@@ -313,7 +341,7 @@ def test_the_slider_goes_before_what_is_computed_ahead(monkeypatch):
     orders.clear()
     live.scan_to(6)
     session.settle()
-    assert not orders
+    assert not [(order.fields, order.compares) for order in orders]
     assert len(session.host.surfaces) == 2
     assert name in session.host.surfaces
     assert time.monotonic() - begin < 60
@@ -340,7 +368,7 @@ def test_commands_say_what_is_missing():
     try:
         with pytest.raises(OrbitileError, match="nothing is scanned"):
             commands.orb_scan_to.run(session, [1])
-        with pytest.raises(OrbitileError, match="orb_scan begins one"):
+        with pytest.raises(OrbitileError, match="nothing is scanned"):
             commands.orb_scan_save.run(session, ["a.h5"])
         with pytest.raises(OrbitileError, match="knows no atom called 'pk1'"):
             commands.orb_scan.run(session, ["pk1 pk2"])

@@ -105,6 +105,9 @@ class VMDViewer(VolumeViewer):
             raise OrbitileError(f"no molecule that Orbitile has loaded is called {molecule!r}")
         self._places(self._numbers[molecule], frame)[:] = positions / angstrom
 
+    def as_held(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (positions / angstrom).astype(np.float32).astype(np.float64) * angstrom
+
     def _places(self, number: int, frame: int) -> Any:
         """Coordinates of a frame in Angstrom, where VMD has them."""
         return self._vmd.vmdnumpy.timestep(number, frame)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from importlib.util import find_spec
 from pathlib import Path
 
 from ...errors import OrbitileError
 from ...evaluation.devices import one_device
 from ...scf.calculation import Calculation
-from ..calculation import RunningCalculation
+from ..calculation import RunningCalculation, check_calculation
 from ..declaration import COUNT, FLAG, PATH, TEXT, WHOLE_NUMBER, Answer, Argument, command, one_of
 from ..host import trajectory_viewer
 from ..session import Session
@@ -69,16 +67,9 @@ def orb_scf(
 ) -> Answer:
     if session.calculation is not None:
         raise OrbitileError(f"orbitals of {session.calculation.molecule} are being computed; orb_cancel stops that")
-    if not any(map(find_spec, ("pyscf", "basis_set_exchange"))) and not os.environ.get("ORBITILE_PYTHON"):
-        raise OrbitileError("basis sets come from pyscf or basis-set-exchange: pip install 'orbitile[scf]'")
     numbers, geometries = trajectory_viewer(session.host).geometries(name)
     calculation = Calculation(method, basis, charge, spin, cartesian)
     target = (filename or Path(f"{name}.series.h5")).absolute()
-    electrons = int(numbers.sum()) - charge
-    if electrons < spin or (electrons - spin) % 2:
-        raise OrbitileError(
-            f"{name} has {electrons} electrons at a charge of {charge}: {spin} cannot be unpaired. Are hydrogen atoms "
-            "missing (h_add adds them)? Otherwise give charge and spin"
-        )
+    check_calculation(name, numbers, calculation)
     session.calculate(RunningCalculation(name, numbers, geometries, calculation, target))
     return Answer(str(target), f"{calculation} of {len(geometries)} frames: {target}")

@@ -11,6 +11,7 @@ from ...scf.engines import AUTO, engine_names
 from ..declaration import COUNT, FLAG, NUMBER, PATH, SHARE, TEXT, WHOLE_NUMBER, Answer, Argument, command, one_of
 from ..live.live import Live
 from ..live.order import Level
+from ..live.scan import RunningScan
 from ..session import Session
 
 
@@ -108,16 +109,15 @@ def orb_path(session: Session, filename: Path) -> Answer:
 )
 def orb_scan(session: Session, atoms: str, first: float | None, last: float | None, steps: int | None) -> Answer:
     live = _live(session)
-    running = live.status.scan
-    if running is not None and not atoms:
+    if live.scan is not None and not atoms:
+        told = _scanned(live)
         live.end_scan()
-        return Answer(None, f"{live.molecule}: the scan has ended\n{running.table}")
-    live.begin_scan(_atoms(session, atoms), first, last, steps)
-    if not session.host.has_window():
-        session.settle(scanned=True)
-    begun = live.status.scan
-    assert begun is not None  # it has begun
-    return Answer(None, f"{live.molecule}: {begun.text}; orb_scan_to goes to a value, orb_scan ends it\n{begun.table}")
+        return Answer(None, f"{live.molecule}: the scan has ended\n{told}")
+    scan = live.begin_scan(_atoms(session, atoms), first, last, steps)
+    if session.host.has_window():
+        return Answer(None, f"{live.molecule}: {scan} is computed ahead; orb_scan_to goes to a value, orb_scan ends it")
+    session.settle(scanned=True)
+    return Answer(None, f"{live.molecule}: {scan}\n{_scanned(live)}")
 
 
 @command(
@@ -128,9 +128,7 @@ def orb_scan(session: Session, atoms: str, first: float | None, last: float | No
 )
 def orb_scan_to(session: Session, value: float) -> Answer:
     live = _live(session)
-    if live.scan is None:
-        raise OrbitileError("nothing is scanned: orb_scan begins that")
-    scan = live.scan.scan
+    scan = _running(live).scan
     index = scan.index_of(value)
     live.scan_to(index)
     there = scan.shown_values[index]
@@ -146,11 +144,23 @@ def orb_scan_to(session: Session, value: float) -> Answer:
 )
 def orb_scan_save(session: Session, filename: Path) -> Answer:
     live = _live(session)
-    sources = () if live.scan is None else live.scan.sources
+    sources = _running(live).sources
     if not sources:
-        raise OrbitileError("no geometry of a scan has been computed: orb_scan begins one")
+        raise OrbitileError("no geometry of the scan has been computed yet")
     session.computing.aside(lambda: live.path.write(filename, str(live.level.calculation), sources))
     return Answer(str(filename), f"{len(sources)} geometries are in {filename}")
+
+
+def _running(live: Live) -> RunningScan:
+    if live.scan is None:
+        raise OrbitileError("nothing is scanned: orb_scan begins that")
+    return live.scan
+
+
+def _scanned(live: Live) -> str:
+    """How far a scan is, and its energies as a table."""
+    status = live.status.scan
+    return "" if status is None else f"{status.text}\n{status.table}"
 
 
 def _atoms(session: Session, text: str) -> tuple[int, ...]:

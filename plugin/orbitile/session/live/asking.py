@@ -6,7 +6,8 @@ import os
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 
 from ...workers import Worker, Workers
 from ..request import Request
@@ -18,6 +19,9 @@ _TOO_LONG = 1.0
 
 _UNUSUAL = 4.0
 """Times the seconds of the last self-consistent field that another one may take, fields included."""
+
+_MORE = 4.0
+"""Times as long that one may take after others were given up: a bond that is torn may not converge for minutes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +49,15 @@ class Asked:
     begin: float
     job: Future[Converged]
     is_ahead: bool
+
+    def result(self) -> Converged:
+        """What has come, or what was raised.
+
+        Arrays that come together share memory, which lives as long as one of them: a geometry, which is kept longer
+        than its samples, is given memory of its own.
+        """
+        found = self.job.result()
+        return replace(deepcopy(replace(found, samples=())), samples=found.samples)
 
 
 class Asking:
@@ -90,8 +103,8 @@ class Asking:
             self.asked = None
 
     def withdraw_late(self) -> None:
-        """Give up what is not the newest any more when it takes too long: ever more patiently, so that some come."""
-        patience = max(_TOO_LONG, _UNUSUAL * self._usual) * 2.0**self._given_up
+        """Give up what is not the newest any more when it takes too long: more patiently then, so that some come."""
+        patience = max(_TOO_LONG, _UNUSUAL * self._usual) * min(2.0**self._given_up, _MORE)
         if self.asked is not None and time.monotonic() - self.asked.begin > patience:
             self.withdraw()
             self._given_up += 1

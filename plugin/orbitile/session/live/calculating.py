@@ -13,7 +13,7 @@ from secrets import token_hex
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import Cancelled, OrbitileError
+from ...errors import Cancelled, FieldError, OrbitileError
 from ...exporters._series import SeriesWriter
 from ...fields.orbital import orbital_name, orbital_of
 from ...model.geometry import Geometry
@@ -34,8 +34,8 @@ from .relaxing import Forces, Relaxer
 _KEPT = 2 * HISTORY
 """Converged geometries that are kept: those behind the ends of two branches of a path."""
 
-_LOWER = 1e-6
-"""Hartree by which another state is lower; energies of one state differ by less."""
+_LOWER = 1e-7
+"""Hartree by which another state is lower; energies of one state mostly differ by less."""
 
 
 @dataclass(eq=False)
@@ -93,15 +93,25 @@ def converged(order: Order) -> Converged:
         _known = _Known(order.key)
     after = None if order.after is None else _known.keep(order.after)
     if after is None or not np.array_equal(after.positions, order.positions):
-        before = [] if after is None else _known.before(order.positions, after)
-        begin = time.perf_counter()
-        solution = _solution(order, before, _known.response)
-        found = _taken(_known, order, after, solution, time.perf_counter() - begin)
+        found = _solved(_known, order, after)
     else:
         found = _compared(_known, order, after) if order.compares else after
     if order.relaxation is not None:
         found = _known.found[found.source] = _relaxed(_known, order, found, order.relaxation)
     return replace(found, samples=_samples(order, found))
+
+
+def _solved(known: _Known, order: Order, after: Converged | None) -> Converged:
+    """The self-consistent field, begun from those before, or from atoms where there are none or that fails."""
+    begin, from_atoms = time.perf_counter(), after is None
+    try:
+        solution = _solution(order, [] if after is None else known.before(order.positions, after), known.response)
+    except NotConverged:
+        if from_atoms:
+            raise
+        solution, from_atoms = _solution(order, [], None), True
+    found = _taken(known, order, after, solution, time.perf_counter() - begin)
+    return known.keep(replace(found, is_compared=from_atoms))
 
 
 def _compared(known: _Known, order: Order, found: Converged) -> Converged:
@@ -125,13 +135,12 @@ def _solution(order: Order, before: list[Wavefunction], response: Response | Non
 
 
 def _taken(known: _Known, order: Order, after: Converged | None, solution: Solution, seconds: float) -> Converged:
-    """A solution with its orbitals in order, in a file, as what is known of the molecule."""
+    """A solution with its orbitals in order, in a file."""
     known.response = solution.response
     wavefunction, first = _in_order(after, solution.wavefunction)
     source = str(_written(order, wavefunction))
     known.solved = source, solution.wavefunction
-    found = Converged(order.positions, wavefunction, source, first, solution.energy, solution.n_iterations, seconds)
-    return known.keep(replace(found, is_compared=after is None))
+    return Converged(order.positions, wavefunction, source, first, solution.energy, solution.n_iterations, seconds)
 
 
 def _relaxed(known: _Known, order: Order, found: Converged, relaxation: Relaxation) -> Converged:
@@ -234,8 +243,11 @@ def of_geometry(request: Request, found: Converged) -> Request:
 
 
 def numbered_name(wavefunction: Wavefunction, name: str) -> str:
-    """Name of an orbital by its number, "homo" as "mo:5"; names of other fields are returned as they are."""
-    orbital = orbital_of(wavefunction, name.strip())
+    """Name of an orbital by its number, "homo" as "mo:5"; any other, also of one that is not there, as it is."""
+    try:
+        orbital = orbital_of(wavefunction, name.strip())
+    except FieldError:
+        return name
     return name if orbital is None else orbital.name
 
 

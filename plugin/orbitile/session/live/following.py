@@ -139,7 +139,7 @@ class Following:
         self._known.pop(name, None)
         if name in self._shelf:
             shown, request = self._shelf[name], of_geometry(self.request(name, True), found)
-            self._shelf.note(name, replace(shown, request=request))
+            self._shelf.note(name, replace(shown, request=replace(request, isovalue=shown.request.isovalue)))
             self._viewer.set_transparency(name, min(1.0, shown.look.transparency + _PALER))
 
     def recall(self, found: Converged, rests: bool) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
-from copy import deepcopy
 from dataclasses import replace
 from secrets import token_hex
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
+from ...scf.calculation import NotConverged
 from ...workers import WorkerEnded
 from ..computing import Computing
 from ..host import Viewer
@@ -31,7 +31,7 @@ from .following import Following, Show
 from .order import Converged, Level, Order, Positions, Relaxation
 from .path import LivePath, Reached
 from .pulling import Pulling
-from .scan import Ahead, RunningScan, scan_of
+from .scan import Ahead, RunningScan, Scan, scan_of
 from .scanning import Scanning
 from .status import LiveStatus, Stage, text_of
 
@@ -182,7 +182,7 @@ class Live:
         first: float | None = None,
         last: float | None = None,
         n_values: int | None = None,
-    ) -> None:
+    ) -> Scan:
         """Have a distance, an angle or a dihedral computed ahead, about where the atoms are; arguments as of `scan_of`.
 
         Forces do not move the atoms any more.
@@ -196,6 +196,7 @@ class Live:
         scan = scan_of(self._numbers, self._positions, atoms, first, last, n_values, self._viewer.as_held)
         self.relax(None)
         self._scanning.begin(RunningScan(scan, self._positions))
+        return scan
 
     def end_scan(self) -> None:
         """Forget the scan; the atoms stay where they are."""
@@ -243,8 +244,7 @@ class Live:
             When there is nothing to go back to, or the viewer cannot be told where atoms are.
         """
         self._look()
-        before = self.path.before(self._positions)
-        if before is None:
+        if (before := self.path.before(self._positions)) is None:
             raise OrbitileError(f"{self.molecule}: there is no geometry to go back to")
         self._viewer.move(self.molecule, before.positions)
         self.path.go_back(before)
@@ -261,7 +261,7 @@ class Live:
         AtomsChanged
             When the molecule has other atoms.
         OrbitileError
-            When it has gone: it cannot be live any more.
+            When it has gone, or nothing of it can be computed: it cannot be live any more.
         """
         self._look()
         self._pulling.look(self._positions)
@@ -291,11 +291,10 @@ class Live:
 
     def _take(self) -> None:
         """What the process has computed."""
-        asked = self._asking.done()
-        if asked is None:
+        if (asked := self._asking.done()) is None:
             return
         try:
-            found = _apart_from_samples(asked.job.result())
+            found = asked.result()
         except (Cancelled, CancelledError):
             return
         except OrbitileError as error:
@@ -303,12 +302,19 @@ class Live:
                 self._has_ended = True
                 return
             self._scanning.refuse(asked.order.positions, str(error))
-            if not asked.is_ahead:
-                if self._failed is None:  # once, until one converges
-                    self._viewer.say(f"{self.molecule}: {error}")
-                self._failed = asked.order.positions, str(error)
+            if asked.is_ahead:
+                return
+            if self.found is None and not isinstance(error, NotConverged | WorkerEnded):
+                raise  # it is no matter of the geometry
+            if self._failed is None:  # once, until one converges
+                self._viewer.say(f"{self.molecule}: {error}")
+            self._failed = asked.order.positions, str(error)
             return
         self._scanning.keep(found, asked)
+        after = asked.order.after
+        if asked.order.compares and after is not None and after.source != found.source:
+            lower = f"the energy is lower by {after.energy - found.energy:.1g} hartree: that is shown"
+            self._viewer.say(f"{self.molecule}: begun from atoms {lower}")
         if not asked.is_ahead:
             self._arrive(found)
             self.following.take(asked.fields, found, asked.rests)
@@ -342,7 +348,7 @@ class Live:
         if asked is not None:
             if self._is_at(asked.order.positions):
                 return
-            if asked.order.compares or asked.is_ahead != is_known:
+            if (asked.order.compares and not asked.is_ahead) or asked.is_ahead != is_known:
                 self._asking.withdraw()
             elif not is_known:
                 self._asking.withdraw_late()
@@ -364,7 +370,8 @@ class Live:
         """Have a geometry of the scan computed."""
         ahead = self._next_of_scan()
         if ahead is not None and self.found is not None:
-            self._submit(ahead.positions, ahead.fields, self._scanning.before(ahead, self.found))
+            after = self._scanning.before(ahead, self.found)
+            self._submit(ahead.positions, ahead.fields, after, compares=ahead.compares)
 
     def _next_of_scan(self) -> Ahead | None:
         return None if self.found is None else self._scanning.next(self._positions, self.following.requests())
@@ -395,8 +402,3 @@ class Live:
         self.path.close()
         self.following.close()
         return self._asking
-
-
-def _apart_from_samples(found: Converged) -> Converged:
-    """A converged geometry in memory of its own; what came with samples shares theirs, which would live as long."""
-    return replace(deepcopy(replace(found, samples=())), samples=found.samples)

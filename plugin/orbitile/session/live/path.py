@@ -28,7 +28,7 @@ from .relaxing import SAME
 MOST = 2000
 """Geometries that are kept; of more the oldest are forgotten, those at which the atoms rested last of all."""
 
-LAST = 10
+LAST = 40
 """The last of them, whose files are never removed: surfaces are shown of them, or they are read to go on from."""
 
 _BYTES = 1 << 29

@@ -13,7 +13,7 @@ from ...errors import OrbitileError
 from ...model.units import angstrom, kilocalorie_per_mole
 from ..request import Request
 from .geometry_change import angle, dihedral, distance, with_angle, with_dihedral, with_distance
-from .order import Converged, Positions
+from .order import Converged, Order, Positions
 
 Kind = Literal["distance", "angle", "dihedral"]
 
@@ -57,6 +57,10 @@ class Scan:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __str__(self) -> str:
+        values = self.shown_values
+        return f"{self.name} at {len(self)} values from {values[0]:.4g} to {values[-1]:.4g} {self.unit}"
 
     @property
     def kind(self) -> Kind:
@@ -184,7 +188,8 @@ class ScanStatus:
     @property
     def text(self) -> str:
         """How far it is, in some words."""
-        return f"scan: {sum(self.known)} of {len(self.values)} computed"
+        failed = sum(map(bool, self.problems))
+        return f"scan: {sum(self.known)} of {len(self.values)} computed" + (f", {failed} failed" if failed else "")
 
     @property
     def table(self) -> str:
@@ -212,11 +217,14 @@ class Ahead:
     beside : ndarray or None
         The geometry of the value before, going outwards from where the atoms are, where that is known: from there
         orbitals keep their identity, though another one may be as near when a dihedral comes full circle.
+    compares : bool
+        As of `Order`.
     """
 
     positions: Positions
     fields: tuple[Request, ...]
-    beside: Positions | None
+    beside: Positions | None = None
+    compares: bool = False
 
 
 class RunningScan:
@@ -241,7 +249,9 @@ class RunningScan:
             self._indices.setdefault(geometry.tobytes(), []).append(index)
         self._energies: dict[int, float] = {}
         self._sources: dict[int, str] = {}
+        self._wanted: frozenset[Request] = frozenset()
         self._fields: dict[int, frozenset[Request]] = {}
+        self._compared: set[int] = set()
         self._problems: dict[int, str] = {}
 
     @property
@@ -285,28 +295,43 @@ class RunningScan:
     def next(self, positions: Positions, fields: Iterable[Request]) -> Ahead | None:
         """What is to be computed next so that some fields of all geometries are known; None when they are.
 
-        Geometries beside the one where the atoms are come first, of both sides in turn.
+        Geometries beside the one where the atoms are come first, of both sides in turn; when all are known, their
+        fields are compared with those that begin from atoms.
         """
         here, wanted = self.index_at(positions), dict.fromkeys(fields)
-        for index in sorted(range(len(self.scan)), key=lambda index: abs(index - here)):
+        if wanted.keys() != self._wanted:
+            self._wanted = frozenset(wanted)
+            self._fields = {index: known & self._wanted for index, known in self._fields.items()}
+        order = [index for index in _outwards(here, len(self.scan)) if index not in self._problems]
+        for index in order:
             known = self._fields.get(index)
             missing = tuple(field for field in wanted if known is None or field not in known)
-            if index not in self._problems and (known is None or missing):
+            if known is None or missing:
                 beside = index + (1 if index < here else -1 if index > here else 0)
                 before = self.scan.geometries[beside] if beside in self._sources else None
                 return Ahead(self.scan.geometries[index], missing, before)
-        return None
+        left = next((index for index in order if index not in self._compared), None)
+        return None if left is None else Ahead(self.scan.geometries[left], (), compares=True)
 
-    def take(self, found: Converged, fields: Iterable[Request]) -> bool:
-        """Take note of a geometry with some fields; says whether it is one of the scan."""
-        indices, known = self._indices.get(found.positions.tobytes(), []), frozenset(fields)
+    def take(self, found: Converged, order: Order) -> bool:
+        """Take note of what has converged; says whether it is a geometry of the scan."""
+        indices = self._indices.get(found.positions.tobytes(), [])
         for index in indices:
+            is_same = self._sources.get(index) == found.source
+            before = self._fields[index] if is_same else frozenset()
             self._energies[index], self._sources[index] = found.energy, found.source
-            self._fields[index] = self._fields.get(index, frozenset()) | known
+            self._fields[index] = before.union(order.fields)
             self._problems.pop(index, None)
+            if found.is_compared or order.compares:
+                self._compared.add(index)
         return bool(indices)
 
     def refuse(self, positions: Positions, problem: str) -> None:
         """Take note of a geometry that cannot be computed."""
         for index in self._indices.get(positions.tobytes(), []):
             self._problems[index] = problem
+
+
+def _outwards(here: int, n: int) -> list[int]:
+    """Numbers below n, those next to one first, of both sides in turn."""
+    return sorted(range(n), key=lambda index: abs(index - here))

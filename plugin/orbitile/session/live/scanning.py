@@ -44,7 +44,7 @@ class Scanning:
 
     def keep(self, found: Converged, asked: Asked) -> None:
         """Keep what has converged, where the atoms are going to come back to it."""
-        is_scanned = self.scan is not None and self.scan.take(found, asked.order.fields)
+        is_scanned = self.scan is not None and self.scan.take(found, asked.order)
         if self.scan is not None and is_scanned:
             self._path.hold(self.scan.sources)
         if is_scanned or asked.rests:

@@ -6,6 +6,9 @@ namespace eval ::orbitile::panel {
     variable relaxes 0
     variable hardness 0.5
     variable energies {}      ;# of the live molecule, in hartree, one after the other
+    variable scan {}          ;# what is scanned
+    variable scanned 0        ;# where its slider stands
+    variable scan_due ""      ;# where it is going
 }
 
 proc ::orbitile::panel::build_live {f} {
@@ -26,6 +29,11 @@ proc ::orbitile::panel::build_live {f} {
     bind $f.status <Configure> {%W configure -wraplength %w}
     canvas $f.energies -height 46 -width 100 -background white -highlightthickness 0
     bind $f.energies <Configure> ${here}::paint_energies
+    ttk::frame $f.scan
+    ttk::scale $f.scan.slider -variable ${here}::scanned -command ${here}::scan_slid
+    ttk::label $f.scan.value -width 30
+    pack $f.scan.slider -side left -fill x -expand 1 -padx {0 4}
+    pack $f.scan.value -side left
     pack $first -fill x
     tip $first.molecules "Have the electrons of a molecule follow its atoms, when these are moved: Mouse > Move"
     tip $first.method "Functional, or hf"
@@ -33,6 +41,7 @@ proc ::orbitile::panel::build_live {f} {
     tip $first.relax "Forces pull the atoms along; those that you move are held"
     tip $first.hardness "How hard"
     tip $first.undo "Back to where the atoms rested before"
+    tip $f.scan.slider "What is scanned: orb_scan computes the geometries"
     tip $f.energies "Energy of the geometries one after the other"
     show_live $::orbitile::live_told
 }
@@ -108,7 +117,7 @@ proc ::orbitile::panel::show_live {message} {
     if {![winfo exists $f]} return
     if {$message eq "" || [dict get $message molecule] eq ""} {
         set energies {}
-        pack forget $f.status $f.energies
+        pack forget $f.status $f.energies $f.scan
         foreach part {relax hardness undo} {
             $f.first.$part state disabled
         }
@@ -124,11 +133,54 @@ proc ::orbitile::panel::show_live {message} {
     $f.status configure -foreground [dict get $colours [dict get $message stage]] \
         -text "[dict get $message molecule], [dict get $message calculation]: [dict get $message text]"
     pack $f.status $f.energies -fill x
+    show_scan [dict get $message scan]
     set energy [dict get $message energy]
     if {$energy ne "" && $energy ne [lindex $energies end]} {
         set energies [lrange [linsert $energies end $energy] end-499 end]
     }
     paint_energies
+}
+
+# The slider of what is scanned; where nothing is, it is away.
+proc ::orbitile::panel::show_scan {now} {
+    variable top
+    variable scan_due
+    variable scan $now
+    set f $top.inside.live.scan
+    if {$scan eq ""} {
+        pack forget $f
+        return
+    }
+    $f.slider configure -from 0 -to [expr {[llength [dict get $scan values]] - 1}]
+    if {$scan_due eq ""} {
+        variable scanned [dict get $scan index]
+        show_scanned $scanned
+    }
+    pack $f -fill x
+}
+
+proc ::orbitile::panel::show_scanned {index} {
+    variable top
+    variable scan
+    set value [format %.3f [lindex [dict get $scan values] $index]]
+    set computed [expr {[lindex [dict get $scan known] $index] ? "" : ", not computed"}]
+    $top.inside.live.scan.value configure -text "[dict get $scan name]: $value [dict get $scan unit]$computed"
+}
+
+proc ::orbitile::panel::scan_slid {place} {
+    variable scan_due
+    after cancel $scan_due
+    show_scanned [expr {round($place)}]
+    set scan_due [after 40 ::orbitile::panel::scan_to_slider]
+}
+
+proc ::orbitile::panel::scan_to_slider {} {
+    variable scan
+    variable scanned
+    variable scan_due ""
+    if {$scan ne ""} {
+        do orb_scan_to [lindex [dict get $scan values] [expr {round($scanned)}]]
+    }
 }
 
 proc ::orbitile::panel::paint_energies {} {
