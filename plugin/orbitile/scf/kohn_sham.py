@@ -30,9 +30,6 @@ _MOST = (50, 150, 150)
 _PATIENCE = 15
 """Iterations without a smaller gradient after which levels are shifted: what oscillates does not stop by itself."""
 
-_CERTAIN = 0.1
-"""Share of the gradient that is asked for, below which the energy need not be compared."""
-
 _DEPENDENT = 1e-7
 """Eigenvalues of the overlap below it are of functions that depend on others; they are left out."""
 
@@ -74,8 +71,8 @@ class Criteria:
     Attributes
     ----------
     energy : float
-        Largest change of the energy in the last iteration, in hartree. It need not be known where the gradient is less
-        than a tenth of what is asked for: what is missing from the energy goes by its square.
+        Most that the energy may still change, in hartree: its change in the last iteration, times the square of the
+        ratio by which the gradient fell, since what is left of the energy falls with its square.
     gradient : float
         Largest norm of the derivatives of the energy with respect to rotations of occupied into virtual orbitals.
     """
@@ -207,7 +204,7 @@ class _Attempt:
         self._from_basis = functions.coefficients
         self._to_basis = operator.overlap @ self._from_basis
         self.n_iterations = 0
-        self.change = self.gradient = np.inf
+        self.change = self.gradient = self._before = np.inf
 
     def converged(
         self, start: Reals, criteria: Criteria, most: int, patience: int
@@ -226,6 +223,7 @@ class _Attempt:
                 self._extrapolation.shift(matrices - rough)
                 rough = None
             self.change, energy = abs(fock.energy - energy), fock.energy
+            self._before = self.gradient
             self.gradient = float(np.linalg.norm(commutators(matrices, projected))) / np.sqrt(2)
             if self.gradient < least:
                 least, since = self.gradient, self.n_iterations
@@ -245,9 +243,10 @@ class _Attempt:
         return self._from_basis @ vectors, energies
 
     def _within(self, criteria: Criteria) -> bool:
-        # first densities need not be of orbitals, so their gradient alone says nothing
-        certain = self.n_iterations > 1 and self.gradient < _CERTAIN * criteria.gradient
-        return certain or (self.change < criteria.energy and self.gradient < criteria.gradient)
+        if self.n_iterations == 1:  # the densities need not be of orbitals, and there is no change yet
+            return False
+        left = self.change * (self.gradient / max(self._before, 1e-100)) ** 2
+        return bool(left < criteria.energy and self.gradient < criteria.gradient)
 
     def _shifted(self, matrix: Reals, density: Reals) -> Reals:
         if not self._shift:
