@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
-from ...workers import Worker, Workers
+from ...workers import Worker, Workers, environment
 from ..request import Request
 from .calculating import converged
 from .order import Converged, Order
@@ -70,7 +70,7 @@ class Asking:
     """
 
     def __init__(self) -> None:
-        self._workers = Workers([Worker("the live calculation", python=os.environ.get("ORBITILE_PYTHON"), nice=5)])
+        self._workers = Workers([_worker()])
         self.asked: Asked | None = None
         self._usual = 0.0
         self._given_up = 0
@@ -112,3 +112,12 @@ class Asking:
     def close(self) -> None:
         """End the process."""
         self._workers.shutdown(wait=False, cancel_futures=True)
+
+
+def _worker() -> Worker:
+    return Worker("the live calculation", python=os.environ.get("ORBITILE_PYTHON"), settings=_settings, nice=5)
+
+
+def _settings() -> dict[str, str]:
+    """Threads of PySCF sleep where they wait: the viewer draws on the same cores, and those that spin hold it up."""
+    return {"OMP_WAIT_POLICY": "PASSIVE", **environment()}
