@@ -9,8 +9,9 @@ from concurrent.futures import Future
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
-from ...workers import Worker, Workers, environment
+from ...workers import Worker, Workers
 from ..request import Request
+from ..sample_worker import one_thread
 from .calculating import converged
 from .order import Converged, Order
 
@@ -70,7 +71,8 @@ class Asking:
     """
 
     def __init__(self) -> None:
-        self._workers = Workers([_worker()])
+        python = os.environ.get("ORBITILE_PYTHON")
+        self._workers = Workers([Worker("the live calculation", python=python, settings=_settings, nice=5)])
         self.asked: Asked | None = None
         self._usual = 0.0
         self._given_up = 0
@@ -114,10 +116,6 @@ class Asking:
         self._workers.shutdown(wait=False, cancel_futures=True)
 
 
-def _worker() -> Worker:
-    return Worker("the live calculation", python=os.environ.get("ORBITILE_PYTHON"), settings=_settings, nice=5)
-
-
 def _settings() -> dict[str, str]:
     """Threads of PySCF sleep where they wait: the viewer draws on the same cores, and those that spin hold it up."""
-    return {"OMP_WAIT_POLICY": "PASSIVE", **environment()}
+    return {"OMP_WAIT_POLICY": "PASSIVE", **one_thread()}
