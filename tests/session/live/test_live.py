@@ -406,7 +406,7 @@ def two_hydrogens(length: float) -> str:
         ("I 0 0 0; H 0 0 1.61", Calculation("pbe", "def2-svp"), 1, (0, 0, 0.02)),
         ("He 0 0 0", Calculation("pbe", "def2-svp"), 0, (0, 0, 0.1)),
         (HYDROGEN, Calculation("pbe", "sto-3g"), 1, (0, 0, 0.3)),
-        (HYDROGEN, Calculation("upbe", "sto-3g"), 1, (0, 0, 0.3)),
+        (HYDROGEN, Calculation("upbe", "sto-3g"), 1, (0, 0, 0.15)),
     ],
     ids=["water", "cartesian", "hybrid", "radical", "triplet", "anion", "core potential", "atom", "torn", "torn-spins"],
 )
