@@ -135,13 +135,6 @@ def test_a_failure_is_told_once_and_moving_back_recovers(water):
     assert water.live.at_rest()
 
 
-def test_what_failed_at_first_does_not_tell_of_a_geometry_before(water):
-    water.begin_live("m", Level(Calculation("hf", "nothing"), device="cpu"))
-    text = water.settle().text
-    assert "nothing" in text
-    assert "last converged" not in text
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_process_that_is_killed_is_replaced_without_anybody_moving_an_atom(water, monkeypatch):
