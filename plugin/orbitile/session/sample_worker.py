@@ -37,7 +37,7 @@ class SampleWorker:
         self._workers = self._begun()
 
     def _begun(self) -> Workers:
-        worker = Worker("the worker", python=self._python, settings=_settings, patience=self._patience, nice=_NICE)
+        worker = Worker("the worker", python=self._python, settings=one_thread, patience=self._patience, nice=_NICE)
         return Workers([worker])
 
     def submit(self, request: Request, progress: Callable[[float], None] | None = None) -> Future[Sample]:
@@ -67,5 +67,6 @@ class SampleWorker:
         workers.shutdown(cancel_futures=True)
 
 
-def _settings() -> Mapping[str, str]:
+def one_thread() -> Mapping[str, str]:
+    """The environment of a process whose linear algebra is that of small matrices."""
     return {**_ONE_THREAD, **environment()}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ...workers import Worker, Workers
 from ..request import Request
+from ..sample_worker import one_thread
 from .calculating import converged
 from .order import Converged, Order
 
@@ -70,7 +71,8 @@ class Asking:
     """
 
     def __init__(self) -> None:
-        self._workers = Workers([Worker("the live calculation", python=os.environ.get("ORBITILE_PYTHON"), nice=5)])
+        python = os.environ.get("ORBITILE_PYTHON")
+        self._workers = Workers([Worker("the live calculation", python=python, settings=one_thread, nice=5)])
         self.asked: Asked | None = None
         self._usual = 0.0
         self._given_up = 0
