@@ -326,7 +326,7 @@ def test_nothing_is_left(water):
     while is_running(process) or any(t.name.startswith("orbitile-live") for t in threading.enumerate()):
         assert time.monotonic() < until
         time.sleep(0.02)
-    assert not any(observer is live._following for observer in water.shelf._observers)
+    assert not any(observer is live.following for observer in water.shelf._observers)
     assert len(list(folder.iterdir())) < len(live.path) + 2
     assert Path(OneFile.read(water.host.molecules()["m"]).path).exists(), "the molecule is one of these files"
     assert set(water.host.surfaces) == {"m_mo5"}
