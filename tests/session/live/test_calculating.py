@@ -1,5 +1,8 @@
 """What the process of a live molecule computes, called in this one."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -141,6 +144,18 @@ def test_atoms_at_one_place_are_an_error_of_their_geometry(tmp_path):
         ordered(tmp_path, "H 0 0 0; H 0 0 0.001")
 
 
-def test_it_is_given_up_in_the_next_iteration(tmp_path):
-    with pytest.raises(Cancelled), watched(cancelled=lambda: True):
-        ordered(tmp_path)
+def test_what_is_withdrawn_ends_at_once_and_leaves_no_thread(tmp_path):
+    before, asked = threading.active_count(), []
+
+    def is_withdrawn():
+        asked.append(time.monotonic())
+        return threading.active_count() > before  # PySCF has begun
+
+    with pytest.raises(Cancelled), watched(cancelled=is_withdrawn):
+        ordered(tmp_path, WATER, Calculation("hf", "cc-pvqz"))
+    assert time.monotonic() - asked[-1] < 0.2
+    until = time.monotonic() + 60
+    while threading.active_count() > before:
+        assert time.monotonic() < until, "PySCF goes on with what nobody wants"
+        time.sleep(0.02)
+    assert not list(tmp_path.iterdir())

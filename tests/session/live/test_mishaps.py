@@ -135,6 +135,14 @@ def test_a_failure_is_told_once_and_moving_back_recovers(water):
     assert water.live.at_rest()
 
 
+def test_what_failed_at_first_does_not_tell_of_a_geometry_before(water):
+    water.host.place(0 * water.host.positions("m"))
+    water.begin_live("m", water.live.level)
+    text = water.settle().text
+    assert "one place" in text
+    assert "last converged" not in text
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_process_that_is_killed_is_replaced_without_anybody_moving_an_atom(water, monkeypatch):

@@ -39,7 +39,7 @@ def solve(
     response: Response | None = None,
 ) -> Solution:
     """As PySCF's; on the first GPU and in double precision, whatever is asked for."""
-    found = pyscf.solution(geometry, calculation, before, lambda field: field.to_gpu())
+    found = pyscf.solution(geometry, calculation, before, lambda field: field.to_gpu(), lambda call: call())
     return replace(found, wavefunction=replace(found.wavefunction, program=f"{PROGRAM} with {pyscf.PROGRAM}"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from math import pi, prod, sqrt
@@ -10,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OrbitileError
+from ...errors import Cancelled, OrbitileError
 from ...gaussians.orthonormality import checked
 from ...model.conventions import angular_normalization, cartesian_powers, component_names
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Shell, Wavefunction
-from ...watch import checkpoint
+from ...watch import checkpoint, patiently
 from ..calculation import Calculation, NotConverged, Solution
 from ..diis import Response
 from ..extrapolation import extrapolated_densities
@@ -51,9 +52,16 @@ def solve(
 
 
 def solution(
-    geometry: Geometry, calculation: Calculation, before: Sequence[Wavefunction], moved: Callable[[Any], Any]
+    geometry: Geometry,
+    calculation: Calculation,
+    before: Sequence[Wavefunction],
+    moved: Callable[[Any], Any],
+    run: Callable[[Callable[[], Any]], Any] = patiently,
 ) -> Solution:
     """The same by a mean field of PySCF that was `moved` to whatever computes it.
+
+    What is withdrawn ends at once by default, and PySCF in a thread of its own at its next iteration; otherwise `run`
+    says how what computes is called.
 
     Raises
     ------
@@ -64,21 +72,33 @@ def solution(
     """
     molecule = molecule_of(geometry, calculation)
     field = moved(mean_field(molecule, calculation))
-    iterations = []
+    start = _start(molecule, before) if before else None
+    iterations, is_withdrawn = [], threading.Event()
 
     def count(_: Any) -> None:
         checkpoint()
+        if is_withdrawn.is_set():
+            raise Cancelled("cancelled")
         iterations.append(1)
 
-    field.callback = count
+    def converged() -> Any:
+        field.callback = count
+        field.kernel(start)
+        if field.converged:
+            return field
+        checkpoint()
+        second = field.newton()
+        second.kernel(field.mo_coeff, field.mo_occ)
+        return second
+
+    checkpoint()
     try:
-        field.kernel(_start(molecule, before) if before else None)
-        if not field.converged:
-            checkpoint()
-            field = field.newton()
-            field.kernel(field.mo_coeff, field.mo_occ)
+        field = run(converged)
     except np.linalg.LinAlgError as error:
         raise NotConverged(f"{calculation} broke down ({error}); are atoms too close to each other?") from error
+    except BaseException:
+        is_withdrawn.set()
+        raise
     if not field.converged:
         raise NotConverged(f"{calculation} did not converge, by DIIS nor to second order")
     coefficients, occupations, energies = (

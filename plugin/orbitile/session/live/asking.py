@@ -72,7 +72,7 @@ class Asking:
 
     def __init__(self) -> None:
         python = os.environ.get("ORBITILE_PYTHON")
-        self._workers = Workers([Worker("the live calculation", python=python, settings=one_thread, nice=5)])
+        self._workers = Workers([Worker("the live calculation", python=python, settings=_settings, nice=5)])
         self.asked: Asked | None = None
         self._usual = 0.0
         self._given_up = 0
@@ -114,3 +114,8 @@ class Asking:
     def close(self) -> None:
         """End the process."""
         self._workers.shutdown(wait=False, cancel_futures=True)
+
+
+def _settings() -> dict[str, str]:
+    """Threads of PySCF sleep where they wait: the viewer draws on the same cores, and those that spin hold it up."""
+    return {"OMP_WAIT_POLICY": "PASSIVE", **one_thread()}
