@@ -116,7 +116,7 @@ class LiveMolecule(ABC):
         with self.computing.cancellable() as cancelled:
             while self.live is not None:
                 self._tick()
-                if self.live is not None and self.live.at_rest() and not (scanned and self.live.is_scanning()):
+                if self.live is not None and self.live.at_rest() and not (scanned and self.live.next_of_scan()):
                     return self.live.status
                 self.computing.aside(lambda: time.sleep(live.TICK / 1000))
                 if cancelled():

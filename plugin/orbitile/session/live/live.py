@@ -198,9 +198,9 @@ class Live:
         """Forget the scan; the atoms stay where they are."""
         self._scanning.begin(None)
 
-    def is_scanning(self) -> bool:
-        """Whether something of a scan has not been computed and can be, now that there is a first field."""
-        return self._next_of_scan() is not None
+    def next_of_scan(self) -> Ahead | None:
+        """What of a scan is to be computed next, where there is a first field; None for nothing."""
+        return None if self.found is None else self._scanning.next(self._positions, self.following.requests())
 
     def scan_to(self, index: int) -> None:
         """Put the atoms to a geometry of the scan, from 0, and leave them alone.
@@ -262,10 +262,10 @@ class Live:
         self._look()
         self._pulling.look(self._positions)
         self._take()
-        self._recall()
-        if self._stage() == "converged" and self._rests() and self.path.rest():
+        rests = self._recall()
+        if self._stage() == "converged" and rests and self.path.rest():
             self._viewer.rebond(self.molecule)
-        self._ask()
+        self._ask(rests)
         self.following.draw(self._positions, self._stage() == "failed")
 
     def _look(self) -> None:
@@ -325,17 +325,19 @@ class Live:
             self._viewer.adopt(self.molecule, found.source)
         self.found = found
 
-    def _recall(self) -> None:
-        """Show what is known already of where the atoms are."""
+    def _recall(self) -> bool:
+        """Show what is known already of where the atoms are; says whether they are left alone there."""
         found = self._scanning.known.at(self._positions)
+        if found is not None and (self.found is None or self.found.source != found.source):
+            self._arrive(found)
+        rests = self._rests()
         if found is not None:
-            if self.found is None or self.found.source != found.source:
-                self._arrive(found)
-            self.following.recall(found, self._rests())
+            self.following.recall(found, rests)
+        return rests
 
-    def _ask(self) -> None:
+    def _ask(self, rests: bool) -> None:
         """Have the newest geometry computed, where it is not known; a longer calculation gives way to it."""
-        rests, stage = self._rests(), self._stage()
+        stage = self._stage()
         wanted = self.following.wanted(rests) if stage == "converged" else self.following.surfaces()
         relaxation = self._pulling.wanted(self.found.source if self.found and stage == "converged" else "")
         is_known = stage == "failed" or (stage == "converged" and not wanted and relaxation is None)
@@ -363,13 +365,10 @@ class Live:
 
     def _ask_ahead(self) -> None:
         """Have a geometry of the scan computed."""
-        ahead = self._next_of_scan()
+        ahead = self.next_of_scan()
         if ahead is not None and self.found is not None:
             after = self._scanning.before(ahead, self.found)
             self._submit(ahead.positions, ahead.fields, after, compares=ahead.compares)
-
-    def _next_of_scan(self) -> Ahead | None:
-        return None if self.found is None else self._scanning.next(self._positions, self.following.requests())
 
     def _submit(
         self,
