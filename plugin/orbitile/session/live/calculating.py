@@ -34,8 +34,8 @@ from .relaxing import Forces, Relaxer
 _KEPT = 2 * HISTORY
 """Converged geometries that are kept: those behind the ends of two branches of a path."""
 
-_LOWER = 1e-7
-"""Hartree by which another state is lower; energies of one state mostly differ by less."""
+_LOWER = 2e-6
+"""Hartree by which another state is lower; what two ways make of one state differs by less, in single precision too."""
 
 
 @dataclass(eq=False)
