@@ -54,6 +54,8 @@ class Hamiltonian:
         double precision to 1e-9.
     close : bool
         Whether the first densities are close to the last: the operator is exact from the beginning then.
+    rough : bool
+        Whether it is not to be exact at all: on a coarse grid energies are right to some 1e-4 hartree.
 
     Attributes
     ----------
@@ -61,7 +63,13 @@ class Hamiltonian:
     """
 
     def __init__(
-        self, atomic_numbers: NDArray[np.int64], basis: Basis, functional: Functional, target: Target, *, close: bool
+        self,
+        atomic_numbers: NDArray[np.int64],
+        basis: Basis,
+        functional: Functional,
+        target: Target,
+        close: bool,
+        rough: bool = False,
     ) -> None:
         self._numbers, self._basis, self._functional, self._target = atomic_numbers, basis, functional, target
         self._pairs = pairs_of(basis)
@@ -71,14 +79,14 @@ class Hamiltonian:
         attraction = self._coulomb_values(*point_charges(-charges, basis.positions), self._exact)
         self._core = kinetic(basis, target) + to_matrix(self._pairs, attraction, target)
         self._repulsion = nuclear_repulsion(charges, basis.positions)
-        self._level = _COARSE
-        self._begin(LEVEL if close else _COARSE)
+        self._finest = _COARSE if rough else LEVEL
+        self._begin(self._finest if close else _COARSE)
 
     def refine(self) -> bool:
         """Go over to the grid that energies are given on; False where it serves already."""
-        if self._level == LEVEL:
+        if self._level == self._finest:
             return False
-        self._begin(LEVEL)
+        self._begin(self._finest)
         return True
 
     def _begin(self, level: int) -> None:

@@ -49,6 +49,30 @@ def hcn(angle):
     return f"C -0.58 0 0; N 0.58 0 0; H {x:.6f} {y:.6f} 0"
 
 
+@pytest.mark.parametrize("engine", ["pyscf", "orbitile"])
+def test_where_atoms_are_passed_less_will_do(tmp_path, engine):
+    calculation = Calculation("pbe", "sto-3g")
+    numbers, positions = atoms_of(WATER)
+
+    def at(shift, **more):
+        there = positions + shift * np.array([[0, 0, 0], [0, 0.3, 0], [0, 0, 0]])
+        level = Level(calculation, engine, "cpu")
+        return converged(Order(str(tmp_path), level, numbers, there, "m", str(tmp_path), **more))
+
+    first = at(0.0)
+    passed = at(1.0, after=first, rough=True)
+    assert passed.is_rough
+    again = at(1.0, after=passed, rough=True)
+    assert again.source == passed.source, "it is there"
+    rested = at(1.0, after=passed)
+    assert not rested.is_rough
+    assert rested.source != passed.source
+    assert 1e-7 < abs(rested.energy - passed.energy) < 1e-3
+    geometry = Geometry(numbers, rested.positions)
+    exact = engine_of(engine, geometry, calculation).solve(geometry, calculation).energy
+    assert rested.energy == pytest.approx(exact, abs=1e-7)
+
+
 def test_a_geometry_is_written_to_a_file_that_all_else_reads(tmp_path):
     found = ordered(tmp_path)
     assert found.energy == pytest.approx(energy_of(WATER, STO), abs=1e-7)

@@ -120,6 +120,24 @@ def test_while_it_converges_the_surface_is_moved_along_and_paler(water):
     assert water.live.status.stage == "converged"
 
 
+def test_while_atoms_move_less_will_do_and_what_rests_takes_its_place(water):
+    live, host = water.live, water.host
+    n = len(live.path)
+    host.dragging = True
+    host.place(host.positions("m") + SHIFT * np.eye(3)[1][:, None])
+    tick_until(water, lambda: np.array_equal(live.found.positions, host.positions("m")))
+    assert live.found.is_rough
+    assert live.status.stage == "converging"
+    for _ in range(30):  # it is not computed again and again
+        live.tick()
+        time.sleep(0.01)
+    assert len(live.path) == n + 1
+    host.dragging = False
+    assert water.settle().stage == "converged"
+    assert not live.found.is_rough
+    assert len(live.path) == n + 1
+
+
 def test_what_is_shown_for_good_is_the_field_of_the_geometry_as_finely_as_it_was_asked_for(water):
     orb_iso.run(water, [0.07, "m_mo5"])
     positions = moved(water)

@@ -37,9 +37,10 @@ def solve(
     device: str | None = None,
     precision: str = "single",
     response: Response | None = None,
+    rough: bool = False,
 ) -> Solution:
     """As PySCF's; on the first GPU and in double precision, whatever is asked for."""
-    found = pyscf.solution(geometry, calculation, before, lambda field: field.to_gpu(), lambda call: call())
+    found = pyscf.solution(geometry, calculation, before, rough, lambda field: field.to_gpu(), lambda call: call())
     return replace(found, wavefunction=replace(found.wavefunction, program=f"{PROGRAM} with {pyscf.PROGRAM}"))
 
 

@@ -42,6 +42,9 @@ _HIGHEST = 8
 _CRITERIA = {"single": Criteria(1e-7, 3e-5), "double": Criteria(1e-9, 3e-5)}
 """By precision: an energy of terms in single precision does not settle to more digits."""
 
+_ROUGH = Criteria(1e-5, 3e-4)
+"""Where the atoms are about to be elsewhere."""
+
 _LIGHT = 18
 """Largest atomic number with which the quadrature of forces is exact enough in single precision: rounding in the cores
 makes 1e-6 hartree/bohr for Cl, 6e-6 for Br and 2e-5 for I."""
@@ -92,6 +95,7 @@ def solve(
     device: str | None = None,
     precision: str = "single",
     response: Response | None = None,
+    rough: bool = False,
 ) -> Solution:
     """Self-consistent field, begun from densities extrapolated from frames before or from superposed atoms.
 
@@ -112,12 +116,13 @@ def solve(
     occupied = (beta,) if kind == "r" else (beta + calculation.unpaired, beta)
     _require_memory(basis, len(occupied), calculation)
     with device_session(device, precision) as target:
-        hamiltonian = Hamiltonian(geometry.atomic_numbers, basis, functional(name), target, close=bool(before))
+        hamiltonian = Hamiltonian(geometry.atomic_numbers, basis, functional(name), target, bool(before), rough)
         if before:
             start = extrapolated_densities(before, hamiltonian.overlap)
         else:
             start = _of_atoms(geometry, basis, len(occupied), symmetric=bool(calculation.unpaired))
-        field = self_consistent_field(hamiltonian, occupied, start, _CRITERIA[precision], str(calculation), response)
+        criteria = _ROUGH if rough else _CRITERIA[precision]
+        field = self_consistent_field(hamiltonian, occupied, start, criteria, str(calculation), response)
     found = _wavefunction(geometry, basis, calculation, field, occupied)
     return Solution(found, field.energy, field.n_iterations, field.response)
 

@@ -25,6 +25,9 @@ from ..level_of_theory import functional, library, mean_field, molecule_of
 
 PROGRAM = "PySCF"
 
+_ROUGH_ENERGY, _ROUGH_GRID = 1e-5, 1
+"""Change of the energy in hartree, and level of the grid, where the atoms are about to be elsewhere."""
+
 
 def check(calculation: Calculation) -> None:
     """Refuse a method that PySCF lacks, or that does not go with unpaired electrons."""
@@ -43,18 +46,20 @@ def solve(
     device: str | None = None,
     precision: str = "single",
     response: Response | None = None,
+    rough: bool = False,
 ) -> Solution:
     """Self-consistent field, begun from densities extrapolated from frames before, or from atomic densities.
 
     PySCF computes on the CPU and in double precision, whatever is asked for.
     """
-    return solution(geometry, calculation, before, lambda field: field)
+    return solution(geometry, calculation, before, rough, lambda field: field)
 
 
 def solution(
     geometry: Geometry,
     calculation: Calculation,
     before: Sequence[Wavefunction],
+    rough: bool,
     moved: Callable[[Any], Any],
     run: Callable[[Callable[[], Any]], Any] = patiently,
 ) -> Solution:
@@ -71,7 +76,12 @@ def solution(
         As `orbitile.compute_series` does.
     """
     molecule = molecule_of(geometry, calculation)
-    field = moved(mean_field(molecule, calculation))
+    field = mean_field(molecule, calculation)
+    if rough:
+        field.conv_tol = _ROUGH_ENERGY
+        if hasattr(field, "grids"):
+            field.grids.level = _ROUGH_GRID
+    field = moved(field)
     start = _start(molecule, before) if before else None
     iterations, is_withdrawn = [], threading.Event()
 

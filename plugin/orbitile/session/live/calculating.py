@@ -92,7 +92,8 @@ def converged(order: Order) -> Converged:
     if _known.key != order.key:
         _known = _Known(order.key)
     after = None if order.after is None else _known.keep(order.after)
-    if after is None or not np.array_equal(after.positions, order.positions):
+    is_there = after is not None and np.array_equal(after.positions, order.positions)
+    if after is None or not is_there or (after.is_rough and not order.rough):
         found = _solved(_known, order, after)
     else:
         found = _compared(_known, order, after) if order.compares else after
@@ -111,7 +112,7 @@ def _solved(known: _Known, order: Order, after: Converged | None) -> Converged:
             raise
         solution, from_atoms = _solution(order, [], None), True
     found = _taken(known, order, after, solution, time.perf_counter() - begin)
-    return known.keep(replace(found, is_compared=from_atoms))
+    return known.keep(replace(found, is_compared=from_atoms, is_rough=order.rough))
 
 
 def _compared(known: _Known, order: Order, found: Converged) -> Converged:
@@ -131,7 +132,7 @@ def _solution(order: Order, before: list[Wavefunction], response: Response | Non
     level, calculation = order.level, order.level.calculation
     geometry = sound(Geometry(order.atomic_numbers, order.positions))
     engine = engine_of(level.engine, geometry, calculation)
-    return engine.solve(geometry, calculation, before, level.device, level.precision, response)
+    return engine.solve(geometry, calculation, before, level.device, level.precision, response, order.rough)
 
 
 def _taken(known: _Known, order: Order, after: Converged | None, solution: Solution, seconds: float) -> Converged:

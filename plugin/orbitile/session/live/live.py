@@ -149,7 +149,7 @@ class Live:
             return "failed"
         if self.found is None:
             return "starting"
-        return "converged" if self._is_at(self.found.positions) else "converging"
+        return "converged" if self._is_at(self.found.positions) and not self.found.is_rough else "converging"
 
     def at_rest(self) -> bool:
         """Whether all there is to see is shown: of the geometry that is there, or of the last one where that fails."""
@@ -337,10 +337,11 @@ class Live:
 
     def _ask(self, rests: bool) -> None:
         """Have the newest geometry computed, where it is not known; a longer calculation gives way to it."""
-        stage = self._stage()
-        wanted = self.following.wanted(rests) if stage == "converged" else self.following.surfaces()
+        stage, found = self._stage(), self.found
+        is_here = found is not None and self._is_at(found.positions) and not (found.is_rough and rests)
+        wanted = self.following.wanted(rests) if is_here else self.following.surfaces()
         relaxation = self._pulling.wanted(self.found.source if self.found and stage == "converged" else "")
-        is_known = stage == "failed" or (stage == "converged" and not wanted and relaxation is None)
+        is_known = stage == "failed" or (is_here and not wanted and relaxation is None)
         asked = self._asking.asked
         if asked is not None:
             if self._is_at(asked.order.positions):
@@ -356,7 +357,8 @@ class Live:
         else:
             fields = {name: self.following.request(name, rests) for name in wanted}
             after = self._scanning.known.nearest(self._positions, self.found)
-            self._submit(self._positions, tuple(fields.values()), after, fields, rests, relaxation)
+            rough = not (found is None or rests or self._pulling.is_on)
+            self._submit(self._positions, tuple(fields.values()), after, fields, rests, relaxation, rough=rough)
 
     def _ask_to_compare(self) -> None:
         """Have the field that is there compared with one that begins from atoms."""
@@ -378,12 +380,13 @@ class Live:
         fields: Mapping[str, Request] | None = None,
         rests: bool = False,
         relaxation: Relaxation | None = None,
-        *,
-        compares: bool = False,
+        **how: bool,
     ) -> None:
-        """Ask for a geometry: where the atoms are, with the fields by surface, or ahead."""
-        where = self.molecule, str(self.path.folder)
-        order = Order(self._key, self.level, self._numbers, positions, *where, requests, relaxation, after, compares)
+        """Ask for a geometry: where the atoms are, with the fields by surface, or ahead; how, as an `Order` says."""
+        folder, atoms = str(self.path.folder), self._numbers
+        order = Order(
+            self._key, self.level, atoms, positions, self.molecule, folder, requests, relaxation, after, **how
+        )
         self._asking.submit(order, fields or {}, rests, is_ahead=fields is None)
 
     def close(self) -> None:

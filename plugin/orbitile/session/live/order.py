@@ -79,6 +79,8 @@ class Order:
     compares : bool
         The field of `after` is to be compared with one that begins from atoms, and the lower one is what is asked for:
         where orbitals cross or bonds are torn, what was dragged along may be an excited state.
+    rough : bool
+        The atoms are about to be elsewhere: a coarse grid and loose criteria do.
     """
 
     key: str
@@ -91,6 +93,7 @@ class Order:
     relaxation: Relaxation | None = None
     after: Converged | None = None
     compares: bool = False
+    rough: bool = False
 
     def lowered_by(self, found: Converged) -> float:
         """By how much an answer that was to be compared is lower than what it was compared with, in hartree."""
@@ -125,6 +128,8 @@ class Converged:
         Where the forces take the atoms, in bohr, or why they do not, where forces were wanted.
     is_compared : bool
         Whether a field that begins from atoms is not lower.
+    is_rough : bool
+        Whether it was computed as a geometry that is passed, see `Order`: the energy is right to some 1e-4 hartree.
     """
 
     positions: Positions
@@ -138,3 +143,4 @@ class Converged:
     largest_force: float | None = None
     relaxed: Positions | OrbitileError | None = None
     is_compared: bool = False
+    is_rough: bool = False

@@ -53,6 +53,8 @@ class Reached:
         Whether the atoms were left alone there.
     n_bytes : int
         Of the file.
+    is_rough : bool
+        Whether it was passed, see `Converged`; what is computed there anew takes its place.
     """
 
     positions: Positions
@@ -61,6 +63,7 @@ class Reached:
     seconds: float
     rested: bool
     n_bytes: int
+    is_rough: bool = False
 
     def is_at(self, positions: Positions) -> bool:
         """Whether it has atoms where these are, as closely as a viewer keeps them."""
@@ -108,8 +111,13 @@ class LivePath:
         """Take note of a geometry; the first one counts as one at which the atoms rested."""
         size = Path(OneFile.read(found.source).path).stat().st_size
         seconds = time.monotonic() - self._begin
+        one = Reached(found.positions, found.source, found.energy, seconds, False, size, found.is_rough)
         with self._lock:
-            self._reached.append(Reached(found.positions, found.source, found.energy, seconds, False, size))
+            last = self.last
+            self._reached.append(one)
+            if last is not None and last.is_rough and last.is_at(one.positions):
+                self._reached.remove(last)
+                self._remove(last.source)
             if not self._n_readers:
                 self._forget()
         if len(self._reached) == 1:
