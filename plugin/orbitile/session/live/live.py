@@ -156,9 +156,7 @@ class Live:
         stage = self._stage()
         if self._asking.asked is not None and not self._asking.asked.is_ahead:
             return False
-        if not self.following.is_drawn(self._positions, stage == "failed"):
-            return False
-        if self._is_to_be_compared():
+        if self._is_to_be_compared() or not self.following.is_drawn(self._positions, stage == "failed"):
             return False
         is_done = stage == "converged" and self._pulling.is_done(self.found)
         return stage == "failed" or (is_done and not self.following.wanted(True))
