@@ -133,7 +133,7 @@ class Following:
 
     def _has_none(self, name: str, found: Converged, reason: str) -> None:
         """Take note that there is no such surface of a wavefunction; the one before stays, and can be changed."""
-        if self._absent.get(name) != reason:
+        if name not in self._absent:  # once, until there is one again
             self._viewer.say(f"{name or _FIRST}: {reason}")
         self._absent[name] = reason
         self._known.pop(name, None)
