@@ -21,9 +21,9 @@ from .series import HISTORY, sound
 require_ase()
 
 from ase import Atoms  # noqa: E402  only where it is there
-from ase.calculators.calculator import Calculator, all_changes  # noqa: E402
-from ase.calculators.singlepoint import SinglePointCalculator  # noqa: E402
-from ase.optimize import BFGS  # noqa: E402
+from ase.calculators.calculator import Calculator, all_changes  # noqa: E402  the same
+from ase.calculators.singlepoint import SinglePointCalculator  # noqa: E402  the same
+from ase.optimize import BFGS  # noqa: E402  the same
 
 
 class AseCalculator(Calculator):
@@ -146,4 +146,4 @@ def bfgs(atoms: Atoms) -> BFGS:
 
 def give_forces(atoms: Atoms, forces: NDArray[np.float64]) -> None:
     """Let atoms of ASE have forces that are known, shape (n_atoms, 3) in hartree/bohr, as long as they stay there."""
-    atoms.calc = SinglePointCalculator(atoms, forces=forces * (angstrom / electronvolt))  # type: ignore[no-untyped-call]
+    atoms.calc = SinglePointCalculator(atoms, forces=forces * (angstrom / electronvolt))  # type: ignore[no-untyped-call]  # ASE has no types

@@ -36,17 +36,10 @@ class Window(Protocol):
 class Session(LiveMolecule):
     """What Orbitile shows in one viewer.
 
-    Parameters
-    ----------
-    host : Viewer
-        The viewer.
+    Parameters and more attributes are those of `LiveMolecule`.
 
     Attributes
     ----------
-    shelf : Shelf
-        What is shown.
-    computing : Computing
-        What computes it.
     player : Player
         Keeps surfaces of trajectories in step with the frame that is seen.
     calculation : RunningCalculation or None

@@ -28,7 +28,7 @@ def connect_live(panel: Panel) -> None:
 
 def _molecules(panel: Panel) -> list[str]:
     """Molecules of PyMOL, those without orbitals too."""
-    names: list[str] = panel.session.host.cmd.get_names_of_type("object:molecule")  # type: ignore[attr-defined]
+    names: list[str] = panel.session.host.cmd.get_names_of_type("object:molecule")  # type: ignore[attr-defined]  # it is PyMOL's
     return names
 
 
