@@ -109,7 +109,7 @@ def load_volumes(path: str | PathLike[str]) -> tuple[Volume, ...]:
     reader = _by_name(file, "volume")
     if reader is None:
         raise FileError(f"{file.name}: not a volume by its name. Known: {_known('volume')}")
-    with PlainFile(file) as plain:
+    with PlainFile(file) as plain, np.errstate(all="ignore"):  # absurd numbers, which are refused
         volumes: tuple[Volume, ...] = reader.read(plain.path)
     return volumes
 
