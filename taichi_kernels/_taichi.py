@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -102,6 +103,7 @@ def start(device: str, threads: int | None = None) -> str:
         The device that it runs on.
     """
     settings = {} if threads is None else {"cpu_max_num_threads": threads}
+    _forget_launches()
     with _quietly(), cache_with_room():
         ti.init(
             arch={"cuda": ti.cuda, "vulkan": ti.vulkan, "cpu": ti.cpu}[device],
@@ -122,6 +124,7 @@ def running() -> str:
 
 def end() -> None:
     """End the compiler, whereupon it writes what it has compiled to its cache, and arrays on the device are gone."""
+    _forget_launches()
     ti.reset()
 
 
@@ -203,19 +206,27 @@ def quick(kernel: Callable[..., Any]) -> Callable[..., None]:
     """
     if COMPILER != "taichi":  # its own call is quick
         return kernel
-    known: list[tuple[Any, Launch]] = []
 
     @functools.wraps(kernel)
     def launched(*arguments: Any) -> None:
-        program = _impl.get_runtime().prog
-        if not known or known[0][0] is not program:
+        launch = _launches.get(launched)
+        if launch is None:
             if running() != "cpu":
                 kernel(*arguments)
                 return
-            known[:] = [(program, Launch(kernel, arguments))]
-        known[0][1](*arguments)
+            launch = _launches[launched] = Launch(kernel, arguments)
+        launch(*arguments)
 
     return launched
+
+
+_launches: "WeakKeyDictionary[Callable[..., None], Launch]" = WeakKeyDictionary()
+"""Quick kernels of what runs now."""
+
+
+def _forget_launches() -> None:
+    """Let go of what runs before it ends: a program that went later would free memory of the one that runs then."""
+    _launches.clear()
 
 
 def delete(attributes: dict[str, Any]) -> None:

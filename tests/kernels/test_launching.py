@@ -1,5 +1,9 @@
 """Few heavy tasks on a CPU, and kernels that are launched without the compiler's checks."""
 
+import subprocess
+import sys
+from importlib.resources import files
+
 import numpy as np
 import pytest
 
@@ -58,3 +62,27 @@ def test_quick_kernels_take_what_they_declare():
         if renew():  # a new program compiles it anew
             scaled(5.0, 5, given, out)
             np.testing.assert_array_equal(out, 5 * given[:, None] + np.arange(4))
+
+
+@pytest.mark.slow
+def test_a_compiler_that_was_ended_takes_no_memory_along():
+    """In a process of its own, which would die of it."""
+    code = (
+        "import numpy as np, orbitile as ob\n"
+        "from orbitile.evaluation.devices import device_session\n"
+        "from orbitile.integrals.grids import grid_of\n"
+        "from taichi_kernels.session import renew\n"
+        f"w = ob.load({str(files('orbitile') / 'data' / 'benzene.molden')!r})\n"
+        "lattice = ob.Lattice.around(w, spacing=0.3, margin=4.0)\n"
+        "found = []\n"
+        "for _ in range(3):\n"
+        "    for begins_anew in (True, False):\n"
+        "        with device_session('cpu', 'single') as target:\n"
+        "            grid_of(w.atomic_numbers, w.positions, target, 1)\n"
+        "            if begins_anew:\n"
+        "                renew()\n"
+        "        found.append(ob.compute_many(w, ['homo', 'lumo'], lattice, device='cpu')[1].values)\n"
+        "assert all(np.array_equal(found[0], one) for one in found)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
