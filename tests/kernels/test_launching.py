@@ -81,7 +81,7 @@ def test_a_compiler_that_was_ended_takes_no_memory_along():
         "            grid_of(w.atomic_numbers, w.positions, target, 1)\n"
         "            if begins_anew:\n"
         "                renew()\n"
-        "        found.append(ob.compute_many(w, ['homo', 'lumo'], lattice, device='cpu')[1].values)\n"
+        "        found.append(list(ob.compute_many(w, ['homo', 'lumo'], lattice, device='cpu'))[1].values)\n"
         "assert all(np.array_equal(found[0], one) for one in found)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
