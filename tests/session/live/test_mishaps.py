@@ -23,6 +23,8 @@ from tests.session.live.moving_viewer import atoms_of, live_session, tick_until
 pytest.importorskip("pyscf", reason="basis sets and Hartree-Fock are PySCF's (extra scf)")
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 
+pytestmark = pytest.mark.slow  # a process of its own, and atoms that have to come to rest
+
 HF = Calculation("hf", "sto-3g")
 """By PySCF, which has no kernels to compile."""
 
