@@ -29,6 +29,7 @@ _HOME = {
     "Volume": "model.volume",
     "Wavefunction": "model.wavefunction",
     "align": "trajectories.paths",
+    "analyse": "analysis.reports",
     "along": "films",
     "animate": "films",
     "charges_of_density": "model.charges",
@@ -73,9 +74,12 @@ __all__ = [*_HOME, "__version__"]  # noqa: PLE0604 - the names are strings
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name in _HOME:
+        value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    elif not name.startswith("_") and name in (reports := import_module(".analysis.reports", __name__)).analyses():
+        value = reports.function_of(name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
     globals()[name] = value
     return value
 

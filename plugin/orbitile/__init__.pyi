@@ -4,6 +4,7 @@ from .analysis.extrema import extrema as extrema
 from .analysis.planes import draw_slice as draw_slice
 from .analysis.planes import plane_through as plane_through
 from .analysis.planes import slice_field as slice_field
+from .analysis.reports import analyse as analyse
 from .errors import OrbitileError as OrbitileError
 from .evaluation.boxes import enclosing_lattice as enclosing_lattice
 from .evaluation.colouring import coloured as coloured

@@ -4,11 +4,12 @@ import inspect
 
 import pytest
 
+from orbitile.arguments import FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Argument, one_of
 from orbitile.errors import OrbitileError
 from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.model.lattice import QUALITIES
 from orbitile.session.commands import COMMANDS
-from orbitile.session.declaration import FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Answer, Argument, command, one_of
+from orbitile.session.declaration import Answer, command
 from orbitile.session.session import Session
 from taichi_kernels.devices import DEVICES
 

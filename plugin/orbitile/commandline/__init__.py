@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from .. import __version__
 from ..errors import OrbitileError
 from ..registry import modules_of
+from ._analysis import analysis_commands
 from ._arguments import CommandParser, add_common
 
 _EPILOG = """\
@@ -100,7 +101,8 @@ def _parser() -> argparse.ArgumentParser:
     commands: Any = parser.add_subparsers(
         title="commands", required=True, metavar="COMMAND", parser_class=CommandParser
     )
-    for name, module in modules_of(__name__, Command).items():
+    found: dict[str, Command] = {**modules_of(__name__, Command), **analysis_commands()}
+    for name, module in found.items():
         description = f"{module.HELP[0].upper()}{module.HELP[1:]}."
         command = commands.add_parser(name.replace("_", "-"), help=module.HELP, description=description)
         add_common(command)

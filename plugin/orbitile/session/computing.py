@@ -12,9 +12,11 @@ from typing import Any, TypeVar
 
 from ..errors import Cancelled, DeviceError
 from ..evaluation.preparation import PREPARING, is_first_use
+from ..model.report import Report
 from ..readers import holds_volumes
 from ..watch import checkpoint, watched
 from ..workers import WorkerError
+from .analysing import AnalysisOrder, ReportCache, analysed, answer_analysis
 from .host import Viewer
 from .request import MOST_FACES, Request, Sample
 from .sample_worker import SampleWorker
@@ -42,7 +44,7 @@ class Computing:
     ----------
     device : str
         What computes.
-    samples, wavefunctions
+    samples, wavefunctions, reports
         Caches.
     in_worker : bool
         Whether scripts use the worker process too: that of a film has followed the orbitals already.
@@ -53,6 +55,7 @@ class Computing:
         self.device = "auto"
         self.samples = SampleCache()
         self.wavefunctions = WavefunctionCache()
+        self.reports = ReportCache()
         self.in_worker = False
         self._worker: SampleWorker | None = None
         self._asked: list[Future[Any]] = []
@@ -123,6 +126,31 @@ class Computing:
     def sampled(self, request: Request) -> Sample:
         """The sample of a request, from the cache if it is there."""
         return self.samples.get(request, self.sample)
+
+    def report(self, order: AnalysisOrder) -> Report:
+        """Do an analysis and wait for it; where and how as for `sample`.
+
+        Raises
+        ------
+        OrbitileError
+            When it cannot be done, or `cancel` withdraws it.
+        """
+        report = self.reports.get(order)
+        if report is not None:
+            return report
+        if self._uses_worker():
+            report = self._waited(self.ask_report(order, self._viewer.progress))
+        else:
+            with self.cancellable() as cancelled:
+                report = analysed(order, self.wavefunctions, self._viewer.progress, cancelled)
+        self.reports.put(order, report)
+        return report
+
+    def ask_report(self, order: AnalysisOrder, progress: Callable[[float], None] | None = None) -> Future[Report]:
+        """Have the worker process do an analysis; `progress` is called from another thread."""
+        job = self.worker.run(answer_analysis, order)
+        vars(job)["progress"] = progress
+        return job
 
     def read(self, source: Source) -> None:
         """Read what is going to be asked for, so that nobody need wait for it then."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..errors import OrbitileError
 from ..films.writing import Pixels
 from ..model.geometry import Molecule
+from ..model.report import Drawing
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
 from .look import Look
@@ -230,6 +231,22 @@ class Viewer(ABC):
         if names:
             raise OrbitileError(f"this viewer knows no atom called {names[0]!r}: give numbers, as 1-2-3-4")
         return ()
+
+    def atoms(self, molecule: str, selection: str) -> tuple[int, ...]:
+        """Atoms of a molecule, from 0 and rising, that the program knows by a selection in its own language.
+
+        Raises
+        ------
+        OrbitileError
+            When there are none, or the program has no such language.
+        """
+        raise OrbitileError(f"this viewer knows no selections: give numbers of atoms as 1-6,9, got {selection[:80]!r}")
+
+    def put_drawings(self, name: str, molecule: str, drawings: Sequence[Drawing]) -> None:
+        """Show what an analysis has found at a molecule: points, paths, values at atoms; in place of those of the name.
+
+        Of none, take away what has that name. By default nothing is shown.
+        """
 
     def rebond(self, molecule: str) -> None:
         """Draw the bonds of a molecule by where its atoms are now; by default they stay as they are drawn."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..arguments import alternatives
 from ..errors import OrbitileError
 from ..fields import unavailable
 from ..fields._frontier import frontier_order
 from ..model.wavefunction import Spin, Wavefunction
-from .words import alternatives
 
 FILE = "FILE"
 """What stands in the name of a field for the file that a preset needs."""

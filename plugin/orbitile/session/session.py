@@ -6,18 +6,19 @@ import time
 from dataclasses import replace
 from typing import Any, Protocol
 
+from ..arguments import Argument
 from ..errors import OrbitileError
 from ..fields import files_in, with_absolute_files
+from ..model.report import Report
 from ..model.wavefunction import Wavefunction
 from .calculation import RunningCalculation
-from .declaration import Argument
 from .host import Viewer, trajectory_viewer
 from .live_molecule import LiveMolecule
 from .look import Look
 from .player import MEMORY, TICK, Player
 from .request import Corners, Request, Sample
 from .saving import Saving
-from .shown import Shown, numbered, surface_of
+from .shown import Shown, numbered, object_name, surface_of
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, files_of, is_trajectory
 from .words import plain_fields
@@ -328,6 +329,11 @@ class Session(LiveMolecule):
         """
         shown = replace(self.now(base), look=look)
         self.show(shown, self.computing.sampled(shown.request), base)
+
+    def draw_report(self, molecule: str, report: Report) -> None:
+        """Have the host draw what an analysis found at a molecule, in place of what it found before."""
+        if report.drawings:
+            self.host.put_drawings(object_name(molecule, report.name), molecule, report.drawings)
 
     def show_instead(self, base: str, shown: Shown, found: Sample, **keywords: Any) -> str:
         """Show something in place of the surface `base`; returns the name of the new one. Keywords as for `show`."""

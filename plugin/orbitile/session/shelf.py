@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from ..arguments import brief
 from ..errors import OrbitileError
 from ..model.surface import Colouring
 from ..model.volume import Volume
-from .declaration import brief
 from .host import Viewer, trajectory_viewer
 from .look import scale_of
 from .shown import Shown, numbered, object_name

@@ -8,11 +8,11 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from itertools import count
 from typing import Any
 
+from ..arguments import brief
 from ..errors import OrbitileError
 from ..model.lattice import QUALITIES
 from ..model.surface import Surface
 from ..surfaces.colour_maps import MAPS
-from .declaration import brief
 from .look import STYLES, Look, Scale
 from .request import Request, Sample, surface_within
 from .source import is_trajectory

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
+from ..arguments import alternatives
 from ..errors import OrbitileError
 from ..fields import field_names
 from ..model.lattice import QUALITIES
@@ -26,12 +26,6 @@ def device_names() -> list[str]:
 def quality_spacings() -> str:
     """Spacings of the lattices of all qualities, in Angstrom."""
     return alternatives([f"{spacing / angstrom:g}" for spacing in QUALITIES.values()])
-
-
-def alternatives(words: Sequence[str]) -> str:
-    """Words as a text offers them: a, b or c."""
-    *others, last = words
-    return f"{', '.join(others)} or {last}" if others else last
 
 
 _RAISED = str.maketrans("0123456789+-/", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᐟ")

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import brief
 from ...errors import OrbitileError
 from ...model.geometry import check_atoms
 from ...model.units import angstrom
-from ...session.declaration import brief
 
 _ROUNDING = 2e-5
 """Bohr by which coordinates may be off because a viewer has them in single precision."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import __version__
+from ...arguments import NUMBER, alternatives, brief
 from ...errors import FileChanged, OrbitileError
 from ...fields import field_groups
 from ...model.elements import SYMBOLS
@@ -19,7 +20,7 @@ from ...model.geometry import FARTHEST, check_atoms
 from ...model.units import angstrom
 from ...session.commands import COMMANDS
 from ...session.commands.loading import name_of, place
-from ...session.declaration import NUMBER, Command, brief
+from ...session.declaration import Command
 from ...session.field_patterns import parts_of, takes_several_files
 from ...session.orbital_filter import EXPLANATION
 from ...session.orbitals import ENERGY_UNITS, levels_of
@@ -27,7 +28,7 @@ from ...session.presets import PRESETS
 from ...session.session import Session
 from ...session.shown import Shown, numbered
 from ...session.source import Source, changes, files_of, is_trajectory
-from ...session.words import alternatives, plain_fields
+from ...session.words import plain_fields
 from .table import energy_unit, table_of
 from .viewer import ServedViewer
 from .window import ServedWindow

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...arguments import alternatives
 from ...errors import OrbitileError
 from ...fields.orbital import orbital_name
 from ...model.wavefunction import Wavefunction
 from ...session.orbital_filter import conditions_of
 from ...session.orbitals import ENERGY_UNITS, EnergyUnit, Level, Levels, columns_of
-from ...session.words import alternatives
 
 
 def energy_unit(name: str) -> EnergyUnit:

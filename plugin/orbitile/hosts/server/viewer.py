@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import brief
 from ...errors import OrbitileError
 from ...exporters import plt
 from ...exporters.xyz import xyz_text
@@ -21,7 +22,6 @@ from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
-from ...session.declaration import brief
 from ...session.look import Look
 from ...session.shown import object_name
 from ...session.volume_viewer import VolumeDrawing, VolumeViewer

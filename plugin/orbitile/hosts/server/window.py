@@ -8,12 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ...arguments import COUNT, FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Kind, brief, one_of
 from ...errors import OrbitileError
 from ...fields import unavailable
 from ...model.lattice import QUALITIES
 from ...session.browser import Browser
 from ...session.choices import TWO_COLOURS
-from ...session.declaration import COUNT, FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Kind, brief, one_of
 from ...session.listed import Listed
 from ...session.live.status import LiveStatus
 from ...session.look import STYLES, Scale

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..declaration import Command
+from .analyses import ANALYSES
 from .computing import orb_cancel, orb_device, orb_scf
 from .live import (
     orb_live,
@@ -54,6 +55,7 @@ COMMANDS: tuple[Command, ...] = (
     orb_scan,
     orb_scan_to,
     orb_scan_save,
+    *ANALYSES,
 )
 """In the order in which help lists them."""
 

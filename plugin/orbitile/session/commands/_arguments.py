@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...arguments import TEXT, Argument, one_of
 from ...model.lattice import QUALITIES
-from ..declaration import TEXT, Argument, one_of
 from ..words import quality_spacings
 
 OBJECT = Argument("name", TEXT, "an object loaded by orb_load", otherwise="the only one", completes="molecules")

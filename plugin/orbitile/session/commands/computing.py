@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...arguments import COUNT, FLAG, PATH, TEXT, WHOLE_NUMBER, Argument, one_of
 from ...errors import OrbitileError
 from ...evaluation.devices import one_device
 from ...scf.calculation import Calculation
 from ..calculation import RunningCalculation, check_calculation
-from ..declaration import COUNT, FLAG, PATH, TEXT, WHOLE_NUMBER, Answer, Argument, command, one_of
+from ..declaration import Answer, command
 from ..host import trajectory_viewer
 from ..session import Session
 from ..words import device_names

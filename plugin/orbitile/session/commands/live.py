@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ...arguments import COUNT, FLAG, NUMBER, PATH, SHARE, TEXT, WHOLE_NUMBER, Argument, one_of
 from ...errors import OrbitileError
 from ...scf.calculation import Calculation
 from ...scf.engines import AUTO, engine_names
-from ..declaration import COUNT, FLAG, NUMBER, PATH, SHARE, TEXT, WHOLE_NUMBER, Answer, Argument, command, one_of
+from ..declaration import Answer, command
 from ..live.live import Live
 from ..live.order import Level
 from ..live.scan import RunningScan

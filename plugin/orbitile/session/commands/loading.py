@@ -9,10 +9,11 @@ from pathlib import Path
 
 from ...analysis.information import as_text
 from ...analysis.notes import notes
+from ...arguments import COUNT, FLAG, PATHS, TEXT, Argument, one_of
 from ...errors import Cancelled, OrbitileError
 from ...model.wavefunction import Wavefunction
 from ...readers import descriptions
-from ..declaration import COUNT, FLAG, PATHS, TEXT, Answer, Argument, command, one_of
+from ..declaration import Answer, command
 from ..host import trajectory_viewer
 from ..session import Session
 from ..shown import Shown

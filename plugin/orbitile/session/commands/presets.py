@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..declaration import TEXT, Answer, Argument, command, one_of
+from ...arguments import TEXT, Argument, one_of
+from ..declaration import Answer, command
 from ..presets import PRESETS, preset_named, surfaces_of
 from ..session import Session
 from ._arguments import OBJECT, QUALITY

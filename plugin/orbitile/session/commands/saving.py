@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from ...arguments import COUNT, FLAG, NUMBER, PATH, POSITIVE_NUMBER, TEXT, Argument, one_of
 from ...errors import OrbitileError
 from ...exporters import exporter_for, kind_of, save, suffixes
 from ...films.writing import checked_film
 from ...renderer import check_path, checked_size
 from ...surfaces.isosurface import isosurface
-from ..declaration import COUNT, FLAG, NUMBER, PATH, POSITIVE_NUMBER, TEXT, Answer, Argument, command, one_of
+from ..declaration import Answer, command
 from ..saving import RunningFilm
 from ..seen import film_moments, picture_of, visible
 from ..session import Session

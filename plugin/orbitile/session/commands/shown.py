@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..declaration import FLAG, Answer, Argument, command, one_of
+from ...arguments import FLAG, Argument, one_of
+from ..declaration import Answer, command
 from ..listed import listed
 from ..look import STYLES
 from ..session import Session

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...arguments import POSITIVE_NUMBER, SHARE, TEXT, Argument
 from ...errors import OrbitileError
 from ...fields import as_drawn
 from ...surfaces.colour_maps import NEGATIVE, POSITIVE
 from ...surfaces.isovalue import CUT, reaches_faces
-from ..declaration import POSITIVE_NUMBER, SHARE, TEXT, Answer, Argument, command
+from ..declaration import Answer, command
 from ..session import Session
 from ..shown import Shown
 from ._arguments import OBJECT, QUALITY, SURFACE

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...arguments import COUNT, Argument
 from ...errors import OrbitileError
-from ..declaration import COUNT, Answer, Argument, command
+from ..declaration import Answer, command
 from ..player import TICK
 from ..session import Session
 from ._arguments import SURFACE

@@ -1,0 +1,90 @@
+"""Reports for people, as text, and for programs, as CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from ..files.writing import written_atomically
+from ..model.report import Report, Table
+
+
+def as_text(report: Report, rows: int | None = None) -> str:
+    """All tables of a report, each with its closure; of long ones the first rows, where a number of them is given."""
+    parts = [report.title, *(_table(table, rows) for table in report.tables)]
+    parts += [f"note: {remark}" for remark in report.remarks]
+    return "\n\n".join(parts)
+
+
+def _table(table: Table, most: int | None) -> str:
+    n = len(table) if most is None else min(most, len(table))
+    cells = [[column.title, *(column.text(row) for row in range(n))] for column in table.columns]
+    widths = [max(map(len, column)) for column in cells]
+    is_text = [bool(column.values) and isinstance(column.values[0], str) for column in table.columns]
+    lines = [
+        "  ".join(
+            column[row].ljust(width) if left else column[row].rjust(width)
+            for column, width, left in zip(cells, widths, is_text, strict=True)
+        ).rstrip()
+        for row in range(n + 1)
+    ]
+    more = [f"... and {len(table) - n} more"] if n < len(table) else []
+    return "\n".join([f"{table.title}:", *(f"  {line}" for line in (*lines, *more, *_closures(table)))])
+
+
+def _closures(table: Table) -> list[str]:
+    return [closure.text for closure in table.closures]
+
+
+def as_csv(table: Table) -> str:
+    """A table as CSV, a head of names first; numbers with all their digits."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(column.name for column in table.columns)
+    writer.writerows(zip(*(column.values for column in table.columns), strict=True))
+    return text.getvalue()
+
+
+def as_json(report: Report) -> str:
+    """A report as one JSON object."""
+    return json.dumps(report.as_dictionary(), indent=1)
+
+
+def write_tables(report: Report, path: str | Path) -> list[Path]:
+    """Write all tables of a report, as JSON into one file, or as CSV into a file each.
+
+    Parameters
+    ----------
+    report
+    path
+        Ends in .json or .csv; of several tables as CSV each file has the name of its table behind that of the path.
+
+    Returns
+    -------
+    list of Path
+        What was written.
+
+    Raises
+    ------
+    FileError
+        When the ending is another one, or a file cannot be written.
+    """
+    from ..errors import FileError
+
+    target = Path(path)
+    if target.suffix.lower() == ".json":
+        texts = {target: as_json(report) + "\n"}
+    elif target.suffix.lower() == ".csv":
+        several = len(report.tables) > 1
+        texts = {
+            target.with_name(f"{target.stem}-{table.name}.csv") if several else target: as_csv(table)
+            for table in report.tables
+        }
+    else:
+        raise FileError(f"{target.name}: expected tables to end in .csv or .json")
+    for file, text in texts.items():
+        with written_atomically(file) as unfinished:
+            unfinished.write_text(text, encoding="utf-8", newline="")
+    return list(texts)

@@ -1,0 +1,108 @@
+"""Commands of the command line that are made of analyses: `orbitile charges FILE`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..analysis.reports import Analysis, analyse, analyses, values_of
+from ..arguments import FLAG, Argument
+from ..errors import OrbitileError
+from ._arguments import CommandParser, add_device, add_file, add_trajectory
+from ._console import progress_bar, tell
+from ._input import load_frame, tell_notes
+
+_ROWS = 200
+"""Rows of a table that are printed for people."""
+
+
+class AnalysisCommand:
+    """An analysis as a command; see `orbitile.commandline.Command`."""
+
+    def __init__(self, name: str, module: Analysis) -> None:
+        self.name, self.module = name, module
+        self.HELP = module.HELP
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """State its arguments: the file, and the parameters of the analysis as options."""
+        add_trajectory(parser) if self.module.KIND == "trajectory" else add_file(parser)
+        for argument in self.module.PARAMETERS:
+            _add_option(parser, argument)
+        parser.add_argument("--json", action="store_true", help="for programs: one object, with all digits")
+        parser.add_argument("-o", "--output", metavar="OUT", help="write the tables: .csv (one a table), .json")
+        parser.add_argument("--plot", metavar="OUT", help="write the plots: .svg, .png, .pdf (needs matplotlib)")
+        add_device(parser)
+
+    def run(self, options: argparse.Namespace) -> None:
+        """Print the report, or write it."""
+        from ..analysis.figures import check_picture
+        from ..analysis.plots import draw_plots
+        from ..analysis.presenting import as_json, as_text, write_tables
+
+        if options.plot:
+            check_picture(options.plot)
+        values = values_of(self.name, {one.name: getattr(options, one.name) for one in self.module.PARAMETERS})
+        subject = _READERS[self.module.KIND](options)
+        if warning := self.module.warning(subject, **values):
+            tell(warning)
+        with progress_bar(options, self.module.TITLE.lower()) as progress:
+            report = analyse(subject, self.name, device=options.device, progress=progress, **values)
+        written = [*(write_tables(report, options.output) if options.output else ())]
+        written += draw_plots(report, options.plot) if options.plot else ()
+        if options.json:
+            print(as_json(report))
+        elif written:
+            for remark in report.remarks:
+                tell(f"note: {remark}")
+            print("\n".join(map(str, written)))
+        else:
+            print(as_text(report, _ROWS))
+
+
+def analysis_commands() -> Mapping[str, AnalysisCommand]:
+    """All analyses as commands, by name."""
+    return {name: AnalysisCommand(name, module) for name, module in analyses().items()}
+
+
+def _add_option(parser: CommandParser, argument: Argument) -> None:
+    named = f"--{argument.name.replace('_', '-')}"
+    text = f"{argument.help}{f' (default: {argument.otherwise})' if argument.otherwise else ''}".replace("%", "%%")
+    if argument.kind is FLAG:
+        parser.add_argument(named, action="store_true", help=text)
+    else:
+        metavar = "|".join(argument.kind.choices) or argument.kind.name.upper()
+        parser.add_argument(named, default="", metavar=metavar, required=argument.required, help=text)
+
+
+def _wavefunction(options: argparse.Namespace) -> Any:
+    wavefunction = load_frame(options)
+    tell_notes(options, wavefunction)
+    return wavefunction
+
+
+def _atoms(options: argparse.Namespace) -> Any:
+    """A wavefunction, or the atoms of a file that holds none."""
+    from ..readers import load_geometries
+
+    try:
+        return _wavefunction(options)
+    except OrbitileError as error:
+        try:
+            geometries = load_geometries(options.file)
+        except OrbitileError:
+            raise error from None
+        return geometries.read((options.frame or len(geometries)) - 1)
+
+
+def _trajectory(options: argparse.Namespace) -> Any:
+    from ..readers import load_trajectory
+
+    return load_trajectory(options.trajectory)
+
+
+_READERS: Mapping[str, Callable[[argparse.Namespace], Any]] = {
+    "wavefunction": _wavefunction,
+    "atoms": _atoms,
+    "trajectory": _trajectory,
+}

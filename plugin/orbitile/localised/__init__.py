@@ -1,0 +1,1 @@
+"""Orbitals made local: intrinsic atomic orbitals, and what is localised on them."""

@@ -1,0 +1,62 @@
+"""Commands that are made of analyses: `orb_charges` and its like, one an analysis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...analysis.figures import FORMATS
+from ...analysis.plots import draw_plots
+from ...analysis.presenting import as_text, write_tables
+from ...analysis.reports import Analysis, analyses
+from ...arguments import FLAG, PATH, TEXT, Argument
+from ..analysing import order_of
+from ..declaration import Answer, Command
+from ..session import Session
+from ._arguments import OBJECT
+
+_ROWS = 30
+"""Rows of a table that are told at a prompt."""
+
+_FILE = Argument("filename", PATH, "write the tables (.csv, .json) or the plots (.svg, .png, .pdf)", None, "none")
+_DRAW = Argument("draw", FLAG, "draw at the molecule what there is to draw: points, paths, values of atoms", True, "1")
+
+
+def command_of(name: str, module: Analysis) -> Command:
+    """The command of an analysis."""
+    any_object = Argument("name", TEXT, "an object", otherwise="the only one with orbitals", completes="molecules")
+    subject = any_object if module.KIND == "atoms" else OBJECT
+    # parameters are read with the molecule at hand, which may name atoms
+    parameters = [replace(one, kind=replace(one.kind, read=TEXT.read), default="") for one in module.PARAMETERS]
+
+    def run(session: Session, molecule: str, *values: Any) -> Answer:
+        *texts, filename, draw = values
+        given = {one.name: text for one, text in zip(module.PARAMETERS, texts, strict=True) if text != ""}
+        return _analyse(session, name, molecule, given, filename, draw)
+
+    summary = f"{module.HELP[0].upper()}{module.HELP[1:]}."
+    related = tuple(f"orb_{other}" for other in analyses() if other != name)[:4]
+    return Command(f"orb_{name}", summary, (subject, *parameters, _FILE, _DRAW), module.EXAMPLES, related, True, run)
+
+
+def _analyse(
+    session: Session, name: str, molecule: str, given: dict[str, Any], filename: Path | None, draw: bool
+) -> Answer:
+    known = session.host.molecules()
+    if not (molecule and molecule not in known and molecule in session.host.objects()):
+        molecule = session.molecule(molecule)
+    order = order_of(session.host, name, molecule, given, session.computing.device)
+    report = session.computing.report(order)
+    if draw:
+        session.draw_report(molecule, report)
+    text = as_text(report, _ROWS)
+    if filename is not None:
+        is_plot = filename.suffix.lower() in FORMATS
+        written = draw_plots(report, filename) if is_plot else write_tables(report, filename)
+        text += "\n" + "\n".join(map(str, written))
+    return Answer(None, text)
+
+
+ANALYSES: tuple[Command, ...] = tuple(command_of(name, module) for name, module in analyses().items())
+"""The commands of all analyses."""
