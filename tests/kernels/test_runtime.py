@@ -183,3 +183,28 @@ def test_a_forked_process_is_told_and_ends(what):
     assert done.stdout.splitlines()[-2:] == ["status 0", "computed"], done.stderr
     assert ("do not survive a fork" in done.stdout) == (what == "compute")
     assert done.stderr == ""
+
+
+def test_arrays_that_die_serve_again_if_they_are_alike_and_small(device):
+    """To make one takes half a millisecond; a large one is freed at once, and its memory with it."""
+    from taichi_kernels._taichi import number
+    from taichi_kernels.arrays import array_of, send, to_numpy
+
+    with session(device):
+        one, other = array_of(number("float32"), 100), array_of(number("float32"), (7, 3))
+        attributes = vars(one)["arr"], vars(other)["arr"]
+        del one, other
+        another = array_of(number("int32"), 100)
+        assert all(vars(another)["arr"] is not arr for arr in attributes)
+        again = array_of(number("float32"), 100)
+        assert vars(again)["arr"] is attributes[0]
+        send(again, np.full(100, 2.5, np.float32))
+        assert np.all(to_numpy(again) == 2.5)
+        assert vars(array_of(number("float32"), 100))["arr"] is not attributes[0]
+        large = array_of(number("float64"), 1 << 22)
+        left = vars(large)["arr"]
+        del large
+        assert vars(array_of(number("float64"), 1 << 22))["arr"] is not left
+    finish()
+    with session(device):  # those of a program that ended serve nobody
+        assert vars(array_of(number("float32"), 100))["arr"] is not attributes[0]
