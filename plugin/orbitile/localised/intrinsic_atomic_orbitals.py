@@ -1,4 +1,4 @@
-r"""Intrinsic atomic orbitals: the orbitals of free atoms, polarised until they hold the electrons of a molecule exactly.
+r"""Intrinsic atomic orbitals: the orbitals of free atoms, polarised until they hold all electrons of a molecule.
 
 With projectors :math:`O` onto the occupied orbitals, :math:`\tilde O` onto what the minimal basis makes of them, and
 :math:`P` onto the basis functions, a function :math:`\tilde\rho` of the minimal basis becomes

@@ -1,9 +1,9 @@
 """The rotation among orbitals that makes a functional largest: Newton steps within a trust region, from several starts.
 
 Each step is found by conjugate gradients that end at the border of the region or along a direction of growth (T.
-Steihaug, SIAM J. Numer. Anal. 1983, 20, 626), so that saddle points repel; the rotation is Cayley's, which is orthogonal
-and agrees with the exponential to second order. Starts are the orbitals as they are, those that a pivoted
-QR decomposition picks (A. Damle, L. Lin and L. Ying, J. Chem. Theory Comput. 2015, 11, 1463), and, for few orbitals,
+Steihaug, SIAM J. Numer. Anal. 1983, 20, 626), so that saddle points repel; the rotation is Cayley's, which is
+orthogonal and agrees with the exponential to second order. Starts are the orbitals as they are, those that a pivoted QR
+decomposition picks (A. Damle, L. Lin and L. Ying, J. Chem. Theory Comput. 2015, 11, 1463), and, for few orbitals,
 random ones, the same each time; then the best is perturbed until nothing larger is found.
 """
 

@@ -7,6 +7,7 @@ it is the basis MINAO of G. Knizia (J. Chem. Theory Comput. 2013, 9, 4834).
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import OrbitileError
+from ..gaussians.overlap import shell_overlap
 from ..model.basis import Basis
 from ..model.elements import SYMBOLS
 from ..model.wavefunction import Shell, Wavefunction
@@ -69,8 +71,14 @@ def _shells_of_element(number: int, core: int) -> tuple[Shell, ...]:
     for l, exponents, coefficients in known[str(from_core)]:
         seen[l] = max(seen[l], l) + 1
         if seen[l] > gone[l]:
-            shells.append(Shell(0, l, True, np.array(exponents), np.array(coefficients)))
+            shells.append(_normalised(Shell(0, l, True, np.array(exponents), np.array(coefficients))))
     return tuple(shells)
+
+
+def _normalised(shell: Shell) -> Shell:
+    """With the norm 1, which the digits of published coefficients miss by 1e-6."""
+    norm = shell_overlap((shell,), np.zeros((1, 3)), (shell,), np.zeros((1, 3)))[0, 0]
+    return replace(shell, coefficients=shell.coefficients / np.sqrt(norm))
 
 
 def minimal_basis(wavefunction: Wavefunction) -> Basis:
@@ -83,7 +91,7 @@ def minimal_basis(wavefunction: Wavefunction) -> Basis:
     """
     cores = np.round(wavefunction.atomic_numbers - wavefunction.core_charges).astype(int)
     shells = [
-        Shell(atom, shell.angular_momentum, shell.pure, shell.exponents, shell.coefficients)
+        replace(shell, atom=atom)
         for atom, (number, core) in enumerate(zip(wavefunction.atomic_numbers.tolist(), cores.tolist(), strict=True))
         if number
         for shell in _shells_of_element(number, core)
