@@ -104,7 +104,8 @@ def _starts(coefficients: Reals) -> Iterator[Reals]:
     yield left @ right
     generator = np.random.default_rng(0)
     for _ in range(min(_EFFORT // n, 8)):
-        yield np.linalg.qr(generator.standard_normal((n, n)))[0]
+        rotation: Reals = np.linalg.qr(generator.standard_normal((n, n)))[0]
+        yield rotation
 
 
 def _cayley(rotation: Reals) -> Reals:
