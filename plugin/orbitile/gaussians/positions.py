@@ -75,7 +75,7 @@ def position_integrals(wavefunction: Wavefunction, orbitals: Reals) -> Reals:
 
 
 def centres_and_spreads(wavefunction: Wavefunction, orbitals: Reals) -> tuple[Reals, Reals]:
-    r"""Centres of orbitals, :math:`\langle r\rangle`, and spreads, :math:`\sqrt{\langle r^2\rangle - \langle r\rangle^2}`.
+    r"""Centres of orbitals and their spreads, :math:`\sqrt{\langle r^2\rangle - \langle r\rangle^2}`.
 
     Parameters
     ----------

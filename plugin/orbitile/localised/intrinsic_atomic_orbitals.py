@@ -181,7 +181,8 @@ def iao_populations(wavefunction: Wavefunction) -> tuple[Reals, Reals]:
         least = 2 if spin == "beta" and wavefunction.beta is None else 1
         there = whole_occupations(wavefunction, spin) >= least
         shares = in_intrinsic(wavefunction, atomic, wavefunction.orbitals(spin).coefficients[:, there])
-        found.append(np.bincount(atomic.atoms, np.sum(shares**2, axis=1), wavefunction.n_atoms))
+        electrons = np.bincount(atomic.atoms, np.sum(shares**2, axis=1), wavefunction.n_atoms)
+        found.append(electrons.astype(np.float64))
     alpha, beta = found
     return alpha, beta
 

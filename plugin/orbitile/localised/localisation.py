@@ -18,27 +18,22 @@ from ..watch import patiently, stage
 from .functionals import Centres, Functional, Populations
 from .intrinsic_atomic_orbitals import in_intrinsic, intrinsic_atomic_orbitals, whole_occupations
 from .maximisation import Maximum, maximised
+from .minimal_basis import n_functions, without_intrinsic
 from .names import OnAtoms, name_of
+from .schemes import INTRINSIC, SCHEMES, Scheme
 
 Reals = NDArray[np.float64]
-Scheme = Literal["ibo", "pm", "pm_iao", "boys"]
 Which = Literal["occupied", "all"]
-
-SCHEMES: Mapping[str, str] = {
-    "ibo": "Intrinsic bond orbitals",
-    "pm": "Pipek-Mezey orbitals of Löwdin's populations",
-    "pm_iao": "Pipek-Mezey orbitals of intrinsic atomic orbitals",
-    "boys": "Foster-Boys orbitals",
-}
-"""What can be localised on, each with its title."""
-
-_INTRINSIC = ("ibo", "pm_iao")
 
 _WHOLLY = 1e-5
 """Orbitals that are on one atom but for this share may be mixed: none of the measures tells them apart."""
 
 _COMPLETE = 1e-6
 """Norm of an orbital that the orbitals of the file may lack for its energy to be known."""
+
+
+_PAIRED = 0.25
+"""Share of an orbital in those of the other spin below which its electron is unpaired."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +86,7 @@ class _Found:
     coefficients: Reals
     energies: Reals
     on_atoms: OnAtoms
+    """What shares and names follow from."""
     occupation: int
     maximum: Maximum
 
@@ -134,6 +130,28 @@ def localisation(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Whic
     return _LOCALISED.of(wavefunction, (scheme, which), lambda: _made(wavefunction, scheme, which))
 
 
+def count_of(wavefunction: Wavefunction, scheme: Scheme, spin: Spin = "alpha") -> tuple[int, int]:
+    """Localised orbitals of a spin that are occupied, and all that there are; found without localising any.
+
+    Raises
+    ------
+    OrbitileError
+        As of `whole_occupations` and `minimal_basis`.
+    """
+    occupations = whole_occupations(wavefunction, spin)
+    total = n_functions(wavefunction) if scheme in INTRINSIC else len(occupations)
+    return int(np.sum(occupations > 0)), total
+
+
+def why_not(wavefunction: Wavefunction, scheme: Scheme) -> str:
+    """Why a wavefunction has no localised orbitals of a scheme, in a sentence; empty where it has; found quickly."""
+    try:
+        occupied, _ = count_of(wavefunction, scheme)
+    except OrbitileError as error:
+        return str(error)
+    return "" if occupied else "the file holds no occupied orbitals"
+
+
 def _made(wavefunction: Wavefunction, scheme: Scheme, which: Which) -> Localisation:
     spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
     orbitals: dict[Spin, Orbitals] = {}
@@ -144,16 +162,16 @@ def _made(wavefunction: Wavefunction, scheme: Scheme, which: Which) -> Localisat
             found = list(_sets(wavefunction, spin, scheme, which))
         ends = np.cumsum([0, *(one.coefficients.shape[1] for one in found)])
         orbitals[spin] = Orbitals(
-            np.hstack([one.coefficients for one in found]),
+            np.hstack([np.empty((wavefunction.n_basis, 0)), *(one.coefficients for one in found)]),
             np.repeat([one.occupation for one in found], np.diff(ends)),
-            np.concatenate([one.energies for one in found]),
+            np.concatenate([np.empty(0), *(one.energies for one in found)]),
             tuple(name for one in found for name in _names(wavefunction, spin, one, scheme)),
         )
-        shares[spin] = np.hstack([one.on_atoms.shares(wavefunction.n_atoms) for one in found])
+        shares[spin] = np.hstack(
+            [np.empty((wavefunction.n_atoms, 0)), *(one.on_atoms.shares(wavefunction.n_atoms) for one in found)]
+        )
         sets += [
-            LocalisedSet(
-                spin, one.occupation, int(a), int(b), one.maximum.functional.value, one.maximum.gradient_norm
-            )
+            LocalisedSet(spin, one.occupation, int(a), int(b), one.maximum.functional.value, one.maximum.gradient_norm)
             for one, a, b in zip(found, ends[:-1], ends[1:], strict=True)
         ]
     made = replace(wavefunction, alpha=orbitals["alpha"], beta=orbitals.get("beta"), excitations=())
@@ -163,8 +181,8 @@ def _made(wavefunction: Wavefunction, scheme: Scheme, which: Which) -> Localisat
 def _sets(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, which: Which) -> Iterator[_Found]:
     canonical = wavefunction.orbitals(spin)
     occupations = whole_occupations(wavefunction, spin)
-    if not np.any(occupations > 0):
-        raise OrbitileError(f"localised orbitals: the file holds no occupied {spin} orbitals")
+    if spin == "alpha" and not np.any(occupations > 0):
+        raise OrbitileError("localised orbitals: the file holds no occupied orbitals")
     for occupation in (2, 1):
         members = occupations == occupation
         if np.any(members):
@@ -173,7 +191,7 @@ def _sets(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, which: Which) 
             )
     if which == "occupied":
         return
-    if scheme in _INTRINSIC:
+    if scheme in INTRINSIC:
         yield _found(wavefunction, spin, scheme, 0, *_valence_virtual(wavefunction, spin))
     elif np.any(occupations == 0):
         members = occupations == 0
@@ -200,7 +218,7 @@ def _found(
     wavefunction: Wavefunction, spin: Spin, scheme: Scheme, occupation: int, start: Reals, energies: Reals
 ) -> _Found:
     """Localised orbitals of the space of some eigenvectors of the Fock operator, of these energies, by energy."""
-    on_atoms = _on_atoms(wavefunction, spin, scheme, start, occupation)
+    on_atoms = _for_names(wavefunction, spin, scheme, occupation, start)
     functional = _functional(wavefunction, scheme, start, on_atoms)
     maximum = maximised(functional, on_atoms.coefficients)
     rotation = maximum.rotation
@@ -233,23 +251,26 @@ def _parted(rotation: Reals, shares: Reals, energies: Reals) -> Reals:
     return rotation
 
 
-def _on_atoms(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, orbitals: Reals, occupation: int) -> OnAtoms:
-    """Orbitals over orthonormal functions of atoms: intrinsic ones where these hold them, else Loewdin's."""
-    if scheme in _INTRINSIC:
-        atomic = intrinsic_atomic_orbitals(wavefunction, spin)
-        return OnAtoms(in_intrinsic(wavefunction, atomic, orbitals), atomic.shells, atomic.is_core)
-    if scheme == "boys" and occupation:
-        try:
-            return _on_atoms(wavefunction, spin, "ibo", orbitals, occupation)
-        except OrbitileError:  # elements without a minimal basis
-            pass
+def _intrinsic(wavefunction: Wavefunction, spin: Spin, orbitals: Reals) -> OnAtoms:
+    """Orbitals over intrinsic atomic orbitals."""
+    atomic = intrinsic_atomic_orbitals(wavefunction, spin)
+    return OnAtoms(in_intrinsic(wavefunction, atomic, orbitals), atomic.shells, atomic.is_core)
+
+
+def _of_loewdin(wavefunction: Wavefunction, orbitals: Reals) -> OnAtoms:
+    """Orbitals over the basis functions made orthonormal by the inverse root of their overlap, atom by atom."""
     order = np.argsort([shell.atom for shell in wavefunction.shells], kind="stable")
-    shells = tuple(wavefunction.shells[n] for n in order)
-    sizes = [shell.n_functions for shell in wavefunction.shells]
+    sizes = np.array([shell.n_functions for shell in wavefunction.shells])
     first = np.cumsum(sizes) - sizes
     rows = np.concatenate([np.arange(first[n], first[n] + sizes[n]) for n in order])
     local = patiently(lambda: _root(wavefunction) @ orbitals)
-    return OnAtoms(local[rows], shells, np.zeros(len(rows), bool))
+    return OnAtoms(local[rows], tuple(wavefunction.shells[n] for n in order), np.zeros(len(rows), bool))
+
+
+def _for_names(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, occupation: int, orbitals: Reals) -> OnAtoms:
+    """Over intrinsic atomic orbitals, where these hold the orbitals: elements may lack them."""
+    intrinsic = scheme in INTRINSIC or (occupation and not without_intrinsic(wavefunction))
+    return _intrinsic(wavefunction, spin, orbitals) if intrinsic else _of_loewdin(wavefunction, orbitals)
 
 
 def _root(wavefunction: Wavefunction) -> Reals:
@@ -260,9 +281,10 @@ def _root(wavefunction: Wavefunction) -> Reals:
     return root
 
 
-def _functional(wavefunction: Wavefunction, scheme: Scheme, orbitals: Reals, on_atoms: OnAtoms) -> Functional:
+def _functional(wavefunction: Wavefunction, scheme: Scheme, orbitals: Reals, for_names: OnAtoms) -> Functional:
     if scheme == "boys":
         return Centres(position_integrals(wavefunction, orbitals))
+    on_atoms = for_names if scheme in INTRINSIC else _of_loewdin(wavefunction, orbitals)
     counts = np.bincount(on_atoms.atoms, minlength=wavefunction.n_atoms)
     return Populations(on_atoms.coefficients, counts[counts > 0], 4 if scheme == "ibo" else 2)
 
@@ -270,13 +292,13 @@ def _functional(wavefunction: Wavefunction, scheme: Scheme, orbitals: Reals, on_
 def _names(wavefunction: Wavefunction, spin: Spin, found: _Found, scheme: Scheme) -> list[str]:
     """What each orbital of a set is, see `orbitile.localised.names`."""
     n = found.coefficients.shape[1]
-    states = ["antibonding" if scheme in _INTRINSIC else "empty"] * n
+    states = ["antibonding" if scheme in INTRINSIC else "empty"] * n
     if found.occupation:
         alone = found.occupation == 1 and wavefunction.beta is None
         paired = np.full(n, not alone)
         if wavefunction.beta is not None:
             other = wavefunction.alpha if spin == "beta" else wavefunction.beta
             there = other.coefficients[:, other.occupations > 0.5]
-            paired = np.sum((there.T @ (own_overlap(wavefunction) @ found.coefficients)) ** 2, axis=0) > 0.5
+            paired = np.sum((there.T @ (own_overlap(wavefunction) @ found.coefficients)) ** 2, axis=0) > _PAIRED
         states = ["occupied" if both else "unpaired" for both in paired]
     return [name_of(wavefunction, found.on_atoms, index, state) for index, state in enumerate(states)]

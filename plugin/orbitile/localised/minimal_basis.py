@@ -7,6 +7,7 @@ it is the basis MINAO of G. Knizia (J. Chem. Theory Comput. 2013, 9, 4834).
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -58,6 +59,8 @@ def _table() -> dict[str, dict[str, list[Any]]]:
 @lru_cache(maxsize=64)
 def _shells_of_element(number: int, core: int) -> tuple[Shell, ...]:
     """Occupied shells of a free atom outside a core, on atom 0, by angular momentum and then from the inside."""
+    if not number:  # a ghost
+        return ()
     symbol = SYMBOLS[number]
     known = _table().get(symbol)
     if known is None:
@@ -118,11 +121,33 @@ def minimal_basis(wavefunction: Wavefunction) -> Basis:
     OrbitileError
         When an element is not in the table, or its core potential replaces a number of electrons that no core has.
     """
-    cores = np.round(wavefunction.atomic_numbers - wavefunction.core_charges).astype(int)
     shells = [
         replace(shell, atom=atom)
-        for atom, (number, core) in enumerate(zip(wavefunction.atomic_numbers.tolist(), cores.tolist(), strict=True))
-        if number
+        for atom, (number, core) in enumerate(_elements(wavefunction))
         for shell in _shells_of_element(number, core)
     ]
     return Basis(tuple(shells), wavefunction.positions)
+
+
+def n_functions(wavefunction: Wavefunction) -> int:
+    """Number of functions of `minimal_basis`, which raises the same."""
+    return sum(
+        count * sum(shell.n_functions for shell in _shells_of_element(*element))
+        for element, count in Counter(_elements(wavefunction)).items()
+    )
+
+
+def without_intrinsic(wavefunction: Wavefunction) -> bool:
+    """Whether an element of a molecule has no `minimal_basis`."""
+    try:
+        n_functions(wavefunction)
+    except OrbitileError:
+        return True
+    return False
+
+
+def _elements(wavefunction: Wavefunction) -> list[tuple[int, int]]:
+    """Atomic number, and electrons in a core potential, of each atom."""
+    numbers = wavefunction.atomic_numbers
+    cores = np.round(numbers - wavefunction.core_charges).astype(int)
+    return list(zip(numbers.tolist(), cores.tolist(), strict=True))

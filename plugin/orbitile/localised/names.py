@@ -87,7 +87,7 @@ def name_of(wavefunction: Wavefunction, orbitals: OnAtoms, index: int, state: st
         orbitals of free atoms; empty, of other unoccupied ones.
     """
     column = orbitals.coefficients[:, index]
-    shares = np.bincount(orbitals.atoms, column**2, wavefunction.n_atoms)
+    shares: Reals = np.bincount(orbitals.atoms, column**2, wavefunction.n_atoms).astype(np.float64)
     atoms = sorted(main_atoms(shares))
     place = "-".join(atom_name(wavefunction, atom) for atom in atoms[:_MOST_ATOMS])
     place += "..." if len(atoms) > _MOST_ATOMS else ""
