@@ -6,12 +6,13 @@ With the matrices :math:`T = \sum_i n_i X_i Y_i^T` of all electrons and :math:`T
     \left[ T_{\mu\nu} T_{\nu\mu} + T^s_{\mu\nu} T^s_{\nu\mu} \right], \qquad
     V_A = 2 N_A - \sum_{\mu, \nu \in A} T_{\mu\nu} T_{\nu\mu}, \qquad F_A = V_A - \sum_{B \ne A} B_{AB}
 
-I. Mayer's bond orders, valences and free valences (Chem. Phys. Lett. 1983, 97, 270; Int. J. Quantum Chem. 1986, 29, 477)
-are those over the basis functions as they are, T = P S. K. B. Wiberg's (Tetrahedron 1968, 24, 1083) are those over
-orthogonal functions; with unpaired electrons they have the same second term here.
+I. Mayer's bond orders, valences and free valences (Chem. Phys. Lett. 1983, 97, 270; Int. J. Quantum Chem. 1986, 29,
+477) are those over the basis functions as they are, T = P S. K. B. Wiberg's (Tetrahedron 1968, 24, 1083) are those over
+orthogonal functions, of Loewdin or intrinsic atomic orbitals; with unpaired electrons they have the same second term
+here.
 
-Electrons that are shared, half of :math:`B_{AB}`, and those that are not, half of the same sum with B = A, add up to all
-electrons of a determinant:
+Electrons that are shared, half of :math:`B_{AB}`, and those that atoms keep, half of the same sum with B = A, add up to
+all electrons of a determinant:
 
 .. math::  \tfrac12 \sum_{AB} B_{AB} = \sum_\sigma \mathrm{Tr}\, T_\sigma T_\sigma = N
 """
@@ -40,20 +41,12 @@ class BondOrders:
     ----------
     orders : ndarray, shape (n_atoms, n_atoms)
         Symmetric, with zeros on the diagonal.
-    valences : ndarray, shape (n_atoms,)
     localised : ndarray, shape (n_atoms,)
         Electrons that each atom does not share.
     """
 
     orders: Reals
-    valences: Reals
     localised: Reals
-
-    @property
-    def free_valences(self) -> Reals:
-        """What is left of the valences beside the bond orders: of unpaired electrons; shape (n_atoms,)."""
-        free: Reals = self.valences - self.orders.sum(axis=1)
-        return free
 
     @property
     def electrons(self) -> float:
@@ -76,15 +69,34 @@ def bond_orders(total: SharedOrbitals, spin: SharedOrbitals | None = None) -> Bo
     BondOrders
         Rows of the matrices are made in pieces of 32 MB.
     """
-    of_total = _exchanged(total, 0.0, 0.5 if spin else 1.0)
-    orders = of_total if spin is None else of_total + _exchanged(spin, 0.5, 1.0)
-    within = np.diag(orders).copy()
-    valences = 2 * total.populations - np.diag(of_total)
+    sums = _exchanged(total)
+    return _made(sums if spin is None else sums + _exchanged(spin))
+
+
+def bond_orders_of_spins(alpha: SharedOrbitals, beta: SharedOrbitals) -> BondOrders:
+    """Bond orders of electrons whose spins are over different functions: the same sums are twice those of each spin."""
+    return _made(2 * (_exchanged(alpha) + _exchanged(beta)))
+
+
+def valences(total: SharedOrbitals) -> Reals:
+    """Valences of the atoms, shape (n_atoms,), of orbitals of all electrons."""
+    result = 2 * total.populations
+    for atom in np.unique(total.atoms):
+        first, last = np.searchsorted(total.atoms, [atom, atom + 1])
+        block = (total.coefficients[first:last] * total.weights) @ total.duals[first:last].T
+        result[atom] -= np.sum(block * block.T)
+        checkpoint()
+    return result
+
+
+def _made(sums: Reals) -> BondOrders:
+    localised = np.diag(sums) / 2
+    orders = (sums + sums.T) / 2
     np.fill_diagonal(orders, 0.0)
-    return BondOrders((orders + orders.T) / 2, valences, within / 2)
+    return BondOrders(orders, localised)
 
 
-def _exchanged(orbitals: SharedOrbitals, begin: float, end: float) -> Reals:
+def _exchanged(orbitals: SharedOrbitals) -> Reals:
     """The sum over the functions of two atoms of T_mn T_nm, shape (n_atoms, n_atoms)."""
     n_functions = len(orbitals.atoms)
     weighted = orbitals.coefficients * orbitals.weights
@@ -99,5 +111,5 @@ def _exchanged(orbitals: SharedOrbitals, begin: float, end: float) -> Reals:
         by_column = np.add.reduceat(there, first_function, axis=1)
         some, starts = np.unique(orbitals.atoms[rows], return_index=True)
         result[np.ix_(some, present)] += np.add.reduceat(by_column, starts, axis=0)
-        checkpoint(begin + (end - begin) * min(first + step, n_functions) / n_functions)
+        checkpoint()
     return result

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.free_atoms import FreeAtom, free_atom
-from ...watch import checkpoint, stage
+from ...watch import checkpoint
 
 if TYPE_CHECKING:
     from ...model.wavefunction import Wavefunction
@@ -94,7 +94,9 @@ def sampled_density(
         pairs = pairs_of(wavefunction)
         quadrature = quadrature_of(pairs, grid, target)
         densities = [
-            np.array(quadrature.density(to_hermite(pairs, density_matrix(wavefunction, which), target), False)[0], float)
+            np.array(
+                quadrature.density(to_hermite(pairs, density_matrix(wavefunction, which), target), False)[0], float
+            )
             for which in ("total", "spin")[: 1 + spin]
         ]
     return SampledDensity(quadrature.points, quadrature.weights, quadrature.atom, np.stack(densities))
@@ -103,10 +105,7 @@ def sampled_density(
 def becke_populations(wavefunction: Wavefunction, sampled: SampledDensity) -> Reals:
     """Electrons in the fuzzy cells, shape (1 or 2, n_atoms): all, and alpha less beta."""
     return np.stack(
-        [
-            np.bincount(sampled.atom, sampled.weights * density, wavefunction.n_atoms)
-            for density in sampled.densities
-        ]
+        [np.bincount(sampled.atom, sampled.weights * density, wavefunction.n_atoms) for density in sampled.densities]
     )
 
 
@@ -140,7 +139,11 @@ def hirshfeld_populations(wavefunction: Wavefunction, sampled: SampledDensity) -
         middle = (points.min(axis=0) + points.max(axis=0)) / 2
         radius = np.sqrt(((points - middle) ** 2).sum(axis=1).max())
         near = np.flatnonzero(np.sqrt(((places - middle) ** 2).sum(axis=1)) < reaches + radius)
-        parts = np.stack([_density(free[kinds[n]], points, places[n]) for n in near]) if len(near) else np.zeros((0, len(points)))
+        parts = (
+            np.stack([_density(free[kinds[n]], points, places[n]) for n in near])
+            if len(near)
+            else np.zeros((0, len(points)))
+        )
         whole = parts.sum(axis=0)
         excess = sampled.densities[:, some] * weights
         excess[0] -= whole * weights

@@ -72,7 +72,8 @@ def cm5_corrections(atomic_numbers: NDArray[np.integer], positions: Reals) -> Re
     polarity = np.array([_polarity(int(a), int(b)) for a, b in zip(atomic_numbers[i], atomic_numbers[j], strict=True)])
     moved = polarity * np.exp(-_ALPHA * (distances - radii[i] - radii[j]))
     n_atoms = len(positions)
-    return np.bincount(i, moved, n_atoms) - np.bincount(j, moved, n_atoms)
+    added: Reals = np.bincount(i, moved, n_atoms) - np.bincount(j, moved, n_atoms)
+    return added
 
 
 def _polarity(one: int, other: int) -> float:

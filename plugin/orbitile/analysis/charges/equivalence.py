@@ -52,9 +52,9 @@ def in_methyl_or_methylene(atomic_numbers: Indices, positions: NDArray[np.float6
     """Which atoms are carbons with four neighbours, two hydrogens or more among them, or such a hydrogen."""
     neighbours = _neighbours(atomic_numbers, positions)
     chosen = np.zeros(len(atomic_numbers), bool)
-    for atom in np.flatnonzero(atomic_numbers == _CARBON):
-        hydrogens = [near for near in neighbours[atom] if atomic_numbers[near] == _HYDROGEN]
-        if len(neighbours[atom]) == 4 and len(hydrogens) >= 2:
+    for atom, near in enumerate(neighbours):
+        hydrogens = [other for other in near if atomic_numbers[other] == _HYDROGEN]
+        if atomic_numbers[atom] == _CARBON and len(near) == 4 and len(hydrogens) >= 2:
             chosen[[atom, *hydrogens]] = True
     return chosen
 

@@ -5,7 +5,8 @@ With the orbitals' coefficients C, their occupations n and the overlap S of the 
 .. math::  N_A = \sum_{\mu \in A} \sum_i n_i\, X_{\mu i} Y_{\mu i}
 
 - Mulliken (J. Chem. Phys. 1955, 23, 1833, equation 7'): X = C, Y = S C, the diagonal of P S;
-- Loewdin (J. Chem. Phys. 1950, 18, 365): X = Y = S^(1/2) C, the diagonal of S^(1/2) P S^(1/2).
+- Loewdin (J. Chem. Phys. 1950, 18, 365): X = Y = S^(1/2) C, the diagonal of S^(1/2) P S^(1/2);
+- intrinsic atomic orbitals (G. Knizia, J. Chem. Theory Comput. 2013, 9, 4834): X = Y, the orbitals over these.
 
 The overlap is sparse where a molecule is large, and no density matrix is made; S^(1/2) alone is a full matrix.
 """
@@ -18,13 +19,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import OrbitileError
 from ...fields.density import occupied
 from ...gaussians.overlap import own_overlap
 from ...model.derived import Derived
 from ...watch import checkpoint, patiently
 
 if TYPE_CHECKING:
-    from ...model.wavefunction import Wavefunction
+    from ...model.wavefunction import Spin, Wavefunction
 
 Reals = NDArray[np.float64]
 
@@ -57,7 +59,8 @@ class SharedOrbitals:
     def populations(self) -> Reals:
         """Electrons of the atoms, shape (n_atoms,)."""
         of_functions = np.einsum("fi,fi,i->f", self.coefficients, self.duals, self.weights)
-        return np.bincount(self.atoms, of_functions, self.n_atoms)
+        populations: Reals = np.bincount(self.atoms, of_functions, self.n_atoms)
+        return populations
 
 
 def mulliken_orbitals(wavefunction: Wavefunction, which: str = "total") -> SharedOrbitals:
@@ -81,6 +84,28 @@ def loewdin_orbitals(wavefunction: Wavefunction, which: str = "total") -> Shared
     coefficients, weights = occupied(wavefunction, which)
     orthogonal = _times(_ROOTS.of(wavefunction, None, lambda: _overlap_root(wavefunction)), coefficients)
     return _by_atoms(wavefunction, orthogonal, orthogonal, weights)
+
+
+def intrinsic_orbitals(wavefunction: Wavefunction, spin: Spin) -> SharedOrbitals:
+    """Occupied orbitals of one spin over its intrinsic atomic orbitals, one electron each.
+
+    Raises
+    ------
+    OrbitileError
+        When the density is one that no such orbitals have, and as `intrinsic_atomic_orbitals`.
+    """
+    from ...localised.intrinsic_atomic_orbitals import in_intrinsic, intrinsic_atomic_orbitals, whole_occupations
+
+    if wavefunction.density_matrix.size:
+        raise OrbitileError(
+            "intrinsic atomic orbitals: expected the density of occupied orbitals, got the density matrix of a "
+            "correlated method; use mulliken or hirshfeld"
+        )
+    atomic = intrinsic_atomic_orbitals(wavefunction, spin)
+    fewest = 2 if spin == "beta" and wavefunction.beta is None else 1
+    there = whole_occupations(wavefunction, spin) >= fewest
+    shares = in_intrinsic(wavefunction, atomic, wavefunction.orbitals(spin).coefficients[:, there])
+    return SharedOrbitals(shares, shares, np.ones(shares.shape[1]), atomic.atoms, wavefunction.n_atoms)
 
 
 _ROOTS = Derived[Reals](most=1)

@@ -18,6 +18,7 @@ any number of points.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -78,12 +79,12 @@ class _Fit:
     n_points: int
 
     def result(self, charges: Reals, atoms: NDArray[np.intp], n_atoms: int) -> PotentialFit:
-        left = charges @ self.inverse_distances @ charges - 2 * charges @ self.potentials + self.square
+        left = float(charges @ self.inverse_distances @ charges - 2 * charges @ self.potentials) + self.square
         everywhere = np.zeros(n_atoms)
         everywhere[atoms] = charges
-        root = float(np.sqrt(max(left, 0.0) / self.n_points))
-        relative = float(np.sqrt(max(left, 0.0) / max(self.square, np.finfo(float).tiny)))
-        return PotentialFit(everywhere, root, relative, self.n_points)
+        left = left if left > 0 else 0.0  # but for rounding
+        relative = math.sqrt(left / self.square) if self.square else 0.0
+        return PotentialFit(everywhere, math.sqrt(left / self.n_points), relative, self.n_points)
 
 
 def chelpg_charges(wavefunction: Wavefunction, *, dipole: bool = False, device: str | None = None) -> PotentialFit:
@@ -133,7 +134,7 @@ def resp_charges(wavefunction: Wavefunction, *, device: str | None = None) -> Po
     atoms, numbers, places = _atoms(wavefunction)
     fit = _fit_at(wavefunction, places, merz_kollman_points(numbers, places), device)
     alike, groups = equivalent_atoms(numbers, places), in_methyl_or_methylene(numbers, places)
-    total, restrained = wavefunction.charge, numbers > 1
+    total, restrained = wavefunction.charge, (numbers > 1).astype(float)
     # each atom of a methyl or methylene group is a class of its own at first
     first = np.where(groups, alike.max() + 1 + np.arange(len(alike)), alike)
     charges = _restrained(fit, _sums_of_classes(first), np.zeros(len(atoms)), total, _WEAK * restrained)

@@ -73,9 +73,7 @@ def chelpg_points(atomic_numbers: Atoms, positions: Reals) -> Reals:
     radii = _radii(atomic_numbers, _CHELPG_RADII)
     low, high = positions.min(axis=0), positions.max(axis=0)
     half = np.ceil(((high - low) / 2 + CHELPG_REACH) / CHELPG_SPACING).astype(int)
-    ticks = [
-        middle + np.arange(-n, n + 1) * CHELPG_SPACING for middle, n in zip((low + high) / 2, half, strict=True)
-    ]
+    ticks = [middle + np.arange(-n, n + 1) * CHELPG_SPACING for middle, n in zip((low + high) / 2, half, strict=True)]
     plane = np.stack(np.meshgrid(ticks[1], ticks[2], indexing="ij"), axis=-1).reshape(-1, 2)
     together = max(1, _AT_ONCE // len(plane))
     found = []
@@ -138,8 +136,10 @@ def _are_outside(points: Reals, positions: Reals, radii: Reals, reach: float) ->
 
 
 def _spiral(n: int) -> Reals:
-    """Directions that are spread evenly, shape (n, 3): R. Swinbank and R. J. Purser, Q. J. R. Meteorol. Soc. 2006,
-    132, 1769."""
+    """Directions that are spread evenly, shape (n, 3).
+
+    R. Swinbank and R. J. Purser, Q. J. R. Meteorol. Soc. 2006, 132, 1769.
+    """
     height = 1 - (2 * np.arange(n) + 1) / n
     angle = np.arange(n) * math.pi * (3 - math.sqrt(5))
     across = np.sqrt(1 - height**2)

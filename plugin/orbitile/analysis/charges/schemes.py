@@ -14,10 +14,10 @@ from ...arguments import alternatives
 from ...errors import Cancelled, OrbitileError
 from ...fields.density import unavailable
 from ...watch import stage
-from .overlap_populations import SharedOrbitals, loewdin_orbitals, mulliken_orbitals
+from .overlap_populations import SharedOrbitals, intrinsic_orbitals, loewdin_orbitals, mulliken_orbitals
 
 if TYPE_CHECKING:
-    from ...model.wavefunction import Wavefunction
+    from ...model.wavefunction import Spin, Wavefunction
     from .cells import SampledDensity
     from .potential_fit import PotentialFit
 
@@ -134,6 +134,14 @@ def _by_functions(of: Callable[[Wavefunction, str], SharedOrbitals]) -> Callable
     return charges
 
 
+_SPINS: tuple[Spin, Spin] = ("alpha", "beta")
+
+
+def _iao(work: _Work, scheme: str) -> AtomicCharges:
+    alpha, beta = (intrinsic_orbitals(work.wavefunction, spin).populations for spin in _SPINS)
+    return work.charges(scheme, np.stack([alpha + beta, alpha - beta][: len(work.densities)]))
+
+
 def _becke(work: _Work, scheme: str) -> AtomicCharges:
     from .cells import becke_populations
 
@@ -180,6 +188,7 @@ SCHEMES: Mapping[str, Callable[[_Work, str], AtomicCharges]] = {
     "becke": _becke,
     "mulliken": _by_functions(mulliken_orbitals),
     "loewdin": _by_functions(loewdin_orbitals),
+    "iao": _iao,
     "chelpg": _chelpg,
     "mk": _merz_kollman,
     "resp": _resp,
