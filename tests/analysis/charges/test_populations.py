@@ -108,7 +108,7 @@ def test_the_report_on_bonds():
 
 
 def test_intrinsic_spins():
-    field, wavefunction = solved(*CASES["radical"])
+    _, wavefunction = solved(*CASES["radical"])
     found = atomic_charges(wavefunction, "iao")
     assert found.charges.sum() == pytest.approx(0, abs=1e-8)
     assert found.spins.sum() == pytest.approx(1, abs=1e-8)
@@ -140,7 +140,7 @@ def test_natural_orbitals_of_both_spins():
 
 
 def test_a_density_matrix_is_meant_where_there_is_one():
-    field, wavefunction = solved(WATER)
+    _, wavefunction = solved(WATER)
     matrix = 1.01 * np.eye(wavefunction.n_basis)
     correlated = replace(wavefunction, density_matrix=matrix)
     held = by_atoms(gto.M(atom=WATER, basis="sto-3g"), np.full(wavefunction.n_basis, 1.01))

@@ -203,7 +203,7 @@ def test_equivalent_atoms():
 def test_molecules_side_by_side_are_not_alike():
     numbers = np.array([8, 1, 1, 8, 1, 1])
     water = np.array([[0, 0, 0.11], [0, 0.76, -0.48], [0, -0.76, -0.48]]) * angstrom
-    classes = equivalent_atoms(numbers, np.concatenate([water, water + [6, 0, 0]]))
+    classes = equivalent_atoms(numbers, np.vstack([water, water + np.array([6.0, 0, 0])]))
     assert len(set(classes.tolist())) == 4
     assert classes[1] == classes[2] != classes[4] == classes[5]
 
