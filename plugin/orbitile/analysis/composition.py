@@ -192,6 +192,11 @@ def pieces_of(coefficients: Reals) -> Iterator[slice]:
         yield slice(first, first + step)
 
 
+def usual_scheme(wavefunction: Wavefunction) -> str:
+    """loewdin, whose shares are never negative; mulliken where that would take long."""
+    return "loewdin" if wavefunction.n_basis < _LARGE_BASIS else "mulliken"
+
+
 def warning_of_root(wavefunction: Wavefunction, scheme: str) -> str:
     """That Loewdin's scheme takes long, where it does: a sentence, or nothing."""
     n = wavefunction.n_basis
@@ -238,7 +243,7 @@ def spins_of(wavefunction: Wavefunction) -> tuple[Spin, ...]:
 
 
 def orbitals_of(wavefunction: Wavefunction, text: str = "") -> list[Orbital]:
-    """The orbitals that a text names: `homo`, `homo-2..lumo+2`, `mo:1-10:beta`, `homo,mo:3`, or another kind of orbital.
+    """The orbitals that a text names: `homo`, `homo-2..lumo+2`, `mo:1-10:beta`, `homo,mo:3`, and names of other kinds.
 
     An empty text stands for those around the gap, of both spins.
 

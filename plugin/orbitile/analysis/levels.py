@@ -346,7 +346,10 @@ def _overlap_between(wavefunction: Wavefunction, pairs: Sequence[Sequence[Pair]]
 
 
 def bonds_by_elements(wavefunction: Wavefunction) -> Mapping[tuple[int, int], list[Pair]]:
-    """Pairs of atoms at bonding distance, by their two atomic numbers, the most frequent pairs first; no ghosts."""
+    """Pairs of atoms at bonding distance, by their two atomic numbers, the most frequent first; no ghosts.
+
+    The lighter element is first, but hydrogen last, as in C-C, C-O, O-H.
+    """
     from scipy.spatial import cKDTree
 
     real = np.flatnonzero(wavefunction.atomic_numbers > 0)
@@ -356,7 +359,7 @@ def bonds_by_elements(wavefunction: Wavefunction) -> Mapping[tuple[int, int], li
     near = cKDTree(wavefunction.positions[real]).query_pairs(reach, output_type="ndarray") if len(real) else []
     found: dict[tuple[int, int], list[Pair]] = {}
     for i, j in near:
-        a, b = sorted((i, j), key=lambda n: (numbers[n], n))
+        a, b = sorted((i, j), key=lambda n: (numbers[n] == 1, numbers[n], n))
         distance = np.linalg.norm(wavefunction.positions[real[a]] - wavefunction.positions[real[b]])
         if distance < _BONDED * (radii[a] + radii[b]):
             pair = (int(real[a]),), (int(real[b]),)

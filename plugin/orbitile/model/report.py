@@ -64,7 +64,11 @@ class Column:
         if not math.isfinite(value):
             return "-"
         small = self.exponents and 0 < abs(value) < 0.5 * 10.0**-self.decimals
-        return f"{value:.{max(self.decimals - 1, 1)}e}" if small else f"{value + 0.0:.{self.decimals}f}"
+        return (
+            f"{value:.{max(self.decimals - 1, 1)}e}"
+            if small
+            else f"{round(value, self.decimals) + 0.0:.{self.decimals}f}"
+        )
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,17 @@ TITLE = "Composition of orbitals"
 HELP = "shares of atoms, fragments and angular momenta (s, p, d, f) in orbitals"
 GROUP = "Orbitals"
 PRIORITY = 80
+_USUAL = "loewdin; mulliken for large molecules"
+
 PARAMETERS = (
     Argument(
         "orbitals", TEXT, "such as homo, homo-2..lumo+2 or mo:1-10:beta", "", "those around the gap", completes="fields"
     ),
     Argument("fragments", FRAGMENTS, "atoms to add up, such as ring=1-6; rest=7-12", (), "none"),
-    Argument("scheme", one_of("mulliken", "loewdin", "becke"), "how orbitals are shared out", "mulliken", "mulliken"),
+    Argument("scheme", one_of("mulliken", "loewdin", "becke"), "how orbitals are shared out", "", _USUAL),
     Argument("least", SHARE, "shares of atoms below this are not listed; 0 lists all", 0.01, "0.01"),
 )
-EXAMPLES = ("orb_composition homo", "orb_composition homo-2..lumo+2, fragments=1-6; 7-12, scheme=loewdin")
+EXAMPLES = ("orb_composition orbitals=homo", "orb_composition orbitals=homo-2..lumo+2, fragments=ring=1-6; rest=7-12")
 
 _TOLERANCE = {"mulliken": 1e-3, "loewdin": 1e-3, "becke": 5e-3}
 """What a sum of shares may be off: the digits of files, and the quadrature."""
@@ -44,9 +46,9 @@ def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
     """Shares in orbitals; parameters as stated, see `orbitile.analysis.composition`."""
-    from ..composition import composition, orbitals_of
+    from ..composition import composition, orbitals_of, usual_scheme
 
-    scheme = parameters["scheme"]
+    scheme = parameters["scheme"] or usual_scheme(wavefunction)
     found = composition(wavefunction, orbitals_of(wavefunction, parameters["orbitals"]), scheme, device)
     closure = _closure(found, scheme)
     tables = [_summary(wavefunction, found, closure), _atoms(wavefunction, found, parameters["least"], closure)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...arguments import FRAGMENTS, NUMBER, POSITIVE_NUMBER, Argument, one_of
@@ -22,6 +23,8 @@ TITLE = "Levels and density of states"
 HELP = "energies of orbitals, their density of states, whole and in parts, and overlap populations"
 GROUP = "Orbitals"
 PRIORITY = 75
+_USUAL = "loewdin; mulliken for large molecules"
+
 PARAMETERS = (
     Argument(
         "by",
@@ -31,7 +34,7 @@ PARAMETERS = (
         "fragments where they are given, else elements",
     ),
     Argument("fragments", FRAGMENTS, "atoms that go together, such as metal=1; ligand=2-13", (), "none"),
-    Argument("scheme", one_of("mulliken", "loewdin"), "how orbitals are shared out", "mulliken", "mulliken"),
+    Argument("scheme", one_of("mulliken", "loewdin"), "how orbitals are shared out", "", _USUAL),
     Argument("fwhm", POSITIVE_NUMBER, "full width at half maximum of a level in eV", 0.5, "0.5"),
     Argument("line", one_of("gaussian", "lorentzian"), "shape of a level", "gaussian", "gaussian"),
     Argument("lowest", NUMBER, "energy in eV from which on levels are shown", None, "20 below the HOMO"),
@@ -42,8 +45,19 @@ EXAMPLES = ("orb_levels", "orb_levels by=angular_momenta, fwhm=0.3", "orb_levels
 _MOST_PAIRS = 6
 """Pairs of fragments, or of elements, whose overlap populations are shown."""
 
-_DEGENERATE = 1e-3
+_ROOM = 1.6
+"""Height of the diagram of overlap populations, in that of the occupied levels."""
+
+_DEGENERATE = 0.01
 """Levels in eV that stand on top of each other in the diagram."""
+
+_ABSURD = 3.0
+"""Overlap population of an orbital that no bond has."""
+
+_UNOCCUPIED = (
+    "some unoccupied orbitals have overlap populations beyond those of any bond: they are of functions that nearly "
+    "depend on each other, and their overlap populations mean nothing"
+)
 
 _TOLERANCE = 1e-3
 """What the integral of a density of states, and a sum of shares, may be off."""
@@ -65,10 +79,10 @@ def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
     """Levels, densities of states and overlap populations; parameters as stated, see `orbitile.analysis.levels`."""
-    from ..composition import spins_of
+    from ..composition import spins_of, usual_scheme
     from ..levels import default_range, density_of_states, energies_of_curve, levels_of
 
-    width, shape = parameters["fwhm"], parameters["line"]
+    width, shape, scheme = parameters["fwhm"], parameters["line"], parameters["scheme"] or usual_scheme(wavefunction)
     spins = spins_of(wavefunction)
     low, high = default_range([levels_of(wavefunction, spin) for spin in spins], width)
     low = low if parameters["lowest"] is None else parameters["lowest"]
@@ -85,7 +99,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
             tuple(bonds.values()),
             width=width,
             shape=shape,
-            scheme=parameters["scheme"],
+            scheme=scheme,
         )
         for spin in spins
     ]
@@ -267,7 +281,11 @@ def _plot_of_overlaps(
         largest = one.overlaps[abs(one.overlaps).argmax(axis=0), range(len(one.levels))]
         curves.append(_sticks(one.levels.energies[shown], height * largest[shown], _names(wavefunction, one)))
     label = "overlap population / eV^-1, bonding > 0"
-    return _diagram("overlap", f"Overlap populations{_gap_text(states)}", label, curves, states)
+    diagram = _diagram("overlap", f"Overlap populations{_gap_text(states)}", label, curves, states)
+    occupied = [one.bonding[:, one.at <= one.levels.homo + width] for one in states]
+    most = max((float(abs(of).max()) for of in occupied if of.size), default=0.0)
+    # large basis sets give unoccupied orbitals overlap populations that would hide all others
+    return replace(diagram, y_range=(-_ROOM * most, _ROOM * most)) if most > 0 else diagram
 
 
 def _diagram(name: str, title: str, label: str, curves: list[Curve], states: Sequence[DensityOfStates]) -> Plot:
@@ -312,12 +330,16 @@ def _sticks(energies: Reals, heights: Reals, names: tuple[str, ...]) -> Curve:
 
 
 def _gap_text(states: Sequence[DensityOfStates]) -> str:
-    gaps = [f"{one.levels.lumo - one.levels.homo:.2f}" for one in states if one.levels.lumo > one.levels.homo]
-    return f", gap {' and '.join(gaps)} eV" if gaps else ""
+    gaps = [
+        f"{one.levels.lumo - one.levels.homo:.2f} eV{f' ({one.levels.spin})' if len(states) > 1 else ''}"
+        for one in states
+        if one.levels.lumo > one.levels.homo
+    ]
+    return f", gap {' and '.join(gaps)}" if gaps else ""
 
 
 def _remarks(states: Sequence[DensityOfStates]) -> tuple[str, ...]:
-    remarks = []
+    remarks = [_UNOCCUPIED] if any(abs(one.overlaps[:, _shown(one)]).max(initial=0) > _ABSURD for one in states) else []
     shares = [one.shares[:, _shown(one)] for one in states]
     least = min((float(of.min()) for of in shares if of.size), default=0.0)
     if least < -0.05:
