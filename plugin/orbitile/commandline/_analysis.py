@@ -18,6 +18,9 @@ from ._input import load_frame, tell_notes
 _ROWS = 200
 """Rows of a table that are printed for people."""
 
+_METAVARS = {"float": "NUMBER", "int": "N", "string": "TEXT"}
+"""What people read in the place of names that consoles have for kinds."""
+
 
 class AnalysisCommand:
     """An analysis as a command; see `orbitile.commandline.Command`."""
@@ -89,7 +92,7 @@ def _add_option(parser: CommandParser, argument: Argument) -> None:
     if argument.kind is FLAG:
         parser.add_argument(named, action="store_true", help=text)
     else:
-        metavar = "|".join(argument.kind.choices) or argument.kind.name.upper()
+        metavar = "|".join(argument.kind.choices) or _METAVARS.get(argument.kind.name, argument.kind.name.upper())
         parser.add_argument(named, default="", metavar=metavar, required=argument.required, help=text)
 
 
