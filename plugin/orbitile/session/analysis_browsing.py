@@ -177,6 +177,10 @@ class AnalysisBrowsing(LiveBrowsing):
         """Whether the user waits for something that can be cancelled."""
         return super().is_busy() or self._analysing is not None
 
+    def at_rest(self) -> bool:
+        """Whether everything that was asked for is shown."""
+        return super().at_rest() and self._analysing is None
+
     @property
     def share(self) -> float | None:
         """Share of the work under way that is done; None where nobody knows."""

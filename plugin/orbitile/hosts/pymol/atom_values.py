@@ -84,9 +84,7 @@ class MarkedAtoms:
         def changed(number: int, *now: Any) -> Any:
             if number not in old:
                 return now
-            return tuple(
-                new[number][at] if _same(value, old[number][at]) else value for at, value in enumerate(now)
-            )
+            return tuple(new[number][at] if _same(value, old[number][at]) else value for at, value in enumerate(now))
 
         cmd.alter(
             f"%{molecule}",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from pymol import cgo, editing
 
-from ...errors import OrbitileError
 from ...model.report import AtomValues, Drawing, Paths, Points
 from ...model.surface import Colouring
 from ...model.units import angstrom
@@ -127,9 +127,7 @@ class Drawings:
     def _free(self, wanted: str) -> str:
         """A name that nothing has."""
         taken = {name.lower() for name in self._cmd.get_names("all")}
-        return next(
-            name for name in map(self._cmd.get_legal_name, numbered(wanted)) if name.lower() not in taken
-        )
+        return next(name for name in map(self._cmd.get_legal_name, numbered(wanted)) if name.lower() not in taken)
 
     # ---- saved sessions
 
@@ -183,7 +181,7 @@ def _put_paths(cmd: Any, name: str, drawing: Paths) -> None:
             base = tip - (tip - before) / max(float(np.linalg.norm(tip - before)), 1e-9) * min(_HEAD, length / 2)
             instructions += [cgo.CONE, *base, *tip, 2.5 * radius, 0.0, *colour, *colour, 1.0, 0.0]
             points[-1] = base.tolist()
-        for start, end in zip(points, points[1:], strict=False):
+        for start, end in pairwise(points):
             instructions += [cgo.SAUSAGE, *start, *end, radius, *colour, *colour]
     cmd.load_cgo(list(map(float, instructions)), name, zoom=0)
 
