@@ -38,6 +38,26 @@ class AnalysisTour(Tour):
         cell = f"box({view}.viewport(), {view}.visualRect({view}.model().index({row}, 1)))"
         self.window.screen.click(self.window.at(cell))
 
+    def place(self, curve: int, point: int) -> tuple[int, int]:
+        """Where a point of the plot is that is seen; of a stick, half its height."""
+        plot = f"{_WINDOW}.view.currentWidget()"
+        at = f"[{plot}.mapToGlobal({plot}.place_of({curve}, {point})).x(), {plot}.mapToGlobal({plot}.place_of({curve}, {point})).y()]"
+        x, y = self.window.ask(at)
+        return x, y + 20
+
+    def point(self, curve: int, point: int) -> None:
+        """Click on it."""
+        self.window.screen.click(self.place(curve, point))
+
+    def write(self, parameter: str, text: str) -> None:
+        """Type a parameter."""
+        self.window.write(f"{_WINDOW}.form.inputs[{parameter!r}]", text)
+
+    def take(self, parameter: str) -> None:
+        """Click on the button beside it, which takes the selection."""
+        button = f"{_WINDOW}.form.inputs[{parameter!r}].parentWidget().findChild(QtWidgets.QPushButton)"
+        self.window.screen.click(self.window.at(f"box({button})"))
+
     def tab(self, number: int) -> None:
         """Click on a tab."""
         bar = f"{_WINDOW}.view.tabBar()"
@@ -57,6 +77,32 @@ def tour(steps: AnalysisTour) -> None:
     steps.step("05-row", lambda: steps.row(3))
     steps.step("06-no-drawings", lambda: steps.press("drawings_button"))
     steps.step("07-drawings", lambda: steps.press("drawings_button"))
+    steps.step("08-everything", lambda: steps.choose("Everything"), f"{found} and 'bcp' in str(objects())")
+    steps.step("09-orbital-row", lambda: (steps.tab(1), steps.row(4)), "'threonine_mo5' in objects() and at_rest()")
+    steps.step("10-place-row", lambda: (steps.tab(2), steps.row(2)))
+    steps.step("11-plot", lambda: steps.tab(3))
+    steps.step("12-stick", lambda: steps.point(1, 28), "'threonine_mo29' in objects() and at_rest()")
+    steps.step("13-zoomed", lambda: window.screen.turn_wheel(steps.place(1, 28), 5))
+    steps.step("14-cloud", lambda: steps.tab(4))
+    steps.step("15-remarks", lambda: steps.tab(5))
+    steps.step("16-surfaces", lambda: steps.press("surfaces_button"), "'threonine_density' in objects() and at_rest()")
+    steps.step("17-slow", lambda: steps.write("steps", "1000"))
+    steps.step(
+        "18-running",
+        lambda: steps.press("run_button"),
+        f"not {_WINDOW}.progress.isHidden() and {_WINDOW}.progress.value() > 5",
+    )
+    steps.step("19-cancelled", lambda: steps.press("cancel_button"), "at_rest()")
+    steps.step(
+        "20-selection",
+        lambda: (
+            window.prompt("select sele, threonine and elem O"),
+            steps.write("steps", "2"),
+            steps.take("atoms"),
+            steps.press("run_button"),
+        ),
+        found,
+    )
 
 
 def main() -> None:
@@ -74,6 +120,8 @@ def main() -> None:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         window = Window(screen, Path(home), cache)
         window.install("--no-kernels")
+        plugins = str(Path(__file__).parents[1] / "plugins")
+        window.environment["PYTHONPATH"] = os.pathsep.join([os.environ.get("PYTHONPATH", ""), plugins])
         with window:
             window.open_panel()
             steps = AnalysisTour(window, samples, folder)

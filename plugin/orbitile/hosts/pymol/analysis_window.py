@@ -15,7 +15,7 @@ from ...session.finding import Finding
 from ...session.words import of_error
 from .analysis_form import ParameterForm
 from .help import ANALYSES, add_help, explain, help_button
-from .placing import Place, kept_place
+from .placing import Place, kept_place, place_near
 from .report_plot import ReportPlot
 from .report_view import ReportView
 from .saving import ask_target
@@ -32,7 +32,6 @@ _LOOK = 60
 """Milliseconds between two looks at how far an analysis is."""
 _KEPT = "analysis"
 """Part of the settings: where the window was left."""
-_WIDTH, _HEIGHT = 520, 620
 _TABLES, _PLOTS = "Tables (*.csv);;Tables (*.json)", "Plots (*.svg);;Plots (*.png)"
 
 
@@ -127,17 +126,14 @@ class AnalysisWindow(ToolWindow):
         self.setWidget(inside)
 
     def _put(self, main: Any) -> None:
-        """Where it was left, at first above the middle of PyMOL's window."""
+        """Where it was left; at first where it hides no molecule: beside the panel, or over the lower half of it."""
         kept = self.browser.settings.get(_KEPT)
         kept = kept if isinstance(kept, dict) else {}
         self.setFloating(bool(kept.get("floating", True)))
         if self.isFloating():
             screen = Place(*main.screen().availableGeometry().getRect())
-            there = main.frameGeometry()
-            place = kept_place(kept, screen) or kept_place(
-                {"geometry": [there.x() + 40, there.y() + 80, _WIDTH, _HEIGHT]}, screen
-            )
-            self.setGeometry(*(place or (there.x(), there.y(), _WIDTH, _HEIGHT)))
+            there = Place(*self.panel.frameGeometry().getRect())
+            self.setGeometry(*(kept_place(kept, screen) or place_near(there, screen)))
 
     def _remember(self) -> None:
         self.browser.remember(**{_KEPT: self.place})
