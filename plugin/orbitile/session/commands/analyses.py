@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 from ...analysis.figures import FORMATS
 from ...analysis.plots import draw_plots
 from ...analysis.presenting import as_text, write_tables
 from ...analysis.reports import Analysis, analyses
 from ...arguments import FLAG, PATH, TEXT, Argument
+from ...errors import OrbitileError
 from ..analysing import order_of
 from ..declaration import Answer, Command
 from ..session import Session
@@ -57,5 +59,13 @@ def _analyse(
     return Answer(None, text)
 
 
-ANALYSES: tuple[Command, ...] = tuple(command_of(name, module) for name, module in analyses().items())
+def _all() -> tuple[Command, ...]:
+    try:
+        return tuple(command_of(name, module) for name, module in analyses().items())
+    except OrbitileError as error:  # one of another distribution does not serve: all else is to go on
+        warn(f"no analyses: {error}", stacklevel=2)
+        return ()
+
+
+ANALYSES: tuple[Command, ...] = _all()
 """The commands of all analyses."""
