@@ -16,6 +16,9 @@ _MAP = "signed"
 _LABELS = 8
 """Bit of what an atom is shown as."""
 
+_READ = {"float_labels": 1, "label_outline_color": "back"}
+"""Settings by which labels are read before surfaces and on atoms of any colour."""
+
 Marks = tuple[int, str, float]
 """Number of the colour, label and partial charge of an atom."""
 
@@ -23,6 +26,12 @@ Marks = tuple[int, str, float]
 def limit_of(drawing: AtomValues) -> float:
     """Half of the range that the colours span, about zero."""
     return rounded_up(max((abs(value) for value in drawing.values if math.isfinite(value)), default=0.0))
+
+
+def read_labels(cmd: Any, name: str) -> None:
+    """Have the labels of an object seen before surfaces, on any ground."""
+    for setting, value in _READ.items():
+        cmd.set(setting, value, name)
 
 
 class MarkedAtoms:
@@ -72,6 +81,7 @@ class MarkedAtoms:
         marked = cls(before, since, any(shown))
         marked._change(cmd, molecule, before, since)
         cmd.show("labels", f"%{molecule}")
+        read_labels(cmd, molecule)
         return marked
 
     def take_away(self, cmd: Any, molecule: str) -> None:
@@ -79,6 +89,8 @@ class MarkedAtoms:
         self._change(cmd, molecule, self.since, self.before)
         if not self.had_labels:
             cmd.hide("labels", f"%{molecule} and label ''")
+        for setting in _READ:
+            cmd.unset(setting, molecule)
 
     def _change(self, cmd: Any, molecule: str, old: Mapping[int, Marks], new: Mapping[int, Marks]) -> None:
         def changed(number: int, *now: Any) -> Any:

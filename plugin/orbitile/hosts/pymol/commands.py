@@ -206,7 +206,7 @@ def _followed(delete: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(delete)
     def followed(name: Any, *, _self: Any = global_cmd) -> Any:
         result = delete(name, _self=_self)
-        _look(_self, lambda session: session.look())
+        _look(_self, _look_around)
         return result
 
     vars(followed)["_orbitile"] = True
@@ -224,11 +224,17 @@ def _followed_name(set_name: Callable[..., Any]) -> Callable[..., Any]:
     return followed
 
 
+def _look_around(session: Session) -> None:
+    session.look()
+    _host_of(session).follow_drawings()
+
+
 def _rename(session: Session, old: str, new: str) -> None:
     host = _host_of(session)
     new = host.legal_name(new)
+    session.shelf.follow()
     if old not in host.objects() and new in host.objects():
-        host.drawings.rename(old, new)
+        host.rename_drawings(old, new)
         session.drawn.molecule_renamed(old, new)
     if session.shelf.rename(old, new):
         shown = session.shelf[new]

@@ -13,7 +13,7 @@ from ...model.report import AtomValues, Drawing, Paths, Points
 from ...model.surface import Colouring
 from ...model.units import angstrom
 from ...session.shown import numbered
-from .atom_values import MarkedAtoms, limit_of
+from .atom_values import MarkedAtoms, limit_of, read_labels
 from .molecules import delete
 
 SAVED = "orbitile_drawings"
@@ -112,6 +112,7 @@ class Drawings:
                     one = wanted
                 renamed.append(one)
             self._objects[new, name] = renamed
+            self._group(new, renamed[-1])
         if old in self._marked:
             self._marked[new] = self._marked.pop(old)
 
@@ -167,6 +168,7 @@ def _put_points(cmd: Any, name: str, drawing: Points) -> None:
     cmd.load_model(model, name, zoom=0)
     cmd.show_as("spheres labels", name)
     cmd.set("sphere_scale", 1.0, name)
+    read_labels(cmd, name)
     cmd.color("0x{:02x}{:02x}{:02x}".format(*(round(255 * part) for part in drawing.colour)), name)
 
 

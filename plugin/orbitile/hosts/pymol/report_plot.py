@@ -27,8 +27,8 @@ _NEAR = 9.0
 """Pixels within which a point is the one that is pointed at."""
 _CLICK = 4
 """Pixels by which the mouse may move while it clicks."""
-_COLOURS = 64
-"""Colours that the values of points are shown in."""
+_MANY = 2000
+"""Points that are painted one by one at most."""
 _SCALE = 2.0
 """Of a picture that is saved, to the window."""
 
@@ -185,23 +185,30 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
         painter.drawPolyline(QtGui.QPolygonF(corners))
 
     def _paint_points(self, painter: Any, pixels: NDArray[np.float64], values: NDArray[np.float64], ink: Any) -> None:
-        """Those of one colour at once; there may be a hundred thousand."""
-        size = 6.0 if len(pixels) < 300 else 3.0 if len(pixels) < 5000 else 1.6
-        inside = ((pixels > -1) & (pixels < [self.width() + 1, self.height() + 1])).all(axis=1)
+        inside = ((pixels >= 0) & (pixels < [self.width() - 1, self.height() - 1])).all(axis=1)
+        colours = np.tile(np.array(ink.getRgbF()[:3]), (int(inside.sum()), 1))
         if len(values) == len(pixels):
             limit = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-            shares = np.round((np.clip(np.nan_to_num(values) / limit, -1, 1) + 1) / 2 * _COLOURS).astype(int)
-            inks = colours_along("signed", np.arange(_COLOURS + 1) / _COLOURS)
-            colours = {n: QtGui.QColor.fromRgbF(*map(float, inks[n])) for n in np.unique(shares[inside]).tolist()}
-        else:
-            shares, colours = np.zeros(len(pixels), int), {0: ink}
-        for number, colour in colours.items():
-            pen = QtGui.QPen(colour, size)
-            pen.setCapStyle(Qt.RoundCap)
-            painter.setPen(pen)
-            painter.drawPoints(
-                QtGui.QPolygonF([QtCore.QPointF(x, y) for x, y in pixels[inside & (shares == number)].tolist()])
-            )
+            colours = colours_along("signed", (np.clip(np.nan_to_num(values[inside]) / limit, -1, 1) + 1) / 2)
+        if len(colours) > _MANY:
+            painter.drawImage(0, 0, self._cloud(pixels[inside], colours))
+            return
+        painter.setPen(Qt.NoPen)
+        for (x, y), colour in zip(pixels[inside].tolist(), colours.tolist(), strict=True):
+            painter.setBrush(QtGui.QColor.fromRgbF(*colour))
+            painter.drawEllipse(QtCore.QPointF(x, y), 2.5, 2.5)
+        painter.setBrush(Qt.NoBrush)
+
+    def _cloud(self, pixels: NDArray[np.float64], colours: NDArray[np.float64]) -> Any:
+        """Very many points as a picture, two pixels wide each: a painter would take a second for a hundred thousand."""
+        width, height = self.width(), self.height()
+        picture = np.zeros((height, width, 4), np.uint8)
+        at = pixels.astype(np.int64)
+        inks = np.concatenate([np.round(255 * colours[:, ::-1]), np.full((len(colours), 1), 255)], axis=1)
+        for down in (0, 1):
+            for right in (0, 1):
+                picture[at[:, 1] + down, at[:, 0] + right] = inks
+        return QtGui.QImage(picture.tobytes(), width, height, 4 * width, QtGui.QImage.Format_ARGB32).copy()
 
     def _paint_marked(self, painter: Any) -> None:
         if self._marked is not None and self._marked[1] < len(self.plot.curves[self._marked[0]].x):

@@ -91,10 +91,20 @@ class PyMOLViewer(PyMOLAtoms):
     def renamed(self) -> dict[str, str]:
         names = self.loaded.renamed()
         for old, new in names.items():
-            self.drawings.rename(old, new)
-        self.drawings.drop_gone()
+            self.rename_drawings(old, new)
+        self.follow_drawings()
         self.loaded.follow_user()
         return names
+
+    def rename_drawings(self, old: str, new: str) -> None:
+        """Have the drawings of an object follow its new name."""
+        self.drawings.rename(old, new)
+        self.loaded.drop_empty_groups()
+
+    def follow_drawings(self) -> None:
+        """Take away the drawings of objects that are gone."""
+        self.drawings.drop_gone()
+        self.loaded.drop_empty_groups()
 
     def look_at(self, names: Sequence[str], how: str) -> None:
         self.loaded.look_at(names, how)
