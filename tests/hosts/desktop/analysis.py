@@ -41,7 +41,7 @@ class AnalysisTour(Tour):
     def place(self, curve: int, point: int) -> tuple[int, int]:
         """Where a point of the plot is that is seen; of a stick, half its height."""
         plot = f"{_WINDOW}.view.currentWidget()"
-        at = f"[{plot}.mapToGlobal({plot}.place_of({curve}, {point})).x(), {plot}.mapToGlobal({plot}.place_of({curve}, {point})).y()]"
+        at = f"(lambda at: [at.x(), at.y()])({plot}.mapToGlobal({plot}.place_of({curve}, {point})))"
         x, y = self.window.ask(at)
         return x, y + 20
 

@@ -232,10 +232,12 @@ def _look_around(session: Session) -> None:
 def _rename(session: Session, old: str, new: str) -> None:
     host = _host_of(session)
     new = host.legal_name(new)
-    session.shelf.follow()
-    if old not in host.objects() and new in host.objects():
-        host.rename_drawings(old, new)
+    is_gone = old not in host.objects() and new in host.objects()
+    if is_gone:
+        host.drawings.rename(old, new)
+        session.shelf.follow()
         session.drawn.molecule_renamed(old, new)
+        host.regroup_drawings(new)
     if session.shelf.rename(old, new):
         shown = session.shelf[new]
         known = shown.request in session.computing.samples

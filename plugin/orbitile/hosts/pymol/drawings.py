@@ -112,9 +112,14 @@ class Drawings:
                     one = wanted
                 renamed.append(one)
             self._objects[new, name] = renamed
-            self._group(new, renamed[-1])
         if old in self._marked:
             self._marked[new] = self._marked.pop(old)
+
+    def regroup(self, molecule: str) -> None:
+        """Put the drawings of a molecule into its group, which may have another name by now."""
+        for (of, _), names in self._objects.items():
+            if of == molecule:
+                self._group(molecule, names[-1])
 
     def drop_gone(self) -> None:
         """Take away the drawings of molecules that are gone."""

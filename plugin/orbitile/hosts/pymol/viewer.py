@@ -91,14 +91,15 @@ class PyMOLViewer(PyMOLAtoms):
     def renamed(self) -> dict[str, str]:
         names = self.loaded.renamed()
         for old, new in names.items():
-            self.rename_drawings(old, new)
+            self.drawings.rename(old, new)
+            self.regroup_drawings(new)
         self.follow_drawings()
         self.loaded.follow_user()
         return names
 
-    def rename_drawings(self, old: str, new: str) -> None:
-        """Have the drawings of an object follow its new name."""
-        self.drawings.rename(old, new)
+    def regroup_drawings(self, molecule: str) -> None:
+        """Have the drawings of an object that was renamed stand in its group."""
+        self.drawings.regroup(molecule)
         self.loaded.drop_empty_groups()
 
     def follow_drawings(self) -> None:

@@ -1,6 +1,7 @@
 """An analysis with every kind of parameter, table, plot and drawing, for the tests of windows."""
 
 import time
+from itertools import pairwise
 
 import numpy as np
 
@@ -111,7 +112,7 @@ def report(wavefunction, *, device=None, **parameters):
             Points("bcp", (at[1:] + at[:-1]) / 2, tuple(f"{number}" for number in range(1, n))),
             Paths(
                 "steps",
-                tuple(np.array([a, (a + b) / 2 + 0.3, b]) for a, b in zip(at, at[1:], strict=False)),
+                tuple(np.array([a, (a + b) / 2 + 0.3, b]) for a, b in pairwise(at)),
                 heads=True,
             ),
         ),
