@@ -80,7 +80,8 @@ def _summary(wavefunction: Wavefunction, found: Composition, closure: Closure) -
     levels = [orbital.wavefunction.orbitals(orbital.spin) for orbital in found.orbitals]
     indices = [orbital.index for orbital in found.orbitals]
     names = _names(found)
-    energies = tuple(float(of.energies[n] / electronvolt) for of, n in zip(levels, indices, strict=True))
+    unknown = float("nan") if wavefunction.natural else 1.0  # natural orbitals have no energies, whatever a file says
+    energies = tuple(float(of.energies[n] / electronvolt) * unknown for of, n in zip(levels, indices, strict=True))
     momenta = found.momenta.sum(axis=0)
     foremost = []
     for of_atoms in found.atoms.T:

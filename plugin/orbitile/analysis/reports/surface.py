@@ -38,6 +38,9 @@ EXAMPLES = ("orb_surface", "orb_surface fields=esp, isovalue=0.002", "orb_surfac
 _COARSER = 1.5
 """Spacing of the second lattice, whose results tell the error, in that of the first."""
 
+_CONSTANT = 1e-5
+"""Differences in units of the largest magnitude that are rounding, as about an atom that is round."""
+
 _CLOSES = 2e-3
 """Share of the volume by which its two values may differ."""
 
@@ -78,6 +81,8 @@ class _OnSurface:
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
     """A surface in numbers; parameters as stated, see `orbitile.analysis.surface_statistics`."""
+    import numpy as np
+
     from ...evaluation.default_isovalue import default_isovalue
     from ...evaluation.points import evaluate
     from ...evaluation.requests import field_of
@@ -100,7 +105,9 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
             values, less = (
                 evaluate(wavefunction, field, of.points, device=device).astype(float) for of in (fine, coarse)
             )
-            places = extrema(with_values(fine, values, field), wavefunction, shown, field, device=device)
+            is_constant = np.ptp(values) <= _CONSTANT * np.abs(values).max()
+            surface = with_values(fine, values, field)
+            places = [] if is_constant else extrema(surface, wavefunction, shown, field, device=device)
             statistics = statistics_of(fine.weights, values), statistics_of(coarse.weights, less)
             found.append(_OnSurface(name, field, values, *statistics, places))
     shares = shares_of_atoms(wavefunction, fine)
@@ -116,7 +123,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         tuple(tables),
         drawings=tuple(drawing for one in found for drawing in _drawings(one)),
         surfaces=tuple(Isosurface(parameters["surface"], isovalue, name) for name in names),
-        remarks=(*remarks, *_remarks(fine)),
+        remarks=(*remarks, *(_constant(one) for one in found if not one.extrema), *_remarks(fine)),
     )
 
 
@@ -268,16 +275,20 @@ def _by_groups(
     for group in atoms:
         inside = np.asarray(by_atom[:, list(group)].sum(axis=1)).ravel()
         there = inside.nonzero()[0]
-        parts.append((there, fine.weights[there] * inside[there]))
-    areas = tuple(float(weights.sum()) / angstrom**2 for _, weights in parts)
+        parts.append((there, fine.weights[there] * inside[there], there[inside[there] > 0.5]))
+    areas = tuple(float(weights.sum()) / angstrom**2 for _, weights, _ in parts)
     whole = fine.area / angstrom**2
     columns = [*heads, Column("area", areas, "Angstrom^2", 3), Column("share", tuple(area / whole for area in areas))]
     for one in found:
         unit, factor = one.customary
-        of_parts = [statistics_of(weights, one.values[there]) for there, weights in parts]
-        for what in ("mean", "least", "most"):
-            values = tuple(factor * getattr(of, what) if of.area > 0 else np.nan for of in of_parts)
-            columns.append(Column(f"{_table_name(one.name)}_{what}", values, unit, 2))
+        means = [statistics_of(weights, one.values[there]).mean for there, weights, _ in parts]
+        ends = [
+            (min(of), max(of)) if len(of) else (np.nan, np.nan) for of in (one.values[mainly] for *_, mainly in parts)
+        ]
+        found_here = {"mean": means, "least": [least for least, _ in ends], "most": [most for _, most in ends]}
+        for what, values in found_here.items():
+            name_of_column = f"{_table_name(one.name)}_{what}"
+            columns.append(Column(name_of_column, tuple(factor * float(value) for value in values), unit, 2))
     closure = Closure("sum of the areas", sum(areas), whole, "Angstrom^2", 1e-6 * whole)
     return Table(name, title, tuple(columns), (closure,), atoms)
 
@@ -295,6 +306,10 @@ def _drawings(one: _OnSurface) -> list[Drawing]:
             labels = tuple(f"{extremum.value * factor:.1f}" for extremum in places)
             drawings.append(Points(f"{_table_name(one.name)}_{kind}", positions, labels, colour))
     return drawings
+
+
+def _constant(one: _OnSurface) -> str:
+    return f"the {one.field.quantity} is the same everywhere on the surface: it has no extrema there"
 
 
 def _remarks(fine: MeasuredSurface) -> list[str]:
