@@ -247,22 +247,44 @@ def _enclosed(points: Reals, faces: NDArray[np.int32]) -> float:
     return float(np.einsum("ni,ni->", a, np.cross(b, c))) / 6
 
 
-def statistics_of(weights: Reals, values: Reals) -> Statistics:
+def statistics_of(weights: Reals, values: Reals, by_sign: tuple[Reals, Reals] | None = None) -> Statistics:
     """Statistics of a field on a surface.
 
     Parameters
     ----------
     weights, values : ndarray, shape (n,)
         Areas that the points stand for, as of `MeasuredSurface`, and the field there.
+    by_sign : tuple of ndarray, shapes (m,)
+        The same by more points where the field changes its sign, from `sampled_by_sign`; for the parts of either sign.
     """
-    positive, negative = values > 0, values < 0
-    parts = [_moments(weights[which], values[which]) for which in (slice(None), positive, negative)]
-    (area, mean, variance), (up_area, up_mean, up_variance), (down_area, down_mean, down_variance) = parts
+    area, mean, variance = _moments(weights, values)
+    of_parts, split = by_sign or (weights, values)
+    up_area, up_mean, up_variance = _moments(of_parts[split > 0], split[split > 0])
+    down_area, down_mean, down_variance = _moments(of_parts[split < 0], split[split < 0])
     deviation = float(weights @ np.abs(values - mean)) / area if area > 0 else np.nan
     least, most = (float(values.min()), float(values.max())) if len(values) else (np.nan, np.nan)
     return Statistics(
         area, up_area, down_area, mean, up_mean, down_mean, variance, up_variance, down_variance, deviation, least, most
     )
+
+
+def sampled_by_sign(measured: MeasuredSurface, values: Reals) -> tuple[Reals, Reals]:
+    """Weights and values of a field on a surface, with `_SAMPLES` in the triangles where it changes its sign.
+
+    The samples take over what their triangles have of the weights of the points, so that the sum of the weights is the
+    area; values there are interpolated.
+    """
+    faces, areas = measured.surface.faces, _areas(measured.points, measured.surface.faces)
+    above = values[faces] > 0
+    mixed = np.any(above != above[:, :1], axis=1)
+    lumped = np.maximum(_lumped(measured.points, faces), 1e-300)
+    density = measured.weights / lumped
+    weights = [density * _lumped(measured.points, faces[~mixed])]
+    sampled = [values]
+    for place in _SAMPLES:
+        weights.append((density[faces[mixed]] @ place) * areas[mixed] / len(_SAMPLES))
+        sampled.append(values[faces[mixed]] @ place)
+    return np.concatenate(weights), np.concatenate(sampled)
 
 
 def _moments(weights: Reals, values: Reals) -> tuple[float, float, float]:

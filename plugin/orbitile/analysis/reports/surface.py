@@ -38,7 +38,7 @@ EXAMPLES = ("orb_surface", "orb_surface fields=esp, isovalue=0.002", "orb_surfac
 _COARSER = 1.5
 """Spacing of the second lattice, whose results tell the error, in that of the first."""
 
-_CONSTANT = 1e-5
+_CONSTANT = 1e-4
 """Differences in units of the largest magnitude that are rounding, as about an atom that is round."""
 
 _CLOSES = 2e-3
@@ -88,7 +88,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     from ...evaluation.requests import field_of
     from ...watch import stage
     from ..extrema import extrema
-    from ..surface_statistics import measured_surface, shares_of_atoms, statistics_of, with_values
+    from ..surface_statistics import measured_surface, sampled_by_sign, shares_of_atoms, statistics_of, with_values
 
     shown = field_of(wavefunction, parameters["surface"])
     isovalue = parameters["isovalue"] or default_isovalue(wavefunction, shown, coloured=True, device=device)
@@ -108,8 +108,15 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
             is_constant = np.ptp(values) <= _CONSTANT * np.abs(values).max()
             surface = with_values(fine, values, field)
             places = [] if is_constant else extrema(surface, wavefunction, shown, field, device=device)
-            statistics = statistics_of(fine.weights, values), statistics_of(coarse.weights, less)
-            found.append(_OnSurface(name, field, values, *statistics, places))
+            statistics = statistics_of(fine.weights, values, sampled_by_sign(fine, values))
+            coarser = statistics_of(coarse.weights, less, sampled_by_sign(coarse, less))
+            is_constant = np.ptp(values) <= _CONSTANT * np.abs(values).max()
+            surface = with_values(fine, values, field)
+            places = [] if is_constant else extrema(surface, wavefunction, shown, field, device=device)
+            statistics = [
+                statistics_of(of.weights, at, sampled_by_sign(of, at)) for of, at in ((fine, values), (coarse, less))
+            ]
+            found.append(_OnSurface(name, field, values, statistics, coarser, places))
     shares = shares_of_atoms(wavefunction, fine)
     tables = [_geometry(fine, coarse)]
     tables += [_statistics(one) for one in found]
