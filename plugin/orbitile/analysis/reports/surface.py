@@ -81,42 +81,23 @@ class _OnSurface:
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
     """A surface in numbers; parameters as stated, see `orbitile.analysis.surface_statistics`."""
-    import numpy as np
-
     from ...evaluation.default_isovalue import default_isovalue
-    from ...evaluation.points import evaluate
     from ...evaluation.requests import field_of
     from ...watch import stage
-    from ..extrema import extrema
-    from ..surface_statistics import measured_surface, sampled_by_sign, shares_of_atoms, statistics_of, with_values
+    from ..surface_statistics import measured_surface, shares_of_atoms
 
     shown = field_of(wavefunction, parameters["surface"])
     isovalue = parameters["isovalue"] or default_isovalue(wavefunction, shown, coloured=True, device=device)
     spacing = parameters["spacing"] * angstrom
     names, remarks = _fields(wavefunction, parameters["fields"])
-    fields = [field_of(wavefunction, name) for name in names]
     with stage(0.0, 0.4):
         fine = measured_surface(wavefunction, shown, isovalue, spacing=spacing, device=device)
     with stage(0.4, 0.6):
         coarse = measured_surface(wavefunction, shown, isovalue, spacing=_COARSER * spacing, device=device)
     found = []
-    for n, (name, field) in enumerate(zip(names, fields, strict=True)):
+    for n, name in enumerate(names):
         with stage(0.6 + 0.4 * n / len(names), 0.6 + 0.4 * (n + 1) / len(names)):
-            values, less = (
-                evaluate(wavefunction, field, of.points, device=device).astype(float) for of in (fine, coarse)
-            )
-            is_constant = np.ptp(values) <= _CONSTANT * np.abs(values).max()
-            surface = with_values(fine, values, field)
-            places = [] if is_constant else extrema(surface, wavefunction, shown, field, device=device)
-            statistics = statistics_of(fine.weights, values, sampled_by_sign(fine, values))
-            coarser = statistics_of(coarse.weights, less, sampled_by_sign(coarse, less))
-            is_constant = np.ptp(values) <= _CONSTANT * np.abs(values).max()
-            surface = with_values(fine, values, field)
-            places = [] if is_constant else extrema(surface, wavefunction, shown, field, device=device)
-            statistics = [
-                statistics_of(of.weights, at, sampled_by_sign(of, at)) for of, at in ((fine, values), (coarse, less))
-            ]
-            found.append(_OnSurface(name, field, values, statistics, coarser, places))
+            found.append(_on_surface(wavefunction, shown, name, fine, coarse, device))
     shares = shares_of_atoms(wavefunction, fine)
     tables = [_geometry(fine, coarse)]
     tables += [_statistics(one) for one in found]
@@ -132,6 +113,32 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         surfaces=tuple(Isosurface(parameters["surface"], isovalue, name) for name in names),
         remarks=(*remarks, *(_constant(one) for one in found if not one.extrema), *_remarks(fine)),
     )
+
+
+def _on_surface(
+    wavefunction: Wavefunction,
+    shown: Field,
+    name: str,
+    fine: MeasuredSurface,
+    coarse: MeasuredSurface,
+    device: str | None,
+) -> _OnSurface:
+    """Statistics of a field on both surfaces, and its extrema on the finer one."""
+    import numpy as np
+
+    from ...evaluation.points import evaluate
+    from ...evaluation.requests import field_of
+    from ..extrema import extrema
+    from ..surface_statistics import sampled_by_sign, statistics_of, with_values
+
+    field = field_of(wavefunction, name)
+    values, less = (evaluate(wavefunction, field, of.points, device=device).astype(float) for of in (fine, coarse))
+    places: list[Extremum] = []
+    if np.ptp(values) > _CONSTANT * np.abs(values).max():
+        places = extrema(with_values(fine, values, field), wavefunction, shown, field, device=device)
+    statistics = statistics_of(fine.weights, values, sampled_by_sign(fine, values))
+    coarser = statistics_of(coarse.weights, less, sampled_by_sign(coarse, less))
+    return _OnSurface(name, field, values, statistics, coarser, places)
 
 
 def _fields(wavefunction: Wavefunction, text: str) -> tuple[list[str], list[str]]:
