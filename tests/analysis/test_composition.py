@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.composition import coefficients_of, composition, orbitals_of, overlap_root
+from orbitile.analysis.charges.overlap_populations import overlap_root
+from orbitile.analysis.composition import coefficients_of, composition, orbitals_of
 from orbitile.arguments import fragments_in
 from orbitile.errors import OrbitileError
 from tests.analysis.samples import BENZENE, dihydrogen, hydrogen_atom
@@ -26,6 +27,18 @@ def test_shares_add_up_and_obey_symmetry(benzene, scheme):
     assert found.momenta[:, 0, [19, 20]] == pytest.approx(0, abs=1e-8)
     if scheme == "loewdin":
         assert found.atoms.min() >= 0
+
+
+def test_intrinsic_orbitals_span_what_is_occupied(benzene):
+    orbitals = orbitals_of(benzene, "homo-2,homo,lumo,mo:31,ibo:7")
+    found = composition(benzene, orbitals, "iao")
+    sums = found.atoms.sum(axis=0)
+    assert sums[[0, 1, 4]] == pytest.approx(1, abs=1e-8)
+    assert sums[3] < 0.6
+    assert found.momenta[:, 0, 1] == pytest.approx(0, abs=1e-8)
+    table = ob.analyse(benzene, "composition", orbitals="homo,lumo", scheme="iao").table("orbitals")
+    assert table["elsewhere"] == pytest.approx(1 - found.atoms[:, [1, 2]].sum(axis=0), abs=1e-9)
+    assert table.closures[0].holds
 
 
 def test_schemes_are_those_of_their_formulas(benzene):

@@ -91,7 +91,7 @@ def test_equivalent_atoms_have_equal_areas():
     areas = np.asarray(shares.T @ measured.weights).ravel()
     assert areas.sum() == pytest.approx(measured.area)
     for equivalent in (areas[:6], areas[6:]):
-        assert np.ptp(equivalent) < 0.01 * equivalent.mean()
+        assert np.ptp(equivalent) < 0.02 * equivalent.mean()
 
 
 @pytest.mark.slow

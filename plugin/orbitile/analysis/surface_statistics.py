@@ -27,11 +27,11 @@ from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.points import evaluate
 from ..evaluation.requests import field_of
 from ..evaluation.surfaces import compute_surface, is_cut
+from ..model.bonds import covalent_radius
 from ..model.surface import Colouring, Surface
 from ..model.wavefunction import Wavefunction
 from ..surfaces.subdivision import subdivided
 from ..watch import checkpoint
-from .levels import slater_radii
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -297,7 +297,7 @@ def _moments(weights: Reals, values: Reals) -> tuple[float, float, float]:
 
 
 def atom_of_points(wavefunction: Wavefunction, points: Reals) -> NDArray[np.intp]:
-    """The atom, from 0, that each point goes with: the one whose sphere of J. C. Slater's radius is the nearest.
+    """The atom, from 0, that each point goes with: the one whose covalent sphere is the nearest.
 
     Ghost atoms have no points.
     """
@@ -308,7 +308,7 @@ def atom_of_points(wavefunction: Wavefunction, points: Reals) -> NDArray[np.intp
     for number in np.unique(numbers[numbers > 0]):
         atoms = np.flatnonzero(numbers == number)
         away, which = cKDTree(wavefunction.positions[atoms]).query(points)
-        away -= float(slater_radii(np.array([number]))[0])
+        away -= covalent_radius(number)
         closer = away < distance
         nearest[closer], distance[closer] = atoms[which[closer]], away[closer]
     return nearest

@@ -328,7 +328,7 @@ def _constant(one: _OnSurface) -> str:
 
 def _remarks(fine: MeasuredSurface) -> list[str]:
     remarks = ["errors are the differences from a lattice 1.5 times as coarse, on which they are five times as large"]
-    remarks.append("a point of the surface goes with the atom whose sphere of Slater's radius is nearest")
+    remarks.append("a point of the surface goes with the atom whose covalent sphere is nearest")
     if fine.n_lost:
         remarks.append(
             f"{fine.n_lost} of {len(fine.points)} points could not be moved onto the surface: take less spacing"
