@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...watch import checkpoint
+from .balls import Balls
 from .derivatives import DensityDerivatives
 
 Reals = NDArray[np.float64]
@@ -121,7 +123,7 @@ def critical_points_near(
     seeds: Reals,
     n_negative: Integers | None,
     least: float,
-    avoided: Avoided,
+    avoided: Balls,
     known: Found,
     farthest: float = 2.5,
 ) -> Found:
@@ -160,6 +162,7 @@ def critical_points_near(
     for turn in range(_ROUNDS):
         if not len(alive):
             break
+        checkpoint(1 - len(alive) / len(seeds))
         density, gradient, hessian = field(place[alive])
         values, vectors = np.linalg.eigh(hessian)
         if n_negative is None and turn == 0:
@@ -212,29 +215,3 @@ def following_step(gradient: Reals, values: Reals, vectors: Reals, uphill: Integ
     sign = np.where(np.arange(3) < uphill[:, None], 1.0, -1.0)
     step: Reals = np.einsum("nia,na->ni", vectors, sign * along / np.maximum(np.abs(values), 1e-300))
     return step
-
-
-@dataclass(frozen=True, eq=False)
-class Avoided:
-    """Balls about nuclei in which only maxima are looked for.
-
-    Attributes
-    ----------
-    centres : ndarray, shape (n, 3)
-    radii : ndarray, shape (n,)
-        In bohr.
-    """
-
-    centres: Reals
-    radii: Reals
-
-    def hold(self, points: Reals) -> NDArray[np.bool_]:
-        """Which points are in any of them."""
-        inside = np.zeros(len(points), bool)
-        if len(points) and len(self.radii):
-            from scipy.spatial import cKDTree
-
-            near = cKDTree(self.centres).query(points, k=min(2, len(self.radii)))
-            distances, which = (np.asarray(part).reshape(len(points), -1) for part in near)
-            inside = np.any(distances < self.radii[which], axis=1)
-        return inside
