@@ -20,8 +20,12 @@ CONVERGED = 1e-9
 _LONGEST, _ROUNDS = 0.3, 30
 """Longest step in bohr, and steps that are tried."""
 
-_SETTLED, _RESTLESS = 11, 0.1
-"""A search whose steps are longer than that, in bohr, after so many goes to and fro and leads nowhere."""
+_SETTLED, _SHRINKING = 7, 0.75
+"""A search leads nowhere, or goes to and fro, if after so many steps one is not shorter than a share of the one before;
+at a point where critical points merge each is half as long."""
+
+_ROUNDING = 1e-6
+"""Length in bohr of steps that may be due to rounding, where the density is flat."""
 
 _SAME = 1e-4
 """Distance in bohr below which two critical points are one."""
@@ -159,6 +163,7 @@ def critical_points_near(
     place = seeds.copy()
     uphill = np.zeros(len(seeds), np.int64) if n_negative is None else n_negative.copy()
     alive = np.arange(len(seeds))
+    before = np.full(len(seeds), np.inf)
     for turn in range(_ROUNDS):
         if not len(alive):
             break
@@ -169,7 +174,9 @@ def critical_points_near(
             uphill = (values < 0).sum(axis=1)
         step = following_step(gradient, values, vectors, uphill[alive])
         length = np.sqrt((step * step).sum(axis=1))
-        converged = length < CONVERGED
+        shrinking = length < _SHRINKING * before[alive]
+        converged = length < np.where(shrinking, CONVERGED, _ROUNDING)
+        before[alive] = length
         found = Found(place[alive], density, values, vectors)
         as_wanted = (found.n_negative == uphill[alive]) | found.degenerate
         known = known.with_more(found.chosen(converged & as_wanted & (density > least)))
@@ -177,7 +184,7 @@ def critical_points_near(
         place[alive] += np.where(converged[:, None], 0.0, step)
         away = ((place[alive] - seeds[alive]) ** 2).sum(axis=1) > farthest**2
         lost = away | (density < least) | (avoided.hold(place[alive]) & (uphill[alive] < 3))
-        astray = (turn >= _SETTLED) & (length > _RESTLESS)
+        astray = (turn >= _SETTLED) & ~shrinking
         ended = converged | lost | astray | known.near(place[alive], uphill[alive], _NEAR)
         alive = alive[~ended]
     return known
