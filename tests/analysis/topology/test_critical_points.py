@@ -189,7 +189,7 @@ def test_parts_far_from_each_other_count_for_themselves():
     (closure,) = report.tables[0].closures
     assert (closure.found, closure.expected) == (2, 2)
     assert closure.holds
-    assert "2 parts" in report.remarks[0]
+    assert "has to be 2" in report.remarks[0]
 
 
 class Fold:

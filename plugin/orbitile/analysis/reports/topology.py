@@ -130,7 +130,7 @@ def _table(found: Topology, kinds: list[str], names: list[str]) -> Table:
         reals("bend", bends, "bohr", "how much longer the bond path is than the straight line"),
         *(reals(axis, found.positions[:, n], "bohr", "where it is") for n, axis in enumerate("xyz")),
     )
-    closure = Closure("maxima - bonds + rings - cages (Poincare-Hopf)", found.index, found.n_parts, tolerance=0)
+    closure = Closure("maxima - bonds + rings - cages (Poincare-Hopf)", found.index, found.expected, tolerance=0)
     atoms = tuple(tuple(atom for atom in some if atom >= 0) for some in found.atoms)
     places = tuple((float(x), float(y), float(z)) for x, y, z in found.positions)
     return Table("critical_points", "Critical points of the density", columns, (closure,), atoms, places=places)
@@ -193,12 +193,10 @@ def _remarks(wavefunction: Wavefunction, found: Topology, kinds: list[str]) -> l
     loose = sum(kind == "bond" and len(atoms) < 2 for kind, atoms in zip(found.kinds, found.atoms, strict=True))
     if loose:
         remarks.append(f"{loose} bond paths end at no maximum that was found.")
-    if found.n_parts > 1:
+    if found.expected != 1:
         remarks.append(
-            f"There are {found.n_parts} parts with less density between them than the cut-off; each adds 1 to the sum."
+            f"The density falls below the cut-off between parts or within a ring: the sum has to be {found.expected}."
         )
-    if found.index != found.n_parts:
-        remarks.append(
-            "Critical points are missing, or where the density is below the cut-off there is one, as in a wide ring."
-        )
+    if found.index != found.expected:
+        remarks.append("Critical points are missing, or some are too close to each other to be told apart.")
     return remarks

@@ -24,8 +24,8 @@ from ...watch import stage
 from .balls import Balls
 from .derivatives import DensityDerivatives, density_derivatives
 from .missing_cores import radius_of_hole, with_missing_core
-from .parts import number_of_parts
 from .paths import ascents
+from .region import euler_characteristic, has_gaps
 from .rings import atoms_about
 from .search import Found, critical_points_near, nothing_found, promising
 from .seeds import between_atoms, on_grid
@@ -80,8 +80,8 @@ class Topology:
         About the maxima, which are their centres: all paths of steepest ascent that come into one end there.
     missing_cores : tuple of int
         Atoms whose maximum stands for a missing core.
-    n_parts : int
-        Parts of the molecule that are joined by less density than is looked at, usually 1.
+    expected : int
+        What the index has to be: 1, but for molecules with gaps, see `region`.
     """
 
     positions: Reals
@@ -93,7 +93,7 @@ class Topology:
     bond_paths: tuple[Reals, ...]
     attractors: Balls
     missing_cores: tuple[int, ...]
-    n_parts: int
+    expected: int
 
     def count(self, kind: str) -> int:
         """How many critical points there are of a kind."""
@@ -101,7 +101,7 @@ class Topology:
 
     @property
     def index(self) -> int:
-        """Maxima less bonds plus rings less cages: as many as there are parts where none is missing."""
+        """Maxima less bonds plus rings less cages: as `expected`, where none is missing."""
         return self.count("maximum") - self.count("bond") + self.count("ring") - self.count("cage")
 
     @property
@@ -205,8 +205,7 @@ def _topology(wavefunction: Wavefunction, least: float) -> Topology:
     field = density_derivatives(wavefunction)
     nuclei = _nuclei(field, wavefunction)
     with stage(0.0, 0.6):
-        n_parts = number_of_parts(field, nuclei.positions, least)
-        found = _all_found(field, nuclei, least, n_parts)
+        found, expected = _all_found(field, nuclei, least)
     found = found.chosen(np.argsort(4 * found.degenerate - found.n_negative, kind="stable"))
     hollow = int(nuclei.hollow.sum())
     of_found = np.where(found.degenerate, "degenerate", np.array(KINDS)[found.n_negative])
@@ -237,7 +236,7 @@ def _topology(wavefunction: Wavefunction, least: float) -> Topology:
         tuple(lines[n - len(maxima)] for n in order if kinds[n] == "bond"),
         attractors.chosen(np.array(order[: len(maxima)], np.intp)),
         tuple(nuclei.atoms[nuclei.hollow].tolist()),
-        n_parts,
+        expected,
     )
 
 
@@ -249,31 +248,37 @@ def _place_of(owner: int) -> tuple[bool, int]:
     return owner < 0, abs(owner)
 
 
-def _all_found(field: DensityDerivatives, nuclei: _Nuclei, least: float, n_parts: int) -> Found:
-    """Critical points outside of holes, looked for until their sum is right or the grid is as fine as it may be."""
+def _all_found(field: DensityDerivatives, nuclei: _Nuclei, least: float) -> tuple[Found, int]:
+    """Critical points outside of holes, looked for until their sum is right or the grid as fine as may be; the sum."""
     hollow = int(nuclei.hollow.sum())
     full = nuclei.positions[~nuclei.hollow]
     near = partial(critical_points_near, field, least=least, avoided=nuclei.balls)
     found = near(full, np.full(len(full), 3), known=nothing_found())
-    searched = -1
+    searched, expected = -1, None
     for n, (spacing, within) in enumerate(_GRIDS):
         with stage(n / len(_GRIDS), (n + 1) / len(_GRIDS)):
             maxima = found.positions[found.n_negative == 3]
-            if len(maxima) > searched:  # maxima without a nucleus have neighbours too
+            if len(maxima) > searched or n:
+                # maxima without a nucleus have neighbours too; where points are missing, all kinds may be anywhere
                 searched = len(maxima)
                 without = maxima[~Balls(nuclei.positions, np.full(len(nuclei.balls), _AT_NUCLEUS)).hold(maxima)]
                 sizes = np.concatenate([nuclei.radii, np.ones(len(without))])
-                found = near(*between_atoms(np.concatenate([nuclei.positions, without]), sizes), known=found)
+                seeds, wanted = between_atoms(np.concatenate([nuclei.positions, without]), sizes)
+                for kind in range(4) if n else (wanted,):
+                    found = near(seeds, np.broadcast_to(kind, len(seeds)), known=found)
             grid = on_grid(nuclei.positions, spacing, spacing / np.e, _MOST)
             if not len(grid):
                 break
             grid = grid[~nuclei.balls.hold(grid)]
             seeds, wanted = promising(field, grid, within * spacing, least, found)
             found = nuclei.without_holes(near(seeds, wanted, known=found, farthest=1.5 * spacing))
-            complete = found.index + hollow == n_parts
-            if complete and int((found.n_negative == 3).sum()) <= searched:
+            index = found.index + hollow
+            if expected is None:
+                simple = index == 1 and not has_gaps(nuclei.positions)
+                expected = 1 if simple else euler_characteristic(field, nuclei.positions, least)
+            if index == expected and int((found.n_negative == 3).sum()) <= searched:
                 break
-    return found
+    return found, 1 if expected is None else expected
 
 
 def _owners(maxima: Reals, nuclei: _Nuclei) -> tuple[list[int], Reals]:
