@@ -113,16 +113,14 @@ class DensityDerivatives:
             return
         cells = sorted_into_cells(points, _EDGE, _POINTS_A_CELL, 1)
         at_once = max(8, min(_AT_ONCE, _NUMBERS // (4 * max(len(self.coefficients), 1))))
-        done = 0
         for cell in range(len(cells)):
             of_cell = cells.placed[cells.first_slot[cell] : cells.first_slot[cell + 1]]
             shells = self.shells.near(cells.low[cell], cells.high[cell])
             coefficients = self.coefficients[shells.coefficients]
             for begin in range(0, len(of_cell), at_once):
-                checkpoint(done / len(points))
+                checkpoint()
                 some = of_cell[begin : begin + at_once]
                 yield some, _Piece(shells, coefficients, self.weights, points[some], second)
-                done += len(some)
 
 
 class _Piece:
