@@ -44,7 +44,9 @@ def atoms_about(
     origins, along = [np.zeros((0, 3))], [np.zeros((0, 3))]
     for place, values, vectors in zip(rings.positions, rings.eigenvalues, rings.eigenvectors, strict=True):
         # the steeper of the two directions draws all paths towards it: they begin nearer to the other
-        plane = np.cos(angles)[:, None] * vectors[:, 1] + (values[1] / values[2] * np.sin(angles))[:, None] * vectors[:, 2]
+        plane = (
+            np.cos(angles)[:, None] * vectors[:, 1] + (values[1] / values[2] * np.sin(angles))[:, None] * vectors[:, 2]
+        )
         along.append(plane / np.sqrt((plane * plane).sum(axis=1))[:, None])
         origins.append(np.repeat(place[None], _ABOUT_RING, axis=0))
     for place in cages.positions:
