@@ -43,7 +43,7 @@ _AT_ONCE = 1 << 17
 _FIRST, _LONGEST, _SHORTEST, _STEPS = 0.15, 0.7, 0.01, 80
 """Steps in bohr, and how many a path may take."""
 
-_TOLERANCE = 1e-3
+_TOLERANCE = 3e-3
 """Error of a step in bohr."""
 
 _NEAREST = 8
@@ -120,7 +120,6 @@ def attractors_of(
     points: Reals,
     gradient: Gradient,
     spheres: Spheres,
-    known: Callable[[Reals], Indices] | None = None,
     again: Callable[[Indices, Indices], tuple[Indices, Reals]] | None = None,
 ) -> Indices:
     """The attractor that the path from each point leads to.
@@ -133,8 +132,6 @@ def attractors_of(
         Of the density.
     spheres
         About the attractors.
-    known
-        Takes points to the attractors of those for which it is known already, -1 for others: paths end there, too.
     again
         Takes the numbers of paths that have ended, and their attractors, to those of them that begin again and where:
         then paths that take longer keep none waiting.
@@ -149,15 +146,11 @@ def attractors_of(
     where, direction = np.array(points, np.float64), np.zeros((len(points), 3))
     step, age = np.zeros(len(points)), np.zeros(len(points), int)
 
-    def arrived(here: Reals) -> Indices:
-        ends = spheres.around(here)
-        return ends if known is None else np.where(ends < 0, known(here), ends)
-
     going = np.arange(len(points))
     ended = going
     while len(going):
         checkpoint()
-        found[ended] = arrived(where[ended])
+        found[ended] = spheres.around(where[ended])
         lost = ended[(found[ended] < 0) & (age[ended] > _STEPS)]
         found[lost] = spheres.nearest(where[lost])
         over = ended[found[ended] >= 0]
@@ -165,7 +158,7 @@ def attractors_of(
             over, there = again(over, found[over])
             where[over] = there
             age[over], step[over] = 0, 0.0
-            found[over] = arrived(where[over])
+            found[over] = spheres.around(where[over])
             over = over[found[over] >= 0]
         going = going[found[going] < 0]
         if not len(going):

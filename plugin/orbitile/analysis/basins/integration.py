@@ -32,6 +32,9 @@ MOLECULE = 0.001
 _PANEL, _IN_PANEL, _TAIL, _IN_TAIL = 1.2, 8, 1.5, 16
 """Length in bohr of a part of a ray, points in it; scale of the last part, which has no end, and points in it."""
 
+_TURNED = (0.4, 0.9, 1.7)
+"""Angles by which directions are turned, in radians, out of the axes and planes that molecules are drawn in."""
+
 _IN_SPHERE, _SPHERE_DEGREE = 40, 23
 """Radii inside a sphere, and degree of the rule for directions there."""
 
@@ -83,11 +86,16 @@ class AtomicBasins:
 
 
 def directions_of(degree: int) -> tuple[Reals, Reals]:
-    """Unit vectors, shape (n, 3), and weights that add up to 4 pi: the rule of Lebedev of a degree."""
+    """Unit vectors, shape (n, 3), and weights that add up to 4 pi: the rule of Lebedev of a degree.
+
+    It is turned so that none of its planes of symmetry is one of the molecule's, on which edges of basins lie: errors
+    there would be of one sign in all atoms.
+    """
     from scipy.integrate import lebedev_rule
+    from scipy.spatial.transform import Rotation
 
     directions, weights = lebedev_rule(degree)
-    return np.ascontiguousarray(directions.T), weights
+    return Rotation.from_euler("zyz", _TURNED).apply(directions.T), weights
 
 
 def integrated(wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays], gradient: Gradient) -> AtomicBasins:

@@ -15,7 +15,6 @@ Points are done in waves: those come next all of whose higher neighbours are don
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +30,6 @@ SHARED = 4
 
 _AT_ONCE = 1 << 14
 """Points whose shares are summed at once: they take 5 kB each."""
-
-_DEEP = 5
-"""Points along an edge of the cube of whole points in which a point is deep inside a basin."""
 
 _FACES = np.array([(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)])
 _CUBE = np.array([(i, j, k) for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1) if i or j or k])
@@ -68,23 +64,6 @@ class Partition:
         """The basin with the largest share at each point, -1 for none; shape (n_points,)."""
         place, there = self.nearest(points)
         return np.where(there, self.basin[place, 0], np.int32(-1))
-
-    def deep(self, points: Reals) -> Integers:
-        """The basin that each point is deep inside of, -1 for none; shape (n_points,).
-
-        That is where all lattice points less than three steps away are whole in it.
-        """
-        place, there = self.nearest(points)
-        return np.where(there, self._deep[place], np.int32(-1))
-
-    @cached_property
-    def _deep(self) -> Integers:
-        from scipy.ndimage import maximum_filter, minimum_filter
-
-        whole = np.where(self.share[:, 0] > 1 - 1e-6, self.basin[:, 0], -1).reshape(self.lattice.shape)
-        least, most = (filtered(whole, size=_DEEP, mode="nearest") for filtered in (minimum_filter, maximum_filter))
-        deep: Integers = np.where(least == most, whole, -1).reshape(-1)
-        return deep
 
 
 def maxima(values: NDArray[np.floating], least: float) -> NDArray[np.intp]:

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from ...model.volume import Volume
     from ...model.wavefunction import Wavefunction
 
-DEGREES = {"quick": 29, "normal": 41, "fine": 59}
-"""Degree of the rule for the directions of rays: 302, 590 and 1202 of them."""
+DEGREES = {"quick": (29, 29), "normal": (41, 53), "fine": (53, 65)}
+"""Degrees of the rules for the directions of rays, of hydrogen and of others: there are 302, 590, 974 or 1454."""
+
+_HYDROGEN = 1
 
 _LEAST, _SPACING, _MOST = 1e-6, 0.2, 3_000_000
 """Density in e bohr^-3 down to which basins are told apart; spacing in bohr, and most points, of their lattice."""
@@ -48,7 +50,7 @@ def qtaim_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: s
     ----------
     wavefunction
     accuracy
-        quick, normal or fine: 302, 590 or 1202 rays from each attractor.
+        quick, normal or fine: 302, 974 or 1454 rays from each attractor, of hydrogen 302, 590 or 974.
     device
         As for `orbitile.evaluate`.
 
@@ -64,7 +66,7 @@ def qtaim_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: s
     """
     if accuracy not in DEGREES:
         raise OrbitileError(f"accuracy: expected {' or '.join(DEGREES)}, got {accuracy!r}")
-    return _BASINS.of(wavefunction, accuracy, lambda: _integrated(wavefunction, DEGREES[accuracy], device))
+    return _BASINS.of(wavefunction, accuracy, lambda: _integrated(wavefunction, accuracy, device))
 
 
 def qtaim_charges(wavefunction: Wavefunction, device: str | None = None, accuracy: str = "normal") -> Reals:
@@ -77,7 +79,7 @@ def qtaim_charges(wavefunction: Wavefunction, device: str | None = None, accurac
     return wavefunction.core_charges - found.of_atoms(found.population, wavefunction.n_atoms)
 
 
-def _integrated(wavefunction: Wavefunction, degree: int, device: str | None) -> AtomicBasins:
+def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -> AtomicBasins:
     from ...evaluation.devices import device_session, first_device
     from ...evaluation.lattices import compute
 
@@ -94,7 +96,9 @@ def _integrated(wavefunction: Wavefunction, degree: int, device: str | None) -> 
                 raise OrbitileError("basins: the density has no maximum at any atom, so there are no basins")
             shares = _shares(density, found, gradient)
         with stage(0.2, 0.6):
-            rays = rays_of(basins, found.spheres, shares, gradient, *directions_of(degree))
+            light = np.isin(basins, np.flatnonzero(wavefunction.atomic_numbers == _HYDROGEN))
+            rules = [directions_of(DEGREES[accuracy][0 if one else 1]) for one in light]
+            rays = rays_of(basins, found.spheres, shares, gradient, rules)
         with stage(0.6, 1.0):
             return integrated(wavefunction, found.spheres, rays, gradient)
 

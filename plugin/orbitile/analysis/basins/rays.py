@@ -24,7 +24,7 @@ both signs."""
 _FINEST, _COARSEST = 3e-4, 0.05
 """Bounds on that error, in bohr."""
 
-_STRIDE, _FARTHEST = 0.05, 0.8
+_STRIDE, _FARTHEST = 0.05, 3.2
 """First stride of the search for a border in bohr, and the last one before it is given up."""
 
 
@@ -60,6 +60,7 @@ class _Borders:
     ray: Indices
     leaves: NDArray[np.bool_]
     guess: Reals
+    direction: Reals
 
 
 def rays_of(
@@ -67,8 +68,7 @@ def rays_of(
     spheres: Spheres,
     lattice: Partition,
     gradient: Gradient,
-    directions: Reals,
-    weights: Reals,
+    rules: list[tuple[Reals, Reals]],
 ) -> list[Rays]:
     """The parts of rays that are in the basins of some attractors, outside of their spheres.
 
@@ -82,18 +82,18 @@ def rays_of(
         Shares of the basins on a lattice; beyond it rays stay in the basin in which they are there.
     gradient
         Of the density.
-    directions, weights
-        Of a rule on the sphere, shapes (n_rays, 3) and (n_rays,).
+    rules
+        Directions, shape (n_rays, 3), and weights of a rule on the sphere for each of them.
     """
-    found = [_scanned(attractor, spheres, lattice, directions) for attractor in attractors]
+    found = [
+        _scanned(attractor, spheres, lattice, directions)
+        for attractor, (directions, _) in zip(attractors, rules, strict=True)
+    ]
     borders = _Borders(
-        *(
-            np.concatenate([getattr(of_one, name) for of_one in found])
-            for name in ("attractor", "ray", "leaves", "guess")
-        )
+        *(np.concatenate([getattr(one, name) for one in found]) for name in ("attractor", "ray", "leaves", "guess")),
+        np.concatenate([directions[one.ray] for one, (directions, _) in zip(found, rules, strict=True)]),
     )
-    origin, along = spheres.centre[borders.attractor], directions[borders.ray]
-
+    origin, along = spheres.centre[borders.attractor], borders.direction
     density = gradient(origin + borders.guess[:, None] * along)[0] if len(along) else np.zeros(0)
     width = _MOST_ELECTRONS / np.maximum(density * borders.guess**2, 1e-12)
     search = BorderSearch(
@@ -104,10 +104,10 @@ def rays_of(
         left = search.learn(some, ends == borders.attractor[some])
         return left, origin[left] + search.radius[left, None] * along[left]
 
-    attractors_of(origin + search.radius[:, None] * along, gradient, spheres, lattice.deep, again)
-    place = search.place
+    attractors_of(origin + search.radius[:, None] * along, gradient, spheres, again)
     return [
-        _parts(attractor, spheres.radius[attractor], directions, weights, borders, place) for attractor in attractors
+        _parts(attractor, float(spheres.radius[attractor]), *rule, borders, search.place)
+        for attractor, rule in zip(attractors, rules, strict=True)
     ]
 
 
@@ -130,7 +130,7 @@ def _scanned(attractor: int, spheres: Spheres, lattice: Partition, directions: R
     for before, here, after in zip(inside[:-2], inside[1:-1], inside[2:], strict=True):
         here[:] = np.where(before == after, before, here)
     place, ray = np.nonzero(inside[1:] != inside[:-1])
-    return _Borders(np.full(len(ray), attractor), ray, inside[place, ray], radii[place] + step / 2)
+    return _Borders(np.full(len(ray), attractor), ray, inside[place, ray], radii[place] + step / 2, directions[ray])
 
 
 class BorderSearch:
@@ -164,7 +164,7 @@ class BorderSearch:
     @property
     def place(self) -> Reals:
         """Where the borders are, shape (n,); where none was found near the guess, the guess."""
-        return np.where(self._asked_high & np.isfinite(self._low), (self._low + self._high) / 2, self._guess)
+        return np.where(self._asked_low & self._asked_high, (self._low + self._high) / 2, self._guess)
 
     def learn(self, some: Indices, inside: NDArray[np.bool_]) -> Indices:
         """Take the answers for some borders, and say for which of them there is another question."""
@@ -177,7 +177,7 @@ class BorderSearch:
         ahead = np.where(self._asked_low[some], low + stride, np.maximum(high - stride, low))
         self.radius[some] = np.where(between, (low + np.where(between, high, low)) / 2, ahead)
         self._stride[some] = np.where(between, stride, 2 * stride)
-        done = (high - low <= self._width[some]) | (stride > _FARTHEST) | (self.radius[some] <= 0)
+        done = (between & (high - low <= self._width[some])) | (stride > _FARTHEST) | (self.radius[some] <= 0)
         left: Indices = some[~done]
         return left
 
