@@ -1,5 +1,6 @@
-"""A reader, an exporter, a field, a kernel, an engine, a command of another distribution: a file each."""
+"""A reader, an exporter, a field, an analysis, a kernel, an engine, a command of another distribution: a file each."""
 
+import json
 import re
 import subprocess
 import sys
@@ -27,7 +28,17 @@ PLUGINS = {
 
 def test_the_page_has_an_example_of_each():
     kinds = {name.split("/")[1] for name in PLUGINS}
-    assert kinds == {"readers", "exporters", "fields", "kernels", "integrals", "scf", "hosts", "commandline"}
+    assert kinds == {
+        "readers",
+        "exporters",
+        "fields",
+        "kernels",
+        "integrals",
+        "scf",
+        "hosts",
+        "commandline",
+        "analysis",
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -105,6 +116,23 @@ def test_a_field(capsys, tmp_path):
     assert (tmp_path / "a.ply").exists()
     with pytest.raises(ob.OrbitileError, match="only orbitals have a choice of kernels, and closeness is none"):
         ob.compute(atom, "toy-field", lattice, kernel="direct")
+
+
+def test_an_analysis(capsys, tmp_path):
+    (tmp_path / "two.xyz").write_text("2\n\nH 0 0 0\nH 0 0 0.529177210903\n")
+    report = ob.distances(ob.load("h.toyatom"), scale=2)
+    assert report.table("atoms")["distance"].tolist() == [0.0]
+    assert main(["distances", "two.xyz", "--scale", "3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["tables"]["atoms"]
+    assert found["columns"]["distance"] == pytest.approx([0.0, 3.0])
+    assert main(["distances", "two.xyz", "-o", "a.csv"]) == 0
+    assert capsys.readouterr().out == "a.csv\n"
+    assert (tmp_path / "a.csv").read_text() == "atom,element,distance\n1,H,0.0\n2,H,1.0\n"
+    assert main(["distances", "two.xyz", "--scale", "0"]) == 2
+    assert "scale: expected a positive number, got '0'" in capsys.readouterr().err
+    with pytest.raises(ob.OrbitileError, match=r"distances: the parameter 'size' is unknown; expected scale"):
+        ob.distances(ob.load("h.toyatom"), size=2)
+    assert "distances distances of the atoms from the origin" in help_of(capsys)
 
 
 def test_a_density_functional():

@@ -23,12 +23,13 @@ from ...model.wavefunction import Wavefunction
 from ...watch import stage
 from .derivatives import DensityDerivatives, density_derivatives
 from .missing_cores import radius_of_hole, with_missing_core
-from .paths import Ascents, Attractors, ascents
+from .paths import Attractors, ascents
 from .rings import atoms_about
 from .search import Avoided, Found, critical_points_near, nothing_found, promising
 from .seeds import between_atoms, on_grid
 
 Reals = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 KINDS = ("cage", "ring", "bond", "maximum")
 """Kinds of critical points by the number of directions in which the density falls."""
@@ -69,8 +70,8 @@ class Topology:
     kinetic : ndarray, shape (n,)
         Positive definite kinetic energy density G, in hartree bohr^-3; NaN likewise.
     atoms : tuple of tuple of int
-        The nucleus of a maximum, none where there is none; the two atoms of a bond; those about a ring, in order; those
-        about a cage. A negative number -k is the k-th maximum without a nucleus.
+        The nucleus of a maximum; the two atoms of a bond; those about a ring, in order; those about a cage. A negative
+        number -k is the k-th maximum without a nucleus.
     bond_paths : tuple of ndarray, shape (n_points, 3)
         From the first atom of each bond to the second, in bohr, in the order of the bonds.
     attractors : Attractors
@@ -101,7 +102,8 @@ class Topology:
     @property
     def laplacian(self) -> Reals:
         """The trace of the Hessian, shape (n,), in e bohr^-5."""
-        return self.eigenvalues.sum(axis=1)
+        trace: Reals = self.eigenvalues.sum(axis=1)
+        return trace
 
     @property
     def ellipticity(self) -> Reals:
@@ -200,41 +202,45 @@ def _topology(wavefunction: Wavefunction, least: float) -> Topology:
     nuclei = _nuclei(field, wavefunction)
     with stage(0.0, 0.6):
         found = _all_found(field, nuclei, least)
-    order = np.argsort(-found.n_negative - 4 * ~found.degenerate, kind="stable")
-    found = found.chosen(order)
-    kinds = np.where(found.degenerate, "degenerate", np.array(KINDS)[found.n_negative])
+    found = found.chosen(np.argsort(4 * found.degenerate - found.n_negative, kind="stable"))
     hollow = int(nuclei.hollow.sum())
+    of_found = np.where(found.degenerate, "degenerate", np.array(KINDS)[found.n_negative])
+    kinds = ["maximum"] * hollow + of_found.tolist()
     positions = np.concatenate([nuclei.positions[nuclei.hollow], found.positions])
-    maxima = positions[: hollow + int(np.sum(kinds == "maximum"))]
+    maxima = positions[: kinds.count("maximum")]
     owners, balls = _owners(maxima, nuclei)
     attractors = Attractors(maxima, balls)
-    bonds, rings, cages = (found.chosen(kinds == kind) for kind in ("bond", "ring", "cage"))
+    bonds, rings, cages = (found.chosen(of_found == kind) for kind in ("bond", "ring", "cage"))
     with stage(0.6, 0.9):
-        paths = _both_ways(field, bonds, attractors)
-    ends = paths.ends.reshape(-1, 2)
-    atoms = [(owner,) if owner >= 0 else () for owner in owners]
-    names = [*owners, -len(owners) - 1]  # an end of -1, where a path led to no maximum, is the last of these
-    atoms += [tuple(names[end] for end in pair if end >= 0) for pair in ends.tolist()]
+        ends, joined, lines = _bond_paths(field, bonds, attractors, owners)
     with stage(0.9, 1.0):
         about = atoms_about(field, rings, cages, attractors, ends)
-    atoms += [tuple(names[end] for end in some) for some in about]
+    atoms: list[tuple[int, ...]] = [(owner,) for owner in owners]
+    atoms += [*joined, *(tuple(owners[end] for end in some) for some in about)]
     atoms += [() for _ in range(len(positions) - len(atoms))]
+    order = sorted(range(len(positions)), key=lambda n: (_RANK[kinds[n]], [_place_of(atom) for atom in atoms[n]]))
     kinetic = field.kinetic(positions)
     kinetic[:hollow] = np.nan
+    of_holes = field.gradient(positions[:hollow])[0]
     return Topology(
-        positions,
-        ("maximum",) * hollow + tuple(kinds.tolist()),
-        np.concatenate([field.gradient(positions[:hollow])[0], found.density]),
-        np.concatenate([np.full((hollow, 3), np.nan), found.eigenvalues]),
-        kinetic,
-        tuple(atoms),
-        tuple(
-            np.concatenate([one[::-1], other[1:]])
-            for one, other in zip(paths.lines[::2], paths.lines[1::2], strict=True)
-        ),
-        attractors,
+        positions[order],
+        tuple(kinds[n] for n in order),
+        np.concatenate([of_holes, found.density])[order],
+        np.concatenate([np.full((hollow, 3), np.nan), found.eigenvalues])[order],
+        kinetic[order],
+        tuple(atoms[n] for n in order),
+        tuple(lines[n - len(maxima)] for n in order if kinds[n] == "bond"),
+        Attractors(maxima[order[: len(maxima)]], balls[order[: len(maxima)]]),
         tuple(nuclei.atoms[nuclei.hollow].tolist()),
     )
+
+
+_RANK = {"maximum": 0, "bond": 1, "ring": 2, "cage": 3, "degenerate": 4}
+
+
+def _place_of(owner: int) -> tuple[bool, int]:
+    """What critical points are sorted by: atoms, then maxima without a nucleus."""
+    return owner < 0, abs(owner)
 
 
 def _all_found(field: DensityDerivatives, nuclei: _Nuclei, least: float) -> Found:
@@ -278,8 +284,18 @@ def _owners(maxima: Reals, nuclei: _Nuclei) -> tuple[list[int], Reals]:
     return owners, np.array(balls)
 
 
-def _both_ways(field: DensityDerivatives, bonds: Found, attractors: Attractors) -> Ascents:
-    """Paths from bonds, two each."""
+def _bond_paths(
+    field: DensityDerivatives, bonds: Found, attractors: Attractors, owners: list[int]
+) -> tuple[Integers, list[tuple[int, ...]], list[Reals]]:
+    """Of each bond: the two attractors, -1 for none; what is there, atoms first; and the path in this order."""
     along = bonds.eigenvectors[:, :, 2]
     directions = np.stack([along, -along], axis=1).reshape(-1, 3)
-    return ascents(field, np.repeat(bonds.positions, 2, axis=0), directions, attractors)
+    paths = ascents(field, np.repeat(bonds.positions, 2, axis=0), directions, attractors)
+    ends = paths.ends.reshape(-1, 2)
+    atoms, lines = [], []
+    for n, pair in enumerate(ends.tolist()):
+        places = [_place_of(owners[end]) if end >= 0 else (True, len(owners) + 1) for end in pair]
+        first, second = (0, 1) if places[0] <= places[1] else (1, 0)
+        atoms.append(tuple(owners[pair[which]] for which in (first, second) if pair[which] >= 0))
+        lines.append(np.concatenate([paths.lines[2 * n + first][::-1], paths.lines[2 * n + second][1:]]))
+    return ends, atoms, lines

@@ -41,7 +41,7 @@ def radius_of_hole(field: DensityDerivatives, wavefunction: Wavefunction, atom: 
     centre = wavefunction.positions[atom]
     others = wavefunction.positions[~wavefunction.is_ghost & (np.arange(wavefunction.n_atoms) != atom)]
     nearest = np.sqrt(((others - centre) ** 2).sum(axis=1)).min(initial=np.inf)
-    radii = _RADII[_RADII < _SHARE * nearest]
+    radii = _RADII[_SHARE * nearest > _RADII]
     along = directions(_DIRECTIONS)
     points = centre + radii[:, None, None] * along
     density, gradient = field.gradient(points.reshape(-1, 3))

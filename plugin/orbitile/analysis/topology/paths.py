@@ -6,7 +6,8 @@ in the frame of the eigenvectors of the Hessian the solution of :math:`\dot x = 
 .. math::  x_i(t) = g_i\, \frac{e^{\lambda_i t} - 1}{\lambda_i}
 
 with t such that the step has the length that is wanted. That stays on a ridge, which steps along the gradient would
-cross to and fro. The angle between the gradient where it ends and the one of the model tells the error, by which steps are accepted.
+cross to and fro. The angle between the gradient where it ends and the one of the model tells the error, by which steps
+are accepted.
 """
 
 from __future__ import annotations

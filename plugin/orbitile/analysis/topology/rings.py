@@ -15,7 +15,7 @@ from .search import Found
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_ABOUT_RING, _ABOUT_CAGE = 12, 60
+_ABOUT_RING, _ABOUT_CAGE = 8, 60
 """Paths from a ring, in its plane, and from a cage."""
 
 _ROUGH = 0.02
@@ -44,9 +44,8 @@ def atoms_about(
     origins, along = [np.zeros((0, 3))], [np.zeros((0, 3))]
     for place, values, vectors in zip(rings.positions, rings.eigenvalues, rings.eigenvectors, strict=True):
         # the steeper of the two directions draws all paths towards it: they begin nearer to the other
-        plane = (
-            np.cos(angles)[:, None] * vectors[:, 1] + (values[1] / values[2] * np.sin(angles))[:, None] * vectors[:, 2]
-        )
+        less = values[1] / values[2]
+        plane = np.outer(np.cos(angles), vectors[:, 1]) + np.outer(less * np.sin(angles), vectors[:, 2])
         along.append(plane / np.sqrt((plane * plane).sum(axis=1))[:, None])
         origins.append(np.repeat(place[None], _ABOUT_RING, axis=0))
     for place in cages.positions:
@@ -67,7 +66,7 @@ def atoms_about(
 
 
 def _closed(ends: list[int], neighbours: dict[int, set[int]]) -> tuple[int, ...]:
-    """Ends of neighbouring paths as a cycle, with what is between two of them that are not neighbours."""
+    """Ends of neighbouring paths as a cycle, with what is between two that are not bonded; it begins with the least."""
     known = list(dict.fromkeys(ends))
     if len(known) < 2:
         return tuple(known)
@@ -76,7 +75,9 @@ def _closed(ends: list[int], neighbours: dict[int, set[int]]) -> tuple[int, ...]
         direct = other in neighbours.get(one, ()) and not (len(known) == 2 and n == 1)
         others = set(known) | set(cycle)
         cycle += [one] if direct else [one, *_between(one, other, others, neighbours)]
-    return tuple(cycle)
+    first = cycle.index(min(cycle))
+    cycle = cycle[first:] + cycle[:first]
+    return tuple(cycle if cycle[1] < cycle[-1] else [cycle[0], *cycle[:0:-1]])
 
 
 def _between(one: int, other: int, taken: set[int], neighbours: dict[int, set[int]]) -> list[int]:

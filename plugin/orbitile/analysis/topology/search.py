@@ -18,6 +18,9 @@ CONVERGED = 1e-9
 _LONGEST, _ROUNDS = 0.3, 30
 """Longest step in bohr, and steps that are tried."""
 
+_SETTLED, _RESTLESS = 11, 0.1
+"""A search whose steps are longer than that, in bohr, after so many goes to and fro and leads nowhere."""
+
 _SAME = 1e-4
 """Distance in bohr below which two critical points are one."""
 
@@ -62,7 +65,8 @@ class Found:
     @property
     def n_negative(self) -> Integers:
         """Directions in which the density falls: 3 at a maximum, 2 on a bond, 1 in a ring, 0 in a cage; shape (n,)."""
-        return (self.eigenvalues < 0).sum(axis=1)
+        count: Integers = (self.eigenvalues < 0).sum(axis=1)
+        return count
 
     @property
     def index(self) -> int:
@@ -170,7 +174,8 @@ def critical_points_near(
         place[alive] += np.where(converged[:, None], 0.0, step)
         away = ((place[alive] - seeds[alive]) ** 2).sum(axis=1) > farthest**2
         lost = away | (density < least) | (avoided.hold(place[alive]) & (uphill[alive] < 3))
-        ended = converged | lost | known.near(place[alive], uphill[alive], _NEAR)
+        astray = (turn >= _SETTLED) & (length > _RESTLESS)
+        ended = converged | lost | astray | known.near(place[alive], uphill[alive], _NEAR)
         alive = alive[~ended]
     return known
 

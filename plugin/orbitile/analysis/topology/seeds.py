@@ -17,7 +17,7 @@ _DECAY = 1.6
 """How fast densities of atoms fall, in bohr^-1."""
 
 _OPPOSED = 0.85
-"""Share of the slopes of all atoms that is left where they oppose each other, up to which a point of the grid counts."""
+"""Share of the slopes of all atoms that is left where they oppose each other, up to which a point of a grid counts."""
 
 _WIDE = 9.0
 """Distance from the nearest atom in bohr up to which there are points of the grid."""
@@ -61,7 +61,8 @@ def _near_pairs(positions: Reals) -> Integers:
     middle = positions[pairs].mean(axis=1)
     half = np.sqrt(((positions[pairs[:, 0]] - positions[pairs[:, 1]]) ** 2).sum(axis=1)) / 2
     nearest = cKDTree(positions).query(middle)[0]
-    return pairs[nearest > 0.7 * half]
+    open_pairs: Integers = pairs[nearest > 0.7 * half]
+    return open_pairs
 
 
 def _simplices(positions: Reals, size: int) -> Integers:
@@ -78,7 +79,8 @@ def _simplices(positions: Reals, size: int) -> Integers:
     tetrahedra = Delaunay(np.concatenate([positions, corners]), qhull_options="QJ Pp").simplices.astype(np.int64)
     parts = np.concatenate([tetrahedra[:, list(some)] for some in combinations(range(4), size)])
     real = np.sort(parts[(parts < n).all(axis=1)], axis=1)
-    return np.unique(real, axis=0)
+    distinct: Integers = np.unique(real, axis=0)
+    return distinct
 
 
 def on_grid(positions: Reals, spacing: float, shift: float, most: int) -> Reals:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 from ...analysis.figures import FORMATS
 from ...analysis.plots import draw_plots
 from ...analysis.presenting import as_text, write_tables
 from ...analysis.reports import Analysis, analyses
 from ...arguments import FLAG, PATH, TEXT, Argument
+from ...errors import OrbitileError
 from ..analysing import order_of
 from ..declaration import Answer, Command
 from ..session import Session
@@ -20,7 +22,7 @@ _ROWS = 30
 """Rows of a table that are told at a prompt."""
 
 _FILE = Argument("filename", PATH, "write the tables (.csv, .json) or the plots (.svg, .png, .pdf)", None, "none")
-_DRAW = Argument("draw", FLAG, "draw at the molecule what there is to draw: points, paths, values of atoms", True, "1")
+_DRAW = Argument("draw", FLAG, "draw at the molecule what there is to draw, 0 to take that away", True, "1")
 
 
 def command_of(name: str, module: Analysis) -> Command:
@@ -48,8 +50,7 @@ def _analyse(
         molecule = session.molecule(molecule)
     order = order_of(session.host, name, molecule, given, session.computing.device)
     report = session.computing.report(order)
-    if draw:
-        session.draw_report(molecule, report)
+    session.draw(molecule, order, report.drawings if draw else ())
     text = as_text(report, _ROWS)
     if filename is not None:
         is_plot = filename.suffix.lower() in FORMATS
@@ -58,5 +59,13 @@ def _analyse(
     return Answer(None, text)
 
 
-ANALYSES: tuple[Command, ...] = tuple(command_of(name, module) for name, module in analyses().items())
+def _all() -> tuple[Command, ...]:
+    try:
+        return tuple(command_of(name, module) for name, module in analyses().items())
+    except OrbitileError as error:  # one of another distribution does not serve: all else is to go on
+        warn(f"no analyses: {error}", stacklevel=2)
+        return ()
+
+
+ANALYSES: tuple[Command, ...] = _all()
 """The commands of all analyses."""
