@@ -18,7 +18,7 @@ from ...session.finding import Finding
 from ...session.listed import Listed
 from ...session.live.status import LiveStatus
 from ...session.look import STYLES, Scale
-from ...session.orbitals import ENERGY_UNITS, Level, summary
+from ...session.orbitals import ENERGY_UNITS, Level, field_of, summary
 from ...session.playback import Playback
 from ...session.presets import PRESETS, why_not
 from ...session.recipe import calls
@@ -27,7 +27,7 @@ from ...session.session import Session
 from ...session.words import unit_in_print
 from .analyses import finding_message, offered_message
 from .picture import with_legend
-from .table import energy_unit, field_of, passing, table_of
+from .table import energy_unit, passing, table_of
 from .viewer import ServedViewer
 
 _TICK = 15
@@ -98,6 +98,7 @@ class ServedWindow:
             "preset": (browser.show_preset, TEXT, TEXT),
             "filter": (self._filter, TEXT),
             "unit": (self._choose_unit, TEXT),
+            "orbitals": (browser.choose_orbitals, TEXT),
             "isovalue": (browser.choose_isovalue, TEXT),
             "automatic": (browser.choose_automatic, FLAG),
             "quality": (self._choose_quality, one_of(*QUALITIES)),
@@ -218,7 +219,7 @@ class ServedWindow:
         browser = self.browser
         wavefunction, unit = browser.wavefunction, ENERGY_UNITS[browser.choices.unit]
         message: dict[str, Any] = {"event": "table", "molecule": browser.molecule, "unit": unit.name}
-        message["filter"] = self._words
+        message |= {"filter": self._words, "orbitals": browser.scheme}
         if wavefunction is None:
             nothing = {"summary": "", "notes": [], "columns": [], "rows": [], "unavailable": {}}
             self._host.tell({**message, **nothing})
