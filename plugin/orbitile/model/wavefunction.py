@@ -163,6 +163,9 @@ class Excitation:
         Oscillator strength; NaN where unknown.
     label : str
         Spin and symmetry, as in the file.
+    printed : float
+        Sum of the squares as the file has them, before they were normalised: 1 where it has all of them, less where
+        the program left small ones out. NaN where unknown.
     """
 
     source: NDArray[np.int64]
@@ -172,6 +175,7 @@ class Excitation:
     energy: float
     strength: float = float("nan")
     label: str = ""
+    printed: float = float("nan")
 
     def __post_init__(self) -> None:
         n = len(self.amplitudes)

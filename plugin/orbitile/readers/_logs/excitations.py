@@ -65,6 +65,7 @@ def excitations_of(data: Any, kept: list[NDArray[np.bool_]]) -> tuple[Excitation
                 float(data.etenergies[n]) * _WAVENUMBER,
                 float(strengths[n]) if n < len(strengths) else float("nan"),
                 str(labels[n]) if n < len(labels) else "",
+                square,
             )
         )
     return tuple(result)
