@@ -15,7 +15,7 @@ weights as by F. A. Bulat, A. Toro-Labbe, T. Brinck, J. S. Murray and P. Politze
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from taichi_kernels.devices import probe
 
-from ..errors import OrbitileError
 from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.devices import device_session
 from ..evaluation.points import evaluate
