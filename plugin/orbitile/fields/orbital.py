@@ -20,6 +20,7 @@ from ..gaussians.packing import merged_primitives, packed_shells
 from ..kernels import AUTO, PreparedOrbital, checked_name, class_of, kernel_for
 from ..kernels._sums import MANY, in_double, on_slabs
 from ..kernels._tolerances import tolerances
+from ..localised.schemes import SCHEMES
 from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..model.wavefunction import Spin, Wavefunction
@@ -319,9 +320,9 @@ def orbital_range(wavefunction: Wavefunction, text: str) -> list[Orbital] | None
 
 
 def names_orbital(name: str) -> bool:
-    """Whether a name is that of an orbital, also a natural transition orbital: fields shown by what they enclose."""
+    """Whether a name is that of an orbital, localised or natural transition ones also: shown by what they enclose."""
     plain = name.strip().lower()
-    return _NAME.fullmatch(plain) is not None or plain.startswith("nto:")
+    return _NAME.fullmatch(plain) is not None or plain.partition(":")[0] in ("nto", *SCHEMES)
 
 
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> Orbital | None:

@@ -1,7 +1,7 @@
 r"""What localised orbitals have the largest value of, as functions of a rotation among orbitals.
 
-All are sums of a power of the expectation values of some operators, :math:`F = \sum_{iA} \langle i|Q^A|i\rangle^p`. Under
-:math:`e^\kappa`, :math:`\kappa` antisymmetric, with :math:`V^A = Q^A\kappa`, :math:`q_i^A = Q^A_{ii}`,
+All are sums of a power of the expectation values of some operators, :math:`F = \sum_{iA} \langle i|Q^A|i\rangle^p`.
+Under :math:`e^\kappa`, :math:`\kappa` antisymmetric, with :math:`V^A = Q^A\kappa`, :math:`q_i^A = Q^A_{ii}`,
 :math:`\delta_i^A = 2 V^A_{ii}` and :math:`X = \sum_A Q^A f'(q^A)`, columns weighted, the second order of F is
 
 .. math::  \langle X - X^T, \kappa\rangle + \tfrac12 \langle H\kappa, \kappa\rangle,\quad
@@ -164,11 +164,13 @@ class Centres(Functional):
 
     def diagonals(self, image: Reals) -> Reals:
         """Of all three."""
-        return np.einsum("xii->xi", image)
+        diagonals: Reals = np.einsum("xii->xi", image)
+        return diagonals
 
     def weighted(self, image: Reals, weights: Reals) -> Reals:
         """Sum of all three."""
-        return np.einsum("xij,xj->ij", image, weights)
+        total: Reals = np.einsum("xij,xj->ij", image, weights)
+        return total
 
     def rotated(self, rotation: Reals) -> Centres:
         """In the rotated orbitals."""

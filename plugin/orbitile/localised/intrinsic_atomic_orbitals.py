@@ -20,9 +20,9 @@ from ..errors import OrbitileError
 from ..gaussians.overlap import own_overlap, shell_overlap
 from ..memory import require_memory
 from ..model.derived import Derived
-from ..model.wavefunction import Spin, Wavefunction
+from ..model.wavefunction import Shell, Spin, Wavefunction
 from ..watch import patiently
-from .minimal_basis import minimal_basis
+from .minimal_basis import are_core, minimal_basis
 
 Reals = NDArray[np.float64]
 
@@ -46,13 +46,16 @@ class IntrinsicAtomicOrbitals:
         Over the basis functions of the molecule.
     atoms : ndarray of int, shape (n,)
         The atom of each, from 0, rising.
-    angular_momenta : ndarray of int, shape (n,)
-        Of the function of the free atom that each was made of.
+    shells : tuple of Shell
+        Of the minimal basis, whose functions they were made of.
+    is_core : ndarray of bool, shape (n,)
+        Whether each belongs to a core of its atom.
     """
 
     coefficients: Reals
     atoms: NDArray[np.int64]
-    angular_momenta: NDArray[np.int64]
+    shells: tuple[Shell, ...]
+    is_core: NDArray[np.bool_]
 
 
 _INTRINSIC = Derived[IntrinsicAtomicOrbitals](most=2)
@@ -113,10 +116,12 @@ def _made(wavefunction: Wavefunction, spin: Spin) -> IntrinsicAtomicOrbitals:
     overlap = own_overlap(wavefunction)
     projected = patiently(lambda: _solved(_dense(overlap), mixed))
     coefficients = patiently(lambda: _polarised(occupied, overlap, projected, mixed, of_minimal))
-    each = [(shell.atom, shell.angular_momentum) for shell in minimal.shells for _ in range(shell.n_functions)]
-    atoms, momenta = np.array(each, np.int64).reshape(-1, 2).T
+    sizes = [shell.n_functions for shell in minimal.shells]
+    atoms = np.repeat([shell.atom for shell in minimal.shells], sizes)
     coefficients.setflags(write=False)
-    return IntrinsicAtomicOrbitals(coefficients, atoms, momenta)
+    return IntrinsicAtomicOrbitals(
+        coefficients, atoms, minimal.shells, np.repeat(are_core(wavefunction, minimal.shells), sizes)
+    )
 
 
 def _dense(matrix: object) -> Reals:
@@ -169,14 +174,15 @@ def iao_populations(wavefunction: Wavefunction) -> tuple[Reals, Reals]:
     OrbitileError
         As of `intrinsic_atomic_orbitals`.
     """
-    found = []
+    found: list[Reals] = []
     spins: tuple[Spin, Spin] = ("alpha", "beta")
     for spin in spins:
         atomic = intrinsic_atomic_orbitals(wavefunction, spin)
         least = 2 if spin == "beta" and wavefunction.beta is None else 1
         there = whole_occupations(wavefunction, spin) >= least
         shares = in_intrinsic(wavefunction, atomic, wavefunction.orbitals(spin).coefficients[:, there])
-        found.append(np.bincount(atomic.atoms, np.sum(shares**2, axis=1), wavefunction.n_atoms))
+        electrons = np.bincount(atomic.atoms, np.sum(shares**2, axis=1), wavefunction.n_atoms)
+        found.append(electrons.astype(np.float64))
     alpha, beta = found
     return alpha, beta
 

@@ -104,7 +104,7 @@ def _starts(coefficients: Reals) -> Iterator[Reals]:
     yield left @ right
     generator = np.random.default_rng(0)
     for _ in range(min(_EFFORT // n, 8)):
-        yield np.linalg.qr(generator.standard_normal((n, n)))[0]
+        yield np.linalg.qr(generator.standard_normal((n, n)))[0].astype(np.float64)
 
 
 def _cayley(rotation: Reals) -> Reals:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..fields._frontier import frontier_order
+from ..localised.localisation import count_of, why_not
+from ..localised.schemes import SCHEMES
 from ..model.wavefunction import Wavefunction
 
 
@@ -75,6 +77,7 @@ def number_titles(pattern: str) -> tuple[str, ...]:
     if pattern.startswith("density:"):
         return "From orbital", "To orbital"
     titles = {"homo": "Orbitals below the HOMO", "lumo": "Orbitals above the LUMO", "mo": "Orbital"}
+    titles |= dict.fromkeys(SCHEMES, "Localised orbital")
     return (titles.get(re.split(r"[-+:]", pattern)[0], "Excited state"),)
 
 
@@ -87,4 +90,7 @@ def largest(pattern: str, wavefunction: Wavefunction) -> int:
         return max(unoccupied - 1, 0)
     if pattern.startswith(("mo:", "density:")):
         return len(wavefunction.alpha)
+    for scheme in SCHEMES:
+        if pattern.startswith(f"{scheme}:"):
+            return 0 if why_not(wavefunction, scheme) else count_of(wavefunction, scheme)[1]
     return len(wavefunction.excitations)

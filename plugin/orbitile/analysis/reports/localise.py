@@ -1,0 +1,117 @@
+"""Localised orbitals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...arguments import Argument, one_of
+from ...errors import OrbitileError
+from ...localised.schemes import INTRINSIC, SCHEMES
+from ...model.report import Closure, Column, Report, Table
+from ...model.units import electronvolt
+from ...model.wavefunction import Spin, Wavefunction
+
+if TYPE_CHECKING:
+    from ...localised.localisation import Localisation
+
+TITLE = "Localised orbitals"
+HELP = "bonds, lone pairs and cores: localised orbitals, what and where they are"
+GROUP = "Orbitals"
+PRIORITY = 80
+PARAMETERS = (
+    Argument("scheme", one_of(*SCHEMES), "by what orbitals are localised", "ibo", "intrinsic bond orbitals"),
+    Argument("which", one_of("occupied", "virtual"), "which orbitals", "occupied", "occupied"),
+    Argument("spin", one_of("alpha", "beta"), "of which spin", "alpha", "alpha"),
+)
+EXAMPLES = ("orb_localise", "orb_localise boys")
+
+
+def unavailable(wavefunction: Wavefunction) -> str:
+    """Why orbitals cannot be localised by any scheme, in a sentence."""
+    from ...localised.localisation import why_not
+
+    return why_not(wavefunction, "boys")
+
+
+def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
+    """That it will take long, and how long about."""
+    from ...localised.localisation import seconds_for
+
+    which = "all" if parameters.get("which") == "virtual" else "occupied"
+    seconds = seconds_for(wavefunction, parameters.get("scheme", "ibo"), which)
+    return f"localising these orbitals takes about {seconds:.0f} s" if seconds > 10 else ""
+
+
+def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
+    """Localised orbitals; parameters as stated, see `orbitile.localised.localisation`."""
+    from ...localised.localisation import localisation
+    from ..information import formula
+
+    scheme, spin = parameters["scheme"], parameters["spin"]
+    if spin == "beta" and wavefunction.beta is None:
+        raise OrbitileError("localise: both spins share these orbitals; leave spin at alpha")
+    occupied = parameters["which"] == "occupied"
+    found = localisation(wavefunction, scheme, "occupied" if occupied else "all")
+    of_spin = f", {spin}" if wavefunction.beta is not None else ""
+    title = f"{SCHEMES[scheme]} of {formula(wavefunction)}{of_spin}"
+    tables = (_orbitals(wavefunction, found, scheme, spin, occupied), _functionals(found))
+    remark = _VIRTUALS if not occupied and scheme not in INTRINSIC else ""
+    return Report("localise", title, tables, remarks=(remark,) if remark else ())
+
+
+_VIRTUALS = "unoccupied orbitals of a large basis have many maxima of the functional: others may be found elsewhere"
+
+
+def _orbitals(wavefunction: Wavefunction, found: Localisation, scheme: Any, spin: Spin, occupied: bool) -> Table:
+    import numpy as np
+
+    from ...fields.localised import localised_name
+    from ...gaussians.overlap import own_overlap
+    from ...gaussians.positions import centres_and_spreads
+    from ...localised.names import atom_name, main_atoms
+
+    orbitals, shares = found.wavefunction.orbitals(spin), found.shares[spin]
+    rows = np.flatnonzero((orbitals.occupations > 0) == occupied)
+    some = orbitals.coefficients[:, rows]
+    centres, spreads = centres_and_spreads(wavefunction, some)
+    atoms = [main_atoms(shares[:, row]) for row in rows]
+    listed = tuple(
+        " ".join(f"{atom_name(wavefunction, atom)} {100 * shares[atom, row]:.0f}%" for atom in those[:4])
+        for row, those in zip(rows, atoms, strict=True)
+    )
+    columns = (
+        Column("number", tuple((rows + 1).tolist())),
+        Column("name", tuple(orbitals.irreps[row] for row in rows)),
+        Column("energy", tuple((orbitals.energies[rows] / electronvolt).tolist()), "eV", 3),
+        Column("occupation", tuple(orbitals.occupations[rows].tolist()), "", 0),
+        Column("shares", listed, about="share of the orbital on each of the atoms that hold most of it"),
+        Column("spread", tuple(spreads.tolist()), "bohr", 3, "root of the variance of the position"),
+    )
+    gram = some.T @ (own_overlap(wavefunction) @ some)
+    error = float(np.abs(gram - np.eye(len(rows))).max(initial=0.0))
+    held = float(np.sum(shares[:, rows] @ orbitals.occupations[rows]))
+    closures = [Closure("largest overlap of two orbitals, or error of a norm", error, 0.0, "", 1e-6)]
+    if occupied:
+        expected = float(orbitals.occupations[rows].sum())
+        closures.insert(0, Closure("electrons on the atoms", held, expected, "", 1e-6))
+    return Table(
+        "orbitals",
+        "Localised orbitals",
+        columns,
+        tuple(closures),
+        tuple(tuple(sorted(those)) for those in atoms),
+        tuple(localised_name(wavefunction, scheme, int(row), spin) for row in rows),
+        tuple((float(x), float(y), float(z)) for x, y, z in centres),
+    )
+
+
+def _functionals(found: Localisation) -> Table:
+    sets = found.sets
+    columns = (
+        Column("spin", tuple(one.spin for one in sets)),
+        Column("occupation", tuple(one.occupation for one in sets)),
+        Column("orbitals", tuple(one.last - one.first for one in sets)),
+        Column("functional", tuple(one.value for one in sets), "", 8, "what localisation makes largest"),
+        Column("gradient", tuple(one.gradient for one in sets), "", 10, "norm of its gradient: 0 at a maximum"),
+    )
+    return Table("sets", "Orbitals that were localised together", columns)

@@ -1,0 +1,128 @@
+"""Localised orbitals: `ibo:12`, `ibo:12:beta`, `pm:3`, `pm_iao:3`, `boys:3`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..errors import FieldError
+from ..localised.localisation import count_of, localised, why_not
+from ..localised.schemes import SCHEMES, Scheme
+from ..model.derived import Derived
+from ..model.wavefunction import Spin, Wavefunction
+from ._field import References
+from .orbital import Orbital
+
+PRIORITY = 95
+GROUP = "Localised orbitals"
+NAMES = (
+    ("ibo:N", "Intrinsic bond orbital N: bonds and lone pairs as chemists draw them, occupied ones first"),
+    ("ibo:N:alpha", "The same, of one spin (:alpha or :beta, also of those below)"),
+    ("pm:N", "Pipek-Mezey orbital N: on as few atoms as there may be, by Löwdin populations"),
+    ("pm_iao:N", "Pipek-Mezey orbital N by the populations of intrinsic atomic orbitals"),
+    ("boys:N", "Foster-Boys orbital N, of the least spread: double bonds are two bent ones"),
+)
+
+_NAME = re.compile(rf"({'|'.join(SCHEMES)}):(\d+)(?::(a|alpha|b|beta))?")
+
+_SHORT = {"ibo": "IBO", "pm": "Pipek-Mezey orbital", "pm_iao": "Pipek-Mezey orbital", "boys": "Boys orbital"}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LocalisedOrbital(Orbital):
+    """A localised orbital: an orbital of the wavefunction that localisation made.
+
+    Attributes
+    ----------
+    canonical : Wavefunction
+        The wavefunction that was localised.
+    scheme : str
+    """
+
+    canonical: Wavefunction
+    scheme: Scheme
+
+    @property
+    def name(self) -> str:
+        """By its scheme and number: `ibo:12`, `ibo:12:beta`."""
+        return localised_name(self.canonical, self.scheme, self.index, self.spin)
+
+    @cached_property
+    def degenerate(self) -> tuple[int, ...]:
+        """Itself: equivalent bonds have the same isovalue by their shape."""
+        return (self.index,)
+
+    def neighbour(self, step: int) -> str:
+        """Name of the localised orbital some places further on; unoccupied ones follow the occupied ones.
+
+        Raises
+        ------
+        FieldError
+            When there is none so far on.
+        """
+        name = localised_name(self.canonical, self.scheme, self.index + step, self.spin)
+        _, total = count_of(self.canonical, self.scheme, self.spin)
+        if not 0 <= self.index + step < total:
+            raise FieldError(_none(self.canonical, self.scheme, self.spin, name))
+        return name
+
+
+_ORBITALS = Derived[LocalisedOrbital](most=16)
+"""By name."""
+
+
+def localised_name(wavefunction: Wavefunction, scheme: Scheme, index: int, spin: Spin = "alpha") -> str:
+    """Name of a localised orbital by its place, from 0: `ibo:17`, or `ibo:17:beta` where there are two sets."""
+    return f"{scheme}:{index + 1}" + (f":{spin}" if wavefunction.beta is not None else "")
+
+
+def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
+    """Names of the schemes that a wavefunction cannot be localised by, each with the reason."""
+    reasons = {scheme: why_not(wavefunction, scheme) for scheme in SCHEMES}
+    missing = {name: reasons[scheme] for scheme in SCHEMES for name, _ in NAMES if name.partition(":")[0] == scheme}
+    return {name: reason for name, reason in missing.items() if reason}
+
+
+def resolve(wavefunction: Wavefunction, name: str, references: References) -> LocalisedOrbital | None:
+    """The localised orbital that a name stands for, or None; see `localised_orbital`."""
+    return localised_orbital(wavefunction, name)
+
+
+def localised_orbital(wavefunction: Wavefunction, name: str) -> LocalisedOrbital | None:
+    """The localised orbital that a name stands for, or None for a name that is not one of such an orbital.
+
+    Without a spin the alpha set is meant where there are two.
+
+    Raises
+    ------
+    FieldError
+        When there is no such orbital.
+    OrbitileError
+        When the wavefunction cannot be localised.
+    """
+    wanted = name.strip().lower()
+    match = _NAME.fullmatch(wanted)
+    if match is None:
+        return None
+    return _ORBITALS.of(wavefunction, wanted, lambda: _found(wavefunction, wanted, match))
+
+
+def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> LocalisedOrbital:
+    scheme = next(one for one in SCHEMES if one == match[1])
+    spin: Spin = "beta" if (match[3] or "a").startswith("b") else "alpha"
+    index = int(match[2]) - 1
+    occupied, total = count_of(wavefunction, scheme, spin)
+    if not 0 <= index < total:
+        raise FieldError(_none(wavefunction, scheme, spin, name))
+    made = localised(wavefunction, scheme, "occupied" if index < occupied else "all")
+    of_spin = f" {spin}" if wavefunction.beta is not None else ""
+    what = made.orbitals(spin).irreps[index]
+    return LocalisedOrbital(
+        made, spin, index, f"{_SHORT[scheme]} {index + 1}{of_spin}: {what}", canonical=wavefunction, scheme=scheme
+    )
+
+
+def _none(wavefunction: Wavefunction, scheme: Scheme, spin: Spin, name: str) -> str:
+    occupied, total = count_of(wavefunction, scheme, spin)
+    return f"field {name!r}: there are orbitals 1 to {total}, of which 1 to {occupied} are occupied"
