@@ -130,6 +130,26 @@ def localisation(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Whic
     return _LOCALISED.of(wavefunction, (scheme, which), lambda: _made(wavefunction, scheme, which))
 
 
+def shares_on_atoms(wavefunction: Wavefunction, spin: Spin = "alpha") -> Reals:
+    """Share of each orbital of a localised wavefunction on each atom, shape (n_atoms, n_orbitals).
+
+    Over intrinsic atomic orbitals where it was localised by these, otherwise over the basis functions.
+
+    Raises
+    ------
+    OrbitileError
+        As of `intrinsic_atomic_orbitals`.
+    """
+    orbitals = wavefunction.orbitals(spin).coefficients
+    if wavefunction.localised in INTRINSIC:
+        return _intrinsic(wavefunction, spin, orbitals).shares(wavefunction.n_atoms)
+    sizes = [shell.n_functions for shell in wavefunction.shells]
+    shares = np.zeros((wavefunction.n_atoms, orbitals.shape[1]))
+    atoms = np.repeat([shell.atom for shell in wavefunction.shells], sizes)
+    np.add.at(shares, atoms, orbitals * (own_overlap(wavefunction) @ orbitals))
+    return shares
+
+
 def count_of(wavefunction: Wavefunction, scheme: Scheme, spin: Spin = "alpha") -> tuple[int, int]:
     """Localised orbitals of a spin that are occupied, and all that there are; found without localising any.
 
@@ -179,7 +199,7 @@ def _made(wavefunction: Wavefunction, scheme: Scheme, which: Which) -> Localisat
             LocalisedSet(spin, one.occupation, int(a), int(b), one.maximum.functional.value, one.maximum.gradient_norm)
             for one, a, b in zip(found, ends[:-1], ends[1:], strict=True)
         ]
-    made = replace(wavefunction, alpha=orbitals["alpha"], beta=orbitals.get("beta"), excitations=())
+    made = replace(wavefunction, alpha=orbitals["alpha"], beta=orbitals.get("beta"), excitations=(), localised=scheme)
     return Localisation(made, tuple(sets), shares)
 
 
