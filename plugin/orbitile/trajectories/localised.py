@@ -3,8 +3,8 @@ r"""Localised orbitals along a path: each frame localised, its orbitals in the o
 They are followed as canonical orbitals are (`orbitile.trajectories.tracking`), by their overlaps with those of the
 frame before and the best assignment, but not by their energies. Where localisation leaves open how orbitals are turned
 among each other, as it does for lone pairs and cores of one atom, they are turned to be as near to their predecessors
-as they can. What becomes of intrinsic bond orbitals is the electron flow of a reaction (G. Knizia and J. E. M. N. Klein,
-Angew. Chem. Int. Ed. 2015, 54, 5518).
+as they can. What becomes of intrinsic bond orbitals is the electron flow of a reaction (G. Knizia and J. E. M. N.
+Klein, Angew. Chem. Int. Ed. 2015, 54, 5518).
 """
 
 from __future__ import annotations
@@ -36,6 +36,21 @@ class LocalisedFrames(FramesOfAnother):
         return localised(self._trajectory[index], self._scheme, self._which)
 
 
+def localisation_for(first: Wavefunction, field: str) -> tuple[Scheme, Which] | None:
+    """Scheme, and which orbitals are to be localised, of a localised orbital of a wavefunction; None for other fields.
+
+    Raises
+    ------
+    OrbitileError
+        When the wavefunction does not have this localised orbital.
+    """
+    orbital = localised_orbital(first, field)
+    if orbital is None:
+        return None
+    occupied, _ = count_of(first, orbital.scheme, orbital.spin)
+    return orbital.scheme, "occupied" if orbital.index < occupied else "all"
+
+
 def localised_for(trajectory: Trajectory, first: Wavefunction, field: str) -> Trajectory:
     """The trajectory that a field is to be shown along: with localised orbitals for one of these, otherwise as it is.
 
@@ -52,9 +67,5 @@ def localised_for(trajectory: Trajectory, first: Wavefunction, field: str) -> Tr
     OrbitileError
         When the first frame does not have this localised orbital.
     """
-    orbital = localised_orbital(first, field)
-    if orbital is None:
-        return trajectory
-    occupied, _ = count_of(first, orbital.scheme, orbital.spin)
-    which: Which = "occupied" if orbital.index < occupied else "all"
-    return Trajectory(LocalisedFrames(trajectory, orbital.scheme, which), trajectory.kept)
+    how = localisation_for(first, field)
+    return trajectory if how is None else Trajectory(LocalisedFrames(trajectory, *how), trajectory.kept)

@@ -121,7 +121,7 @@ def _orbitals(found: Flow, orbitals: list[Orbital], fields: tuple[str, ...]) -> 
             "e",
             1e-6,
         ),
-        Closure("lowest confidence", min(columns[-1].values), 1.0, "", 1 - _DOUBTFUL),
+        Closure("lowest confidence", min(float(spin.confidence.min()) for spin in found.spins), 1.0, "", 1 - _DOUBTFUL),
     )
     atoms = tuple(
         tuple(sorted({*main_atoms(spin.electrons[0, :, n]), *main_atoms(spin.electrons[-1, :, n])}))
