@@ -104,6 +104,12 @@ class Flow:
         return np.concatenate([[0.0], np.cumsum(steps)])
 
     @property
+    def charges(self) -> Reals:
+        """Charges of the atoms by these orbitals, in e, shape (n_frames, n_atoms)."""
+        charges: Reals = self.first.core_charges - sum(spin.electrons.sum(axis=2) for spin in self.spins)
+        return charges
+
+    @property
     def exchanged(self) -> list[tuple[int, tuple[int, ...]]]:
         """Frames in which atoms seem to have other numbers than in the frame before, and the atoms, from 0.
 

@@ -143,7 +143,9 @@ def mismatch(before: Wavefunction, now: Wavefunction, n_followed: Mapping[Spin, 
         return "it has one set of orbitals for both spins where there were two, or the other way round"
     for (spin, mine), (_, theirs) in zip(one, other, strict=True):
         expected = len(mine) if n_followed is None else n_followed[spin]
-        if len(theirs) < expected or (now.localised and len(theirs) > expected):  # these are all that are occupied
+        if now.localised and len(theirs) != expected:  # these are all that are occupied, or valence orbitals
+            return f"it has {len(theirs)} localised {spin} orbitals instead of {expected}: other electrons"
+        if len(theirs) < expected:
             return f"it has {len(theirs)} {spin} orbitals, {expected} expected"
     return ""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arguments import SHARE, Argument, one_of
+from ...arguments import SHARE, Argument, atom_list, one_of
 from ...model.report import AtomValues, Closure, Column, Curve, Isosurface, Paths, Plot, Report, Table
 from ...model.trajectory import Trajectory
 
@@ -74,7 +74,7 @@ def report(trajectory: Trajectory, *, device: str | None = None, **parameters: A
     active = [(spin, n) for spin, n in orbitals if spin.change[:, n].max() >= parameters["least"]]
     fields = tuple(_field(found, parameters["scheme"], one) for one in orbitals)
     drawings: list[Any] = [_arrows(active)] if _arrows(active).lines else []
-    gained = sum(spin.electrons[0] - spin.electrons[-1] for spin in found.spins).sum(axis=1)
+    gained = found.charges[-1] - found.charges[0]
     drawings.append(AtomValues("charge_gained", tuple(np.round(gained, 10).tolist()), "e"))
     return Report(
         "flow",
@@ -142,9 +142,7 @@ def _atoms(found: Flow) -> Table:
     """Charges of the atoms at the ends of the path."""
     from ...model.report import atom_columns
 
-    first, last = (
-        found.first.core_charges - sum(spin.electrons[at].sum(axis=1) for spin in found.spins) for at in (0, -1)
-    )
+    first, last = found.charges[[0, -1]]
     n = len(first)
     columns = (
         *atom_columns(found.first.atomic_numbers),
@@ -172,14 +170,23 @@ def _arrows(active: list[Orbital]) -> Paths:
     return Paths("flow", lines, heads=True)
 
 
+def _by_reason(problems: dict[int, str]) -> dict[str, str]:
+    """Frames that were left out, as a list of their numbers, by the reason."""
+    reasons: dict[str, list[int]] = {}
+    for index, reason in problems.items():
+        reasons.setdefault(reason, []).append(index)
+    return {reason: atom_list(sorted(frames)) for reason, frames in reasons.items()}
+
+
 def _remarks(found: Flow, least: float, active: tuple[str, ...]) -> tuple[str, ...]:
     from ...localised.names import atom_name
 
     remarks = []
     if not active:
         remarks.append(f"no orbital changes by {least:g} e or more: along this path no bond is made or broken")
-    for index, reason in found.problems.items():
-        remarks.append(f"frame {index + 1} was left out: {reason}")
+    for reason, left_out in _by_reason(found.problems).items():
+        those = f"frame {left_out} was" if left_out.isdigit() else f"frames {left_out} were"
+        remarks.append(f"{those} left out: {reason}")
     for index, atoms in found.exchanged:
         named = ", ".join(atom_name(found.first, atom) for atom in atoms)
         remarks.append(
