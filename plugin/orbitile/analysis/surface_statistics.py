@@ -23,10 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from taichi_kernels.devices import probe
-
 from ..evaluation.boxes import enclosing_lattice
-from ..evaluation.devices import device_session
 from ..evaluation.points import evaluate
 from ..evaluation.requests import field_of
 from ..evaluation.surfaces import compute_surface, is_cut
@@ -37,20 +34,34 @@ from ..watch import checkpoint
 from .levels import slater_radii
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
     from ..fields import Field
 
 Reals = NDArray[np.float64]
 Values = Callable[[Reals], Reals]
 """Of a field at points, shape (n, 3)."""
 
-_STEP = 2e-3
-"""Distance in bohr of points for a gradient."""
+_DENSITY = "electron density"
+"""How the quantity begins whose gradient is a field."""
 
-_MOVES, _FARTHEST = 4, 0.5
-"""How often points are moved towards the isovalue, and how far at most, in units of the spacing."""
+_STEP = 0.02
+"""Distance in bohr of points for other gradients: single precision allows no less."""
 
-_ON_SURFACE = 1e-4
-"""Share of the isovalue that a field may be off at a point that is on the surface."""
+_FIRST, _MOVES, _FARTHEST = 0.05, 4, 0.6
+"""First step towards the isovalue in bohr, how many follow, and how far they lead at most, in units of the spacing."""
+
+_ON_SURFACE = 2e-3
+"""Share of the isovalue that a field may be off before the last step at a point that gets onto the surface."""
+
+_SAMPLES = (
+    np.array(
+        [(i, j, k) for i in (1, 4, 7) for j in (1, 4, 7) for k in (1, 4, 7) if i + j + k == 9]
+        + [(i, j, k) for i in (2, 5) for j in (2, 5) for k in (2, 5) if i + j + k == 9]
+    )
+    / 9.0
+)
+"""Middles of the nine equal parts of a triangle, as shares of its corners."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +80,7 @@ class MeasuredSurface:
         Unit vectors along the gradient of the field, pointing outside.
     volume : float
         Enclosed, from the triangles, in bohr^3.
-    n_astray : int
+    n_lost : int
         Points that could not be moved onto the isosurface: they are where the mesh has them.
     is_whole : bool
         Whether it is closed: it does not leave the lattice.
@@ -80,7 +91,7 @@ class MeasuredSurface:
     weights: Reals
     normals: Reals
     volume: float
-    n_astray: int
+    n_lost: int
     is_whole: bool
 
     @property
@@ -148,7 +159,7 @@ def measured_surface(
     field: str | Field = "density",
     isovalue: float = 0.001,
     *,
-    spacing: float = 0.4,
+    spacing: float = 0.47,
     device: str | None = None,
 ) -> MeasuredSurface:
     """An isosurface with a rule to integrate over it.
@@ -169,70 +180,65 @@ def measured_surface(
     lattice = enclosing_lattice(wavefunction, resolved, isovalue, spacing=spacing)
     coarse = compute_surface(wavefunction, resolved, isovalue, lattice, device=device)
     whole = not is_cut(coarse, wavefunction, resolved, lattice, device=device)
-    checkpoint(0.3)
-    with device_session(device, "single") as target:
-        precision = "double" if probe(target.device).double else "single"
+    checkpoint(0.2)
 
     def values(points: Reals) -> Reals:
-        flat = points.reshape(-1, 3)
-        found = evaluate(wavefunction, resolved, flat, device=device, precision=precision)
-        return found.astype(np.float64).reshape(points.shape[:-1])
+        return evaluate(wavefunction, resolved, points, device=device).astype(np.float64)
 
-    def moved(surface: Surface) -> tuple[Reals, NDArray[np.bool_]]:
-        start = surface.vertices.astype(np.float64)
-        level = isovalue * surface.phases.astype(np.float64)
-        return _moved(values, start, level, _FARTHEST * spacing)
-
-    points, _ = moved(coarse)
-    normals = _normals(values, points, coarse.phases)
-    fine = subdivided(replace(coarse, vertices=points.astype(np.float32), normals=normals.astype(np.float32)))
+    points, lost = _moved(values, coarse, spacing)
+    fine = subdivided(replace(coarse, vertices=points.astype(np.float32)))
     n = len(points)
-    middles = replace(fine, vertices=fine.vertices[n:], phases=fine.phases[n:])
-    checkpoint(0.6)
-    further, astray = moved(middles)
+    middles = replace(fine, vertices=fine.vertices[n:], normals=fine.normals[n:], phases=fine.phases[n:])
+    checkpoint(0.4)
+    further, lost_further = _moved(values, middles, spacing)
     points = np.concatenate([points, further])
-    normals = np.concatenate([normals, _normals(values, further, fine.phases[n:])])
+    checkpoint(0.7)
+    normals = -fine.phases[:, None] * _gradient(wavefunction, resolved, points, values, device)
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
     weights = (4 * _lumped(points, fine.faces) - _lumped(points, coarse.faces)) / 3
     volume = (4 * _enclosed(points, fine.faces) - _enclosed(points, coarse.faces)) / 3
     surface = replace(fine, vertices=points.astype(np.float32), normals=normals.astype(np.float32))
-    checkpoint(1.0)
-    return MeasuredSurface(surface, points, weights, normals, volume, int(astray.sum()), whole)
+    return MeasuredSurface(surface, points, weights, normals, volume, lost + lost_further, whole)
 
 
-def _moved(values: Values, points: Reals, level: Reals, farthest: float) -> tuple[Reals, NDArray[np.bool_]]:
-    """Points along the gradient to where the field has a level, by Newton's method; and which got nowhere."""
-    at = points
-    for _ in range(_MOVES):
-        gap = values(at) - level
-        if np.all(np.abs(gap) < 1e-3 * _ON_SURFACE * np.abs(level)):
-            break
-        slope = _gradient(values, at)
-        steep = np.maximum(np.einsum("ni,ni->n", slope, slope), 1e-300)
-        step = -(gap / steep)[:, None] * slope
-        length = np.linalg.norm(step, axis=1, keepdims=True)
-        at = at + step * np.minimum(1.0, farthest / np.maximum(length, 1e-300))
-    astray = np.abs(values(at) - level) > _ON_SURFACE * np.abs(level)
-    astray |= np.linalg.norm(at - points, axis=1) > 2 * farthest
-    return np.where(astray[:, None], points, at), astray
+def _moved(values: Values, surface: Surface, spacing: float) -> tuple[Reals, int]:
+    """Vertices along their normals to where the field has the isovalue, by the secant method; and how many are lost."""
+    start, normals = surface.vertices.astype(np.float64), surface.normals.astype(np.float64)
+    level = surface.isovalue * surface.phases.astype(np.float64)
+    before, here = np.zeros(len(start)), np.full(len(start), -_FIRST)
+    gap_before = values(start) - level
+    gap = values(start + here[:, None] * normals) - level
+    for n in range(_MOVES):
+        rise = gap - gap_before
+        flat = np.abs(rise) < 1e-12
+        step = np.where(flat, 0.0, -gap * (here - before) / np.where(flat, 1.0, rise))
+        before, here, gap_before = here, np.clip(here + step, -_FARTHEST * spacing, _FARTHEST * spacing), gap
+        if n < _MOVES - 1:
+            gap = values(start + here[:, None] * normals) - level
+    lost = ~(np.abs(gap) <= _ON_SURFACE * np.abs(level))
+    return start + np.where(lost, 0.0, here)[:, None] * normals, int(lost.sum())
 
 
-def _gradient(values: Values, points: Reals) -> Reals:
-    """By central differences, shape (n, 3)."""
+def _gradient(wavefunction: Wavefunction, field: Field, points: Reals, values: Values, device: str | None) -> Reals:
+    """Shape (n, 3): analytic of the density, by central differences of other fields."""
+    if field.quantity.startswith(_DENSITY):
+        parts = [evaluate(wavefunction, f"gradient:{axis}", points, device=device) for axis in "xyz"]
+        return np.stack(parts, axis=1).astype(np.float64)
     shifts = _STEP * np.eye(3)
     return np.stack([values(points + s) - values(points - s) for s in shifts], axis=1) / (2 * _STEP)
 
 
-def _normals(values: Values, points: Reals, phases: NDArray[np.int8]) -> Reals:
-    """Unit vectors to where the field is smaller in magnitude."""
-    slope = -_gradient(values, points) * phases[:, None]
-    return np.asarray(slope / np.maximum(np.linalg.norm(slope, axis=1, keepdims=True), 1e-300))
-
-
 def _lumped(points: Reals, faces: NDArray[np.int32]) -> Reals:
     """For each point a third of the area of the triangles about it."""
+    thirds = _areas(points, faces) / 3
+    lumped: Reals = np.bincount(faces.reshape(-1), np.repeat(thirds, 3), len(points)).astype(np.float64)
+    return lumped
+
+
+def _areas(points: Reals, faces: NDArray[np.int32]) -> Reals:
     a, b, c = (points[corner] for corner in faces.T)
-    areas = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6
-    return np.bincount(faces.reshape(-1), np.repeat(areas, 3), len(points))
+    areas: Reals = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
+    return areas
 
 
 def _enclosed(points: Reals, faces: NDArray[np.int32]) -> float:
@@ -284,6 +290,35 @@ def atom_of_points(wavefunction: Wavefunction, points: Reals) -> NDArray[np.intp
         closer = away < distance
         nearest[closer], distance[closer] = atoms[which[closer]], away[closer]
     return nearest
+
+
+def shares_of_atoms(wavefunction: Wavefunction, measured: MeasuredSurface) -> csr_matrix:
+    """Which share of what each point stands for belongs to each atom, see `atom_of_points`.
+
+    Triangles on the border between two atoms are looked at in `_SAMPLES` places, so that equivalent atoms have equal
+    areas.
+
+    Returns
+    -------
+    scipy.sparse.csr_matrix, shape (n_points, n_atoms)
+        Rows add up to 1.
+    """
+    from scipy.sparse import coo_matrix
+
+    faces, points = measured.surface.faces, measured.points
+    areas, atoms = _areas(points, faces), atom_of_points(wavefunction, points)[faces]
+    mixed = np.any(atoms != atoms[:, :1], axis=1)
+    rows, columns, values = [faces[~mixed].ravel()], [atoms[~mixed].ravel()], [np.repeat(areas[~mixed] / 3, 3)]
+    for place in _SAMPLES:
+        checkpoint()
+        at = atom_of_points(wavefunction, np.einsum("k,nkd->nd", place, points[faces[mixed]]))
+        rows.append(faces[mixed].ravel())
+        columns.append(np.repeat(at, 3))
+        values.append(np.outer(areas[mixed] / len(_SAMPLES), place).ravel())
+    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    shares = coo_matrix(entries, shape=(len(points), wavefunction.n_atoms)).tocsr()
+    sums = np.maximum(np.asarray(shares.sum(axis=1)).ravel(), 1e-300)
+    return shares.multiply(1 / sums[:, None]).tocsr()
 
 
 def with_values(measured: MeasuredSurface, values: Reals, field: Field) -> Surface:

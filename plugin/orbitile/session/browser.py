@@ -10,17 +10,17 @@ from typing import Any
 from ..errors import OrbitileError
 from ..fields import with_absolute_files
 from . import commands
+from .analysis_browsing import AnalysisBrowsing
 from .asking import Asked
 from .choices import TWO_COLOURS
 from .commands.loading import usual_view
 from .host import trajectory_viewer
-from .live_browsing import LiveBrowsing
 from .presets import PresetSurface, preset_named, surfaces_of
 from .showing import QUIET
 from .words import of_error
 
 
-class Browser(LiveBrowsing):
+class Browser(AnalysisBrowsing):
     """What a window shows and does, without the window; parameters and attributes as of `Browsing`."""
 
     # ---- choices

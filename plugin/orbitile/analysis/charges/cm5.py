@@ -71,9 +71,8 @@ def cm5_corrections(atomic_numbers: NDArray[np.integer], positions: Reals) -> Re
     radii = np.array(_RADII, float)[atomic_numbers] * angstrom
     polarity = np.array([_polarity(int(a), int(b)) for a, b in zip(atomic_numbers[i], atomic_numbers[j], strict=True)])
     moved = polarity * np.exp(-_ALPHA * (distances - radii[i] - radii[j]))
-    n_atoms = len(positions)
-    added: Reals = np.bincount(i, moved, n_atoms) - np.bincount(j, moved, n_atoms)
-    return added
+    ends, added = np.concatenate([i, j]), np.concatenate([moved, -moved])
+    return np.bincount(ends, added, len(positions)).astype(np.float64)
 
 
 def _polarity(one: int, other: int) -> float:

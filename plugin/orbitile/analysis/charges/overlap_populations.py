@@ -59,7 +59,7 @@ class SharedOrbitals:
     def populations(self) -> Reals:
         """Electrons of the atoms, shape (n_atoms,)."""
         of_functions = np.einsum("fi,fi,i->f", self.coefficients, self.duals, self.weights)
-        populations: Reals = np.bincount(self.atoms, of_functions, self.n_atoms)
+        populations = np.bincount(self.atoms, of_functions, self.n_atoms).astype(np.float64)
         return populations
 
 

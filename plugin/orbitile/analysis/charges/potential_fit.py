@@ -44,6 +44,9 @@ _SETTLED, _MOST_ROUNDS = 1e-9, 500
 _UNREACHED = 1e-6
 """How far a dipole may be from the one that is wanted, in e bohr."""
 
+_POTENTIAL = 1e-6
+"""Bound in hartree/e on what is left out of the potential at any point; charges of small molecules then lose 2e-7 e."""
+
 _ELEMENTS = 1 << 22
 """Distances that are held at once: 32 MB."""
 
@@ -157,8 +160,10 @@ def _fit_at(wavefunction: Wavefunction, places: Reals, points: Reals, device: st
     """The normal equations of some points."""
     from ...evaluation.devices import exact_precision
     from ...evaluation.points import evaluate
+    from ...fields.electrostatic_potential import ElectrostaticPotential
 
-    potential = evaluate(wavefunction, "esp", points, device=device, precision=exact_precision(device)).astype(float)
+    field = ElectrostaticPotential(wavefunction, tolerance=_POTENTIAL)
+    potential = evaluate(wavefunction, field, points, device=device, precision=exact_precision(device)).astype(float)
     inverse = np.zeros((len(places), len(places)))
     right = np.zeros(len(places))
     step = max(1, _ELEMENTS // len(places))
@@ -226,13 +231,17 @@ def _sums_of_classes(classes: NDArray[np.integer]) -> Reals:
 def _constrained_minimum(matrix: Reals, right: Reals, sums: Reals, values: Reals) -> Reals:
     """Where x M x / 2 - x r is least of all x with sums x = values, by Lagrange's multipliers.
 
-    Of atoms that no point tells apart, and of constraints that follow from others, the shortest solution is taken.
+    Of sums that follow from others, the shortest multipliers are taken; of atoms that no point tells apart, as two at
+    one place, the shortest x.
     """
-    n, n_sums = len(right), len(values)
-    # of one size with the matrix, so that rounding does not depend on units
-    scale = max(float(np.abs(np.diag(matrix)).max()), np.finfo(float).tiny)
-    whole = np.zeros((n + n_sums, n + n_sums))
-    whole[:n, :n] = matrix / scale
-    whole[:n, n:], whole[n:, :n] = sums.T, sums
-    solution: Reals = np.linalg.lstsq(whole, np.concatenate([right / scale, values]), rcond=1e-13)[0]
-    return solution[:n]
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    try:
+        factor = cho_factor(matrix)
+        solved = cho_solve(factor, np.column_stack([right, sums.T]))
+    except LinAlgError:
+        solved = np.linalg.lstsq(matrix, np.column_stack([right, sums.T]), rcond=None)[0]
+    x, shifts = solved[:, 0], solved[:, 1:]
+    for _ in range(2):  # the second time what rounding has left
+        x = x + shifts @ np.linalg.lstsq(sums @ shifts, values - sums @ x, rcond=None)[0]
+    return x

@@ -14,16 +14,18 @@ from ...session.look import STYLES
 from ...session.orbital_filter import EXPLANATION
 from ...session.words import device_names, plain_fields, quality_spacings
 from ...surfaces.colour_maps import PAIRS
+from .analyse_menu import AnalyseButton
 from .colour_pairs import PairButton
 from .colour_scale import ColourScale
 from .field_menu import FieldMenu
 from .frame_bar import FrameBar
-from .help import FIELDS, LIVE, OPENING, ORBITALS, SHOWN, TRAJECTORIES, explain, help_button
+from .help import ANALYSES, FIELDS, LIVE, OPENING, ORBITALS, SHOWN, TRAJECTORIES, explain, help_button
 from .level_diagram import LevelDiagram
 from .live_bar import LiveBar
 from .opening_menu import OpeningMenu
 from .orbital_table import OrbitalTable
 from .shown_list import ShownList
+from .tool_window import ToolWindow
 from .widgets import row
 
 Qt = QtCore.Qt
@@ -32,7 +34,7 @@ STEPS = 1000
 """Of the slider of the isovalue."""
 
 
-class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types here
+class PanelLayout(ToolWindow):
     """The window without what it does.
 
     Parameters
@@ -78,6 +80,7 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
             (self.field_menu, FIELDS),
             (self.field_edit, FIELDS),
             (self.shown_list, SHOWN),
+            (self.analyse_button, ANALYSES),
             (self.frame_bar, TRAJECTORIES),
             (self.live_bar, LIVE),
         ):
@@ -99,7 +102,8 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         self.more_button.setToolTip("Save a picture or a film, copy commands, help")
         self.more_menu = QtWidgets.QMenu(self)
         self.more_button.setMenu(self.more_menu)
-        molecules = row(self.open_button, self.molecule_box, self.more_button, help_button(self))
+        self.analyse_button = AnalyseButton()
+        molecules = row(self.open_button, self.molecule_box, self.analyse_button, self.more_button, help_button(self))
         molecules.setStretch(1, 1)
         outer.addLayout(molecules)
         self.summary = _shortened()
