@@ -163,6 +163,8 @@ class Excitation:
         Oscillator strength; NaN where unknown.
     label : str
         Spin and symmetry, as in the file.
+    printed : float
+        Sum of the squares in the file, before they were normalised: 1 where it has all of them. NaN where unknown.
     """
 
     source: NDArray[np.int64]
@@ -172,6 +174,7 @@ class Excitation:
     energy: float
     strength: float = float("nan")
     label: str = ""
+    printed: float = float("nan")
 
     def __post_init__(self) -> None:
         n = len(self.amplitudes)
@@ -250,6 +253,8 @@ class Wavefunction:
         Density matrices beyond those of the orbitals (post-SCF), over the basis functions; empty where there are none.
     excitations : tuple of Excitation
         Excited states, in the order of the file.
+    localised : str
+        Scheme by which the orbitals were localised, if they were.
     title, source, program : str
         Title in the file; path of the file; program and dialect as far as known, with repairs that were made.
     stated : Stated
@@ -274,6 +279,7 @@ class Wavefunction:
     density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
     spin_density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
     excitations: tuple[Excitation, ...] = ()
+    localised: str = ""
     stated: Stated = _NOTHING_STATED
     remarks: tuple[str, ...] = ()
     promolecule: bool = False
