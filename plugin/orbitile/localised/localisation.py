@@ -288,7 +288,9 @@ def _root(wavefunction: Wavefunction) -> Reals:
 
 def _functional(wavefunction: Wavefunction, scheme: Scheme, orbitals: Reals, for_names: OnAtoms) -> Functional:
     if scheme == "boys":
-        return Centres(position_integrals(wavefunction, orbitals))
+        positions = position_integrals(wavefunction, orbitals)
+        mean = np.einsum("xii->x", positions) / orbitals.shape[1]
+        return Centres(positions - mean[:, None, None] * np.eye(orbitals.shape[1]))
     on_atoms = for_names if scheme in INTRINSIC else _of_loewdin(wavefunction, orbitals)
     counts = np.bincount(on_atoms.atoms, minlength=wavefunction.n_atoms)
     return Populations(on_atoms.coefficients, counts[counts > 0], 4 if scheme == "ibo" else 2)

@@ -30,11 +30,20 @@ _MOST_PRODUCTS = 60
 _LARGER = 1e-10
 """By which share a value has to be larger for other orbitals to be preferred: the first of equals is kept."""
 
-_PERTURBATION = 0.02
-"""Angle, in radian, by which pairs of orbitals are rotated to leave a saddle point."""
+_PERTURBATIONS = (0.02, 0.2, 0.4)
+"""Angles, in radian, by which pairs of orbitals are rotated to leave a saddle point, or a maximum that is not the
+largest."""
 
-_EFFORT = 300
-"""Orbitals times random starts: with more orbitals than this there is none."""
+_MANY = 400
+"""Orbitals above which only the first of them is tried."""
+
+_MOST_ROUNDS = 5
+
+_FEW = 60
+"""Orbitals up to which the orbitals as they are, and random ones, are starts."""
+
+_EFFORT = 150
+"""Orbitals times random starts, about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +89,13 @@ def maximised(functional: Functional, coefficients: Reals) -> Maximum:
     for start in _starts(coefficients):
         best = _better(best, _climbed(functional, start))
     generator = np.random.default_rng(n)
-    for _ in range(5):
-        angles = _PERTURBATION * generator.standard_normal((n, n))
-        other = _climbed(functional, best.rotation @ _cayley(angles - angles.T))
-        if _better(best, other) is best:
+    for _ in range(_MOST_ROUNDS):
+        before = best
+        for angle in _PERTURBATIONS if n <= _MANY else _PERTURBATIONS[:1]:
+            angles = angle * generator.standard_normal((n, n))
+            best = _better(best, _climbed(functional, best.rotation @ _cayley(angles - angles.T)))
+        if best is before:
             break
-        best = other
     return best
 
 
@@ -98,13 +108,15 @@ def _starts(coefficients: Reals) -> Iterator[Reals]:
     from scipy.linalg import qr
 
     n = coefficients.shape[1]
-    yield np.eye(n)
+    if n <= _FEW:
+        yield np.eye(n)
     pivots = qr(coefficients.T, mode="r", pivoting=True)[1][:n]
     left, _, right = np.linalg.svd(coefficients[pivots].T)
     yield left @ right
     generator = np.random.default_rng(0)
-    for _ in range(min(_EFFORT // n, 8)):
-        yield np.linalg.qr(generator.standard_normal((n, n)))[0].astype(np.float64)
+    for _ in range(min(_EFFORT // n, 8) if n <= _FEW else 0):
+        rotation, _ = np.linalg.qr(generator.standard_normal((n, n)))
+        yield rotation.astype(np.float64)
 
 
 def _cayley(rotation: Reals) -> Reals:
