@@ -274,7 +274,7 @@ def _plot_of_overlaps(
     for n, bond in enumerate(bonds):
         for one in states:
             name = f"{bond} {one.levels.spin}" if dashed else bond
-            curves.append(Curve(name, one.at, one.bonding[n], "line" if n else "filled"))
+            curves.append(Curve(name, one.at, one.bonding[n]))
     height = _height(width, shape)
     for one in states:
         shown = _shown(one)
