@@ -31,6 +31,7 @@ from ..evaluation.requests import field_of
 from ..fields._frontier import frontier_order
 from ..fields.orbital import Orbital, orbital_name, orbital_range
 from ..gaussians.overlap import own_overlap
+from ..memory import require_memory
 from ..model.wavefunction import Spin, Wavefunction
 from ..watch import checkpoint
 from .charges.overlap_populations import overlap_root
@@ -101,7 +102,8 @@ def composition(
     Raises
     ------
     OrbitileError
-        For another scheme, and where there are no intrinsic atomic orbitals, or no free atom of an element.
+        For another scheme, for more orbitals than fit into memory (24 bytes for each of them, atom and momentum), and
+        where there are no intrinsic atomic orbitals, or no free atom of an element.
     """
     if scheme == "iao":
         return _over_intrinsic(wavefunction, orbitals)
@@ -112,6 +114,7 @@ def composition(
     n_momenta = int(momentum_of.max()) + 1
     labels = atom_of * n_momenta + momentum_of
     n_groups = wavefunction.n_atoms * n_momenta
+    require_memory(3 * 8 * n_groups * len(orbitals), "shares in these orbitals", "name fewer orbitals")
     shares = shares_of_groups(wavefunction, coefficients_of(orbitals), labels, n_groups, scheme)
     return _by_momenta(orbitals, shares.reshape(wavefunction.n_atoms, n_momenta, len(orbitals)))
 
