@@ -107,6 +107,25 @@ class DensityDerivatives:
             kinetic[some] = piece.kinetic()
         return kinetic
 
+    def overlaps(self, points: ArrayLike, weights: Reals) -> Reals:
+        r"""Overlaps of the orbitals in a region, :math:`S_{ij} = \sum_g w_g \psi_i(r_g) \psi_j(r_g)`.
+
+        Parameters
+        ----------
+        points : array_like, shape (n, 3)
+            Of a quadrature of the region, in bohr.
+        weights : ndarray, shape (n,)
+            In bohr^3.
+
+        Returns
+        -------
+        ndarray, shape (n_orbitals, n_orbitals)
+        """
+        total = np.zeros((len(self.weights), len(self.weights)))
+        for some, piece in self._pieces(checked_points(points), second=False):
+            total += piece.overlaps(weights[some])
+        return total
+
     def _pieces(self, points: Reals, second: bool) -> Iterator[tuple[NDArray[np.intp], _Piece]]:
         """Points that are near to each other, and what is needed there."""
         if not len(points):
@@ -152,6 +171,10 @@ class _Piece:
                 result[a, b] += np.einsum("ip,ip->p", weighted, slopes[b])
         moved: Reals = 2 * np.moveaxis(result, 2, 0)
         return moved
+
+    def overlaps(self, weights: Reals) -> Reals:
+        result: Reals = (self._orbitals * weights) @ self._orbitals.T
+        return result
 
     def kinetic(self) -> Reals:
         total = np.zeros(self._orbitals.shape[1])
