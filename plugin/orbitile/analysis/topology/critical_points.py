@@ -191,13 +191,15 @@ def _nuclei(field: DensityDerivatives, wavefunction: Wavefunction) -> _Nuclei:
     atoms = np.flatnonzero(~wavefunction.is_ghost)
     numbers = wavefunction.atomic_numbers[atoms]
     holes = {int(atom): radius_of_hole(field, wavefunction, atom) for atom in with_missing_core(wavefunction)}
-    radii = np.array([holes.get(atom, np.nan) for atom in atoms.tolist()])
+    usual = np.where(numbers > 2, *_BALLS)
+    radii = np.array([holes.get(atom, radius) for atom, radius in zip(atoms.tolist(), usual, strict=True)])
     return _Nuclei(
         atoms,
         wavefunction.positions[atoms],
         np.array([ATOMIC_RADII[min(int(number), len(ATOMIC_RADII) - 1)] for number in numbers]),
-        Balls(wavefunction.positions[atoms], np.where(np.isnan(radii), np.where(numbers > 2, *_BALLS), radii)),
-        ~np.isnan(radii),
+        # in a hole that nothing encloses there may be any critical point
+        Balls(wavefunction.positions[atoms], np.nan_to_num(radii)),
+        np.array([np.isfinite(holes.get(atom, np.nan)) for atom in atoms.tolist()]),
     )
 
 
