@@ -52,6 +52,8 @@ def unavailable(wavefunction: Wavefunction) -> str:
     """Why a molecule has none, or nothing."""
     if wavefunction.is_ghost.all():
         return "there are no nuclei, only ghost atoms"
+    if wavefunction.promolecule:
+        return "a promolecule has no orbitals"
     orbitals = [wavefunction.alpha, *([] if wavefunction.beta is None else [wavefunction.beta])]
     if not wavefunction.density_matrix.size and not any(np.any(one.occupations) for one in orbitals):
         return "the file gives no occupied orbitals"
