@@ -116,12 +116,12 @@ def _frame(viewer: Viewer, molecule: str) -> int:
 
 def is_as_ordered(viewer: Viewer, molecule: str, order: AnalysisOrder) -> bool:
     """Whether a molecule is as an analysis was ordered of it: of the same source, at the same frame, as it stood."""
-    if source_of(viewer, molecule) != order.source:
-        return False
     if order.atoms:
         at = viewer.positions(molecule)
         expected = np.array(order.atoms[1])
         return at is None or (at.shape == expected.shape and bool(np.abs(at - expected).max() < _MOVED))
+    if source_of(viewer, molecule) != order.source:
+        return False
     return order.frame is None or _frame(viewer, molecule) == order.frame
 
 

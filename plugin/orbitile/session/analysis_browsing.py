@@ -159,8 +159,9 @@ class AnalysisBrowsing(LiveBrowsing):
         return True
 
     def forget_analysis(self) -> None:
-        """Leave an analysis for another one that was not asked for yet; what it has drawn stays."""
+        """Leave an analysis for another one; what it has drawn makes room."""
         self.withdraw_analysis()
+        self.show_drawings(())
         self.finding = None
 
     # ---- what is under way
