@@ -89,6 +89,12 @@ def maximised(functional: Functional, coefficients: Reals) -> Maximum:
     return best
 
 
+def climbed(functional: Functional) -> Maximum:
+    """The maximum of a functional that is reached from the orbitals as they are, uphill all the way: one near them."""
+    n = len(functional.gradient)
+    return Maximum(np.eye(n), functional) if n < 2 else _climbed(functional, np.eye(n))
+
+
 def _better(one: Maximum, other: Maximum) -> Maximum:
     larger = other.functional.value - one.functional.value > _LARGER * max(abs(one.functional.value), 1.0)
     return other if larger else one

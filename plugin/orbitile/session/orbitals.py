@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..analysis.information import formula
 from ..errors import OrbitileError
-from ..fields._frontier import frontier_order
+from ..fields._frontier import frontier_name, frontier_order
 from ..fields.localised import localised_name
 from ..fields.orbital import orbital_name, orbital_of
 from ..localised.schemes import SCHEMES
@@ -78,10 +78,7 @@ class Level:
     @property
     def frontier_name(self) -> str:
         """As counted from the HOMO or the LUMO: HOMO, HOMO-1, LUMO+2; empty for localised orbitals."""
-        if self.scheme:
-            return ""
-        name, shift = ("HOMO", self.place) if self.place <= 0 else ("LUMO", self.place - 1)
-        return f"{name}{shift:+d}" if shift else name
+        return "" if self.scheme else frontier_name(self.place)
 
     @property
     def occupied(self) -> bool:

@@ -217,7 +217,7 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
     prepared, computed, extracted = (read + (1 - read) * end for end in _ENDS[bool(color_by)])
     with stage(0.0, read):
         if trajectory is not None:
-            wavefunction = trajectory.frame(request.frame or 0)
+            wavefunction = trajectory.frame(request.frame or 0, field=field)
         else:
             wavefunction = cache.get(request.path)
     with stage(read, prepared):

@@ -73,7 +73,11 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     charges = _table("atoms", wavefunction, "charge", {name: one.charges for name, one in named}, wavefunction.charge)
     spins = {name: one.spins for name, one in named if len(one.spins)}
     tables = [charges, *([_table("spins", wavefunction, "spin", spins, _n_unpaired(wavefunction))] if spins else [])]
-    drawings = [AtomValues(one.columns[2].name, tuple(one[one.columns[2].name].tolist()), "e") for one in tables]
+    # a viewer has room for one number at an atom: of several schemes the first
+    drawings = [
+        AtomValues(what, tuple(one[one.columns[2].name].tolist()), "e")
+        for what, one in zip(("charge", "spin"), tables, strict=False)
+    ]
     if missing := spins_unavailable(wavefunction):
         remarks += [f"there are no spin populations: {missing}"] if wavefunction.kind != "restricted" else []
     if any(one.fit for one in found):
