@@ -17,6 +17,7 @@ from ..model.geometry import Geometry
 from ..model.report import Report
 from ..watch import Cancel, Progress
 from .host import TrajectoryViewer, Viewer
+from .promolecules import is_promolecule
 from .sampling import WORKER_WAVEFUNCTIONS, WavefunctionCache
 from .source import is_trajectory
 from .volume_file import is_volume_file
@@ -92,9 +93,9 @@ def order_of(viewer: Viewer, name: str, molecule: str, given: Mapping[str, Any],
 
 
 def source_of(viewer: Viewer, molecule: str) -> str:
-    """Where the wavefunctions of a molecule are; empty for one without."""
+    """Where the wavefunctions of a molecule are; empty for one without, such as free atoms."""
     source = viewer.molecules().get(molecule, "")
-    return "" if is_volume_file(source) else source
+    return "" if is_volume_file(source) or is_promolecule(source) else source
 
 
 def geometry_of(viewer: Viewer, molecule: str) -> Geometry:
