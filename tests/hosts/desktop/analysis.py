@@ -146,17 +146,17 @@ def mishaps(steps: AnalysisTour) -> None:
     """What users do while something is computed: delete, rename, go to another frame, save a session, quit."""
     window = steps.window
     finding = f"{_WINDOW}.browser.finding"
-    slow = (lambda: steps.choose("Everything"), lambda: steps.write("steps", "150"), lambda: steps.press("run_button"))
 
-    def begin() -> None:
-        for do in slow:
-            do()
+    def begin(n_steps: int) -> None:
+        steps.choose("Everything")
+        steps.write("steps", str(n_steps))
+        steps.press("run_button")
         window.wait(f"{finding} is not None and {finding}.is_running", 5)
 
     if "threonine" not in window.ask("objects()"):
         steps.open("threonine.molden")
         window.wait("'object:cgo' in str(objects()) and at_rest()")
-    begin()
+    begin(150)
     steps.step("50-deleted", lambda: window.prompt("delete threonine"), f"not {finding}.is_running and at_rest()")
     steps.step("51-two", lambda: steps.open("threonine.molden", "hcn.h5"), "'hcn' in objects() and at_rest()")
     steps.step("52-frame", lambda: (steps.choose("Everything"), window.prompt("frame 3")), "at_rest()")
@@ -189,7 +189,7 @@ def mishaps(steps: AnalysisTour) -> None:
         lambda: (steps.choose("Everything"), window.prompt("frame 2")),
         f"{finding} is not None and {finding}.report is not None and at_rest()",
     )
-    begin()
+    begin(400)
 
 
 def main() -> None:
