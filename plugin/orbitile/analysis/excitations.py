@@ -37,7 +37,8 @@ from ..gaussians.overlap import own_overlap
 from ..model.units import wavenumber
 from ..model.wavefunction import Excitation, Spin, Wavefunction
 from ..watch import checkpoint, stage
-from .composition import functions_by, overlap_root
+from .charges.overlap_populations import overlap_root
+from .composition import functions_by
 
 if TYPE_CHECKING:
     from ..integrals.quadrature import Quadrature

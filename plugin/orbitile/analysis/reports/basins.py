@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arguments import Argument, one_of
-from ...fields.density import occupied
 from ...errors import OrbitileError
-from ...model.elements import SYMBOLS
+from ...fields.density import occupied
 from ...model.report import AtomValues, Closure, Column, Points, Report, Table, atom_columns
 from ...model.wavefunction import Wavefunction
 
@@ -72,14 +71,18 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
 
 def _of_density(wavefunction: Wavefunction, found: AtomicBasins) -> Report:
     n_atoms = wavefunction.n_atoms
-    in_atoms = [found.of_atoms(values, n_atoms) for values in (found.population, found.volume, found.laplacian, found.spin)]
+    in_atoms = [
+        found.of_atoms(values, n_atoms) for values in (found.population, found.volume, found.laplacian, found.spin)
+    ]
     charges = wavefunction.core_charges - in_atoms[0]
     columns = [
         *atom_columns(wavefunction.atomic_numbers),
         Column("charge", _plain(charges), "e", about="charge of the nucleus, or core, less the population"),
         Column("population", _plain(in_atoms[0]), "e", about="electrons in the basin"),
         Column("volume", _plain(in_atoms[1]), "bohr^3", 2, "of the basin where the density is above 0.001 e bohr^-3"),
-        Column("laplacian", _plain(in_atoms[2]), "hartree", 5, "-1/4 of the integral of the Laplacian: 0 but for errors"),
+        Column(
+            "laplacian", _plain(in_atoms[2]), "hartree", 5, "-1/4 of the integral of the Laplacian: 0 but for errors"
+        ),
     ]
     if np.any(found.spin):
         columns.append(Column("spin", _plain(in_atoms[3]), "e", about="alpha less beta electrons"))
@@ -107,7 +110,13 @@ def _of_density(wavefunction: Wavefunction, found: AtomicBasins) -> Report:
     drawings: list[AtomValues | Points] = [AtomValues("charge", _plain(charges), "e")]
     if len(elsewhere_at):
         drawings.append(Points("maxima", found.position[elsewhere_at]))
-    return Report("basins", "Basins of the density (QTAIM)", tuple(tables), drawings=tuple(drawings), remarks=_remarks(wavefunction, found))
+    return Report(
+        "basins",
+        "Basins of the density (QTAIM)",
+        tuple(tables),
+        drawings=tuple(drawings),
+        remarks=_remarks(wavefunction, found),
+    )
 
 
 def _plain(values: np.ndarray) -> tuple[float, ...]:
@@ -115,7 +124,4 @@ def _plain(values: np.ndarray) -> tuple[float, ...]:
 
 
 def _spin(wavefunction: Wavefunction) -> float:
-    return sum(
-        sign * float(occupied(wavefunction, spin)[1] @ norms)
-        for spin, sign, norms in ()
-    )
+    return sum(sign * float(occupied(wavefunction, spin)[1] @ norms) for spin, sign, norms in ())
