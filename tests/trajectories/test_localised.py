@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from orbitile import SeriesWriter
 from orbitile.errors import FileError, OrbitileError
 from orbitile.evaluation.requests import field_of
 from orbitile.gaussians.alignment import placed
-from orbitile.gaussians.overlap import own_overlap
+from orbitile.gaussians.overlap import overlap_matrix, own_overlap
+from orbitile.localised.localisation import localised
 from orbitile.model.trajectory import Trajectory
+from orbitile.session.shown_trajectory import ShownTrajectory
+from orbitile.session.source import Source
 from orbitile.trajectories.localised import LocalisedFrames, localised_for
 from orbitile.trajectories.paths import FollowedFrames
 from orbitile.trajectories.tracking import track
@@ -100,3 +104,23 @@ def test_one_kekule_structure_all_along():
     pi = [name for name in wavefunctions[0].alpha.irreps if name.endswith("pi")]
     assert len(pi) == 3
     assert [frame.alpha.irreps for frame in wavefunctions[1:]] == [wavefunctions[0].alpha.irreps] * 4
+
+
+def test_viewers_follow_them(transfer, tmp_path):
+    """A field that is a localised orbital has frames of its own; all others have the canonical ones."""
+    with SeriesWriter(tmp_path / "path.h5") as writer:
+        for frame in transfer:
+            writer.append(frame)
+    shown = ShownTrajectory(Source((str(tmp_path / "path.h5"),), align=True, between=1))
+    number = localised(shown.first).alpha.irreps.index("O1-H2 sigma") + 1
+    field = f"ibo:{number}"
+    last = shown.frame(4, field=field)
+    assert (last.localised, shown.frame(4, field="homo").localised) == ("ibo", "")
+    assert shown.field(field) == field
+    assert 0.9 < shown.confidence(field, 4) <= 1
+    assert last.positions == pytest.approx(shown.frame(4).positions, abs=1e-8)
+    # one orbital in all frames, those put in between included: it does not flip
+    pairs = [(shown.frame(n, field=field), shown.frame(n + 1, field=field)) for n in range(4)]
+    for one, other in pairs:
+        overlap = one.alpha.coefficients.T @ overlap_matrix(one, other) @ other.alpha.coefficients
+        assert overlap[number - 1, number - 1] > 0.9
