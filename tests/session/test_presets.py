@@ -30,7 +30,7 @@ def fields_of(preset, wavefunction, file=""):
 
 def test_what_a_preset_shows_can_be_shown(benzene):
     there = [preset for preset in PRESETS if not preset.needs_file and not why_not(preset, benzene)]
-    assert [preset.name for preset in there] == ["frontier", "potential", "nci", "elf", "ionisation"]
+    assert [preset.name for preset in there] == ["frontier", "ibo", "potential", "nci", "elf", "ionisation"]
     for preset in there:
         for surface in surfaces_of(preset, benzene):
             for name in filter(None, (surface.field, surface.color_by)):
@@ -39,7 +39,7 @@ def test_what_a_preset_shows_can_be_shown(benzene):
 
 def test_names_of_presets():
     assert preset_named(" NCI ").title == "Weak interactions (NCI)"
-    with pytest.raises(OrbitileError, match=r"expected frontier, potential, .* or difference, got 'esp'"):
+    with pytest.raises(OrbitileError, match=r"expected frontier, ibo, potential, .* or difference, got 'esp'"):
         preset_named("esp")
 
 

@@ -9,8 +9,10 @@ by R. S. Mulliken (J. Chem. Phys. 1955, 23, 1833), who halves what two functions
 
 .. math::  \Big(\sum_\nu (S^{1/2})_{\mu\nu} c_{\nu i}\Big)^2
 
-by P.-O. Loewdin (J. Chem. Phys. 1950, 18, 365). By A. D. Becke's fuzzy cells (J. Chem. Phys. 1988, 88, 2547) an atom
-has :math:`\int w_A \psi_i^2`, which knows nothing of angular momenta. The shares of an orbital add up to its norm, 1.
+by P.-O. Loewdin (J. Chem. Phys. 1950, 18, 365). G. Knizia's intrinsic atomic orbitals (J. Chem. Theory Comput. 2013,
+9, 4834) have the squares of their overlaps with an orbital; they span the occupied orbitals, and what an unoccupied one
+has beyond them belongs to no atom. By A. D. Becke's fuzzy cells (J. Chem. Phys. 1988, 88, 2547) an atom has
+:math:`\int w_A \psi_i^2`, which knows nothing of angular momenta. The shares of an orbital add up to its norm, 1.
 """
 
 from __future__ import annotations
@@ -27,10 +29,10 @@ from ..errors import OrbitileError
 from ..evaluation.requests import field_of
 from ..fields._frontier import frontier_order
 from ..fields.orbital import Orbital, orbital_name, orbital_range
-from ..gaussians.overlap import Matrix, own_overlap
-from ..model.derived import Derived
+from ..gaussians.overlap import own_overlap
 from ..model.wavefunction import Spin, Wavefunction
 from ..watch import checkpoint
+from .charges.overlap_populations import overlap_root
 
 Reals = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -39,22 +41,17 @@ Population = Literal["mulliken", "loewdin"]
 POPULATIONS: tuple[Population, ...] = ("mulliken", "loewdin")
 """Schemes that share out by basis functions, and so by angular momenta too."""
 
-SCHEMES = (*POPULATIONS, "becke")
+SCHEMES = (*POPULATIONS, "iao", "becke")
 """All schemes."""
 
 _AT_ONCE = 1 << 21
 """Coefficients whose shares are formed at once: some 50 MB."""
-
-_ROOT_KEPT = 2000
-"""Basis functions up to which the root of the overlap is kept with the wavefunction, 32 MB."""
 
 _LARGE_BASIS = 3000
 """Basis functions from which Loewdin's scheme takes more than 10 s on two cores."""
 
 _AROUND = 2
 """Orbitals on each side of the gap that are analysed where none are named."""
-
-_ROOTS = Derived[Reals](most=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +83,7 @@ def composition(
     orbitals
         Orbitals in its basis set, as from `orbitals_of`.
     scheme
-        mulliken, whose shares may be below 0 or above 1; loewdin or becke, whose are not.
+        mulliken, whose shares may be below 0 or above 1; loewdin, iao or becke, whose are not.
     device
         Of becke, as for `orbitile.evaluate`.
 
@@ -97,8 +94,10 @@ def composition(
     Raises
     ------
     OrbitileError
-        For another scheme.
+        For another scheme, and where there are no intrinsic atomic orbitals.
     """
+    if scheme == "iao":
+        return _over_intrinsic(wavefunction, orbitals)
     if scheme == "becke":
         atoms = _shares_in_cells(wavefunction, orbitals, device)
         return Composition(tuple(orbitals), atoms, np.zeros((len(atoms), 0, len(orbitals))))
@@ -107,8 +106,26 @@ def composition(
     labels = atom_of * n_momenta + momentum_of
     n_groups = wavefunction.n_atoms * n_momenta
     shares = shares_of_groups(wavefunction, coefficients_of(orbitals), labels, n_groups, scheme)
-    momenta = shares.reshape(wavefunction.n_atoms, n_momenta, len(orbitals))
+    return _by_momenta(orbitals, shares.reshape(wavefunction.n_atoms, n_momenta, len(orbitals)))
+
+
+def _by_momenta(orbitals: Sequence[Orbital], momenta: Reals) -> Composition:
     return Composition(tuple(orbitals), momenta.sum(axis=1), momenta)
+
+
+def _over_intrinsic(wavefunction: Wavefunction, orbitals: Sequence[Orbital]) -> Composition:
+    """Squares of the overlaps of orbitals with the intrinsic atomic orbitals of their spins."""
+    from ..localised.intrinsic_atomic_orbitals import in_intrinsic, intrinsic_atomic_orbitals
+
+    n_momenta = max(shell.angular_momentum for shell in wavefunction.shells) + 1
+    momenta = np.zeros((wavefunction.n_atoms, n_momenta, len(orbitals)))
+    for n, orbital in enumerate(orbitals):
+        checkpoint(n / len(orbitals))
+        atomic = intrinsic_atomic_orbitals(wavefunction, orbital.spin)
+        of_each = np.repeat([s.angular_momentum for s in atomic.shells], [s.n_functions for s in atomic.shells])
+        shares = in_intrinsic(wavefunction, atomic, coefficients_of([orbital]))[:, 0] ** 2
+        np.add.at(momenta[:, :, n], (atomic.atoms, of_each), shares)
+    return _by_momenta(orbitals, momenta)
 
 
 def functions_by(wavefunction: Wavefunction) -> tuple[Labels, Labels]:
@@ -203,22 +220,6 @@ def warning_of_root(wavefunction: Wavefunction, scheme: str) -> str:
     if scheme != "loewdin" or n < _LARGE_BASIS:
         return ""
     return f"Loewdin's scheme for {n} basis functions takes about {10 * (n / _LARGE_BASIS) ** 3:.0f} s"
-
-
-def overlap_root(wavefunction: Wavefunction) -> Reals:
-    """The symmetric root S^(1/2) of the overlap of the basis functions, shape (n_basis, n_basis).
-
-    Time grows with the cube of the basis functions: half a minute for 5,000 of them on two cores.
-    """
-
-    def make() -> Reals:
-        matrix: Matrix = own_overlap(wavefunction)
-        values, axes = np.linalg.eigh(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
-        # where functions depend on each other the least values are rounding, of either sign
-        root: Reals = (axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T
-        return root
-
-    return _ROOTS.of(wavefunction, None, make) if wavefunction.n_basis <= _ROOT_KEPT else make()
 
 
 def _shares_in_cells(wavefunction: Wavefunction, orbitals: Sequence[Orbital], device: str | None) -> Reals:

@@ -17,7 +17,7 @@ from ..model.geometry import Geometry
 from ..model.report import Report
 from ..watch import Cancel, Progress
 from .host import TrajectoryViewer, Viewer
-from .sampling import WavefunctionCache
+from .sampling import WORKER_WAVEFUNCTIONS, WavefunctionCache
 from .source import is_trajectory
 from .volume_file import is_volume_file
 
@@ -149,7 +149,7 @@ def answer_analysis(order: AnalysisOrder) -> Report:
     OrbitileError
         When it cannot be done, or is withdrawn.
     """
-    return analysed(order, _cache)
+    return analysed(order, WORKER_WAVEFUNCTIONS)
 
 
 def analysed(
@@ -202,6 +202,3 @@ class ReportCache:
             self._held[order] = report
             while len(self._held) > _KEPT:
                 self._held.popitem(last=False)
-
-
-_cache = WavefunctionCache()

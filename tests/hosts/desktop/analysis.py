@@ -73,7 +73,7 @@ def tour(steps: AnalysisTour) -> None:
     steps.step("02-open", lambda: steps.open("threonine.molden"), "'object:cgo' in str(objects()) and at_rest()")
     steps.step("03-menu", lambda: window.screen.click(window.at("box(panel().analyse_button)")))
     window.screen.key("Escape")
-    steps.step("04-charges", lambda: steps.choose("Charges"), found)
+    steps.step("04-charges", lambda: steps.choose("Bond"), found)
     steps.step("05-row", lambda: steps.row(3))
     steps.step("06-no-drawings", lambda: steps.press("drawings_button"))
     steps.step("07-drawings", lambda: steps.press("drawings_button"))
@@ -105,6 +105,43 @@ def tour(steps: AnalysisTour) -> None:
     )
 
 
+def localised(steps: AnalysisTour) -> None:
+    """Localised orbitals in the table, walked through by the keys."""
+    window = steps.window
+
+    def choose(title: str) -> None:
+        window.screen.click(window.at("box(panel().orbitals_box)"))
+        time.sleep(0.3)
+        view = "panel().orbitals_box.view()"
+        rows = window.ask(f"[{view}.model().index(n, 0).data() for n in range({view}.model().rowCount())]")
+        cell = f"box({view}.viewport(), {view}.visualRect({view}.model().index({rows.index(title)}, 0)))"
+        window.screen.click(window.at(cell))
+
+    ready = "panel().browser.scheme == {!r} and at_rest()"
+    steps.step("30-ibo", lambda: choose("IBO"), ready.format("ibo"))
+    steps.step("31-a-bond", lambda: window.screen.click(window.at("cell(20, 1)")), "'threonine_ibo_21' in objects()")
+    steps.step("32-walk", lambda: window.screen.key("Down", "Down"), "'threonine_ibo_23' in objects() and at_rest()")
+    steps.step("33-boys", lambda: choose("Boys"), ready.format("boys"))
+    steps.step("34-canonical", lambda: choose("Canonical"), ready.format(""))
+
+
+def every(steps: AnalysisTour) -> None:
+    """All analyses that there are, one after the other, as the menu has them, at what they begin with."""
+    window = steps.window
+    names = window.ask(
+        "[[one.name, one.module.TITLE] for _, those in panel().browser.analyses('threonine') for one in "
+        "those if not one.reason and not one.module.GROUP == 'Tests']"
+    )
+    done = f"{_WINDOW}.browser.finding is not None and not {_WINDOW}.browser.finding.is_running and at_rest()"
+    for name, title in names:
+        steps.step(
+            f"40-{name}",
+            lambda title=title: steps.choose(title),
+            done.replace("not None", f"not None and {_WINDOW}.name == {name!r}"),
+            60,
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?")
@@ -125,7 +162,8 @@ def main() -> None:
         with window:
             window.open_panel()
             steps = AnalysisTour(window, samples, folder)
-            tour(steps)
+            for part in (tour, localised, every):
+                part(steps)
             steps.lines.append(f"\nLeft behind: {window.quit() or 'nothing'}")
     (folder / "analysis.md").write_text("\n".join(steps.lines) + "\n")
     sys.stdout.write(f"{steps.lines[-1]}\nPictures and analysis.md are in {folder}\n")

@@ -347,7 +347,11 @@ def _remarks(states: Sequence[DensityOfStates]) -> tuple[str, ...]:
             f"Mulliken's scheme gives shares below zero, down to {least:.2f}, mostly in orbitals of diffuse functions: "
             "scheme loewdin gives none"
         )
-    missing = [f"{one.levels.spin} orbitals have no {what}" for one in states for what in _absent(one)]
+    missing = [
+        f"there is no {what.upper()}{f' of {one.levels.spin} electrons' if len(states) > 1 else ''} in this file"
+        for one in states
+        for what in _absent(one)
+    ]
     return (*remarks, *missing)
 
 

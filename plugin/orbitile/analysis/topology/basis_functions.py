@@ -91,7 +91,7 @@ class Shells:
     def slices(self) -> tuple[tuple[int, slice], ...]:
         """Each angular momentum and the shells that have it."""
         momenta, first = np.unique(self.angular_momentum, return_index=True)
-        ends = [*first[1:].tolist(), len(self.angular_momentum)]
+        ends = [*first.tolist(), len(self.angular_momentum)][1:]
         return tuple((int(l), slice(int(a), b)) for l, a, b in zip(momenta, first, ends, strict=True))
 
     @cached_property

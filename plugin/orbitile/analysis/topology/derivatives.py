@@ -107,22 +107,39 @@ class DensityDerivatives:
             kinetic[some] = piece.kinetic()
         return kinetic
 
+    def overlaps(self, points: ArrayLike, weights: Reals) -> Reals:
+        r"""Overlaps of the orbitals in a region, :math:`S_{ij} = \sum_g w_g \psi_i(r_g) \psi_j(r_g)`.
+
+        Parameters
+        ----------
+        points : array_like, shape (n, 3)
+            Of a quadrature of the region, in bohr.
+        weights : ndarray, shape (n,)
+            In bohr^3.
+
+        Returns
+        -------
+        ndarray, shape (n_orbitals, n_orbitals)
+        """
+        total = np.zeros((len(self.weights), len(self.weights)))
+        for some, piece in self._pieces(checked_points(points), second=False):
+            total += piece.overlaps(weights[some])
+        return total
+
     def _pieces(self, points: Reals, second: bool) -> Iterator[tuple[NDArray[np.intp], _Piece]]:
         """Points that are near to each other, and what is needed there."""
         if not len(points):
             return
         cells = sorted_into_cells(points, _EDGE, _POINTS_A_CELL, 1)
         at_once = max(8, min(_AT_ONCE, _NUMBERS // (4 * max(len(self.coefficients), 1))))
-        done = 0
         for cell in range(len(cells)):
             of_cell = cells.placed[cells.first_slot[cell] : cells.first_slot[cell + 1]]
             shells = self.shells.near(cells.low[cell], cells.high[cell])
             coefficients = self.coefficients[shells.coefficients]
             for begin in range(0, len(of_cell), at_once):
-                checkpoint(done / len(points))
+                checkpoint()
                 some = of_cell[begin : begin + at_once]
                 yield some, _Piece(shells, coefficients, self.weights, points[some], second)
-                done += len(some)
 
 
 class _Piece:
@@ -154,6 +171,10 @@ class _Piece:
                 result[a, b] += np.einsum("ip,ip->p", weighted, slopes[b])
         moved: Reals = 2 * np.moveaxis(result, 2, 0)
         return moved
+
+    def overlaps(self, weights: Reals) -> Reals:
+        result: Reals = (self._orbitals * weights) @ self._orbitals.T
+        return result
 
     def kinetic(self) -> Reals:
         total = np.zeros(self._orbitals.shape[1])

@@ -130,14 +130,14 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
         metrics = painter.fontMetrics()
         line = metrics.height()
         marks, words = ticks(axes.x, max(2, int(inside.width() / (6 * line))))
-        places = axes.pixels(np.array(marks, np.float64), np.full(len(marks), axes.y[0]))[:, 0] if marks else []
+        places = axes.pixels(np.array(marks, np.float64), np.full(len(marks), axes.y[0]))[:, 0]
         for x, word in zip(places, words, strict=True):
             painter.setPen(grid)
             painter.drawLine(QtCore.QPointF(x, axes.top), QtCore.QPointF(x, axes.bottom))
             painter.setPen(text)
             painter.drawText(QtCore.QRectF(x - 50, axes.bottom + 3, 100, line), int(Qt.AlignCenter), word)
         marks, words = ticks(axes.y, max(2, int(inside.height() / (2.5 * line))))
-        heights = axes.pixels(np.full(len(marks), axes.x[0]), np.array(marks, np.float64))[:, 1] if marks else []
+        heights = axes.pixels(np.full(len(marks), axes.x[0]), np.array(marks, np.float64))[:, 1]
         for y, word in zip(heights, words, strict=True):
             painter.setPen(grid)
             painter.drawLine(QtCore.QPointF(axes.left, y), QtCore.QPointF(axes.right, y))
