@@ -153,6 +153,13 @@ def test_the_report_on_all_schemes():
 
 
 @pytest.mark.slow
+def test_charges_of_basins():
+    charges = ob.charges(solved(*CASES["water"])[1], scheme="qtaim", device="cpu").table("atoms")["charge"]
+    assert charges[1] > 0.4
+    assert charges.sum() == pytest.approx(0, abs=5e-3)
+
+
+@pytest.mark.slow
 def test_the_report_on_a_radical():
     report = ob.charges(solved(*CASES["radical"])[1], scheme="all", device="cpu")
     spins = report.table("spins")
