@@ -3,8 +3,10 @@
 import ctypes
 import sys
 import weakref
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -99,12 +101,86 @@ def _free_spare() -> None:
 
 
 def array_of(element: object, shape: "int | tuple[int, ...]") -> Any:
-    """Uninitialised array on the device, of numbers or vectors of a type of the compiler."""
+    """Uninitialised array on the device, of numbers or vectors of a type of the compiler.
+
+    It may be one that died, of the same type and shape: to make one takes half a millisecond, as long as a fast kernel.
+    """
     from ._taichi import ti
 
-    array = ti.ndarray(element, shape)
+    key = (str(element), getattr(element, "n", 1), str(getattr(element, "dtype", "")), shape)
+    _take_in()
+    held = _pool.pop(key, None)
+    if held:
+        array = object.__new__(held[0].kind)
+        vars(array).update(held.pop().attributes)
+        if held:
+            _pool[key] = held  # behind those that were wanted longer ago
+    else:
+        array = ti.ndarray(element, shape)
+        array.__class__ = _reusable(type(array))
+        vars(array)["key"] = key
     _arrays.add(array)
     return array
+
+
+@dataclass(frozen=True)
+class _Left:
+    """What is left of an array that died."""
+
+    kind: type
+    attributes: dict[str, Any]
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        array = self.attributes["arr"]
+        return int(array.nelement() * array.element_size())
+
+
+_LARGEST, _MOST = 16 << 20, 192 << 20
+"""Bytes of an array that is kept when it dies, and of all of those."""
+
+_pool: "dict[tuple[Any, ...], list[_Left]]" = {}
+"""Arrays that died, by type and shape, those first that were wanted longest ago."""
+
+_died: "deque[_Left]" = deque()
+"""Arrays that died since one was wanted: they die in any thread, even while one is being taken."""
+
+
+def _take_in() -> None:
+    """Put what died into the pool, and free what that has no room for."""
+    from ._taichi import delete
+
+    if not _died:
+        return
+    while _died:
+        left = _died.popleft()
+        _pool.setdefault(left.attributes["key"], []).append(left)
+    size = sum(left.size for those in _pool.values() for left in those)
+    while size > _MOST:
+        key = next(iter(_pool))
+        left = _pool[key].pop()
+        size -= left.size
+        delete(left.attributes)
+        if not _pool[key]:
+            del _pool[key]
+
+
+@lru_cache
+def _reusable(kind: type) -> type:
+    """A class like one of the compiler's arrays, whose memory is kept for the next one if it is not much."""
+    from ._taichi import delete
+
+    def died(self: Any) -> None:
+        if sys.is_finalizing():  # memory goes with the process
+            return
+        left = _Left(type(self), vars(self))
+        if left.size > _LARGEST:
+            delete(left.attributes)
+        else:
+            _died.append(left)
+
+    return type(f"Reusable{kind.__name__}", (kind,), {"__del__": died})
 
 
 _arrays: "weakref.WeakSet[object]" = weakref.WeakSet()
@@ -125,6 +201,8 @@ def disown() -> None:
         array.__class__ = _lost(type(array))  # type: ignore[assignment]
     _arrays.clear()
     _spare.clear()
+    _pool.clear()
+    _died.clear()
 
 
 @lru_cache

@@ -57,8 +57,7 @@ class KeptArrays:
         held = self._arrays.get(name)
         if held is None or tuple(held.shape)[1:] != shape[1:] or held.shape[0] < shape[0]:
             self._arrays.pop(name, None)
-            longest = max(16, shape[0] + shape[0] // 4)
-            self._arrays[name] = array_of(element, (longest, *shape[1:]))
+            self._arrays[name] = array_of(element, (_length(shape[0]), *shape[1:]))
         return self._arrays[name]
 
     def _forget_lost(self) -> None:
@@ -66,3 +65,11 @@ class KeptArrays:
             self._arrays.clear()
             self._sources.clear()
             self._generation = generation()
+
+
+def _length(least: int) -> int:
+    """A length of at least so many, up to half as many more: one of few, so that arrays that died serve again."""
+    length = 16
+    while length < least:
+        length = length * 3 // 2 if length & (length - 1) == 0 else length // 3 * 4
+    return length

@@ -269,7 +269,7 @@ class QuadratureSums:
         orders = np.array(powers_of(degree), np.int32)
         return (
             getattr(looping_kernels(self._target, self._sums, gradient), name),
-            [self._kept.operand(self._target, f"orders {degree}", orders, np.int32)],
+            [len(orders), self._kept.operand(self._target, f"orders {degree}", orders, np.int32)],
         )
 
     def _sent(self, name: str, values: np.ndarray) -> Any:

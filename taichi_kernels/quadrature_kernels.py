@@ -8,10 +8,12 @@ sums are arrays of one number a point. Degrees beyond `WRITTEN_OUT` have kernels
 
 import linecache
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from ._taichi import lightly_optimised, number, quick, ti
+from .cells import CELL
 from .gaussian import power_of_two
 from .hermite_tables import powers_of
 from .launching import loop_over_tasks, turns_of
@@ -41,8 +43,25 @@ _DISTANCES = (
 The scale is rounded, so the exponent has to make up for it, with more digits than one number has: an error of it would
 be the same at all points."""
 
-_SHIFTS = tuple(f"s{n} = (origin[cell, {n}] - gaussian[q, {n}]) - gaussian[q, {n + 3}]" for n in range(3))
-"""From the origin of a cell to a Gaussian: the difference of the first two is exact."""
+_SHIFTS = tuple(f"s{n} = whole_cells(origin[cell, {n}], gaussian[q, {n}]) - gaussian[q, {n + 3}]" for n in range(3))
+"""From the origin of a cell to a Gaussian."""
+
+
+@lru_cache
+def difference_of_cells(target: Target) -> Any:
+    """A function of two multiples of `CELL` that gives their difference, exactly.
+
+    GPUs are free to take what is subtracted next first, which rounds; from a difference of integers they cannot.
+    """
+    real = number(target.dtype)
+
+    @ti.func
+    def difference(a: real, b: real):
+        if ti.static(target.on_host):
+            return a - b
+        return ti.cast(ti.cast(a * (1 / CELL), ti.i32) - ti.cast(b * (1 / CELL), ti.i32), real) * CELL
+
+    return difference
 
 
 def threads_of(target: Target) -> int:
@@ -236,6 +255,7 @@ def _compiled(text: str, name: str, target: Target, sums: "np.dtype[np.floating]
         "THREADS": threads_of(target),
         "BLOCK": _BLOCK[target.device],
         "power_of_two": power_of_two(target),
+        "whole_cells": difference_of_cells(target),
     }
     file = f"<{name}, {target.precision}, {target.device}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where the compiler looks for it

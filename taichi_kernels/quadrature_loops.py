@@ -13,7 +13,7 @@ from ._taichi import number, ti
 from .gaussian import power_of_two
 from .hermite_tables import HIGHEST
 from .launching import idle, turns_of
-from .quadrature_kernels import GROUP, POINTS, threads_of
+from .quadrature_kernels import GROUP, POINTS, difference_of_cells, threads_of
 from .target import Target
 
 
@@ -28,12 +28,14 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
     I1, I2, R1, R2 = ndarray(ti.i32, 1), ndarray(ti.i32, 2), ndarray(real, 1), ndarray(real, 2)
     W2, W3 = ndarray(wide, 2), ndarray(wide, 3)
 
+    whole_cells = difference_of_cells(target)
+
     @ti.func
     def coordinate(
         axis: ti.template(), i: ti.i32, cell: ti.i32, q: ti.i32, stride: ti.i32, origin: R2, points: R1, gaussian: R2
     ):
         """Scaled, about a Gaussian."""
-        shift = (origin[cell, axis] - gaussian[q, axis]) - gaussian[q, axis + 3]
+        shift = whole_cells(origin[cell, axis], gaussian[q, axis]) - gaussian[q, axis + 3]
         return (points[axis * stride + i] + shift) * gaussian[q, 6]
 
     @ti.func
@@ -70,7 +72,8 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
         h: R2,
         spin: ti.i32,
         out: W3,
-        orders: I2,  # (terms, 3)
+        n_terms: ti.i32,
+        orders: I2,  # (n_terms, 3), or longer
     ):
         ti.loop_config(block_dim=32)
         for turn in range(n * together * turns):
@@ -90,7 +93,7 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
                     if value > 0:
                         x, y, z = powers_of_coordinate(a), powers_of_coordinate(b), powers_of_coordinate(c)
                         root = value * gaussian[q, 6]
-                        for m in range(orders.shape[0]):
+                        for m in range(n_terms):
                             t, u, v = orders[m, 0], orders[m, 1], orders[m, 2]
                             term = h[q - first_slot, m]
                             total[0] += ti.cast(term * value * x[t] * y[u] * z[v], wide)
@@ -114,7 +117,8 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
         gaussian: R2,
         values: R1,
         out: W2,
-        orders: I2,  # (terms, 3)
+        n_terms: ti.i32,
+        orders: I2,  # (n_terms, 3), or longer
     ):
         ti.loop_config(block_dim=32)
         for turn in range(n * turns):
@@ -124,7 +128,7 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
             slot = task // threads
             thread = task % threads
             q = first_slot + slot
-            for m in range(orders.shape[0]):
+            for m in range(n_terms):
                 out[slot, m * threads + thread] = 0.0
             for at in range(starts[q, 0] * together, starts[q, 1] * together):
                 cell = cells[at // together]
@@ -137,7 +141,7 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
                 if value > 0:
                     x, y, z = powers_of_coordinate(a), powers_of_coordinate(b), powers_of_coordinate(c)
                     root = value * gaussian[q, 6]
-                    for m in range(orders.shape[0]):
+                    for m in range(n_terms):
                         t, u, v = orders[m, 0], orders[m, 1], orders[m, 2]
                         term = values[i] * value * x[t] * y[u] * z[v]
                         if ti.static(gradient):

@@ -183,3 +183,38 @@ def test_a_forked_process_is_told_and_ends(what):
     assert done.stdout.splitlines()[-2:] == ["status 0", "computed"], done.stderr
     assert ("do not survive a fork" in done.stdout) == (what == "compute")
     assert done.stderr == ""
+
+
+def test_arrays_that_die_serve_again_if_they_are_alike_and_small(device, monkeypatch):
+    """To make one takes half a millisecond; a large one is freed at once."""
+    from taichi_kernels._taichi import number, ti
+    from taichi_kernels.arrays import array_of, send, to_numpy
+
+    made, make = [], ti.ndarray
+    monkeypatch.setattr(ti, "ndarray", lambda *arguments: made.append(arguments) or make(*arguments))
+
+    def new(name, shape):
+        """An array, and whether it was made anew."""
+        before = len(made)
+        array = array_of(number(name), shape)
+        assert (tuple(array.shape), array.element_type) == (np.empty(shape).shape, number(name))
+        return array, len(made) > before
+
+    finish()
+    with session(device):
+        held = [new("float32", 100), new("float32", (7, 3)), new("float32", 1 << 23)]
+        assert all(is_new for _, is_new in held)
+        held.clear()
+        for name, shape in (("int32", 100), ("float32", (3, 7)), ("float32", 1 << 23)):
+            assert new(name, shape)[1]
+        again, is_new = new("float32", 100)
+        assert not is_new
+        assert not new("float32", (7, 3))[1]
+        other, is_new = new("float32", 100)
+        assert is_new
+        for array, value in ((again, 2.5), (other, 3.5)):
+            send(array, np.full(100, value, np.float32))
+        assert (to_numpy(again).tolist(), to_numpy(other).tolist()) == ([2.5] * 100, [3.5] * 100)
+    finish()
+    with session(device):  # those of a program that ended serve nobody
+        assert new("float32", (7, 3))[1]

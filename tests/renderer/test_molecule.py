@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from orbitile.model.bonds import find_bonds
 from orbitile.renderer import Molecule, make_scene
-from orbitile.renderer.molecule import ball_radius, find_bonds
+from orbitile.renderer.molecule import ball_radius
 
 from .samples import BLUE, RED, ball, molecule
 

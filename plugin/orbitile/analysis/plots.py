@@ -1,7 +1,13 @@
-"""Plots of reports as pictures, by matplotlib."""
+"""Plots of reports as pictures, by matplotlib.
+
+Curves differ in colour, in lightness and in their dashes, so that they are told apart in print without colours and by
+all eyes; the colours are those of M. Okabe and K. Ito (Color Universal Design, 2008).
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +15,29 @@ import numpy as np
 
 from ..errors import OrbitileError
 from ..model.report import Curve, Plot, Report
-from .figures import check_picture, new_figure, write_picture
+from .figures import check_picture, matplotlib_module, new_figure, write_picture
 
 _DPI = 150
 
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
-def draw_plot(plot: Plot, path: str | Path, size: tuple[int, int] = (1200, 800)) -> None:
+_DASHES = ((), (5, 1.8), (5, 1.5, 1, 1.5), (1.2, 1.2), (9, 2), (3, 1, 1, 1, 1, 1))
+"""Of lines, in points; none is a solid line."""
+
+_WHOLE, _STICKS, _MARKS = "0.45", "0.1", "0.35"
+"""Greys: of what is filled, of levels, and of marked places."""
+
+_BESIDE = 0.11
+"""Share of the width that a label takes: of marks that are closer, one label stands above the other."""
+
+_ROW = 10.0
+"""Height of a label in points."""
+
+
+def draw_plot(plot: Plot, path: str | Path, size: tuple[int, int] = (1350, 800)) -> None:
     """Draw a plot into a file (.png, .svg, .pdf) of a size in pixels.
+
+    Letters of an SVG remain letters, which can be searched for and edited.
 
     Raises
     ------
@@ -23,39 +45,87 @@ def draw_plot(plot: Plot, path: str | Path, size: tuple[int, int] = (1200, 800))
         When the file cannot be written, or matplotlib is not there.
     """
     target = check_picture(path)
-    figure, axes = new_figure((size[0] / _DPI, size[1] / _DPI), _DPI)
-    for at, curve in enumerate(plot.curves):
-        _draw(axes, curve, at)
-    for place, what in plot.lines:
-        axes.axvline(place, color="0.55", linewidth=0.8, linestyle="--")
-        axes.annotate(
-            what, (place, 1.0), xycoords=("data", "axes fraction"), fontsize="small", ha="center", va="bottom"
-        )
-    axes.set_xlabel(plot.x_label)
-    axes.set_ylabel(plot.y_label)
-    axes.set_title(plot.title, fontsize="medium", pad=14 if plot.lines else None)
+    style = {"svg.fonttype": "none", "svg.hashsalt": plot.name}
+    with matplotlib_module("style").context(style):
+        figure, axes = new_figure((size[0] / _DPI, size[1] / _DPI), _DPI)
+        _draw_curves(axes, plot.curves)
+        _tidy(axes, plot)
+        rows = _mark(axes, plot)
+        axes.set_title(_typeset(plot.title), fontsize="medium", loc="left", pad=6 + _ROW * rows)
+        if any(curve.name for curve in plot.curves):
+            handles, names = axes.get_legend_handles_labels()
+            figure.legend(handles, names, loc="outside right upper", fontsize="small", frameon=False, handlelength=2.6)
+        write_picture(figure, target)
+
+
+def _draw_curves(axes: Any, curves: Sequence[Curve]) -> None:
+    """Curves of one name alike, and once in the legend."""
+    looks: dict[str, int] = {}
+    for curve in curves:
+        is_new = curve.name not in looks
+        drawn = curve.style in ("line", "points")
+        look = looks.setdefault(curve.name, len([n for n in looks.values() if n >= 0]) if drawn else -1)
+        _draw(axes, curve, look, _typeset(curve.name) if is_new and curve.name else None)
+
+
+def _draw(axes: Any, curve: Curve, look: int, label: str | None) -> None:
+    colour, dashes = _COLOURS[look % len(_COLOURS)], _DASHES[look % len(_DASHES)]
+    if curve.style == "sticks":
+        axes.vlines(curve.x, 0.0, curve.y, linewidth=0.9, label=label, color=_STICKS, zorder=3)
+    elif curve.style == "points" and len(curve.values):
+        most = float(np.nanmax(np.abs(curve.values))) or 1.0
+        dots = axes.scatter(curve.x, curve.y, s=2, c=curve.values, cmap="coolwarm", vmin=-most, vmax=most, zorder=2)
+        axes.figure.colorbar(dots, ax=axes, label=label, shrink=0.8, pad=0.02)
+    elif curve.style == "points":
+        axes.plot(curve.x, curve.y, ".", markersize=3, label=label, color=colour, zorder=2)
+    elif curve.style == "filled":
+        axes.fill_between(curve.x, 0.0, curve.y, facecolor="0.88", edgecolor=_WHOLE, linewidth=1.0, label=label)
+    else:
+        axes.plot(curve.x, curve.y, linewidth=1.5, label=label, color=colour, dashes=dashes or (None, None), zorder=4)
+
+
+def _tidy(axes: Any, plot: Plot) -> None:
+    """Labels, ranges, and no more frame than is read."""
+    axes.set_xlabel(_typeset(plot.x_label))
+    axes.set_ylabel(_typeset(plot.y_label))
     if plot.x_range is not None:
         axes.set_xlim(plot.x_range)
     if plot.y_range is not None:
         axes.set_ylim(plot.y_range)
-    if any(curve.name for curve in plot.curves):
-        axes.legend(fontsize="small", frameon=False)
-    write_picture(figure, target)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    low, high = axes.get_ylim()
+    if low < 0 < high:
+        axes.axhline(0.0, color="0.2", linewidth=0.8, zorder=1)
 
 
-def _draw(axes: Any, curve: Curve, at: int) -> None:
-    label = curve.name or None
-    if curve.style == "sticks":
-        axes.vlines(curve.x, 0.0, curve.y, linewidth=1.2, label=label, color=f"C{at}")
-    elif curve.style == "points" and len(curve.values):
-        most = float(np.abs(curve.values).max()) or 1.0
-        axes.scatter(curve.x, curve.y, s=2, c=curve.values, cmap="coolwarm", vmin=-most, vmax=most, label=label)
-    elif curve.style == "points":
-        axes.plot(curve.x, curve.y, ".", markersize=3, label=label, color=f"C{at}")
-    else:
-        (line,) = axes.plot(curve.x, curve.y, linewidth=1.2, label=label, color=f"C{at}")
-        if curve.style == "filled":
-            axes.fill_between(curve.x, 0.0, curve.y, color=line.get_color(), alpha=0.25)
+def _mark(axes: Any, plot: Plot) -> int:
+    """Mark places on the x axis, with labels above that do not meet; returns how many rows these take."""
+    low, high = axes.get_xlim()
+    ends: list[float] = []
+    for place, what in sorted(plot.lines):
+        if not low <= place <= high:
+            continue
+        axes.axvline(place, color=_MARKS, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+        row = next((row for row, end in enumerate(ends) if place - end > _BESIDE * (high - low)), len(ends))
+        ends[row : row + 1] = [place]
+        axes.annotate(
+            _typeset(what),
+            (place, 1.0),
+            (0, 2 + _ROW * row),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            fontsize="small",
+            color="0.25",
+            ha="center",
+            va="bottom",
+        )
+    return len(ends)
+
+
+def _typeset(text: str) -> str:
+    """Exponents of units raised, minus signs as such: eV^-1, e bohr^-3."""
+    return re.sub(r"\^(-?\d+)", r"$^{\1}$", text.replace("$", r"\$"))
 
 
 def draw_plots(report: Report, path: str | Path) -> list[Path]:

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from ..files.writing import written_atomically
-from ..model.report import Report, Table
+from ..model.report import Plot, Report, Table
 
 
 def as_text(report: Report, rows: int | None = None) -> str:
@@ -47,9 +47,21 @@ def as_csv(table: Table) -> str:
     return text.getvalue()
 
 
+def plot_as_csv(plot: Plot) -> str:
+    """A plot as CSV, a point a row: its curve, its place, and the field that it stands for where there is one."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("curve", "x", "y", "field"))
+    for curve in plot.curves:
+        fields = curve.fields or ("",) * len(curve.x)
+        names = (curve.name,) * len(curve.x)
+        writer.writerows(zip(names, curve.x.tolist(), curve.y.tolist(), fields, strict=True))
+    return text.getvalue()
+
+
 def as_json(report: Report) -> str:
-    """A report as one JSON object."""
-    return json.dumps(report.as_dictionary(), indent=1)
+    """A report as one JSON object; plots are in files of their own, see `write_tables`."""
+    return json.dumps(report.as_dictionary(), indent=1, allow_nan=False)
 
 
 def write_tables(report: Report, path: str | Path) -> list[Path]:
@@ -59,7 +71,8 @@ def write_tables(report: Report, path: str | Path) -> list[Path]:
     ----------
     report
     path
-        Ends in .json or .csv; of several tables as CSV each file has the name of its table behind that of the path.
+        Ends in .json or .csv. As CSV the curves of plots are written too; of several files each has the name of its
+        table or plot behind that of the path.
 
     Returns
     -------
@@ -77,10 +90,11 @@ def write_tables(report: Report, path: str | Path) -> list[Path]:
     if target.suffix.lower() == ".json":
         texts = {target: as_json(report) + "\n"}
     elif target.suffix.lower() == ".csv":
-        several = len(report.tables) > 1
+        named = {table.name: as_csv(table) for table in report.tables}
+        named |= {plot.name: plot_as_csv(plot) for plot in report.plots}
         texts = {
-            target.with_name(f"{target.stem}-{table.name}.csv") if several else target: as_csv(table)
-            for table in report.tables
+            target.with_name(f"{target.stem}-{name}.csv") if len(named) > 1 else target: text
+            for name, text in named.items()
         }
     else:
         raise FileError(f"{target.name}: expected tables to end in .csv or .json")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +18,9 @@ from ._input import load_frame, tell_notes
 _ROWS = 200
 """Rows of a table that are printed for people."""
 
+_METAVARS = {"float": "NUMBER", "int": "N", "string": "TEXT"}
+"""What people read in the place of names that consoles have for kinds."""
+
 
 class AnalysisCommand:
     """An analysis as a command; see `orbitile.commandline.Command`."""
@@ -26,11 +31,15 @@ class AnalysisCommand:
 
     def add_arguments(self, parser: CommandParser) -> None:
         """State its arguments: the file, and the parameters of the analysis as options."""
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser.epilog = _epilog(self.name, self.module)
         add_trajectory(parser) if self.module.KIND == "trajectory" else add_file(parser)
         for argument in self.module.PARAMETERS:
             _add_option(parser, argument)
         parser.add_argument("--json", action="store_true", help="for programs: one object, with all digits")
-        parser.add_argument("-o", "--output", metavar="OUT", help="write the tables: .csv (one a table), .json")
+        parser.add_argument(
+            "-o", "--output", metavar="OUT", help="write the tables: .json, or .csv (one a table, and one a plot)"
+        )
         parser.add_argument("--plot", metavar="OUT", help="write the plots: .svg, .png, .pdf (needs matplotlib)")
         add_device(parser)
 
@@ -65,13 +74,25 @@ def analysis_commands() -> Mapping[str, AnalysisCommand]:
     return {name: AnalysisCommand(name, module) for name, module in analyses().items()}
 
 
+def _epilog(name: str, module: Analysis) -> str:
+    """Examples: those of the consoles, as one types them here."""
+    subject = "TRAJ" if module.KIND == "trajectory" else "FILE"
+    lines = [f"  orbitile {name.replace('_', '-')} {subject}"]
+    for example in module.EXAMPLES:
+        _, _, arguments = example.partition(" ")
+        named = [piece.partition("=") for piece in re.split(r",\s*(?=\w+=)", arguments) if "=" in piece]
+        options = " ".join(f"--{key.replace('_', '-')} {shlex.quote(value.strip())}" for key, _, value in named)
+        lines.append(f"{lines[0]} {options}")
+    return "\n".join(["examples:", *dict.fromkeys(line.rstrip() for line in lines)])
+
+
 def _add_option(parser: CommandParser, argument: Argument) -> None:
     named = f"--{argument.name.replace('_', '-')}"
     text = f"{argument.help}{f' (default: {argument.otherwise})' if argument.otherwise else ''}".replace("%", "%%")
     if argument.kind is FLAG:
         parser.add_argument(named, action="store_true", help=text)
     else:
-        metavar = "|".join(argument.kind.choices) or argument.kind.name.upper()
+        metavar = "|".join(argument.kind.choices) or _METAVARS.get(argument.kind.name, argument.kind.name.upper())
         parser.add_argument(named, default="", metavar=metavar, required=argument.required, help=text)
 
 

@@ -15,14 +15,14 @@ def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
     add_file(parser)
     add_level(parser)
-    parser.add_argument("--hirshfeld", action="store_true", help="Hirshfeld charges beside Becke's; needs PySCF")
+    parser.add_argument("--hirshfeld", action="store_true", help="Hirshfeld charges beside Becke's")
     add_device(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Print tables of moments, analytic and summed over a quadrature, and of charges."""
     from ..analysis._quadrature import quadrature_with_density
-    from ..analysis.atomic_charges import atomic_charges
+    from ..analysis.charges.schemes import atomic_charges
     from ..analysis.moments import analytic_moments, summed_moments
     from ..evaluation.devices import device_session
     from ..fields.density import density_of
@@ -46,8 +46,9 @@ def run(options: argparse.Namespace) -> None:
     if lost > 1e-3:
         print(f"The quadrature of {len(electrons)} points is off by {lost:.3f} electrons: choose a higher --level.")
     schemes = ["becke", *(["hirshfeld"] if options.hirshfeld else [])]
-    charges = [atomic_charges(wavefunction, scheme, options.device) for scheme in schemes]
-    print(f"\n{'charge / e':10s}" + "".join(f"{scheme:>12s}" for scheme in schemes))
+    found = [atomic_charges(wavefunction, scheme, device=options.device) for scheme in schemes]
+    print(f"\n{'charge / e':10s}" + "".join(f"{one.scheme:>12s}" for one in found))
     for atom, number in enumerate(wavefunction.atomic_numbers):
-        print(f"{SYMBOLS[int(number)] + str(atom + 1):10s}" + "".join(f"{charge[atom]:12.4f}" for charge in charges))
-    print(f"{'sum':10s}" + "".join(f"{charge.sum():12.4f}" for charge in charges))
+        values = "".join(f"{one.charges[atom]:12.4f}" for one in found)
+        print(f"{SYMBOLS[int(number)] + str(atom + 1):10s}{values}")
+    print(f"{'sum':10s}" + "".join(f"{one.charges.sum():12.4f}" for one in found))

@@ -89,6 +89,19 @@ def one_device(device: str | None) -> str:
         raise DeviceError(str(error)) from error
 
 
+def exact_precision(device: str | None) -> str:
+    """Double where the device that a request stands for has it, otherwise single.
+
+    Raises
+    ------
+    DeviceError
+        When there is no such device.
+    """
+    from taichi_kernels.devices import probe
+
+    return "double" if probe(one_device(device)).double else "single"
+
+
 def first_device(device: str | None) -> str | None:
     """A request for one device, where work is too small for several: of those named one by one, a device as the first.
 

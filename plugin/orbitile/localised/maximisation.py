@@ -111,6 +111,12 @@ def maximised(functional: Functional, coefficients: Reals, thorough: bool = True
     return best
 
 
+def climbed(functional: Functional) -> Maximum:
+    """The maximum of a functional that is reached from the orbitals as they are, uphill all the way: one near them."""
+    n = len(functional.gradient)
+    return Maximum(np.eye(n), functional) if n < 2 else _climbed(functional, np.eye(n), _FINE)
+
+
 def products_for(n: int) -> int:
     """About how many products of a Hessian and a matrix it takes for n orbitals."""
     return 450 if n <= _MANY else 200

@@ -39,6 +39,8 @@ class Column:
         Digits behind the point that people are shown; programs get all.
     about : str
         What it is, in a sentence.
+    exponents : bool
+        Whether people are shown values that are too small for these digits with an exponent; otherwise as zero.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Column:
     unit: str = ""
     decimals: int = 4
     about: str = ""
+    exponents: bool = True
 
     @property
     def title(self) -> str:
@@ -60,8 +63,12 @@ class Column:
             return str(value)
         if not math.isfinite(value):
             return "-"
-        small = 0 < abs(value) < 0.5 * 10.0**-self.decimals
-        return f"{value:.{max(self.decimals - 1, 1)}e}" if small else f"{value + 0.0:.{self.decimals}f}"
+        small = self.exponents and 0 < abs(value) < 0.5 * 10.0**-self.decimals
+        return (
+            f"{value:.{max(self.decimals - 1, 1)}e}"
+            if small
+            else f"{round(value, self.decimals) + 0.0:.{self.decimals}f}"
+        )
 
 
 @dataclass(frozen=True)
@@ -170,7 +177,7 @@ class Curve:
     Attributes
     ----------
     name : str
-        For the legend; empty for none.
+        For the legend, where curves of one name are one, and of one colour; empty for none.
     x, y : ndarray, shape (n,)
     style : str
         line; filled, down to zero; sticks, from zero; points.

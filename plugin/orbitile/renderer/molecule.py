@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RenderError
+from ..model.bonds import covalent_radius, find_bonds
 from ..model.geometry import Geometry
 from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
@@ -27,15 +28,6 @@ _JMOL = """
 """.split()
 """Colours of the elements from 0 (ghost) to 109 in Jmol's scheme (https://jmol.sourceforge.net/jscolors)."""
 
-_CORDERO = """
-    0.00 0.31 0.28 1.28 0.96 0.84 0.76 0.71 0.66 0.57 0.58 1.66 1.41 1.21 1.11 1.07 1.05 1.02 1.06 2.03 1.76 1.70
-    1.60 1.53 1.39 1.39 1.32 1.26 1.24 1.32 1.22 1.22 1.20 1.19 1.20 1.20 1.16 2.20 1.95 1.90 1.75 1.64 1.54 1.47
-    1.46 1.42 1.39 1.45 1.44 1.42 1.39 1.39 1.38 1.39 1.40 2.44 2.15 2.07 2.04 2.03 2.01 1.99 1.98 1.98 1.96 1.94
-    1.92 1.92 1.89 1.90 1.87 1.87 1.75 1.70 1.62 1.51 1.44 1.41 1.36 1.36 1.32 1.45 1.46 1.48 1.40 1.50 1.50 2.60
-    2.21 2.15 2.06 2.00 1.96 1.90 1.87 1.80 1.69
-""".split()
-"""Covalent radii from 1 to 96 in Angstrom: B. Cordero et al., Dalton Trans. 2008, 2832; C sp3, Mn to Co low spin."""
-
 GHOST_RADIUS, GHOST_COLOUR = 0.14 * angstrom, (0.82, 0.86, 0.92)
 """Radius in bohr and colour of a ghost atom, which has basis functions and no nucleus."""
 
@@ -45,24 +37,12 @@ _INSIDE = 0.5
 STICK_RADIUS = 0.11 * angstrom
 """Radius of a bond, in bohr."""
 
-BOND_TOLERANCE = 0.4 * angstrom
-"""Atoms are bonded up to this much beyond the sum of their covalent radii, in bohr; the rule of most viewers."""
-
-NOT_A_BOND = 0.4 * angstrom
-"""Atoms that are closer than this, in bohr, are one atom twice (disorder), and not bonded."""
-
 
 def element_colour(atomic_number: int) -> RGB:
     """Colour of an element in Jmol's scheme; the last colour of the table for elements beyond it."""
     text = _JMOL[min(max(int(atomic_number), 0), len(_JMOL) - 1)]
     red, green, blue = (int(text[i : i + 2], 16) / 255 for i in (0, 2, 4))
     return red, green, blue
-
-
-def covalent_radius(atomic_number: int) -> float:
-    """Covalent radius of an element in bohr (Cordero et al.); 1.5 Angstrom beyond curium."""
-    z = int(atomic_number)
-    return (float(_CORDERO[z]) if 0 <= z < len(_CORDERO) else 1.5) * angstrom
 
 
 def ball_radius(atomic_number: int) -> float:
@@ -141,20 +121,6 @@ class Molecule:
                 radii = np.minimum(radii, within)
                 stick_radius = np.minimum(stick_radius, within.min())
         return replace(self, radii=radii, stick_radius=stick_radius)
-
-
-def find_bonds(atomic_numbers: NDArray[np.int64], positions: Floats) -> NDArray[np.int64]:
-    """Pairs of atoms at covalent distance, shape (m, 2), sorted."""
-    from scipy.spatial import cKDTree
-
-    radii = np.array([covalent_radius(z) for z in atomic_numbers])
-    if len(radii) < 2:
-        return np.zeros((0, 2), np.int64)
-    pairs = cKDTree(positions).query_pairs(2 * radii.max() + BOND_TOLERANCE, output_type="ndarray").astype(np.int64)
-    distances = np.linalg.norm(positions[pairs[:, 0]] - positions[pairs[:, 1]], axis=1)
-    bonded = (distances < radii[pairs].sum(axis=1) + BOND_TOLERANCE) & (distances > NOT_A_BOND)
-    kept: NDArray[np.int64] = pairs[bonded]
-    return kept[np.lexsort((kept[:, 1], kept[:, 0]))]
 
 
 def check_array(array: NDArray[np.generic], shape: tuple[int | None, ...], what: str) -> None:

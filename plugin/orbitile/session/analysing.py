@@ -16,13 +16,17 @@ from ..errors import OrbitileError
 from ..model.geometry import Geometry
 from ..model.report import Report
 from ..watch import Cancel, Progress
-from .host import Viewer
-from .sampling import WavefunctionCache
+from .host import TrajectoryViewer, Viewer
+from .sampling import WORKER_WAVEFUNCTIONS, WavefunctionCache
 from .source import is_trajectory
+from .volume_file import is_volume_file
 
 _KEPT = 16
 """Reports kept in memory."""
 
+
+_MOVED = 1e-3
+"""Bohr by which an atom may be elsewhere than it was when something was ordered, as by the digits of a viewer."""
 
 Atoms = tuple[()] | tuple[tuple[int, ...], tuple[tuple[float, ...], ...]]
 """Atomic numbers and positions in bohr, or nothing."""
@@ -71,21 +75,54 @@ def order_of(viewer: Viewer, name: str, molecule: str, given: Mapping[str, Any],
         if str(value).strip()
     }
     values_of(name, texts)
-    source, frame = viewer.molecules().get(molecule, ""), None
+    source, frame = source_of(viewer, molecule), None
     atoms: Atoms = ()
     if not source and module.KIND != "atoms":
         raise OrbitileError(f"{name}: {molecule} has no wavefunction: orb_load loads one")
     if not source:
-        numbers, geometries = viewer.geometries(molecule)
-        at = viewer.positions(molecule)
-        positions = geometries[-1] if at is None else at
-        atoms = tuple(map(int, numbers)), tuple(tuple(map(float, place)) for place in positions)
+        geometry = geometry_of(viewer, molecule)
+        places = tuple(tuple(map(float, place)) for place in geometry.positions)
+        atoms = tuple(map(int, geometry.atomic_numbers)), places
     elif is_trajectory(source):
         if module.KIND != "trajectory":
-            frame = getattr(viewer, "frame", lambda _: 0)(molecule) or 0
+            frame = _frame(viewer, molecule)
     elif module.KIND == "trajectory":
         raise OrbitileError(f"{name}: {molecule} is no path: it has one geometry")
     return AnalysisOrder(name, source, frame, tuple(sorted(texts.items())), device, atoms)
+
+
+def source_of(viewer: Viewer, molecule: str) -> str:
+    """Where the wavefunctions of a molecule are; empty for one without."""
+    source = viewer.molecules().get(molecule, "")
+    return "" if is_volume_file(source) else source
+
+
+def geometry_of(viewer: Viewer, molecule: str) -> Geometry:
+    """The atoms of a molecule, where they are now.
+
+    Raises
+    ------
+    OrbitileError
+        When the viewer cannot hand them over.
+    """
+    numbers, geometries = viewer.geometries(molecule)
+    at = viewer.positions(molecule)
+    return Geometry(numbers, geometries[-1] if at is None else at)
+
+
+def _frame(viewer: Viewer, molecule: str) -> int:
+    return viewer.frame(molecule) or 0 if isinstance(viewer, TrajectoryViewer) else 0
+
+
+def is_as_ordered(viewer: Viewer, molecule: str, order: AnalysisOrder) -> bool:
+    """Whether a molecule is as an analysis was ordered of it: of the same source, at the same frame, as it stood."""
+    if source_of(viewer, molecule) != order.source:
+        return False
+    if order.atoms:
+        at = viewer.positions(molecule)
+        expected = np.array(order.atoms[1])
+        return at is None or (at.shape == expected.shape and bool(np.abs(at - expected).max() < _MOVED))
+    return order.frame is None or _frame(viewer, molecule) == order.frame
 
 
 def _in_numbers(viewer: Viewer, molecule: str, argument: Argument, text: str) -> str:
@@ -112,7 +149,7 @@ def answer_analysis(order: AnalysisOrder) -> Report:
     OrbitileError
         When it cannot be done, or is withdrawn.
     """
-    return analysed(order, _cache)
+    return analysed(order, WORKER_WAVEFUNCTIONS)
 
 
 def analysed(
@@ -165,6 +202,3 @@ class ReportCache:
             self._held[order] = report
             while len(self._held) > _KEPT:
                 self._held.popitem(last=False)
-
-
-_cache = WavefunctionCache()

@@ -242,10 +242,25 @@ class Viewer(ABC):
         """
         raise OrbitileError(f"this viewer knows no selections: give numbers of atoms as 1-6,9, got {selection[:80]!r}")
 
-    def put_drawings(self, name: str, molecule: str, drawings: Sequence[Drawing]) -> None:
-        """Show what an analysis has found at a molecule: points, paths, values at atoms; in place of those of the name.
+    def structures(self) -> list[str]:
+        """Molecules that are there, those without a wavefunction too; by default those that have one."""
+        return list(self.molecules())
 
-        Of none, take away what has that name. By default nothing is shown.
+    def selected(self, molecule: str) -> tuple[int, ...]:
+        """Atoms of a molecule, from 0 and rising, that the user has selected; none where the program does not say."""
+        return ()
+
+    def select(self, molecule: str, atoms: Sequence[int]) -> None:
+        """Have atoms of a molecule, from 0, be those that are selected; by default nothing happens."""
+
+    def centre(self, place: Sequence[float]) -> None:
+        """Bring a place, in bohr, to the middle of the picture; by default nothing happens."""
+
+    def put_drawings(self, molecule: str, name: str, drawings: Sequence[Drawing]) -> None:
+        """Show what an analysis of this name has found at a molecule: points, paths, values at atoms.
+
+        They take the place of what it had found before, and go with the molecule; of none, those before are taken away.
+        Colours and labels that atoms had before are theirs again then. By default nothing is shown.
         """
 
     def rebond(self, molecule: str) -> None:

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 from ..arguments import Argument
 from ..errors import OrbitileError
 from ..fields import files_in, with_absolute_files
-from ..model.report import Report
+from ..model.report import Drawing
 from ..model.wavefunction import Wavefunction
+from .analysing import AnalysisOrder
 from .calculation import RunningCalculation
+from .drawn_reports import DrawnReports
 from .host import Viewer, trajectory_viewer
 from .live_molecule import LiveMolecule
 from .look import Look
 from .player import MEMORY, TICK, Player
 from .request import Corners, Request, Sample
 from .saving import Saving
-from .shown import Shown, numbered, object_name, surface_of
+from .shown import Shown, numbered, surface_of
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, files_of, is_trajectory
 from .words import plain_fields
 
 _FOLLOW = 500
 """Milliseconds between two looks at what the user has renamed or deleted, where the viewer has a loop."""
+_DRAWN = 200
+"""The same between two looks at whether molecules are still as what is drawn at them was found."""
 
 
 class Window(Protocol):
@@ -47,6 +52,8 @@ class Session(LiveMolecule):
         What `orb_scf` computes in the background.
     saving : Saving
         Pictures and films of what is shown.
+    drawn : DrawnReports
+        What analyses have drawn at molecules.
     panel : Window or None
         The window, once it was opened.
     """
@@ -59,6 +66,7 @@ class Session(LiveMolecule):
         self.panel: Window | None = None
         self.calculation: RunningCalculation | None = None
         self.saving = Saving(host, self.computing)
+        self.drawn = DrawnReports(host, self.shelf)
         self._told = 0
 
     def cancel(self) -> bool:
@@ -330,10 +338,17 @@ class Session(LiveMolecule):
         shown = replace(self.now(base), look=look)
         self.show(shown, self.computing.sampled(shown.request), base)
 
-    def draw_report(self, molecule: str, report: Report) -> None:
-        """Have the host draw what an analysis found at a molecule, in place of what it found before."""
-        if report.drawings:
-            self.host.put_drawings(object_name(molecule, report.name), molecule, report.drawings)
+    def look(self) -> None:
+        """Follow what the user has just done in the viewer."""
+        self.shelf.look()
+        self.drawn.look()
+
+    def draw(self, molecule: str, order: AnalysisOrder, drawings: Sequence[Drawing]) -> None:
+        """Have the host draw what an analysis found at a molecule, in place of what it found before; see `drawn`."""
+        self.drawn.put(molecule, order, drawings)
+        if drawings:
+            self.host.every(_FOLLOW, self.shelf.follow)
+            self.host.every(_DRAWN, self.drawn.follow)
 
     def show_instead(self, base: str, shown: Shown, found: Sample, **keywords: Any) -> str:
         """Show something in place of the surface `base`; returns the name of the new one. Keywords as for `show`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from .finding import Finding
 from .listed import Listed
 from .live.status import LiveStatus
 from .orbitals import Level
@@ -34,6 +35,10 @@ class View(Protocol):
 
     def show_live(self, status: LiveStatus | None) -> None:
         """Show what there is to say of the live molecule; None where none is live."""
+        ...
+
+    def show_analysis(self, finding: Finding) -> None:
+        """Show an analysis that was asked for: that it runs, what it found, or what is in its way."""
         ...
 
     def show_choices(self) -> None:

@@ -217,8 +217,9 @@ def strays():
     shown = [] if orbitile is None else list(orbitile.shelf)
     parts = {part for name in shown for part in orbitile.host.parts(name)}
     owners = {orbitile.shelf[name].molecule for name in shown}
-    groups = [f"{owner}_orb" for owner in owners]
-    for name in names:
+    groups = [f"{owner}_orb" for owner in {*owners, *molecules}]
+    drawn = set() if orbitile is None else orbitile.host.drawings.names()
+    for name in names - drawn:
         kind = cmd.get_type(name)
         if kind == "object:group":
             belongs = any(name.startswith(group) for group in groups)

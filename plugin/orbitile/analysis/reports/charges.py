@@ -2,31 +2,115 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from ...arguments import Argument, one_of
+from numpy import float64
+from numpy.typing import NDArray
+
+from ...arguments import FLAG, Argument, one_of
+from ...errors import OrbitileError
 from ...model.report import AtomValues, Closure, Column, Report, Table, atom_columns
 from ...model.wavefunction import Wavefunction
 
+if TYPE_CHECKING:
+    from ..charges.schemes import AtomicCharges
+
+Reals = NDArray[float64]
+
 TITLE = "Charges of atoms"
-HELP = "charges of the atoms, by any of several schemes"
+HELP = "charges of the atoms, and spin populations, by any of several schemes"
 GROUP = "Atoms and bonds"
 PRIORITY = 90
-PARAMETERS = (Argument("scheme", one_of("becke", "hirshfeld"), "how electrons are shared out", "becke", "becke"),)
+EXAMPLES = ("scheme=all", "scheme=resp", "scheme=chelpg, dipole=1")
+
+_NAMES = ("hirshfeld", "cm5", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp")
+_ALL = "all"
+_TITLES = {"cm5": "CM5", "iao": "IAO", "chelpg": "CHELPG", "mk": "Merz-Kollman", "resp": "RESP"}
+_HELD = ("chelpg", "mk")
+"""Schemes that can be held to the dipole moment."""
+
+PARAMETERS = (
+    Argument("scheme", one_of(*_NAMES, _ALL), "how electrons are shared out", "hirshfeld", "hirshfeld"),
+    Argument("dipole", FLAG, "whether chelpg and mk have the dipole moment of the molecule", False, "0"),
+)
+
+_TOLERANCE = 1e-3
+"""How far charges may be from adding up to the molecule's, in e."""
+
+_LONG = 10.0
+"""Seconds that nobody is warned of."""
+
+
+def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
+    """That it takes long, for large molecules."""
+    scheme = parameters["scheme"]
+    seconds = sum(_seconds(wavefunction, name) for name in (_NAMES if scheme == _ALL else (scheme,)))
+    return f"{scheme} charges of {wavefunction.n_atoms} atoms take some {seconds:.0f} s" if seconds > _LONG else ""
+
+
+def _seconds(wavefunction: Wavefunction, scheme: str) -> float:
+    """Of two cores, about."""
+    if scheme in ("loewdin", "iao"):
+        return 2e-10 * wavefunction.n_basis**3
+    return 0.0 if scheme == "mulliken" else 0.05 * wavefunction.n_atoms
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
-    """Charges of the atoms; parameters as stated, see `orbitile.analysis.atomic_charges`."""
-    from ..atomic_charges import atomic_charges
+    """Charges of the atoms; parameters as stated, see `orbitile.analysis.charges.schemes`."""
+    from ..charges.schemes import SCHEMES, atomic_charges, charges_by_schemes, spins_unavailable
 
-    scheme = parameters["scheme"]
-    found = tuple(atomic_charges(wavefunction, scheme, device).tolist())
-    atoms = tuple((atom,) for atom in range(wavefunction.n_atoms))
-    closure = Closure("sum of the charges", sum(found), wavefunction.charge, "e", 0.01)
-    columns = (*atom_columns(wavefunction.atomic_numbers), Column("charge", found, "e"))
-    return Report(
-        "charges",
-        f"{scheme.title()} charges",
-        (Table("atoms", "Charges of the atoms", columns, (closure,), atoms),),
-        drawings=(AtomValues("charge", found, "e"),),
+    scheme, dipole = parameters["scheme"], parameters["dipole"]
+    if dipole and scheme not in (*_HELD, _ALL):
+        raise OrbitileError(f"dipole: expected 0 with the scheme {scheme}; {' and '.join(_HELD)} can be held to it")
+    if scheme == _ALL:
+        found, remarks = charges_by_schemes(wavefunction, SCHEMES, dipole=dipole, device=device)
+        title = "Charges by all schemes"
+    else:
+        found, remarks = [atomic_charges(wavefunction, scheme, dipole=dipole, device=device)], []
+        title = f"{_TITLES.get(scheme, scheme.capitalize())} charges"
+    named = [(one.scheme if scheme == _ALL else "", one) for one in found]
+    charges = _table("atoms", wavefunction, "charge", {name: one.charges for name, one in named}, wavefunction.charge)
+    spins = {name: one.spins for name, one in named if len(one.spins)}
+    tables = [charges, *([_table("spins", wavefunction, "spin", spins, _n_unpaired(wavefunction))] if spins else [])]
+    # a viewer has room for one number at an atom: of several schemes the first
+    drawings = [
+        AtomValues(what, tuple(one[one.columns[2].name].tolist()), "e")
+        for what, one in zip(("charge", "spin"), tables, strict=False)
+    ]
+    if missing := spins_unavailable(wavefunction):
+        remarks += [f"there are no spin populations: {missing}"] if wavefunction.kind != "restricted" else []
+    if any(one.fit for one in found):
+        tables.append(_fit_table(found))
+    return Report("charges", title, tuple(tables), drawings=tuple(drawings), remarks=tuple(remarks))
+
+
+def _table(name: str, wavefunction: Wavefunction, what: str, values: Mapping[str, Reals], total: float) -> Table:
+    """A column for each scheme, under its name, or under what they are where that is empty."""
+    columns = [Column(scheme or what, tuple(of_atoms.tolist()), "e", about=what) for scheme, of_atoms in values.items()]
+    closures = tuple(
+        Closure(f"sum of {f'{scheme} ' if scheme else ''}{what}s", float(of_atoms.sum()), total, "e", _TOLERANCE)
+        for scheme, of_atoms in values.items()
     )
+    atoms = tuple((atom,) for atom in range(wavefunction.n_atoms))
+    title = {"charge": "Charges of the atoms", "spin": "Spin populations: alpha less beta electrons"}[what]
+    return Table(name, title, (*atom_columns(wavefunction.atomic_numbers), *columns), closures, atoms)
+
+
+def _fit_table(found: Sequence[AtomicCharges]) -> Table:
+    """How well charges from the potential give it."""
+    fits = [(one.scheme, one.fit) for one in found if one.fit]
+    columns = (
+        Column("scheme", tuple(scheme for scheme, _ in fits)),
+        Column("points", tuple(fit.n_points for _, fit in fits)),
+        Column("rms_error", tuple(fit.rms_error for _, fit in fits), "hartree/e", 5, "root mean square at the points"),
+        Column("relative_error", tuple(fit.relative_error for _, fit in fits), about="over that of the potential"),
+    )
+    return Table("fit", "What is left of the potential", columns)
+
+
+def _n_unpaired(wavefunction: Wavefunction) -> float:
+    """Alpha less beta electrons."""
+    if wavefunction.beta is None:
+        return wavefunction.n_unpaired
+    return float(wavefunction.alpha.occupations.sum() - wavefunction.beta.occupations.sum())

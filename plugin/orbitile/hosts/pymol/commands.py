@@ -18,6 +18,7 @@ from ...errors import OrbitileError
 from ...session.commands import COMMANDS
 from ...session.declaration import Answer, Command
 from ...session.session import Session
+from .drawings import SAVED as DRAWINGS
 from .loading import add_formats
 from .viewer import PyMOLViewer, main_window
 
@@ -205,7 +206,7 @@ def _followed(delete: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(delete)
     def followed(name: Any, *, _self: Any = global_cmd) -> Any:
         result = delete(name, _self=_self)
-        _look(_self, lambda session: session.shelf.look())
+        _look(_self, _look_around)
         return result
 
     vars(followed)["_orbitile"] = True
@@ -223,9 +224,20 @@ def _followed_name(set_name: Callable[..., Any]) -> Callable[..., Any]:
     return followed
 
 
+def _look_around(session: Session) -> None:
+    session.look()
+    _host_of(session).follow_drawings()
+
+
 def _rename(session: Session, old: str, new: str) -> None:
     host = _host_of(session)
     new = host.legal_name(new)
+    is_gone = old not in host.objects() and new in host.objects()
+    if is_gone:
+        host.drawings.rename(old, new)
+        session.shelf.follow()
+        session.drawn.molecule_renamed(old, new)
+        host.regroup_drawings(new)
     if session.shelf.rename(old, new):
         shown = session.shelf[new]
         known = shown.request in session.computing.samples
@@ -248,12 +260,14 @@ def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session = state_of(_self)
     saved["orbitile"] = session.shelf.saved()
     saved.update(_host_of(session).loaded.saved())
+    saved[DRAWINGS] = _host_of(session).drawings.saved()
     return 1
 
 
 def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session = state_of(_self)
     _host_of(session).loaded.restore(saved)
+    _host_of(session).drawings.restore(saved.get(DRAWINGS))
     session.shelf.restore(saved.get("orbitile", {}))
     return 1
 

@@ -11,19 +11,22 @@ from ...fields import field_names
 from ...model.lattice import QUALITIES
 from ...session.choices import TWO_COLOURS, Choices
 from ...session.look import STYLES
+from ...session.orbital_browsing import LISTED_ORBITALS
 from ...session.orbital_filter import EXPLANATION
 from ...session.words import device_names, plain_fields, quality_spacings
 from ...surfaces.colour_maps import PAIRS
+from .analyse_menu import AnalyseButton
 from .colour_pairs import PairButton
 from .colour_scale import ColourScale
 from .field_menu import FieldMenu
 from .frame_bar import FrameBar
-from .help import FIELDS, LIVE, OPENING, ORBITALS, SHOWN, TRAJECTORIES, explain, help_button
+from .help import ANALYSES, FIELDS, LIVE, OPENING, ORBITALS, SHOWN, TRAJECTORIES, explain, help_button
 from .level_diagram import LevelDiagram
 from .live_bar import LiveBar
 from .opening_menu import OpeningMenu
 from .orbital_table import OrbitalTable
 from .shown_list import ShownList
+from .tool_window import ToolWindow
 from .widgets import row
 
 Qt = QtCore.Qt
@@ -32,7 +35,7 @@ STEPS = 1000
 """Of the slider of the isovalue."""
 
 
-class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types here
+class PanelLayout(ToolWindow):
     """The window without what it does.
 
     Parameters
@@ -78,6 +81,7 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
             (self.field_menu, FIELDS),
             (self.field_edit, FIELDS),
             (self.shown_list, SHOWN),
+            (self.analyse_button, ANALYSES),
             (self.frame_bar, TRAJECTORIES),
             (self.live_bar, LIVE),
         ):
@@ -99,7 +103,8 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         self.more_button.setToolTip("Save a picture or a film, copy commands, help")
         self.more_menu = QtWidgets.QMenu(self)
         self.more_button.setMenu(self.more_menu)
-        molecules = row(self.open_button, self.molecule_box, self.more_button, help_button(self))
+        self.analyse_button = AnalyseButton()
+        molecules = row(self.open_button, self.molecule_box, self.analyse_button, self.more_button, help_button(self))
         molecules.setStretch(1, 1)
         outer.addLayout(molecules)
         self.summary = _shortened()
@@ -119,7 +124,15 @@ class PanelLayout(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no typ
         column = QtWidgets.QVBoxLayout(left)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
-        column.addWidget(self.filter_edit)
+        self.orbitals_box = QtWidgets.QComboBox()
+        for scheme, title in LISTED_ORBITALS.items():
+            self.orbitals_box.addItem(title, scheme)
+        self.orbitals_box.setToolTip("Orbitals as the file has them, or localised: bonds, lone pairs and cores")
+        self.orbitals_box.setSizeAdjustPolicy(QtWidgets.QComboBox.AdjustToMinimumContentsLengthWithIcon)
+        self.orbitals_box.setMinimumContentsLength(8)
+        above = row(self.orbitals_box, self.filter_edit, spacing=4)
+        above.setStretch(1, 1)
+        column.addLayout(above)
         column.addWidget(self.table)
         self.splitter = QtWidgets.QSplitter(Qt.Horizontal)
         self.splitter.addWidget(left)

@@ -11,12 +11,14 @@ from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from ...session.browser import Browser
 from ...session.choices import TWO_COLOURS, choices_of
+from ...session.finding import Finding
 from ...session.listed import Listed
 from ...session.live.status import LiveStatus
 from ...session.orbitals import Level, summary
 from ...session.playback import Playback
 from ...session.session import Session
 from ...session.words import unit_in_print
+from .analysis_window import AnalysisWindow
 from .dropping import Dropping
 from .file_filters import files_to_export, files_to_open
 from .help import add_help
@@ -24,15 +26,13 @@ from .layout import STEPS, PanelLayout
 from .live_actions import connect_live
 from .menus import ask_export, fill_more_menu, fill_surface_menu
 from .placing import put_beside
-from .widgets import take_keys
+from .widgets import offer, take_keys
 
 Qt = QtCore.Qt
 
 _WELCOME = "Open the output of a quantum-chemistry program, or drop it here."
 _LOOK = 10
 """Milliseconds between two looks at what is under way."""
-_PLACED = 1000
-"""Milliseconds after which a place where the window was moved to is kept."""
 _FOLLOW = 500
 """Milliseconds between two looks at what was changed at PyMOL's prompt."""
 
@@ -48,19 +48,15 @@ class Panel(PanelLayout):
         Main window that it belongs to.
     """
 
-    _placed: Any = None
-
     def __init__(self, session: Session, window: Any) -> None:
         kept = session.host.settings()
         super().__init__(window, choices_of(kept), kept.get("live"))
-        self._placed = QtCore.QTimer(self)  # PyMOL ends without telling: what is to be kept is kept when it changes
-        self._placed.setSingleShot(True)
-        self._placed.setInterval(_PLACED)
-        self._placed.timeout.connect(self._remember)
         self.session = session
         self.browser = Browser(session, self)
         self._defects: set[str] = set()
+        self._analysis_window: AnalysisWindow | None = None
         self._connect()
+        self.placed.connect(self._remember)
         add_help(self)
         Dropping(self, lambda paths: self.open(*paths))
         put_beside(self, window, self.browser.settings)
@@ -85,6 +81,7 @@ class Panel(PanelLayout):
         menu.view_chosen.connect(browser.choose_opening_view)
         self.molecule_box.activated.connect(lambda at: browser.choose_molecule(self.molecule_box.itemText(at)))
         self.filter_edit.textChanged.connect(self.table.set_filter)
+        self.orbitals_box.activated.connect(lambda at: browser.choose_orbitals(self.orbitals_box.itemData(at)))
         self.table.chosen.connect(self._selected)
         self.table.unit_changed.connect(self.diagram.set_unit)
         self.diagram.picked.connect(lambda level: self.select(level.spin, level.index))
@@ -98,7 +95,10 @@ class Panel(PanelLayout):
         shown.deleted.connect(browser.delete)
         shown.colours_asked.connect(self._ask_colours)
         shown.menu_asked.connect(self._open_menu)
-        self.more_menu.aboutToShow.connect(self._fill_more)
+        self.more_menu.aboutToShow.connect(lambda: fill_more_menu(self.more_menu, self))
+        button = self.analyse_button
+        button.menu().aboutToShow.connect(lambda: button.fill(browser.analyses(self.analysis_subject())))
+        button.chosen.connect(self.open_analysis)
         self.colour_scale.range_changed.connect(browser.choose_range)
         self.frame_bar.played.connect(browser.play)
         self.frame_bar.stepped.connect(browser.step)
@@ -143,6 +143,8 @@ class Panel(PanelLayout):
         self.diagram.fill(levels)
         self.splitter.setSizes([self.table.sizeHint().width(), self.diagram.sizeHint().width()])
         self.field_menu.show_molecule(wavefunction)
+        self.orbitals_box.setCurrentIndex(self.orbitals_box.findData(self.browser.scheme))
+        offer(self.orbitals_box, self.browser.why_not_localised())
         for label, text in (
             (self.summary, "" if wavefunction is None else summary(wavefunction)),
             (self.notes, "; ".join(self.browser.notes)),
@@ -165,6 +167,10 @@ class Panel(PanelLayout):
     def show_live(self, status: LiveStatus | None) -> None:
         """Tell how the live molecule is."""
         self.live_bar.show_status(status)
+
+    def show_analysis(self, finding: Finding) -> None:
+        """Show an analysis in the window of analyses."""
+        self.analysis_window().show_finding(finding)
 
     def chosen(self) -> Level | None:
         """The orbital that is selected in the table."""
@@ -271,6 +277,20 @@ class Panel(PanelLayout):
         """Show a molecule that was loaded by PyMOL's own ways."""
         self.browser.take_up(molecule)
 
+    def analysis_window(self) -> AnalysisWindow:
+        """The window of analyses, which is made when it is first wanted."""
+        if self._analysis_window is None:
+            self._analysis_window = AnalysisWindow(self.browser, self)
+        return self._analysis_window
+
+    def analysis_subject(self) -> str:
+        """Molecule that analyses are offered for: the chosen one, else any object with atoms."""
+        return self.browser.molecule or next(iter(self.session.host.structures()), "")
+
+    def open_analysis(self, name: str) -> None:
+        """Open the window of analyses at one of them; it begins at once where nothing has to be asked."""
+        self.analysis_window().open(name, self.analysis_subject())
+
     def export(self, path: str | Path) -> None:
         """Write what is shown; the suffix of the file decides how."""
         self.browser.export(path)
@@ -356,10 +376,6 @@ class Panel(PanelLayout):
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(where)
 
-    def _fill_more(self) -> None:
-        self.more_menu.clear()
-        fill_more_menu(self.more_menu, self)
-
     def _enable(self) -> None:
         for widget in (self.table, self.show_button, self.diagram):
             widget.setEnabled(self.browser.wavefunction is not None)
@@ -369,24 +385,7 @@ class Panel(PanelLayout):
     # ---- where it is
 
     def _remember(self) -> None:
-        geometry = [self.x(), self.y(), self.width(), self.height()]
-        self.browser.remember(floating=self.isFloating(), geometry=geometry)
-
-    def keyPressEvent(self, event: Any) -> None:
-        """Keys that nothing here uses go nowhere: PyMOL would take them as typed at its prompt."""
-        event.accept()
-
-    def moveEvent(self, event: Any) -> None:
-        super().moveEvent(event)
-        self._note_place()
-
-    def resizeEvent(self, event: Any) -> None:
-        super().resizeEvent(event)
-        self._note_place()
-
-    def _note_place(self) -> None:
-        if self._placed is not None:  # it is moved while it is made, too
-            self._placed.start()
+        self.browser.remember(**self.place)
 
     def closeEvent(self, event: Any) -> None:
         self.cancel()

@@ -61,6 +61,15 @@ def kept_place(settings: dict[str, Any], screen: Place) -> Place | None:
     return Place(x, min(max(y, screen.y), screen.y + screen.height - height), width, height)
 
 
+def place_near(other: Place, screen: Place) -> Place:
+    """A place beside another one, on its right where there is room, else over the lower part of it."""
+    if screen.right - other.right >= other.width + _GAP:
+        return other._replace(x=other.right + _GAP)
+    top = other.y + round(0.42 * other.height)
+    height = min(max(other.height * 3 // 4, 300), screen.height)
+    return Place(other.x, min(top, screen.y + screen.height - height), other.width, height)
+
+
 def put_beside(panel: Any, window: Any, settings: dict[str, Any]) -> None:
     """Put the window where it was left, at first beside PyMOL's; docked, it is given room.
 

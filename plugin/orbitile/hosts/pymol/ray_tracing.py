@@ -13,10 +13,11 @@ from ...films.writing import Pixels
 from ...session.picture import Pane
 from ...surfaces.colour_maps import RGB
 from .drawing import drawing_of
+from .drawings import SAVED as DRAWINGS
 from .molecules import SAVED
 
 _NOT_TRACED = ("object:map", "object:group", "object:ramp")
-_LEFT_OUT = ("orbitile", *SAVED, "wizard", "cache", "moviescenes")
+_LEFT_OUT = ("orbitile", *SAVED, DRAWINGS, "wizard", "cache", "moviescenes")
 """Parts of a session that have nothing to do with what is seen."""
 
 

@@ -8,22 +8,22 @@ from concurrent.futures import Future, wait
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymol import editing
 
 from ...errors import FileError, OrbitileError
 from ...films.writing import Pixels
-from ...model.elements import SYMBOLS
 from ...model.geometry import Molecule
+from ...model.report import Drawing
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
-from ...session.host import Colour, TrajectoryViewer
+from ...session.host import Colour
 from ...session.look import Look
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
-from .bonds import rebond
+from .atoms import PyMOLAtoms
 from .drawing import drawing_of
+from .drawings import Drawings
 from .maps import nothing_at, put_map
 from .molecules import Molecules, delete
 from .ray_tracing import scene_of, traced
@@ -37,14 +37,11 @@ _MARGIN = 1.0
 _ALL_CELLS = -2
 """PyMOL's number for an object that is seen in all cells of its grid."""
 
-_PICKED = ("pk1", "pk2", "pk3", "pk4")
-"""Selections of the atoms that were picked in editing mode."""
-
 _BYTES_A_FACE = 250
 """Three corners with normals, and their copy for the GPU."""
 
 
-class PyMOLViewer(TrajectoryViewer):
+class PyMOLViewer(PyMOLAtoms):
     """One PyMOL as a host; see `orbitile.session.host.Host`.
 
     Parameters
@@ -54,6 +51,8 @@ class PyMOLViewer(TrajectoryViewer):
 
     Attributes
     ----------
+    drawings : Drawings
+        What analyses have drawn.
     loaded : Molecules
         That came from wavefunctions.
     loaded_last : str
@@ -61,14 +60,14 @@ class PyMOLViewer(TrajectoryViewer):
     """
 
     def __init__(self, cmd: Any) -> None:
-        super().__init__()
-        self.cmd = cmd
+        super().__init__(cmd)
         self.loaded = Molecules(cmd)
         self.loaded_last = ""
         self._places: dict[str, int] = {}
         self._scales: dict[str, tuple[float, float, str]] = {}
         self._view_before: tuple[float, ...] | None = None
         self._timers: dict[Callable[[], None], Any] = {}
+        self.drawings = Drawings(cmd, self._group, self._put_scale)
 
     def names(self) -> set[str]:
         return set(self.cmd.get_names("all"))  # selections too: in commands they go before objects of their name
@@ -91,27 +90,28 @@ class PyMOLViewer(TrajectoryViewer):
 
     def renamed(self) -> dict[str, str]:
         names = self.loaded.renamed()
+        for old, new in names.items():
+            self.drawings.rename(old, new)
+            self.regroup_drawings(new)
+        self.follow_drawings()
         self.loaded.follow_user()
         return names
+
+    def regroup_drawings(self, molecule: str) -> None:
+        """Have the drawings of an object that was renamed stand in its group."""
+        self.drawings.regroup(molecule)
+        self.loaded.drop_empty_groups()
+
+    def follow_drawings(self) -> None:
+        """Take away the drawings of objects that are gone."""
+        self.drawings.drop_gone()
+        self.loaded.drop_empty_groups()
 
     def look_at(self, names: Sequence[str], how: str) -> None:
         self.loaded.look_at(names, how)
 
     def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
         self.loaded.set_aside(molecule, set[str]().union(*map(self.parts, surfaces)))
-
-    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        if name not in self.cmd.get_names_of_type("object:molecule"):
-            raise OrbitileError(f"no molecule is called {name!r}")
-        symbols: list[str] = []
-        self.cmd.iterate(name, "symbols.append(elem)", space={"symbols": symbols})
-        unknown = sorted({symbol for symbol in symbols if symbol not in SYMBOLS})
-        if unknown or not symbols:
-            raise OrbitileError(f"{name}: expected atoms of known elements, got {', '.join(unknown) or 'no atoms'}")
-        states = [self.cmd.get_coords(name, state + 1) for state in range(self.cmd.count_states(name))]
-        if any(coordinates is None or len(coordinates) != len(symbols) for coordinates in states):
-            raise OrbitileError(f"{name}: expected the same atoms in all states")
-        return np.array([SYMBOLS.index(symbol) for symbol in symbols]), np.array(states, np.float64) * angstrom
 
     def frame(self, molecule: str) -> int | None:
         if molecule not in self.objects():
@@ -197,35 +197,6 @@ class PyMOLViewer(TrajectoryViewer):
         if colouring is not None and self._scales.get(f"{name}_scale") != _scale_of(colouring):
             self._put_scale(f"{name}_scale", molecule, colouring)
 
-    def positions(self, molecule: str) -> NDArray[np.float64] | None:
-        found = self.cmd.get_coords(f"%{molecule}", self._state_of(molecule)) if molecule in self.objects() else None
-        return None if found is None else np.asarray(found, np.float64) * angstrom
-
-    def move(self, molecule: str, positions: NDArray[np.float64]) -> None:
-        if molecule not in self.objects():
-            raise OrbitileError(f"no molecule is called {molecule!r}")
-        self.cmd.load_coords((positions / angstrom).tolist(), f"%{molecule}", self._state_of(molecule))
-
-    def as_held(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
-        return (positions / angstrom).astype(np.float32).astype(np.float64) * angstrom
-
-    def picked(self, molecule: str, names: Sequence[str] = ()) -> tuple[int, ...]:
-        there = self.names()
-        every = self.cmd.index(f"%{molecule}")
-        found = []
-        for name in names or [name for name in _PICKED if name in there]:
-            atoms = self.cmd.index(f"%{molecule} and %{name}") if name in there else []
-            if len(atoms) != 1:
-                raise OrbitileError(f"{name}: expected a selection of one atom of {molecule}, got {len(atoms)}")
-            found.append(every.index(atoms[0]))
-        return tuple(found)
-
-    def rebond(self, molecule: str) -> None:
-        numbers, _ = self.geometries(molecule)
-        positions = self.positions(molecule)
-        if positions is not None:
-            rebond(self.cmd, molecule, numbers, positions)
-
     def is_dragging(self) -> bool:
         window = main_window()
         if window is None:
@@ -233,11 +204,6 @@ class PyMOLViewer(TrajectoryViewer):
         from pymol.Qt import QtCore, QtWidgets
 
         return bool(QtWidgets.QApplication.mouseButtons() != QtCore.Qt.NoButton)
-
-    def _state_of(self, molecule: str) -> int:
-        """The state that is seen of a molecule."""
-        n = int(self.cmd.count_states(f"%{molecule}"))
-        return min(max(int(self.cmd.get_state()), 1), max(n, 1))
 
     def bring_back(self, molecule: str) -> None:
         self.loaded.bring_back({molecule})
@@ -309,6 +275,14 @@ class PyMOLViewer(TrajectoryViewer):
             return
         if not there:
             self.loaded.group(molecule, f"{name} {name}_map")
+
+    def put_drawings(self, molecule: str, name: str, drawings: Sequence[Drawing]) -> None:
+        self.drawings.put(molecule, name, drawings)
+        self.loaded.drop_empty_groups()
+
+    def structures(self) -> list[str]:
+        drawn = self.drawings.names()
+        return [name for name in self.cmd.get_names_of_type("object:molecule") if name not in drawn]
 
     def drop(self, name: str, frame: int) -> None:
         there = self.objects()

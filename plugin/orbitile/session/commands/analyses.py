@@ -22,7 +22,7 @@ _ROWS = 30
 """Rows of a table that are told at a prompt."""
 
 _FILE = Argument("filename", PATH, "write the tables (.csv, .json) or the plots (.svg, .png, .pdf)", None, "none")
-_DRAW = Argument("draw", FLAG, "draw at the molecule what there is to draw: points, paths, values of atoms", True, "1")
+_DRAW = Argument("draw", FLAG, "draw at the molecule what there is to draw, 0 to take that away", True, "1")
 
 
 def command_of(name: str, module: Analysis) -> Command:
@@ -50,8 +50,7 @@ def _analyse(
         molecule = session.molecule(molecule)
     order = order_of(session.host, name, molecule, given, session.computing.device)
     report = session.computing.report(order)
-    if draw:
-        session.draw_report(molecule, report)
+    session.draw(molecule, order, report.drawings if draw else ())
     text = as_text(report, _ROWS)
     if filename is not None:
         is_plot = filename.suffix.lower() in FORMATS

@@ -14,7 +14,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ...errors import OrbitileError
-from ...renderer.molecule import find_bonds
+from ...model.bonds import find_bonds
 
 Positions = NDArray[np.float64]
 Values = float | NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Charges of atoms, their bond orders and what these are made of."""

@@ -1,0 +1,97 @@
+"""Bond orders and valences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arguments import NUMBER, Argument
+from ...model.elements import SYMBOLS
+from ...model.report import AtomValues, Closure, Column, Drawing, Points, Report, Table, atom_columns
+from ...model.units import angstrom
+from ...model.wavefunction import Wavefunction
+
+if TYPE_CHECKING:
+    from ..charges.bond_schemes import Bonds
+
+TITLE = "Bonds"
+HELP = "bond orders of Mayer and Wiberg, valences and free valences"
+GROUP = "Atoms and bonds"
+PRIORITY = 85
+PARAMETERS = (Argument("threshold", NUMBER, "least bond order, by Mayer, that is listed", 0.1, "0.1"),)
+EXAMPLES = ("threshold=0.02",)
+
+_TOLERANCE = 1e-3
+"""How far electrons may be from adding up to all, in e."""
+
+_LONG = 10.0
+"""Seconds that nobody is warned of."""
+
+_BALL = 0.1
+"""Radius of what is drawn at the middle of a bond, in bohr."""
+
+
+def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
+    """That it takes long, for large molecules."""
+    seconds = 4e-10 * wavefunction.n_basis**3
+    return f"bond orders of {wavefunction.n_basis} basis functions take some {seconds:.0f} s" if seconds > _LONG else ""
+
+
+def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
+    """Bond orders; parameters as stated, see `orbitile.analysis.charges.bond_orders`."""
+    from ..charges.bond_schemes import bonds_of
+
+    bonds = bonds_of(wavefunction)
+    mayer = bonds.orders["mayer"].orders
+    listed = np.argwhere(np.triu(np.abs(mayer) >= parameters["threshold"], 1))
+    middles = wavefunction.positions[listed].mean(axis=1)
+    labels = tuple(f"{mayer[i, j]:.2f}" for i, j in listed)
+    atoms = _atom_table(wavefunction, bonds)
+    drawings: tuple[Drawing, ...] = (
+        Points("bond_order", middles, labels, radius=_BALL),
+        *(AtomValues(name, tuple(atoms[name].tolist())) for name in ("valence", "free_valence")),
+    )
+    tables = (_bond_table(wavefunction, bonds, listed), atoms)
+    return Report("bonds", "Bond orders", tables, drawings=drawings, remarks=bonds.remarks)
+
+
+def _bond_table(wavefunction: Wavefunction, bonds: Bonds, listed: NDArray[np.intp]) -> Table:
+    """A row for each bond, and the electrons of each scheme that all pairs share and the atoms keep."""
+    ends = [
+        (Column(f"atom_{n}", tuple((listed[:, k] + 1).tolist())), Column(f"element_{n}", tuple(elements)))
+        for k, n in enumerate((1, 2))
+        for elements in [[SYMBOLS[z] for z in wavefunction.atomic_numbers[listed[:, k]].tolist()]]
+    ]
+    apart = np.linalg.norm(wavefunction.positions[listed[:, 0]] - wavefunction.positions[listed[:, 1]], axis=1)
+    orders = [
+        Column(scheme, tuple(found.orders[listed[:, 0], listed[:, 1]].tolist()))
+        for scheme, found in bonds.orders.items()
+    ]
+    # what natural orbitals add up to is not known beforehand
+    closures = [
+        Closure(f"electrons that are shared and kept, {scheme}", one.electrons, bonds.n_electrons, "e", _TOLERANCE)
+        for scheme, one in bonds.orders.items()
+        if bonds.is_determinant
+    ]
+    columns = (*ends[0], *ends[1], Column("distance", tuple((apart / angstrom).tolist()), "Angstrom"), *orders)
+    pairs = tuple((i, j) for i, j in listed.tolist())
+    places = tuple((x, y, z) for x, y, z in wavefunction.positions[listed].mean(axis=1).tolist())
+    return Table("bonds", "Bond orders", columns, tuple(closures), pairs, places=places)
+
+
+def _atom_table(wavefunction: Wavefunction, bonds: Bonds) -> Table:
+    mayer = bonds.orders["mayer"]
+    # without rounding, which would be all that is left where electrons are paired
+    free = np.round(bonds.valences - mayer.orders.sum(axis=1), 10) + 0.0
+    columns = (
+        *atom_columns(wavefunction.atomic_numbers),
+        Column("electrons", tuple(bonds.populations.tolist()), "e", about="by Mulliken"),
+        Column("kept", tuple(mayer.localised.tolist()), "e", about="electrons that the atom does not share"),
+        Column("valence", tuple(bonds.valences.tolist())),
+        Column("free_valence", tuple(free.tolist()), about="what is left of it beside the bond orders"),
+    )
+    closure = Closure("sum of the electrons", float(bonds.populations.sum()), bonds.n_electrons, "e", _TOLERANCE)
+    atoms = tuple((atom,) for atom in range(wavefunction.n_atoms))
+    return Table("atoms", "Valences, by Mayer", columns, (closure,), atoms)

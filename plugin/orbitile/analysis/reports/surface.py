@@ -1,0 +1,338 @@
+"""Surfaces as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...arguments import FRAGMENTS, POSITIVE_NUMBER, TEXT, Argument
+from ...model.report import Closure, Column, Drawing, Isosurface, Points, Report, Table, atom_columns
+from ...model.units import angstrom, electronvolt, kilocalorie_per_mole
+from ...model.wavefunction import Wavefunction
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_matrix
+
+    from ...fields import Field
+    from ..extrema import Extremum
+    from ..surface_statistics import MeasuredSurface, Statistics
+
+    Reals = NDArray[np.float64]
+
+TITLE = "Surface of the molecule in numbers"
+HELP = "area, volume, and statistics and extrema of the potential and other fields on an isosurface"
+GROUP = "Surfaces"
+PRIORITY = 80
+PARAMETERS = (
+    Argument("fields", TEXT, "fields on the surface, with commas between", "", "esp,ionisation", completes="fields"),
+    Argument("fragments", FRAGMENTS, "atoms that go together, such as ring=1-6; rest=7-12", (), "none"),
+    Argument("surface", TEXT, "field whose isosurface it is", "density", "density", completes="fields"),
+    Argument("isovalue", POSITIVE_NUMBER, "of that surface, in atomic units", None, "0.001 for the density"),
+    Argument("spacing", POSITIVE_NUMBER, "of the lattice in Angstrom", 0.25, "0.25"),
+)
+EXAMPLES = ("orb_surface", "orb_surface fields=esp, isovalue=0.002", "orb_surface fragments=ring=1-6; rest=7-12")
+
+_COARSER = 1.5
+"""Spacing of the second lattice, whose results tell the error, in that of the first."""
+
+_CONSTANT = 1e-4
+"""Differences in units of the largest magnitude that are rounding, as about an atom that is round."""
+
+_CLOSES = 2e-3
+"""Share of the volume by which its two values may differ."""
+
+_MAXIMUM, _MINIMUM = (0.84, 0.37, 0.0), (0.0, 0.45, 0.7)
+"""Colours of extrema, which all eyes tell apart."""
+
+_SECONDS_AN_ATOM, _USUAL_BASIS, _LONG = 0.15, 8, 10.0
+"""On two cores, with so many basis functions an atom or fewer; and from when on one is told."""
+
+_NATURAL = "esp", "ionisation"
+"""What is looked at where no fields are named."""
+
+
+def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
+    """That a large molecule takes long."""
+    functions = max(1.0, wavefunction.n_basis / wavefunction.n_atoms / _USUAL_BASIS)
+    seconds = _SECONDS_AN_ATOM * wavefunction.n_atoms * functions**2 * (0.25 / parameters["spacing"]) ** 2
+    return f"the surface of {wavefunction.n_atoms} atoms takes about {seconds:.0f} s" if seconds > _LONG else ""
+
+
+@dataclass(frozen=True, eq=False)
+class _OnSurface:
+    """A field on the surface, on a coarser one, and where it is extreme."""
+
+    name: str
+    field: Field
+    values: Reals
+    statistics: Statistics
+    coarser: Statistics
+    extrema: list[Extremum]
+
+    @property
+    def customary(self) -> tuple[str, float]:
+        """The unit that chemists give it in, and what values are multiplied by."""
+        known = {"hartree/e": ("kcal/mol", 1 / kilocalorie_per_mole), "hartree": ("eV", 1 / electronvolt)}
+        return known.get(self.field.unit, (self.field.unit, 1.0))
+
+
+def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
+    """A surface in numbers; parameters as stated, see `orbitile.analysis.surface_statistics`."""
+    from ...evaluation.default_isovalue import default_isovalue
+    from ...evaluation.requests import field_of
+    from ...watch import stage
+    from ..surface_statistics import measured_surface, shares_of_atoms
+
+    shown = field_of(wavefunction, parameters["surface"])
+    isovalue = parameters["isovalue"] or default_isovalue(wavefunction, shown, coloured=True, device=device)
+    spacing = parameters["spacing"] * angstrom
+    names, remarks = _fields(wavefunction, parameters["fields"])
+    with stage(0.0, 0.4):
+        fine = measured_surface(wavefunction, shown, isovalue, spacing=spacing, device=device)
+    with stage(0.4, 0.6):
+        coarse = measured_surface(wavefunction, shown, isovalue, spacing=_COARSER * spacing, device=device)
+    found = []
+    for n, name in enumerate(names):
+        with stage(0.6 + 0.4 * n / len(names), 0.6 + 0.4 * (n + 1) / len(names)):
+            found.append(_on_surface(wavefunction, shown, name, fine, coarse, device))
+    shares = shares_of_atoms(wavefunction, fine)
+    tables = [_geometry(fine, coarse)]
+    tables += [_statistics(one) for one in found]
+    tables += [_extrema(wavefunction, one) for one in found]
+    if parameters["fragments"]:
+        tables.append(_fragments(wavefunction, fine, found, shares, parameters["fragments"]))
+    tables.append(_atoms(wavefunction, fine, found, shares))
+    return Report(
+        "surface",
+        f"Surface where the {shown.quantity} is {isovalue:g} {shown.unit}",
+        tuple(tables),
+        drawings=tuple(drawing for one in found for drawing in _drawings(one)),
+        surfaces=tuple(Isosurface(parameters["surface"], isovalue, name) for name in names),
+        remarks=(*remarks, *(_constant(one) for one in found if not one.extrema), *_remarks(fine)),
+    )
+
+
+def _on_surface(
+    wavefunction: Wavefunction,
+    shown: Field,
+    name: str,
+    fine: MeasuredSurface,
+    coarse: MeasuredSurface,
+    device: str | None,
+) -> _OnSurface:
+    """Statistics of a field on both surfaces, and its extrema on the finer one."""
+    import numpy as np
+
+    from ...evaluation.points import evaluate
+    from ...evaluation.requests import field_of
+    from ..extrema import extrema
+    from ..surface_statistics import sampled_by_sign, statistics_of, with_values
+
+    field = field_of(wavefunction, name)
+    values, less = (evaluate(wavefunction, field, of.points, device=device).astype(float) for of in (fine, coarse))
+    places: list[Extremum] = []
+    if np.ptp(values) > _CONSTANT * np.abs(values).max():
+        places = extrema(with_values(fine, values, field), wavefunction, shown, field, device=device)
+    statistics = statistics_of(fine.weights, values, sampled_by_sign(fine, values))
+    coarser = statistics_of(coarse.weights, less, sampled_by_sign(coarse, less))
+    return _OnSurface(name, field, values, statistics, coarser, places)
+
+
+def _fields(wavefunction: Wavefunction, text: str) -> tuple[list[str], list[str]]:
+    """Names of the fields that are wanted, and why one that usually is among them is not."""
+    from ...fields.ionisation import unavailable
+
+    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if names:
+        return names, []
+    missing = unavailable(wavefunction)
+    named = [name for name in _NATURAL if name not in missing]
+    return named, [f"without {name}: {reason}" for name, reason in missing.items()]
+
+
+def _geometry(fine: MeasuredSurface, coarse: MeasuredSurface) -> Table:
+    values = (fine.area, fine.volume)
+    errors = (abs(fine.area - coarse.area), abs(fine.volume - coarse.volume))
+    lengths = (angstrom**2, angstrom**3)
+    columns = (
+        Column("quantity", ("area", "volume")),
+        Column("value", values),
+        Column(
+            "error", errors, about="difference from that on a lattice 1.5 times as coarse, which is 5 times as wrong"
+        ),
+        Column("unit", ("bohr^2", "bohr^3")),
+        Column("customary", tuple(value / unit for value, unit in zip(values, lengths, strict=True)), "", 3),
+        Column("customary_unit", ("Angstrom^2", "Angstrom^3")),
+    )
+    by_flux = Closure(
+        "volume by the flux of the position, with normals by the gradient",
+        fine.volume_by_flux,
+        fine.volume,
+        "bohr^3",
+        _CLOSES * abs(fine.volume),
+    )
+    closed = Closure("vector area of a closed surface", fine.vector_area, 0.0, "bohr^2", _CLOSES * fine.area)
+    return Table("surface", "The surface", columns, (by_flux, closed))
+
+
+def _statistics(one: _OnSurface) -> Table:
+    """A quantity a row: of a field of one sign those that make sense for it."""
+    unit, customary, factor = one.field.unit, *one.customary
+    both = one.statistics.positive_area > 0 and one.statistics.negative_area > 0
+    rows = [(name, attribute, power) for name, attribute, power, signed in _QUANTITIES if both or not signed]
+    values, coarser = ([float(getattr(of, row[1])) for row in rows] for of in (one.statistics, one.coarser))
+    powers = [power for _, _, power in rows]
+    units = {-2: ("bohr^2", "Angstrom^2"), 0: ("", ""), 1: (unit, customary), 2: (_squared(unit), _squared(customary))}
+    factors = [angstrom**-2 if power == -2 else factor**power for power in powers]
+    columns = (
+        Column("quantity", tuple(name for name, _, _ in rows)),
+        Column("value", tuple(values), "", 6),
+        Column("error", tuple(abs(a - b) for a, b in zip(values, coarser, strict=True)), "", 6),
+        Column("unit", tuple(units[power][0] for power in powers)),
+        Column("customary", tuple(v * f for v, f in zip(values, factors, strict=True)), "", 3),
+        Column("customary_unit", tuple(units[power][1] for power in powers)),
+    )
+    s = one.statistics
+    parts = Closure(
+        "area where it is above and below zero, all of it",
+        s.positive_area + s.negative_area,
+        s.area,
+        "bohr^2",
+        _CLOSES * s.area,
+    )
+    return Table(_table_name(one.name), f"{one.field.quantity[:1].upper()}{one.field.quantity[1:]}", columns, (parts,))
+
+
+_QUANTITIES = (
+    ("mean", "mean", 1, False),
+    ("least", "least", 1, False),
+    ("most", "most", 1, False),
+    ("average deviation Pi", "deviation", 1, False),
+    ("variance", "variance", 2, False),
+    ("mean of positive values", "positive_mean", 1, True),
+    ("mean of negative values", "negative_mean", 1, True),
+    ("positive variance", "positive_variance", 2, True),
+    ("negative variance", "negative_variance", 2, True),
+    ("total variance", "total_variance", 2, True),
+    ("balance nu", "balance", 0, True),
+    ("positive area", "positive_area", -2, True),
+    ("negative area", "negative_area", -2, True),
+)
+"""Name, attribute of `Statistics`, power of the unit of the field or -2 for an area, whether it is of both signs."""
+
+
+def _squared(unit: str) -> str:
+    return f"{unit}^2" if unit.isalpha() else f"({unit})^2"
+
+
+def _table_name(field: str) -> str:
+    """A field's name as part of the name of a file."""
+    return "".join(letter if letter.isalnum() else "_" for letter in field)
+
+
+def _extrema(wavefunction: Wavefunction, one: _OnSurface) -> Table:
+    unit, factor = one.customary
+    atoms = tuple((extremum.atom,) for extremum in one.extrema)
+    elements = atom_columns(wavefunction.atomic_numbers[[atom for (atom,) in atoms]])[1]
+    columns = (
+        Column("kind", tuple(extremum.kind for extremum in one.extrema)),
+        Column("value", tuple(extremum.value * factor for extremum in one.extrema), unit, 3),
+        Column("atom", tuple(extremum.atom + 1 for extremum in one.extrema), about="the nearest"),
+        elements,
+        *(
+            Column(
+                axis, tuple(extremum.position[n] / angstrom for extremum in one.extrema), "Angstrom", 3, exponents=False
+            )
+            for n, axis in enumerate("xyz")
+        ),
+    )
+    places = tuple(extremum.position for extremum in one.extrema)
+    title = f"Extrema of the {one.field.quantity}"
+    return Table(f"extrema_{_table_name(one.name)}", title, columns, atoms=atoms, places=places)
+
+
+def _atoms(wavefunction: Wavefunction, fine: MeasuredSurface, found: Sequence[_OnSurface], shares: Any) -> Table:
+    atoms = tuple((n,) for n in range(wavefunction.n_atoms))
+    heads = atom_columns(wavefunction.atomic_numbers)
+    return _by_groups("atoms", "By atoms", heads, fine, found, shares, atoms)
+
+
+def _fragments(
+    wavefunction: Wavefunction, fine: MeasuredSurface, found: Sequence[_OnSurface], shares: Any, fragments: Any
+) -> Table:
+    from ..composition import groups_of_atoms
+
+    names, labels = groups_of_atoms(wavefunction.n_atoms, fragments)
+    atoms = tuple(tuple((labels == n).nonzero()[0].tolist()) for n in range(len(names)))
+    return _by_groups("fragments", "By fragments", (Column("fragment", names),), fine, found, shares, atoms)
+
+
+def _by_groups(
+    name: str,
+    title: str,
+    heads: tuple[Column, ...],
+    fine: MeasuredSurface,
+    found: Sequence[_OnSurface],
+    shares: csr_matrix,
+    atoms: tuple[tuple[int, ...], ...],
+) -> Table:
+    """A group of atoms a row: its part of the surface, and the fields on that."""
+    import numpy as np
+
+    from ..surface_statistics import statistics_of
+
+    by_atom = shares.tocsc()
+    parts = []
+    for group in atoms:
+        inside = np.asarray(by_atom[:, list(group)].sum(axis=1)).ravel()
+        there = inside.nonzero()[0]
+        parts.append((there, fine.weights[there] * inside[there], there[inside[there] > 0.5]))
+    areas = tuple(float(weights.sum()) / angstrom**2 for _, weights, _ in parts)
+    whole = fine.area / angstrom**2
+    columns = [*heads, Column("area", areas, "Angstrom^2", 3), Column("share", tuple(area / whole for area in areas))]
+    for one in found:
+        unit, factor = one.customary
+        means = [statistics_of(weights, one.values[there]).mean for there, weights, _ in parts]
+        ends = [
+            (min(of), max(of)) if len(of) else (np.nan, np.nan) for of in (one.values[mainly] for *_, mainly in parts)
+        ]
+        found_here = {"mean": means, "least": [least for least, _ in ends], "most": [most for _, most in ends]}
+        for what, values in found_here.items():
+            name_of_column = f"{_table_name(one.name)}_{what}"
+            columns.append(Column(name_of_column, tuple(factor * float(value) for value in values), unit, 2))
+    closure = Closure("sum of the areas", sum(areas), whole, "Angstrom^2", 1e-6 * whole)
+    return Table(name, title, tuple(columns), (closure,), atoms)
+
+
+def _drawings(one: _OnSurface) -> list[Drawing]:
+    """Extrema as balls, each with its value."""
+    import numpy as np
+
+    _, factor = one.customary
+    drawings: list[Drawing] = []
+    for kind, colour in (("maximum", _MAXIMUM), ("minimum", _MINIMUM)):
+        places = [extremum for extremum in one.extrema if extremum.kind == kind]
+        if places:
+            positions = np.array([extremum.position for extremum in places])
+            labels = tuple(f"{extremum.value * factor:.1f}" for extremum in places)
+            drawings.append(Points(f"{_table_name(one.name)}_{kind}", positions, labels, colour))
+    return drawings
+
+
+def _constant(one: _OnSurface) -> str:
+    return f"the {one.field.quantity} is the same everywhere on the surface: it has no extrema there"
+
+
+def _remarks(fine: MeasuredSurface) -> list[str]:
+    remarks = ["errors are the differences from a lattice 1.5 times as coarse, on which they are five times as large"]
+    remarks.append("a point of the surface goes with the atom whose covalent sphere is nearest")
+    if fine.n_lost:
+        remarks.append(
+            f"{fine.n_lost} of {len(fine.points)} points could not be moved onto the surface: take less spacing"
+        )
+    if not fine.is_whole:
+        remarks.append("the surface leaves the lattice: area and volume are of a part of it")
+    return remarks

@@ -1,0 +1,202 @@
+"""Topology of the density: its critical points and bond paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...arguments import POSITIVE_NUMBER, Argument, one_of
+from ...model.elements import SYMBOLS
+from ...model.report import Closure, Column, Paths, Points, Report, Table
+from ...model.wavefunction import Wavefunction
+
+if TYPE_CHECKING:
+    from ..topology.critical_points import Topology
+
+TITLE = "Topology of the density"
+HELP = "critical points of the density, bond paths, and what the density is like at them"
+GROUP = "Density"
+PRIORITY = 80
+LABELS = ("density", "laplacian", "ellipticity", "atoms", "none")
+PARAMETERS = (
+    Argument("labels", one_of(*LABELS), "what stands at the points", "density", "density"),
+    Argument("cutoff", POSITIVE_NUMBER, "density in e bohr^-3 below which nothing is looked for", 1e-6, "1e-6"),
+)
+EXAMPLES = ("orbitile topology benzene.molden", "orbitile topology benzene.molden --labels ellipticity --json out.json")
+
+_NAMES = {"maximum": "ncp", "bond": "bcp", "ring": "rcp", "cage": "ccp", "degenerate": "degenerate"}
+"""What critical points are called in the literature; maxima without a nucleus are nna."""
+
+_COLOURS = {
+    "ncp": (0.55, 0.55, 0.6),
+    "nna": (0.9, 0.2, 0.8),
+    "bcp": (0.9, 0.35, 0.1),
+    "rcp": (0.95, 0.8, 0.15),
+    "ccp": (0.2, 0.7, 0.3),
+    "degenerate": (0.1, 0.1, 0.1),
+}
+
+_NOTHING = 1e-9
+"""What is less is rounding: places are converged to that, in bohr."""
+
+_LISTED = 8
+"""Atoms that a remark names."""
+
+_SLOW = 10.0
+"""Seconds from which on it is said how long it will take."""
+
+
+def unavailable(wavefunction: Wavefunction) -> str:
+    """Why a molecule has none, or nothing."""
+    if wavefunction.is_ghost.all():
+        return "there are no nuclei, only ghost atoms"
+    orbitals = [wavefunction.alpha, *([] if wavefunction.beta is None else [wavefunction.beta])]
+    if not wavefunction.density_matrix.size and not any(np.any(one.occupations) for one in orbitals):
+        return "the file gives no occupied orbitals"
+    return ""
+
+
+def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
+    """How long it will take, where that is long."""
+    from ..topology.effort import seconds
+
+    expected = seconds(wavefunction)
+    return f"The search for critical points will take some {expected:.0f} s." if expected > _SLOW else ""
+
+
+def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
+    """Critical points and bond paths; parameters as stated, see `orbitile.analysis.topology`.
+
+    Matrix products on the processor do all of it, in double precision, whatever the device.
+    """
+    from ..topology.critical_points import topology_of
+
+    found = topology_of(wavefunction, parameters["cutoff"])
+    kinds = [
+        "nna" if kind == "maximum" and atoms[0] < 0 else _NAMES[kind]
+        for kind, atoms in zip(found.kinds, found.atoms, strict=True)
+    ]
+    names = [_named(wavefunction, atoms) for atoms in found.atoms]
+    table = _table(found, kinds, names)
+    labels = {
+        "density": [f"{value:.3f}" for value in found.density],
+        "laplacian": [f"{value:.3f}" for value in found.laplacian],
+        "ellipticity": ["" if np.isnan(value) else f"{value:.3f}" for value in found.ellipticity],
+        "atoms": names,
+        "none": [""] * len(kinds),
+    }[parameters["labels"]]
+    drawings: list[Points | Paths] = []
+    for kind, colour in _COLOURS.items():
+        of_kind = [n for n, one in enumerate(kinds) if one == kind]
+        if of_kind:
+            # the density at a nucleus says nothing of the molecule
+            texts = () if kind == "ncp" else tuple(labels[n] for n in of_kind)
+            texts = texts if any(texts) else ()
+            drawings.append(Points(kind, found.positions[of_kind], texts, colour, 0.12 if kind == "ncp" else 0.2))
+    if found.bond_paths:
+        drawings.append(Paths("bond_paths", found.bond_paths))
+    return Report(
+        "topology",
+        f"Topology of the density: {_counted(kinds)}",
+        (table,),
+        drawings=tuple(drawings),
+        remarks=tuple(_remarks(wavefunction, found, kinds)),
+    )
+
+
+def _table(found: Topology, kinds: list[str], names: list[str]) -> Table:
+    lengths, bends = _lengths(found)
+    density, second, energy = "e bohr^-3", "e bohr^-5", "hartree bohr^-3"
+
+    def reals(name: str, values: Any, unit: str, about: str) -> Column:
+        # what is zero by symmetry is not shown as rounding left it
+        kept = tuple(0.0 if abs(value) < _NOTHING else float(value) for value in values)
+        return Column(name, kept, unit, 5, about)
+
+    columns = (
+        Column("kind", tuple(kinds), about="ncp nucleus, nna maximum elsewhere, bcp bond, rcp ring, ccp cage"),
+        Column("atoms", tuple(names), about="those a bond path joins, or that are about a ring or a cage"),
+        reals("density", found.density, density, "the electron density"),
+        reals("laplacian", found.laplacian, second, "negative where density is concentrated"),
+        reals("ellipticity", found.ellipticity, "", "of a bond: 0 for a round one"),
+        *(reals(f"curvature_{n + 1}", found.eigenvalues[:, n], second, "eigenvalue of the Hessian") for n in range(3)),
+        reals("kinetic", found.kinetic, energy, "kinetic energy density G, positive everywhere"),
+        reals("potential", found.potential, energy, "potential energy density V, by the local virial theorem"),
+        reals("energy", found.energy, energy, "energy density H = G + V = -K"),
+        reals("lagrangian", -found.laplacian / 4, energy, "K - G, which is less a quarter of the Laplacian"),
+        reals("path_length", lengths, "bohr", "of the bond path"),
+        reals("bend", bends, "bohr", "how much longer the bond path is than the straight line"),
+        *(reals(axis, found.positions[:, n], "bohr", "where it is") for n, axis in enumerate("xyz")),
+    )
+    closure = Closure("maxima - bonds + rings - cages (Poincare-Hopf)", found.index, found.expected, tolerance=0)
+    atoms = tuple(tuple(atom for atom in some if atom >= 0) for some in found.atoms)
+    places = tuple((float(x), float(y), float(z)) for x, y, z in found.positions)
+    return Table("critical_points", "Critical points of the density", columns, (closure,), atoms, places=places)
+
+
+def _lengths(found: Topology) -> tuple[list[float], list[float]]:
+    """Lengths of bond paths, and less those of the straight lines; NaN where there is none."""
+    lengths, bends, paths = [], [], iter(found.bond_paths)
+    for kind in found.kinds:
+        length = bend = float("nan")
+        if kind == "bond":
+            path = next(paths)
+            length = float(np.sqrt((np.diff(path, axis=0) ** 2).sum(axis=1)).sum())
+            bend = length - float(np.sqrt(((path[-1] - path[0]) ** 2).sum()))
+        lengths.append(length)
+        bends.append(bend)
+    return lengths, bends
+
+
+def _named(wavefunction: Wavefunction, atoms: tuple[int, ...]) -> str:
+    """Atoms as C1-C2, maxima without a nucleus as nna1."""
+    numbers = wavefunction.atomic_numbers
+    return "-".join(f"{SYMBOLS[int(numbers[atom])]}{atom + 1}" if atom >= 0 else f"nna{-atom}" for atom in atoms)
+
+
+def _listed(wavefunction: Wavefunction, atoms: Iterable[int]) -> str:
+    """Atoms as C1, C2, and how many more there are."""
+    names = [_named(wavefunction, (atom,)) for atom in atoms]
+    return (
+        ", ".join(names) if len(names) <= _LISTED else f"{', '.join(names[:_LISTED])} and {len(names) - _LISTED} more"
+    )
+
+
+def _counted(kinds: list[str]) -> str:
+    counts = [f"{kinds.count(kind)} {kind}" for kind in _COLOURS if kind in kinds]
+    return ", ".join(counts)
+
+
+def _remarks(wavefunction: Wavefunction, found: Topology, kinds: list[str]) -> list[str]:
+    remarks = []
+    if found.missing_cores:
+        listed = _listed(wavefunction, found.missing_cores)
+        remarks.append(
+            f"The core electrons of {listed} are in a core potential: the density has a hole there, which stands as "
+            "one maximum at the nucleus; bond points outside of it are as good as the valence density."
+        )
+    whole = {atom for kind, atoms in zip(found.kinds, found.atoms, strict=True) if kind == "maximum" for atom in atoms}
+    without = [atom for atom in np.flatnonzero(~wavefunction.is_ghost).tolist() if atom not in whole]
+    if without:
+        cores = wavefunction.core_charges[without] < wavefunction.atomic_numbers[without]
+        reason = ": core electrons, which would make one, are in a core potential" if cores.all() else ""
+        remarks.append(f"The density has no maximum at {_listed(wavefunction, without)}{reason}.")
+    if "nna" in kinds:
+        remarks.append("There are maxima without a nucleus (nna); in small basis sets they may not be real.")
+    if "degenerate" in kinds:
+        remarks.append(
+            "A critical point is degenerate: a curvature vanishes, so that a small change of the geometry makes two of "
+            "it or none. It is left out of the sum."
+        )
+    loose = sum(kind == "bond" and len(atoms) < 2 for kind, atoms in zip(found.kinds, found.atoms, strict=True))
+    if loose:
+        remarks.append(f"{loose} bond paths end at no maximum that was found.")
+    if found.expected != 1:
+        remarks.append(
+            f"The density falls below the cut-off between parts or within a ring: the sum has to be {found.expected}."
+        )
+    if found.index != found.expected:
+        remarks.append("Critical points are missing, or some are too close to each other to be told apart.")
+    return remarks

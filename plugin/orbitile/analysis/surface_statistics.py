@@ -1,0 +1,351 @@
+r"""Surfaces as numbers: area, volume, and the statistics of fields on an isosurface.
+
+The vertices of marching cubes and the middles of its edges are moved onto the isosurface itself. With weights from the
+areas of the triangles, and of the four that each of them is divided into,
+
+.. math::  \int f\, dA \approx \sum_n w_n f_n, \qquad w_n = (4 w_n^{fine} - w_n^{coarse}) / 3
+
+which leaves an error of the fourth order in the spacing (L. F. Richardson, Phil. Trans. R. Soc. A 1911, 210, 307), and
+gives an edge's middle a third of the area of a flat triangle, as the rule of degree 2 for triangles does.
+
+Statistics are those of P. Politzer and J. S. Murray: J. S. Murray, T. Brinck, P. Lane, K. Paulsen and P. Politzer, J.
+Mol. Struct. (Theochem) 1994, 307, 55; T. Brinck, J. S. Murray and P. Politzer, Mol. Phys. 1992, 76, 609; with areas for
+weights as by F. A. Bulat, A. Toro-Labbe, T. Brinck, J. S. Murray and P. Politzer, J. Mol. Model. 2010, 16, 1679.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..evaluation.boxes import enclosing_lattice
+from ..evaluation.points import evaluate
+from ..evaluation.requests import field_of
+from ..evaluation.surfaces import compute_surface, is_cut
+from ..model.bonds import covalent_radius
+from ..model.surface import Colouring, Surface
+from ..model.wavefunction import Wavefunction
+from ..surfaces.subdivision import subdivided
+from ..watch import checkpoint
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from ..fields import Field
+
+Reals = NDArray[np.float64]
+Values = Callable[[Reals], Reals]
+"""Of a field at points, shape (n, 3)."""
+
+_DENSITY = "electron density"
+"""How the quantity begins whose gradient is a field."""
+
+_STEP = 0.02
+"""Distance in bohr of points for other gradients: single precision allows no less."""
+
+_FIRST, _MOVES, _FARTHEST = 0.05, 4, 0.6
+"""First step towards the isovalue in bohr, how many follow, and how far they lead at most, in units of the spacing."""
+
+_ON_SURFACE = 2e-3
+"""Share of the isovalue that a field may be off before the last step at a point that gets onto the surface."""
+
+_SAMPLES = (
+    np.array(
+        [(i, j, k) for i in (1, 4, 7) for j in (1, 4, 7) for k in (1, 4, 7) if i + j + k == 9]
+        + [(i, j, k) for i in (2, 5) for j in (2, 5) for k in (2, 5) if i + j + k == 9]
+    )
+    / 9.0
+)
+"""Middles of the nine equal parts of a triangle, as shares of its corners."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredSurface:
+    """An isosurface with a rule to integrate over it.
+
+    Attributes
+    ----------
+    surface : Surface
+        Finer than marching cubes made it, with its vertices on the isosurface.
+    points : ndarray, shape (n, 3)
+        Its vertices in double precision, in bohr.
+    weights : ndarray, shape (n,)
+        In bohr^2; a few are below zero by little.
+    normals : ndarray, shape (n, 3)
+        Unit vectors along the gradient of the field, pointing outside.
+    volume : float
+        Enclosed, from the triangles, in bohr^3.
+    n_lost : int
+        Points that could not be moved onto the isosurface: they are where the mesh has them.
+    is_whole : bool
+        Whether it is closed: it does not leave the lattice.
+    """
+
+    surface: Surface
+    points: Reals
+    weights: Reals
+    normals: Reals
+    volume: float
+    n_lost: int
+    is_whole: bool
+
+    @property
+    def area(self) -> float:
+        """In bohr^2."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def volume_by_flux(self) -> float:
+        """The volume again, a third of the flux of the position through the surface, by the gradient of the field."""
+        return float(self.weights @ np.einsum("ni,ni->n", self.points - self.points.mean(axis=0), self.normals)) / 3
+
+    @property
+    def vector_area(self) -> float:
+        """Length of the integral of the normal, 0 for a closed surface, in bohr^2."""
+        return float(np.linalg.norm(self.weights @ self.normals))
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Statistics of a field on a surface, or a part of one, in the unit of the field and bohr.
+
+    Attributes
+    ----------
+    area, positive_area, negative_area : float
+        Of all, and of where the field is above and below zero.
+    mean, positive_mean, negative_mean : float
+        Averages over these; NaN where there is no area.
+    variance : float
+        Of the field about its mean.
+    positive_variance, negative_variance : float
+        About the means of the two parts.
+    deviation : float
+        Average magnitude of the difference from the mean; of the potential Pi, the local polarity.
+    least, most : float
+    """
+
+    area: float
+    positive_area: float
+    negative_area: float
+    mean: float
+    positive_mean: float
+    negative_mean: float
+    variance: float
+    positive_variance: float
+    negative_variance: float
+    deviation: float
+    least: float
+    most: float
+
+    @property
+    def total_variance(self) -> float:
+        """Sum of the variances of the two parts."""
+        return self.positive_variance + self.negative_variance
+
+    @property
+    def balance(self) -> float:
+        """Product of the variances of the two parts over the square of their sum: 1/4 where they are equal."""
+        total = self.total_variance
+        return self.positive_variance * self.negative_variance / total**2 if total > 0 else float("nan")
+
+
+def measured_surface(
+    wavefunction: Wavefunction,
+    field: str | Field = "density",
+    isovalue: float = 0.001,
+    *,
+    spacing: float = 0.47,
+    device: str | None = None,
+) -> MeasuredSurface:
+    """An isosurface with a rule to integrate over it.
+
+    Parameters
+    ----------
+    wavefunction, field, isovalue, device
+        As for `orbitile.compute_surface`.
+    spacing
+        Of the lattice, in bohr. Errors fall with its fourth power.
+
+    Raises
+    ------
+    OrbitileError
+        When the field does not reach the isovalue; otherwise as `orbitile.compute_surface` does.
+    """
+    resolved = field_of(wavefunction, field)
+    lattice = enclosing_lattice(wavefunction, resolved, isovalue, spacing=spacing)
+    coarse = compute_surface(wavefunction, resolved, isovalue, lattice, device=device)
+    whole = not is_cut(coarse, wavefunction, resolved, lattice, device=device)
+    checkpoint(0.2)
+
+    def values(points: Reals) -> Reals:
+        return evaluate(wavefunction, resolved, points, device=device).astype(np.float64)
+
+    points, lost = _moved(values, coarse, spacing)
+    fine = subdivided(replace(coarse, vertices=points.astype(np.float32)))
+    n = len(points)
+    middles = replace(fine, vertices=fine.vertices[n:], normals=fine.normals[n:], phases=fine.phases[n:])
+    checkpoint(0.4)
+    further, lost_further = _moved(values, middles, spacing)
+    points = np.concatenate([points, further])
+    checkpoint(0.7)
+    normals = -fine.phases[:, None] * _gradient(wavefunction, resolved, points, values, device)
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+    weights = (4 * _lumped(points, fine.faces) - _lumped(points, coarse.faces)) / 3
+    volume = (4 * _enclosed(points, fine.faces) - _enclosed(points, coarse.faces)) / 3
+    surface = replace(fine, vertices=points.astype(np.float32), normals=normals.astype(np.float32))
+    return MeasuredSurface(surface, points, weights, normals, volume, lost + lost_further, whole)
+
+
+def _moved(values: Values, surface: Surface, spacing: float) -> tuple[Reals, int]:
+    """Vertices along their normals to where the field has the isovalue, by the secant method; and how many are lost."""
+    start, normals = surface.vertices.astype(np.float64), surface.normals.astype(np.float64)
+    level = surface.isovalue * surface.phases.astype(np.float64)
+    before, here = np.zeros(len(start)), np.full(len(start), -_FIRST)
+    gap_before = values(start) - level
+    gap = values(start + here[:, None] * normals) - level
+    for n in range(_MOVES):
+        rise = gap - gap_before
+        flat = np.abs(rise) < 1e-12
+        step = np.where(flat, 0.0, -gap * (here - before) / np.where(flat, 1.0, rise))
+        before, here, gap_before = here, np.clip(here + step, -_FARTHEST * spacing, _FARTHEST * spacing), gap
+        if n < _MOVES - 1:
+            gap = values(start + here[:, None] * normals) - level
+    lost = ~(np.abs(gap) <= _ON_SURFACE * np.abs(level))
+    return start + np.where(lost, 0.0, here)[:, None] * normals, int(lost.sum())
+
+
+def _gradient(wavefunction: Wavefunction, field: Field, points: Reals, values: Values, device: str | None) -> Reals:
+    """Shape (n, 3): analytic of the density, by central differences of other fields."""
+    if field.quantity.startswith(_DENSITY):
+        parts = [evaluate(wavefunction, f"gradient:{axis}", points, device=device) for axis in "xyz"]
+        return np.stack(parts, axis=1).astype(np.float64)
+    shifts = _STEP * np.eye(3)
+    return np.stack([values(points + s) - values(points - s) for s in shifts], axis=1) / (2 * _STEP)
+
+
+def _lumped(points: Reals, faces: NDArray[np.int32]) -> Reals:
+    """For each point a third of the area of the triangles about it."""
+    thirds = _areas(points, faces) / 3
+    lumped: Reals = np.bincount(faces.reshape(-1), np.repeat(thirds, 3), len(points)).astype(np.float64)
+    return lumped
+
+
+def _areas(points: Reals, faces: NDArray[np.int32]) -> Reals:
+    a, b, c = (points[corner] for corner in faces.T)
+    areas: Reals = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
+    return areas
+
+
+def _enclosed(points: Reals, faces: NDArray[np.int32]) -> float:
+    """Volume that triangles enclose, by the divergence theorem."""
+    a, b, c = (points[corner] - points.mean(axis=0) for corner in faces.T)
+    return float(np.einsum("ni,ni->", a, np.cross(b, c))) / 6
+
+
+def statistics_of(weights: Reals, values: Reals, by_sign: tuple[Reals, Reals] | None = None) -> Statistics:
+    """Statistics of a field on a surface.
+
+    Parameters
+    ----------
+    weights, values : ndarray, shape (n,)
+        Areas that the points stand for, as of `MeasuredSurface`, and the field there.
+    by_sign : tuple of ndarray, shapes (m,)
+        The same by more points where the field changes its sign, from `sampled_by_sign`; for the parts of either sign.
+    """
+    area, mean, variance = _moments(weights, values)
+    of_parts, split = by_sign or (weights, values)
+    up_area, up_mean, up_variance = _moments(of_parts[split > 0], split[split > 0])
+    down_area, down_mean, down_variance = _moments(of_parts[split < 0], split[split < 0])
+    deviation = float(weights @ np.abs(values - mean)) / area if area > 0 else np.nan
+    least, most = (float(values.min()), float(values.max())) if len(values) else (np.nan, np.nan)
+    return Statistics(
+        area, up_area, down_area, mean, up_mean, down_mean, variance, up_variance, down_variance, deviation, least, most
+    )
+
+
+def sampled_by_sign(measured: MeasuredSurface, values: Reals) -> tuple[Reals, Reals]:
+    """Weights and values of a field on a surface, with `_SAMPLES` in the triangles where it changes its sign.
+
+    The samples take over what their triangles have of the weights of the points, so that the sum of the weights is the
+    area; values there are interpolated.
+    """
+    faces, areas = measured.surface.faces, _areas(measured.points, measured.surface.faces)
+    above = values[faces] > 0
+    mixed = np.any(above != above[:, :1], axis=1)
+    lumped = np.maximum(_lumped(measured.points, faces), 1e-300)
+    density = measured.weights / lumped
+    weights = [density * _lumped(measured.points, faces[~mixed])]
+    sampled = [values]
+    for place in _SAMPLES:
+        weights.append((density[faces[mixed]] @ place) * areas[mixed] / len(_SAMPLES))
+        sampled.append(values[faces[mixed]] @ place)
+    return np.concatenate(weights), np.concatenate(sampled)
+
+
+def _moments(weights: Reals, values: Reals) -> tuple[float, float, float]:
+    """Area, mean and variance; of no area NaN and no variance."""
+    area = float(weights.sum())
+    if not area > 0:
+        return 0.0, float("nan"), 0.0
+    mean = float(weights @ values) / area
+    return area, mean, max(0.0, float(weights @ (values - mean) ** 2) / area)
+
+
+def atom_of_points(wavefunction: Wavefunction, points: Reals) -> NDArray[np.intp]:
+    """The atom, from 0, that each point goes with: the one whose covalent sphere is the nearest.
+
+    Ghost atoms have no points.
+    """
+    from scipy.spatial import cKDTree
+
+    numbers = wavefunction.atomic_numbers
+    nearest, distance = np.zeros(len(points), np.intp), np.full(len(points), np.inf)
+    for number in np.unique(numbers[numbers > 0]):
+        atoms = np.flatnonzero(numbers == number)
+        away, which = cKDTree(wavefunction.positions[atoms]).query(points)
+        away -= covalent_radius(number)
+        closer = away < distance
+        nearest[closer], distance[closer] = atoms[which[closer]], away[closer]
+    return nearest
+
+
+def shares_of_atoms(wavefunction: Wavefunction, measured: MeasuredSurface) -> csr_matrix:
+    """Which share of what each point stands for belongs to each atom, see `atom_of_points`.
+
+    Triangles on the border between two atoms are looked at in `_SAMPLES` places, so that equivalent atoms have equal
+    areas.
+
+    Returns
+    -------
+    scipy.sparse.csr_matrix, shape (n_points, n_atoms)
+        Rows add up to 1.
+    """
+    from scipy.sparse import coo_matrix
+
+    faces, points = measured.surface.faces, measured.points
+    areas, atoms = _areas(points, faces), atom_of_points(wavefunction, points)[faces]
+    mixed = np.any(atoms != atoms[:, :1], axis=1)
+    rows, columns, values = [faces[~mixed].ravel()], [atoms[~mixed].ravel()], [np.repeat(areas[~mixed] / 3, 3)]
+    for place in _SAMPLES:
+        checkpoint()
+        at = atom_of_points(wavefunction, np.einsum("k,nkd->nd", place, points[faces[mixed]]))
+        rows.append(faces[mixed].ravel())
+        columns.append(np.repeat(at, 3))
+        values.append(np.outer(areas[mixed] / len(_SAMPLES), place).ravel())
+    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    shares = coo_matrix(entries, shape=(len(points), wavefunction.n_atoms)).tocsr()
+    sums = np.maximum(np.asarray(shares.sum(axis=1)).ravel(), 1e-300)
+    return shares.multiply(1 / sums[:, None]).tocsr()
+
+
+def with_values(measured: MeasuredSurface, values: Reals, field: Field) -> Surface:
+    """The surface with values of a field at its points, to look for extrema on."""
+    colouring = Colouring(
+        values.astype(np.float32), float(values.min()), float(values.max()), field.quantity, field.unit
+    )
+    return replace(measured.surface, colouring=colouring)

@@ -1,0 +1,121 @@
+"""Values at the atoms of a molecule of PyMOL, as labels and colours; what atoms had before comes back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...errors import OrbitileError
+from ...model.report import AtomValues
+from ...surfaces.colour_maps import colours_along, rounded_up
+
+_MAP = "signed"
+_LABELS = 8
+"""Bit of what an atom is shown as."""
+
+_READ = {"float_labels": 1, "label_outline_color": "back"}
+"""Settings by which labels are read before surfaces and on atoms of any colour."""
+
+Marks = tuple[int, str, float]
+"""Number of the colour, label and partial charge of an atom."""
+
+
+def limit_of(drawing: AtomValues) -> float:
+    """Half of the range that the colours span, about zero."""
+    return rounded_up(max((abs(value) for value in drawing.values if math.isfinite(value)), default=0.0))
+
+
+def read_labels(cmd: Any, name: str) -> None:
+    """Have the labels of an object seen before surfaces, on any ground."""
+    for setting, value in _READ.items():
+        cmd.set(setting, value, name)
+
+
+class MarkedAtoms:
+    """What the atoms of a molecule had before they were marked by values, and what they have since.
+
+    Parameters
+    ----------
+    before, since : mapping of int to tuple
+        By the numbers that PyMOL gives to atoms for good.
+    had_labels : bool
+        Whether any atom had a label.
+    """
+
+    def __init__(self, before: Mapping[int, Marks], since: Mapping[int, Marks], had_labels: bool) -> None:
+        self.before, self.since, self.had_labels = dict(before), dict(since), had_labels
+
+    @classmethod
+    def mark(cls, cmd: Any, molecule: str, drawing: AtomValues) -> MarkedAtoms:
+        """Mark the atoms of a molecule.
+
+        Raises
+        ------
+        OrbitileError
+            When it has other atoms than there are values.
+        """
+        before: dict[int, Marks] = {}
+        shown: list[bool] = []
+
+        def note(number: int, colour: int, label: str, charge: float, shown_as: int) -> None:
+            before[number] = int(colour), str(label), float(charge)
+            shown.append(bool(label and shown_as & _LABELS))
+
+        cmd.iterate(f"%{molecule}", "note(ID, color, label, partial_charge, reps)", space={"note": note})
+        if len(before) != len(drawing.values):
+            raise OrbitileError(f"{molecule} has {len(before)} atoms by now, and {drawing.name} has values of others")
+        limit, since = limit_of(drawing), {}
+        shares = (np.clip(np.nan_to_num(np.array(drawing.values)) / limit, -1, 1) + 1) / 2
+        is_charge = drawing.unit == "e"
+        for (number, (colour, label, charge)), value, ink in zip(
+            before.items(), drawing.values, colours_along(_MAP, shares), strict=True
+        ):
+            if math.isfinite(value):
+                text = f"{value:.{drawing.decimals}f}"
+                since[number] = _index(cmd, ink), text, float(value) if is_charge else charge
+            else:
+                since[number] = colour, label, charge
+        marked = cls(before, since, any(shown))
+        marked._change(cmd, molecule, before, since)
+        cmd.show("labels", f"%{molecule}")
+        read_labels(cmd, molecule)
+        return marked
+
+    def take_away(self, cmd: Any, molecule: str) -> None:
+        """Give the atoms back what they had; what the user has changed since stays."""
+        self._change(cmd, molecule, self.since, self.before)
+        if not self.had_labels:
+            cmd.hide("labels", f"%{molecule} and label ''")
+        for setting in _READ:
+            cmd.unset(setting, molecule)
+
+    def _change(self, cmd: Any, molecule: str, old: Mapping[int, Marks], new: Mapping[int, Marks]) -> None:
+        def changed(number: int, *now: Any) -> Any:
+            if number not in old:
+                return now
+            return tuple(new[number][at] if _same(value, old[number][at]) else value for at, value in enumerate(now))
+
+        cmd.alter(
+            f"%{molecule}",
+            "color, label, partial_charge = changed(ID, color, label, partial_charge)",
+            space={"changed": changed},
+        )
+        cmd.recolor(f"%{molecule}")
+        cmd.rebuild(f"%{molecule}", "labels")
+
+    def saved(self) -> dict[str, Any]:
+        """In plain types."""
+        return {"before": self.before, "since": self.since, "had_labels": self.had_labels}
+
+
+def _same(value: Any, other: Any) -> bool:
+    return abs(value - other) < 1e-5 if isinstance(value, float) else bool(value == other)
+
+
+def _index(cmd: Any, ink: Any) -> int:
+    red, green, blue = (round(255 * float(part)) for part in ink)
+    index: int = cmd.get_color_index(f"0x{red:02x}{green:02x}{blue:02x}")
+    return index
