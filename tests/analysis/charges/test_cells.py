@@ -186,6 +186,14 @@ def test_promolecules_have_none():
             ob.analyse(atoms, name)
 
 
+def test_without_electrons():
+    wavefunction = solved("He 0 0 0")[1]
+    empty = replace(wavefunction, alpha=replace(wavefunction.alpha, occupations=np.zeros(1)))
+    for name in ("charges", "bonds"):
+        with pytest.raises(ob.errors.OrbitileError, match="no occupied orbitals"):
+            ob.analyse(empty, name)
+
+
 def test_unknown_schemes():
     with pytest.raises(ob.errors.OrbitileError, match="expected hirshfeld"):
         atomic_charges(solved(*CASES["water"])[1], "bader")
