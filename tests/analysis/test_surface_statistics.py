@@ -12,7 +12,7 @@ from orbitile.analysis.surface_statistics import (
     shares_of_atoms,
     statistics_of,
 )
-from orbitile.errors import OrbitileError
+from orbitile.errors import Cancelled, OrbitileError
 from orbitile.model.units import angstrom
 from tests.analysis.samples import BENZENE, dihydrogen, hydrogen_atom
 
@@ -123,6 +123,19 @@ def test_surfaces_of_what_is_odd():
     assert all(closure.holds for table in orbital.tables for closure in table.closures)
     areas = orbital.table("atoms")["area"]
     assert areas[0] == pytest.approx(areas[1], rel=1e-3)
+
+
+def test_a_surface_can_be_cancelled():
+    with pytest.raises(Cancelled):
+        ob.analyse(hydrogen_atom(), "surface", device="cpu", cancelled=lambda: True)
+
+
+def test_what_is_large_is_told_of():
+    from orbitile.analysis.reports import surface, values_of
+
+    wavefunction = ob.load(BENZENE)
+    assert surface.warning(wavefunction, **values_of("surface", {})) == ""
+    assert "12 atoms takes about" in surface.warning(wavefunction, **values_of("surface", {"spacing": 0.05}))
 
 
 def test_what_is_wrong_is_said():

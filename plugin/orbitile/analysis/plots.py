@@ -27,8 +27,8 @@ _DASHES = ((), (5, 1.8), (5, 1.5, 1, 1.5), (1.2, 1.2), (9, 2), (3, 1, 1, 1, 1, 1
 _WHOLE, _STICKS, _MARKS = "0.45", "0.1", "0.35"
 """Greys: of what is filled, of levels, and of marked places."""
 
-_BESIDE = 0.11
-"""Share of the width that a label takes: of marks that are closer, one label stands above the other."""
+_LETTER = 0.008
+"""Share of the width that a letter of a label takes: of labels that would meet, one stands above the other."""
 
 _ROW = 10.0
 """Height of a label in points."""
@@ -95,8 +95,15 @@ def _tidy(axes: Any, plot: Plot) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     low, high = axes.get_ylim()
-    if low < 0 < high:
+    if plot.y_range is None and all(_stands(curve, high) for curve in plot.curves):
+        axes.set_ylim(bottom=0.0)
+    elif low < 0 < high:
         axes.axhline(0.0, color="0.2", linewidth=0.8, zorder=1)
+
+
+def _stands(curve: Curve, high: float) -> bool:
+    """Whether a curve stands on zero."""
+    return curve.style != "points" and float(np.min(curve.y, initial=0.0)) >= -1e-4 * high
 
 
 def _mark(axes: Any, plot: Plot) -> int:
@@ -107,8 +114,9 @@ def _mark(axes: Any, plot: Plot) -> int:
         if not low <= place <= high:
             continue
         axes.axvline(place, color=_MARKS, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
-        row = next((row for row, end in enumerate(ends) if place - end > _BESIDE * (high - low)), len(ends))
-        ends[row : row + 1] = [place]
+        half = 0.5 * _LETTER * (len(what) + 1) * (high - low)
+        row = next((row for row, end in enumerate(ends) if place - half > end), len(ends))
+        ends[row : row + 1] = [place + half]
         axes.annotate(
             _typeset(what),
             (place, 1.0),

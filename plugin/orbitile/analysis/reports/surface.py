@@ -160,9 +160,7 @@ def _geometry(fine: MeasuredSurface, coarse: MeasuredSurface) -> Table:
     columns = (
         Column("quantity", ("area", "volume")),
         Column("value", values),
-        Column(
-            "error", errors, about="difference from that on a lattice 1.5 times as coarse, which is 5 times as wrong"
-        ),
+        Column("error", errors, about="difference from that on a lattice 1.5 times as coarse"),
         Column("unit", ("bohr^2", "bohr^3")),
         Column("customary", tuple(value / unit for value, unit in zip(values, lengths, strict=True)), "", 3),
         Column("customary_unit", ("Angstrom^2", "Angstrom^3")),
@@ -327,7 +325,10 @@ def _constant(one: _OnSurface) -> str:
 
 
 def _remarks(fine: MeasuredSurface) -> list[str]:
-    remarks = ["errors are the differences from a lattice 1.5 times as coarse, on which they are five times as large"]
+    remarks = [
+        "errors are the differences from a lattice 1.5 times as coarse: those of area and volume are five times as "
+        "large there, those of other numbers twice or more"
+    ]
     remarks.append("a point of the surface goes with the atom whose covalent sphere is nearest")
     if fine.n_lost:
         remarks.append(
