@@ -9,8 +9,11 @@ import orbitile as ob
 from orbitile.analysis.charges.cells import hirshfeld_populations, sampled_density
 from orbitile.analysis.charges.cm5 import cm5_corrections
 from orbitile.analysis.charges.schemes import atomic_charges, charges_by_schemes
+from orbitile.analysis.reports import charges as charges_report
+from orbitile.gaussians.promolecule import promolecule
 from orbitile.model.elements import SYMBOLS
 from orbitile.model.free_atoms import free_atom
+from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
 
 from .samples import FORMATE, METHYL, WATER, density_matrices, solved
@@ -150,12 +153,37 @@ def test_the_report_on_all_schemes():
 
 
 @pytest.mark.slow
+def test_charges_of_basins():
+    charges = ob.charges(solved(*CASES["water"])[1], scheme="qtaim", device="cpu").table("atoms")["charge"]
+    assert charges[1] > 0.4
+    assert charges.sum() == pytest.approx(0, abs=5e-3)
+
+
+@pytest.mark.slow
 def test_the_report_on_a_radical():
     report = ob.charges(solved(*CASES["radical"])[1], scheme="all", device="cpu")
     spins = report.table("spins")
     assert [column.name for column in spins.columns[2:]] == ["hirshfeld", "becke", "mulliken", "loewdin", "iao"]
     assert all(closure.expected == 1 and closure.holds for closure in spins.closures)
     assert [drawing.name for drawing in report.drawings] == ["charge", "spin"]
+
+
+def test_what_takes_long_says_so_and_is_left_out_of_all(monkeypatch):
+    wavefunction = solved(*CASES["water"])[1]
+    assert charges_report.warning(wavefunction, scheme="all") == ""
+    monkeypatch.setattr(charges_report, "_LONG", 0.01)
+    assert "hirshfeld charges of 3 atoms take some" in charges_report.warning(wavefunction, scheme="hirshfeld")
+    report = ob.charges(wavefunction, scheme="all", device="cpu")
+    assert [column.name for column in report.table("atoms").columns[2:]] == ["mulliken", "loewdin", "iao"]
+    assert "hirshfeld is left out, since it takes" in report.remarks[0]
+
+
+def test_promolecules_have_none():
+    positions = np.array([[0.0, 0, 0], [0, 0, 1.4]])
+    atoms = promolecule(Geometry(np.array([1, 1]), positions))
+    for name in ("charges", "bonds"):
+        with pytest.raises(ob.errors.OrbitileError, match="side by side"):
+            ob.analyse(atoms, name)
 
 
 def test_unknown_schemes():

@@ -6,7 +6,7 @@ exactly: as exactly as the density there asks for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,9 +52,9 @@ class Rays:
     end: Reals
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class _Borders:
-    """About where rays leave a basin, or come back to it."""
+    """About where rays leave a basin, or come back to it, and the direction of each."""
 
     attractor: Indices
     ray: Indices
@@ -89,10 +89,7 @@ def rays_of(
         _scanned(attractor, spheres, lattice, directions)
         for attractor, (directions, _) in zip(attractors, rules, strict=True)
     ]
-    borders = _Borders(
-        *(np.concatenate([getattr(one, name) for one in found]) for name in ("attractor", "ray", "leaves", "guess")),
-        np.concatenate([directions[one.ray] for one, (directions, _) in zip(found, rules, strict=True)]),
-    )
+    borders = _Borders(*(np.concatenate([getattr(one, part.name) for one in found]) for part in fields(_Borders)))
     origin, along = spheres.centre[borders.attractor], borders.direction
     density = gradient(origin + borders.guess[:, None] * along)[0] if len(along) else np.zeros(0)
     width = _MOST_ELECTRONS / np.maximum(density * borders.guess**2, 1e-12)

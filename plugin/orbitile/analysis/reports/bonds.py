@@ -33,9 +33,14 @@ _BALL = 0.1
 """Radius of what is drawn at the middle of a bond, in bohr."""
 
 
+def unavailable(wavefunction: Wavefunction) -> str:
+    """Of free atoms side by side."""
+    return "free atoms side by side have no bonds" if wavefunction.promolecule else ""
+
+
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """That it takes long, for large molecules."""
-    seconds = 4e-10 * wavefunction.n_basis**3
+    seconds = 2e-10 * wavefunction.n_basis**3
     return f"bond orders of {wavefunction.n_basis} basis functions take some {seconds:.0f} s" if seconds > _LONG else ""
 
 

@@ -57,8 +57,8 @@ _ARROW = 0.1
 _POINTS = 600
 """Of a spectrum."""
 
-_SECONDS = 4e-9
-"""Time a state takes, an atom and a square of a basis function: measured with 60 atoms on two cores."""
+_SECONDS = 3e-7
+"""Time that a state takes on two cores, an atom and a squared number of basis functions: measured with 62 atoms."""
 
 
 def unavailable(wavefunction: Wavefunction) -> str:
