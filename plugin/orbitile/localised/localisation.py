@@ -37,8 +37,8 @@ _PAIRED = 0.25
 """Share of an orbital in those of the other spin below which its electron is unpaired."""
 
 
-_RATE = 2e10
-"""Operations in a second, of products of matrices."""
+_RATE = 1e10
+"""Operations in a second, of products of matrices and what goes with them."""
 
 
 @dataclass(frozen=True, eq=False)
