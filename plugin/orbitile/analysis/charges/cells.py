@@ -143,11 +143,7 @@ def hirshfeld_populations(wavefunction: Wavefunction, sampled: SampledDensity) -
         middle = (points.min(axis=0) + points.max(axis=0)) / 2
         radius = np.sqrt(((points - middle) ** 2).sum(axis=1).max())
         near = np.flatnonzero(np.sqrt(((places - middle) ** 2).sum(axis=1)) < reaches + radius)
-        parts = (
-            np.stack([_density(free[kinds[n]], points, places[n]) for n in near])
-            if len(near)
-            else np.zeros((0, len(points)))
-        )
+        parts = np.array([_density(free[kinds[n]], points, places[n]) for n in near]).reshape(len(near), len(points))
         whole = parts.sum(axis=0)
         excess = sampled.densities[:, some] * weights
         excess[0] -= whole * weights
