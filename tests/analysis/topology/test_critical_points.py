@@ -92,6 +92,7 @@ def test_an_atom_and_a_molecule_of_two():
     assert abs(hydrogen.ellipticity[2]) < 1e-9
 
 
+@pytest.mark.slow
 def test_a_maximum_without_a_nucleus():
     found = topology_of(computed("Li 0 0 0; Li 0 0 2.7", "6-311g*"))
     assert counts(found) == (3, 2, 0, 0)
@@ -182,6 +183,17 @@ def test_missing_cores_stand_as_one_maximum():
     remark = ob.topology(wavefunction).remarks[0]
     assert "Au1, Cl2" in remark
     assert "core potential" in remark
+
+
+@pytest.mark.slow
+def test_an_atom_that_is_hardly_more_than_its_missing_core():
+    mol = gto.M(atom="Na 0 0 0; Cl 0 0 2.36", basis="lanl2dz", ecp="lanl2dz", verbose=0)
+    field = scf.RHF(mol).run()
+    wavefunction = wavefunction_of(mol, field.mo_coeff, field.mo_occ, field.mo_energy)
+    assert counts(topology_of(wavefunction)) == (1, 0, 0, 0)
+    remarks = " ".join(ob.topology(wavefunction).remarks)
+    assert "no maximum at Na1" in remarks
+    assert "A smaller core" in remarks
 
 
 def test_parts_far_from_each_other_count_for_themselves():

@@ -52,6 +52,8 @@ def unavailable(wavefunction: Wavefunction) -> str:
     """Why a molecule has none, or nothing."""
     if wavefunction.is_ghost.all():
         return "there are no nuclei, only ghost atoms"
+    if wavefunction.promolecule:
+        return "a promolecule has no orbitals"
     orbitals = [wavefunction.alpha, *([] if wavefunction.beta is None else [wavefunction.beta])]
     if not wavefunction.density_matrix.size and not any(np.any(one.occupations) for one in orbitals):
         return "the file gives no occupied orbitals"
@@ -180,9 +182,13 @@ def _remarks(wavefunction: Wavefunction, found: Topology, kinds: list[str]) -> l
     whole = {atom for kind, atoms in zip(found.kinds, found.atoms, strict=True) if kind == "maximum" for atom in atoms}
     without = [atom for atom in np.flatnonzero(~wavefunction.is_ghost).tolist() if atom not in whole]
     if without:
-        cores = wavefunction.core_charges[without] < wavefunction.atomic_numbers[without]
-        reason = ": core electrons, which would make one, are in a core potential" if cores.all() else ""
-        remarks.append(f"The density has no maximum at {_listed(wavefunction, without)}{reason}.")
+        remarks.append(f"The density has no maximum at {_listed(wavefunction, without)}.")
+    if np.any(wavefunction.core_charges[without] < wavefunction.atomic_numbers[without] - 0.5):
+        remarks.append(
+            "Core electrons, which would make one, are in a core potential, and hardly any others are left there: "
+            "bonds of these atoms are not seen, and their neighbours have bonds, rings and cages about them. A smaller "
+            "core, or none, helps."
+        )
     if "nna" in kinds:
         remarks.append("There are maxima without a nucleus (nna); in small basis sets they may not be real.")
     if "degenerate" in kinds:

@@ -191,13 +191,15 @@ def _nuclei(field: DensityDerivatives, wavefunction: Wavefunction) -> _Nuclei:
     atoms = np.flatnonzero(~wavefunction.is_ghost)
     numbers = wavefunction.atomic_numbers[atoms]
     holes = {int(atom): radius_of_hole(field, wavefunction, atom) for atom in with_missing_core(wavefunction)}
-    radii = np.array([holes.get(atom, np.nan) for atom in atoms.tolist()])
+    usual = np.where(numbers > 2, *_BALLS)
+    radii = np.array([holes.get(atom, radius) for atom, radius in zip(atoms.tolist(), usual, strict=True)])
     return _Nuclei(
         atoms,
         wavefunction.positions[atoms],
         np.array([ATOMIC_RADII[min(int(number), len(ATOMIC_RADII) - 1)] for number in numbers]),
-        Balls(wavefunction.positions[atoms], np.where(np.isnan(radii), np.where(numbers > 2, *_BALLS), radii)),
-        ~np.isnan(radii),
+        # in a hole that nothing encloses there may be any critical point
+        Balls(wavefunction.positions[atoms], np.nan_to_num(radii)),
+        np.array([np.isfinite(holes.get(atom, np.nan)) for atom in atoms.tolist()]),
     )
 
 
@@ -254,7 +256,7 @@ def _all_found(field: DensityDerivatives, nuclei: _Nuclei, least: float) -> tupl
     full = nuclei.positions[~nuclei.hollow]
     near = partial(critical_points_near, field, least=least, avoided=nuclei.balls)
     found = near(full, np.full(len(full), 3), known=nothing_found())
-    searched, expected = -1, None
+    searched, expected = -1, 0
     for n, (spacing, within) in enumerate(_GRIDS):
         with stage(n / len(_GRIDS), (n + 1) / len(_GRIDS)):
             maxima = found.positions[found.n_negative == 3]
@@ -267,18 +269,18 @@ def _all_found(field: DensityDerivatives, nuclei: _Nuclei, least: float) -> tupl
                 for kind in range(4) if n else (wanted,):
                     found = near(seeds, np.broadcast_to(kind, len(seeds)), known=found)
             grid = on_grid(nuclei.positions, spacing, spacing / np.e, _MOST)
-            if not len(grid):
-                break
-            grid = grid[~nuclei.balls.hold(grid)]
-            seeds, wanted = promising(field, grid, within * spacing, least, found)
-            found = nuclei.without_holes(near(seeds, wanted, known=found, farthest=1.5 * spacing))
+            if len(grid):
+                seeds, wanted = promising(field, grid[~nuclei.balls.hold(grid)], within * spacing, least, found)
+                found = near(seeds, wanted, known=found, farthest=1.5 * spacing)
+            found = nuclei.without_holes(found)
             index = found.index + hollow
-            if expected is None:
+            if n == 0:
                 simple = index == 1 and not has_gaps(nuclei.positions)
                 expected = 1 if simple else euler_characteristic(field, nuclei.positions, least)
-            if index == expected and int((found.n_negative == 3).sum()) <= searched:
+            complete = index == expected and int((found.n_negative == 3).sum()) <= searched
+            if complete or not len(grid):
                 break
-    return found, 1 if expected is None else expected
+    return found, expected
 
 
 def _owners(maxima: Reals, nuclei: _Nuclei) -> tuple[list[int], Reals]:

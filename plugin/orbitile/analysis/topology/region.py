@@ -17,7 +17,7 @@ Reals = NDArray[np.float64]
 _GAP = 7.0
 """Distance in bohr between parts of a molecule from which on there may be no density between them."""
 
-_SPACING = 0.9
+_SPACING = 1.1
 """Of the lattice on which the region is looked at, in bohr; so far from nuclei surfaces are smooth."""
 
 _INSIDE = 2.5
