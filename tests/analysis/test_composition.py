@@ -71,11 +71,15 @@ def test_agrees_with_pyscf(tmp_path):
 
 
 @pytest.mark.slow
-def test_cells_share_out_whole_orbitals(benzene):
-    found = composition(benzene, orbitals_of(benzene, "homo-3,homo"), "becke", "cpu")
-    assert found.atoms.sum(axis=0) == pytest.approx([1, 1], abs=1e-4)
-    assert found.momenta.shape == (12, 0, 2)
+@pytest.mark.parametrize("scheme", ["hirshfeld", "becke"])
+def test_cells_share_out_whole_orbitals(benzene, scheme):
+    """The occupied ones are all of the electrons."""
+    found = composition(benzene, orbitals_of(benzene, "mo:1-21"), scheme, "cpu")
+    assert found.atoms.sum(axis=0) == pytest.approx(np.ones(21), abs=1e-4)
+    assert found.momenta.shape == (12, 0, 21)
     assert found.atoms.min() > 0
+    charges = ob.analyse(benzene, "charges", scheme=scheme, device="cpu").table("atoms")["charge"]
+    assert benzene.core_charges - 2 * found.atoms.sum(axis=1) == pytest.approx(charges, abs=1e-3)
 
 
 def test_orbitals_around_the_gap_are_those_that_there_are():

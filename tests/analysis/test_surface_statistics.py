@@ -12,7 +12,7 @@ from orbitile.analysis.surface_statistics import (
     shares_of_atoms,
     statistics_of,
 )
-from orbitile.errors import OrbitileError
+from orbitile.errors import Cancelled, OrbitileError
 from orbitile.model.units import angstrom
 from tests.analysis.samples import BENZENE, dihydrogen, hydrogen_atom
 
@@ -47,7 +47,8 @@ def test_points_go_with_the_nearest_sphere():
     assert atom_of_points(wavefunction, points).tolist() == [0, near, near]
 
 
-@pytest.mark.parametrize("spacing", [pytest.param(0.7, marks=pytest.mark.slow), 0.47])
+@pytest.mark.slow
+@pytest.mark.parametrize("spacing", [0.7, 0.47])
 def test_a_round_atom(spacing):
     wavefunction = hydrogen_atom()
     radius = _radius(wavefunction, 0.001)
@@ -123,6 +124,19 @@ def test_surfaces_of_what_is_odd():
     assert all(closure.holds for table in orbital.tables for closure in table.closures)
     areas = orbital.table("atoms")["area"]
     assert areas[0] == pytest.approx(areas[1], rel=1e-3)
+
+
+def test_a_surface_can_be_cancelled():
+    with pytest.raises(Cancelled):
+        ob.analyse(hydrogen_atom(), "surface", device="cpu", cancelled=lambda: True)
+
+
+def test_what_is_large_is_told_of():
+    from orbitile.analysis.reports import surface, values_of
+
+    wavefunction = ob.load(BENZENE)
+    assert surface.warning(wavefunction, **values_of("surface", {})) == ""
+    assert "12 atoms takes about" in surface.warning(wavefunction, **values_of("surface", {"spacing": 0.05}))
 
 
 def test_what_is_wrong_is_said():

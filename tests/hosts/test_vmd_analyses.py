@@ -24,7 +24,7 @@ def test_a_command_tells_and_draws_and_takes_away(tmp_path, plugins):
         """
         orb_load $benzene
         orb_charges benzene becke
-        puts "[string match "*sum of the charges*" $orbitile::told] [drawn 0]"
+        puts "[string match "*sum of charges*" $orbitile::told] [drawn 0]"
         orb_everything benzene -atoms 1-3
         puts "[string match "*Atoms 1-3.*" $orbitile::told] [drawn 0]"
         orb_everything benzene -draw 0

@@ -11,8 +11,9 @@ by R. S. Mulliken (J. Chem. Phys. 1955, 23, 1833), who halves what two functions
 
 by P.-O. Loewdin (J. Chem. Phys. 1950, 18, 365). G. Knizia's intrinsic atomic orbitals (J. Chem. Theory Comput. 2013,
 9, 4834) have the squares of their overlaps with an orbital; they span the occupied orbitals, and what an unoccupied one
-has beyond them belongs to no atom. By A. D. Becke's fuzzy cells (J. Chem. Phys. 1988, 88, 2547) an atom has
-:math:`\int w_A \psi_i^2`, which knows nothing of angular momenta. The shares of an orbital add up to its norm, 1.
+has beyond them belongs to no atom. By A. D. Becke's fuzzy cells (J. Chem. Phys. 1988, 88, 2547) and by the shares of
+free atoms in the density of F. L. Hirshfeld (Theor. Chim. Acta 1977, 44, 129) an atom has :math:`\int w_A \psi_i^2`,
+which knows nothing of angular momenta. The shares of an orbital add up to its norm, 1.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ..evaluation.requests import field_of
 from ..fields._frontier import frontier_order
 from ..fields.orbital import Orbital, orbital_name, orbital_range
 from ..gaussians.overlap import own_overlap
+from ..memory import require_memory
 from ..model.wavefunction import Spin, Wavefunction
 from ..watch import checkpoint
 from .charges.overlap_populations import overlap_root
@@ -41,7 +43,10 @@ Population = Literal["mulliken", "loewdin"]
 POPULATIONS: tuple[Population, ...] = ("mulliken", "loewdin")
 """Schemes that share out by basis functions, and so by angular momenta too."""
 
-SCHEMES = (*POPULATIONS, "iao", "becke")
+CELLS = ("hirshfeld", "becke")
+"""Schemes that share out space, and know nothing of angular momenta."""
+
+SCHEMES = (*POPULATIONS, "iao", *CELLS)
 """All schemes."""
 
 _AT_ONCE = 1 << 21
@@ -49,6 +54,9 @@ _AT_ONCE = 1 << 21
 
 _LARGE_BASIS = 3000
 """Basis functions from which Loewdin's scheme takes more than 10 s on two cores."""
+
+_POINTS = 1 << 18
+"""Points at which orbitals are squared at once: 2 MB an orbital."""
 
 _AROUND = 2
 """Orbitals on each side of the gap that are analysed where none are named."""
@@ -83,9 +91,9 @@ def composition(
     orbitals
         Orbitals in its basis set, as from `orbitals_of`.
     scheme
-        mulliken, whose shares may be below 0 or above 1; loewdin, iao or becke, whose are not.
+        mulliken, whose shares may be below 0 or above 1; loewdin, iao, hirshfeld or becke, whose are not.
     device
-        Of becke, as for `orbitile.evaluate`.
+        Of hirshfeld and becke, as for `orbitile.evaluate`.
 
     Returns
     -------
@@ -94,17 +102,19 @@ def composition(
     Raises
     ------
     OrbitileError
-        For another scheme, and where there are no intrinsic atomic orbitals.
+        For another scheme, for more orbitals than fit into memory (24 bytes for each of them, atom and momentum), and
+        where there are no intrinsic atomic orbitals, or no free atom of an element.
     """
     if scheme == "iao":
         return _over_intrinsic(wavefunction, orbitals)
-    if scheme == "becke":
-        atoms = _shares_in_cells(wavefunction, orbitals, device)
+    if scheme in CELLS:
+        atoms = _shares_in_cells(wavefunction, orbitals, scheme, device)
         return Composition(tuple(orbitals), atoms, np.zeros((len(atoms), 0, len(orbitals))))
     atom_of, momentum_of = functions_by(wavefunction)
     n_momenta = int(momentum_of.max()) + 1
     labels = atom_of * n_momenta + momentum_of
     n_groups = wavefunction.n_atoms * n_momenta
+    require_memory(3 * 8 * n_groups * len(orbitals), "shares in these orbitals", "name fewer orbitals")
     shares = shares_of_groups(wavefunction, coefficients_of(orbitals), labels, n_groups, scheme)
     return _by_momenta(orbitals, shares.reshape(wavefunction.n_atoms, n_momenta, len(orbitals)))
 
@@ -222,19 +232,26 @@ def warning_of_root(wavefunction: Wavefunction, scheme: str) -> str:
     return f"Loewdin's scheme for {n} basis functions takes about {10 * (n / _LARGE_BASIS) ** 3:.0f} s"
 
 
-def _shares_in_cells(wavefunction: Wavefunction, orbitals: Sequence[Orbital], device: str | None) -> Reals:
-    """Integrals of the squares of orbitals over Becke's cells of the atoms, shape (n_atoms, n_orbitals)."""
+def _shares_in_cells(wavefunction: Wavefunction, orbitals: Sequence[Orbital], scheme: str, device: str | None) -> Reals:
+    """Integrals of the squares of orbitals over the cells of the atoms, shape (n_atoms, n_orbitals)."""
     from ..evaluation.devices import device_session
     from ..evaluation.points import evaluate
     from ..integrals.grids import grid_of
+    from .charges.cells import SampledDensity, becke_populations, hirshfeld_populations
 
+    populations_of = {"becke": becke_populations, "hirshfeld": hirshfeld_populations}[scheme]
     with device_session(device, "single") as target:
         grid = grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, borders="becke")
     shares = np.zeros((wavefunction.n_atoms, len(orbitals)))
-    for n, orbital in enumerate(orbitals):
-        checkpoint(n / len(orbitals))
-        values = evaluate(wavefunction, orbital, grid.points, device=device)
-        shares[:, n] = np.bincount(grid.atom, grid.weights * values.astype(np.float64) ** 2, wavefunction.n_atoms)
+    for first in range(0, len(grid), _POINTS):
+        checkpoint(first / len(grid))
+        some = slice(first, first + _POINTS)
+        points = grid.points[some]
+        squares = [evaluate(wavefunction, one, points, device=device).astype(np.float64) ** 2 for one in orbitals]
+        # the first density is taken for that of all electrons, which no orbital is
+        densities = np.stack([np.zeros(len(points)), *squares])
+        sampled = SampledDensity(points, grid.weights[some], grid.atom[some], densities)
+        shares += populations_of(wavefunction, sampled)[1:].T
     return shares
 
 

@@ -48,11 +48,14 @@ _DENSITY = "electron density"
 _STEP = 0.02
 """Distance in bohr of points for other gradients: single precision allows no less."""
 
-_FIRST, _MOVES, _FARTHEST = 0.05, 4, 0.6
+_FIRST, _MOVES, _FARTHEST = 0.05, 3, 0.6
 """First step towards the isovalue in bohr, how many follow, and how far they lead at most, in units of the spacing."""
 
-_ON_SURFACE = 2e-3
+_ON_SURFACE = 5e-3
 """Share of the isovalue that a field may be off before the last step at a point that gets onto the surface."""
+
+_FAINTEST = 1e-6
+"""Values are taken for at least this share of the isovalue, also those of the other sign."""
 
 _SAMPLES = (
     np.array(
@@ -202,20 +205,27 @@ def measured_surface(
 
 
 def _moved(values: Values, surface: Surface, spacing: float) -> tuple[Reals, int]:
-    """Vertices along their normals to where the field has the isovalue, by the secant method; and how many are lost."""
+    """Vertices along their normals to where the field has the isovalue, and how many cannot be moved there.
+
+    By the secant method for the logarithm of the field, which densities and orbitals are nearly linear in.
+    """
     start, normals = surface.vertices.astype(np.float64), surface.normals.astype(np.float64)
     level = surface.isovalue * surface.phases.astype(np.float64)
+
+    def gap_at(distance: Reals) -> Reals:
+        ratio = values(start + distance[:, None] * normals) / level
+        return np.asarray(np.log(np.maximum(ratio, _FAINTEST)))
+
     before, here = np.zeros(len(start)), np.full(len(start), -_FIRST)
-    gap_before = values(start) - level
-    gap = values(start + here[:, None] * normals) - level
+    gap_before, gap = gap_at(before), gap_at(here)
     for n in range(_MOVES):
         rise = gap - gap_before
-        flat = np.abs(rise) < 1e-12
+        flat = np.abs(rise) < 1e-9
         step = np.where(flat, 0.0, -gap * (here - before) / np.where(flat, 1.0, rise))
         before, here, gap_before = here, np.clip(here + step, -_FARTHEST * spacing, _FARTHEST * spacing), gap
         if n < _MOVES - 1:
-            gap = values(start + here[:, None] * normals) - level
-    lost = ~(np.abs(gap) <= _ON_SURFACE * np.abs(level))
+            gap = gap_at(here)
+    lost = ~(np.abs(gap) <= _ON_SURFACE)
     return start + np.where(lost, 0.0, here)[:, None] * normals, int(lost.sum())
 
 

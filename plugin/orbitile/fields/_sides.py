@@ -122,6 +122,7 @@ class FieldBetween(SumField):
 
     opposite: GaussianExpansion | None = None
     is_bounded: bool = True
+    is_local: bool = True
 
     def enclosing_box(self, isovalue: float) -> Corners:
         """Corners of a box outside which the field is smaller, in bohr."""

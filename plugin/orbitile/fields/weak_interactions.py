@@ -10,6 +10,7 @@ vacuum. Followed by atoms, as `nci:1-12`, it is of what lies between these and t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..gaussians.expansion import derivative
 from ..model.wavefunction import Wavefunction
-from ._field import References
+from ._field import Field, References
 from ._sides import FieldBetween, sides_of
 from ._sums import SumField
 from .density import density_of
@@ -64,16 +65,27 @@ _ATTRACTION = 0.04
 """Density at the ends of the colours of `nci`: attraction blue, repulsion red, as in the literature."""
 
 
-def reduced_gradient(density: Reals, x: Reals, y: Reals, z: Reals) -> Reals:
-    """Reduced density gradient, cut off where it is large, and large in bonds and in vacuum."""
+def plain_gradient(density: Reals, x: Reals, y: Reals, z: Reals) -> Reals:
+    """Reduced density gradient anywhere, cut off where it is large."""
     rho = np.maximum(density, _WEAKER[1] * 0.01)
-    s = norm(x, y, z) / (_GRADIENT * rho ** (4 / 3))
-    place = np.log(rho)
+    result: Reals = np.minimum(norm(x, y, z) / (_GRADIENT * rho ** (4 / 3)), _MOST)
+    return result
+
+
+def within_range(gradient: Reals, density: Reals) -> Reals:
+    """Reduced density gradient made large in bonds and in vacuum, given that and the density."""
+    place = np.log(np.maximum(density, _WEAKER[1] * 0.01))
+    s = gradient
     for none, half in (_WEAK, _WEAKER):
         slope = _SURFACE / log(half / none)
         s = np.maximum(s, slope * place - slope * log(none))
     result: Reals = np.minimum(s, _MOST)
     return result
+
+
+def reduced_gradient(density: Reals, x: Reals, y: Reals, z: Reals) -> Reals:
+    """Reduced density gradient, cut off where it is large, and large in bonds and in vacuum."""
+    return within_range(plain_gradient(density, x, y, z), density)
 
 
 def signed_density(density: Reals, xx: Reals, yy: Reals, zz: Reals, xy: Reals, xz: Reals, yz: Reals) -> Reals:
@@ -98,8 +110,17 @@ def _density_of_coloured(isovalue: float) -> float:
     return min(isovalue, _WEAKER[1])
 
 
+def between_sides(gradient: Reals, one: Reals, other: Reals) -> Reals:
+    """Reduced density gradient made large where one side has nearly all of the density of the free atoms."""
+    larger, total = np.maximum(one, other), np.maximum(one, 0) + np.maximum(other, 0)
+    share = np.divide(larger, total, out=np.ones_like(total), where=total > 0)
+    lone = _SURFACE / (_ALONE - _SHARED) * (share - _SHARED)
+    result: Reals = np.minimum(np.maximum(gradient, lone), _MOST)
+    return result
+
+
 def interfragment_gradient(density: Reals, x: Reals, y: Reals, z: Reals, one: Reals, other: Reals) -> Reals:
-    """Reduced density gradient between two sides: large where one of them has nearly all of the density.
+    """Reduced density gradient between two sides.
 
     Parameters
     ----------
@@ -108,10 +129,18 @@ def interfragment_gradient(density: Reals, x: Reals, y: Reals, z: Reals, one: Re
     one, other
         Densities of the free atoms of both sides.
     """
-    larger, total = np.maximum(one, other), np.maximum(one, 0) + np.maximum(other, 0)
-    share = np.divide(larger, total, out=np.ones_like(total), where=total > 0)
-    lone = _SURFACE * (share - _SHARED) / (_ALONE - _SHARED)
-    return np.minimum(np.maximum(reduced_gradient(density, x, y, z), lone), _MOST)
+    return between_sides(reduced_gradient(density, x, y, z), one, other)
+
+
+def plain(field: Field) -> Field:
+    """The field `rdg`, or one between sides, as it is in bonds and in vacuum too: as diagrams show it."""
+    assert isinstance(field, SumField)
+
+    def combine(density: Reals, x: Reals, y: Reals, z: Reals, *sides: Reals) -> Reals:
+        gradient = plain_gradient(density, x, y, z)
+        return between_sides(gradient, *sides) if sides else gradient
+
+    return replace(field, combine=combine)
 
 
 def _density_of_side(isovalue: float) -> float:

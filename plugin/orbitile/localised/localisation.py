@@ -17,8 +17,8 @@ from ..model.wavefunction import Orbitals, Spin, Wavefunction
 from ..watch import patiently, stage
 from .functionals import Centres, Functional, Populations
 from .intrinsic_atomic_orbitals import in_intrinsic, intrinsic_atomic_orbitals, whole_occupations
-from .maximisation import Maximum, climbed, maximised
-from .minimal_basis import n_functions, without_intrinsic
+from .maximisation import Maximum, climbed, maximised, products_for
+from .minimal_basis import NotDescribed, n_functions
 from .names import OnAtoms, name_of
 from .schemes import INTRINSIC, SCHEMES, Scheme
 
@@ -34,6 +34,10 @@ _COMPLETE = 1e-6
 
 _PAIRED = 0.25
 """Share of an orbital in those of the other spin below which its electron is unpaired."""
+
+
+_RATE = 2e10
+"""Operations in a second, of products of matrices."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,8 +198,18 @@ def why_not(wavefunction: Wavefunction, scheme: Scheme) -> str:
 
 
 def seconds_for(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Which = "occupied") -> float:
-    """About how long localisation takes on two cores of 2023; 0 where it cannot be done, or is done already."""
-    return 0.0
+    """About how long localisation takes on two cores of 2023, in seconds; 0 where it is done, or cannot be done."""
+    if (scheme, which) in _LOCALISED.keys(wavefunction) or why_not(wavefunction, scheme):
+        return 0.0
+    operations = 20.0 * wavefunction.n_basis**3  # of the matrices of the basis
+    spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
+    for spin in spins:
+        occupied, total = count_of(wavefunction, scheme, spin)
+        sites = total if scheme in INTRINSIC else wavefunction.n_basis
+        for n in (occupied, total - occupied)[: 1 if which == "occupied" else 2]:
+            product = 6 * n**3 if scheme == "boys" else (4 * sites + 2 * n) * n**2
+            operations += products_for(n) * product
+    return operations / _RATE
 
 
 def _made(
@@ -282,7 +296,8 @@ def _found(
     on_atoms = _for_names(wavefunction, spin, scheme, occupation, start)
     functional = _functional(wavefunction, scheme, start, on_atoms)
     if near is None:
-        rotation = maximised(functional, on_atoms.coefficients).rotation
+        thorough = bool(occupation) or scheme in INTRINSIC
+        rotation = maximised(functional, on_atoms.coefficients, thorough).rotation
     else:
         left, _, right = np.linalg.svd(start.T @ (own_overlap(wavefunction) @ near))
         rotation = left @ right
@@ -334,8 +349,13 @@ def _of_loewdin(wavefunction: Wavefunction, orbitals: Reals) -> OnAtoms:
 
 def _for_names(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, occupation: int, orbitals: Reals) -> OnAtoms:
     """Over intrinsic atomic orbitals, where these hold the orbitals: elements may lack them."""
-    intrinsic = scheme in INTRINSIC or (occupation and not without_intrinsic(wavefunction))
-    return _intrinsic(wavefunction, spin, orbitals) if intrinsic else _of_loewdin(wavefunction, orbitals)
+    if occupation or scheme in INTRINSIC:
+        try:
+            return _intrinsic(wavefunction, spin, orbitals)
+        except NotDescribed:
+            if scheme in INTRINSIC:
+                raise
+    return _of_loewdin(wavefunction, orbitals)
 
 
 def _root(wavefunction: Wavefunction) -> Reals:
@@ -348,7 +368,9 @@ def _root(wavefunction: Wavefunction) -> Reals:
 
 def _functional(wavefunction: Wavefunction, scheme: Scheme, orbitals: Reals, for_names: OnAtoms) -> Functional:
     if scheme == "boys":
-        return Centres(position_integrals(wavefunction, orbitals))
+        positions = position_integrals(wavefunction, orbitals)
+        mean = np.einsum("xii->x", positions) / orbitals.shape[1]
+        return Centres(positions - mean[:, None, None] * np.eye(orbitals.shape[1]))
     on_atoms = for_names if scheme in INTRINSIC else _of_loewdin(wavefunction, orbitals)
     counts = np.bincount(on_atoms.atoms, minlength=wavefunction.n_atoms)
     return Populations(on_atoms.coefficients, counts[counts > 0], 4 if scheme == "ibo" else 2)

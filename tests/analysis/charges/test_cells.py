@@ -1,5 +1,6 @@
 """Becke's, Hirshfeld's and CM5 charges against PySCF's quadrature, with the same free atoms."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +10,11 @@ import orbitile as ob
 from orbitile.analysis.charges.cells import hirshfeld_populations, sampled_density
 from orbitile.analysis.charges.cm5 import cm5_corrections
 from orbitile.analysis.charges.schemes import atomic_charges, charges_by_schemes
+from orbitile.analysis.reports import charges as charges_report
+from orbitile.gaussians.promolecule import promolecule
 from orbitile.model.elements import SYMBOLS
 from orbitile.model.free_atoms import free_atom
+from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
 
 from .samples import FORMATE, METHYL, WATER, density_matrices, solved
@@ -100,18 +104,6 @@ def test_a_free_atom_has_no_charge():
         assert one.charges == pytest.approx([0], abs=1e-4)
 
 
-def test_electrons_where_no_free_atom_reaches():
-    """Very diffuse functions put electrons of an anion beyond all free atoms: they are the nearest atom's."""
-    _, wavefunction = solved("H 0 0 0; H 0 0 9")
-    shells = tuple(replace(shell, exponents=[0.02], coefficients=[1.0]) for shell in wavefunction.shells)
-    overlap = np.exp(-0.01 * (9 * angstrom) ** 2)
-    coefficients = wavefunction.alpha.coefficients * 0 + 1 / np.sqrt(2 + 2 * overlap)
-    alpha = replace(wavefunction.alpha, coefficients=coefficients, occupations=np.array([2.0, 0.0]))
-    diffuse = replace(wavefunction, shells=shells, alpha=alpha)
-    charges = atomic_charges(diffuse, "hirshfeld", device="cpu").charges
-    assert charges == pytest.approx([0, 0], abs=1e-3)
-
-
 def test_cm5_of_water():
     """By hand: T of hydrogen and oxygen is 0.1671, their radii are 0.32 and 0.64 Angstrom; alike atoms get nothing."""
     numbers = np.array([8, 1, 1])
@@ -137,8 +129,11 @@ def test_cm5_of_two_atoms(numbers, distance, moved):
     assert added == pytest.approx([moved, -moved], abs=1e-9)
 
 
-def test_the_report_on_all_schemes():
-    report = ob.charges(solved(*CASES["water"])[1], scheme="all", device="cpu")
+def test_the_report_on_all_schemes(monkeypatch):
+    """Nothing of it needs PySCF, which Windows does not have."""
+    wavefunction = solved(*CASES["water"])[1]
+    monkeypatch.setitem(sys.modules, "pyscf", None)
+    report = ob.charges(wavefunction, scheme="all", device="cpu")
     table = report.table("atoms")
     assert [column.name for column in table.columns[2:]] == [
         "hirshfeld", "cm5", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp",
@@ -150,12 +145,45 @@ def test_the_report_on_all_schemes():
 
 
 @pytest.mark.slow
+def test_charges_of_basins():
+    charges = ob.charges(solved(*CASES["water"])[1], scheme="qtaim", device="cpu").table("atoms")["charge"]
+    assert charges[1] > 0.4
+    assert charges.sum() == pytest.approx(0, abs=5e-3)
+
+
+@pytest.mark.slow
 def test_the_report_on_a_radical():
     report = ob.charges(solved(*CASES["radical"])[1], scheme="all", device="cpu")
     spins = report.table("spins")
     assert [column.name for column in spins.columns[2:]] == ["hirshfeld", "becke", "mulliken", "loewdin", "iao"]
     assert all(closure.expected == 1 and closure.holds for closure in spins.closures)
     assert [drawing.name for drawing in report.drawings] == ["charge", "spin"]
+
+
+def test_what_takes_long_says_so_and_is_left_out_of_all(monkeypatch):
+    wavefunction = solved(*CASES["water"])[1]
+    assert charges_report.warning(wavefunction, scheme="all") == ""
+    monkeypatch.setattr(charges_report, "_LONG", 0.01)
+    assert "hirshfeld charges of 3 atoms take some" in charges_report.warning(wavefunction, scheme="hirshfeld")
+    report = ob.charges(wavefunction, scheme="all", device="cpu")
+    assert [column.name for column in report.table("atoms").columns[2:]] == ["mulliken", "loewdin", "iao"]
+    assert "hirshfeld is left out, since it takes" in report.remarks[0]
+
+
+def test_promolecules_have_none():
+    positions = np.array([[0.0, 0, 0], [0, 0, 1.4]])
+    atoms = promolecule(Geometry(np.array([1, 1]), positions))
+    for name in ("charges", "bonds"):
+        with pytest.raises(ob.errors.OrbitileError, match="side by side"):
+            ob.analyse(atoms, name)
+
+
+def test_without_electrons():
+    wavefunction = solved("He 0 0 0")[1]
+    empty = replace(wavefunction, alpha=replace(wavefunction.alpha, occupations=np.zeros(1)))
+    for name in ("charges", "bonds"):
+        with pytest.raises(ob.errors.OrbitileError, match="no occupied orbitals"):
+            ob.analyse(empty, name)
 
 
 def test_unknown_schemes():

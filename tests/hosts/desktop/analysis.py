@@ -29,8 +29,8 @@ class AnalysisTour(Tour):
         self.window.choose(title)
 
     def press(self, widget: str) -> None:
-        """Click on a widget of the window of analyses."""
-        self.window.screen.click(self.window.at(f"box({_WINDOW}.{widget})"))
+        """Click on a widget of the window of analyses; on the left of it, where a box for a tick is."""
+        self.window.screen.click(self.window.at(f"box({_WINDOW}.{widget})", (0.08, 0.5)))
 
     def row(self, row: int) -> None:
         """Click on a row of the table that is seen."""
@@ -142,10 +142,74 @@ def every(steps: AnalysisTour) -> None:
         )
 
 
+def path(steps: AnalysisTour) -> None:
+    """Electron flow along a path: orbitals that become bonds are shown by a click, and played."""
+    window = steps.window
+    done = f"{_WINDOW} is not None and {_WINDOW}._report() is not None and {_WINDOW}.name == 'flow' and at_rest()"
+    steps.step("70-path", lambda: steps.open("hcn.h5"), "'object:cgo' in str(objects()) and at_rest()")
+    steps.step("71-flow", lambda: steps.choose("Electron flow"), done)
+    steps.step("72-orbital", lambda: steps.row(0), "'ibo' in str(list(session().shelf)) and at_rest()")
+    steps.step("73-later", lambda: window.prompt("frame 15"), "at_rest()")
+    steps.step("74-plot", lambda: steps.tab(window.ask(f"{_WINDOW}.view.count()") - 2))
+
+
+def mishaps(steps: AnalysisTour) -> None:
+    """What users do while something is computed: delete, rename, go to another frame, save a session, quit."""
+    window = steps.window
+    finding = f"{_WINDOW}.browser.finding"
+
+    def begin(n_steps: int) -> None:
+        steps.choose("Everything")
+        steps.write("steps", str(n_steps))
+        steps.press("run_button")
+        window.wait(f"{finding} is not None and {finding}.is_running", 5)
+
+    if "threonine" not in window.ask("objects()"):
+        steps.open("threonine.molden")
+        window.wait("'object:cgo' in str(objects()) and at_rest()")
+    begin(150)
+    steps.step("50-deleted", lambda: window.prompt("delete threonine"), f"not {finding}.is_running and at_rest()")
+    steps.step("51-two", lambda: steps.open("threonine.molden", "hcn.h5"), "'hcn' in objects() and at_rest()")
+    steps.step("52-frame", lambda: (steps.choose("Everything"), window.prompt("frame 3")), "at_rest()")
+    steps.step("53-run", lambda: steps.press("run_button"), f"{finding}.order.frame == 2 and at_rest()")
+    steps.step(
+        "54-other-frame",
+        lambda: window.prompt("frame 5"),
+        f"{finding}.is_stale and 'hcn_everything_bcp' not in objects()",
+    )
+    steps.step(
+        "55-back", lambda: window.prompt("frame 3"), f"not {finding}.is_stale and 'hcn_everything_bcp' in objects()"
+    )
+    steps.step(
+        "56-followed",
+        lambda: (steps.press("follow_box"), window.prompt("frame 7")),
+        f"{finding}.order.frame == 6 and at_rest()",
+    )
+    steps.step(
+        "57-renamed", lambda: window.prompt("set_name hcn, acid"), "'acid_everything_bcp' in objects() and at_rest()"
+    )
+    session = steps.pictures / "analysis.pse"
+    steps.step("58-saved", lambda: window.prompt(f"save {session}"))
+    steps.step(
+        "59-restored",
+        lambda: (window.prompt("delete all"), window.prompt(f"load {session}")),
+        "'acid_everything_bcp' in objects() and at_rest()",
+    )
+    steps.step(
+        "60-analysed",
+        lambda: (steps.choose("Everything"), window.prompt("frame 2")),
+        f"{finding} is not None and {finding}.report is not None and at_rest()",
+    )
+    begin(400)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--files", type=Path, help="folder of molecules, as the tour writes them")
+    parser.add_argument(
+        "--part", nargs="*", type=globals().get, help="of the tour: tour, localised, every, path, mishaps"
+    )
     options = parser.parse_args()
     if missing():
         sys.exit(missing())
@@ -162,7 +226,7 @@ def main() -> None:
         with window:
             window.open_panel()
             steps = AnalysisTour(window, samples, folder)
-            for part in (tour, localised, every):
+            for part in options.part or (tour, localised, every, path, mishaps):
                 part(steps)
             steps.lines.append(f"\nLeft behind: {window.quit() or 'nothing'}")
     (folder / "analysis.md").write_text("\n".join(steps.lines) + "\n")

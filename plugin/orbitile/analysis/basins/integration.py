@@ -1,9 +1,9 @@
 r"""What is in basins of the density: sums over the points of rays and spheres about their attractors.
 
 The orbitals' overlaps in a basin, :math:`S_{ij}(A) = \int_A \psi_i \psi_j dr`, give its electrons,
-:math:`N(A) = \sum_i n_i S_{ii}(A)`, and how many of them stay in it or are shared with another (X. Fradera, M. A. Austen
-and R. F. W. Bader, J. Phys. Chem. A 1999, 103, 304; for occupations n_i that are no whole numbers with the roots of
-A. M. K. Mueller, Phys. Lett. A 1984, 105, 446),
+:math:`N(A) = \sum_i n_i S_{ii}(A)`, and how many of them stay in it or are shared with another (X. Fradera,
+M. A. Austen and R. F. W. Bader, J. Phys. Chem. A 1999, 103, 304; for occupations n_i that are no whole numbers with the
+roots of A. M. K. Mueller, Phys. Lett. A 1984, 105, 446),
 
 .. math::  \lambda(A) = \sum_\sigma \sum_{ij} \sqrt{n_i n_j}\, S_{ij}(A)^2, \qquad
     \delta(A, B) = 2 \sum_\sigma \sum_{ij} \sqrt{n_i n_j}\, S_{ij}(A) S_{ij}(B), \qquad
@@ -82,7 +82,9 @@ class AtomicBasins:
     def of_atoms(self, values: Reals, n_atoms: int) -> Reals:
         """Values of the basins as those of the atoms, 0 for atoms without one; shape (n_atoms,)."""
         at_nuclei = self.atom >= 0
-        return np.bincount(self.atom[at_nuclei], values[at_nuclei], n_atoms)
+        result = np.zeros(n_atoms)
+        result[self.atom[at_nuclei]] = values[at_nuclei]
+        return result
 
 
 def directions_of(degree: int) -> tuple[Reals, Reals]:

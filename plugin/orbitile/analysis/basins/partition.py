@@ -15,6 +15,7 @@ Points are done in waves: those come next all of whose higher neighbours are don
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,14 @@ from numpy.typing import NDArray
 from ...model.lattice import Lattice
 from ...watch import checkpoint
 
+if TYPE_CHECKING:
+    from ...model.wavefunction import Wavefunction
+
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int32]
+
+_MOST = 3_000_000
+"""Points of a lattice of a molecule; larger molecules get wider ones."""
 
 SHARED = 4
 """Basins that a point may have shares in: the largest."""
@@ -56,7 +63,7 @@ class Partition:
         """The lattice point nearest to each point, and whether it is on the lattice at all; shapes (n_points,)."""
         shape = np.array(self.lattice.shape)
         place = np.rint((points - self.lattice.origin) / self.lattice.spacings).astype(np.intp)
-        there = ((place >= 0) & (place < shape)).all(axis=1)
+        there: NDArray[np.bool_] = np.all((place >= 0) & (place < shape), axis=1)
         place = np.clip(place, 0, shape - 1)
         return (place[:, 0] * shape[1] + place[:, 1]) * shape[2] + place[:, 2], there
 
@@ -64,6 +71,25 @@ class Partition:
         """The basin with the largest share at each point, -1 for none; shape (n_points,)."""
         place, there = self.nearest(points)
         return np.where(there, self.basin[place, 0], np.int32(-1))
+
+
+def lattice_about(wavefunction: Wavefunction, density: float, spacing: float) -> Lattice:
+    """A lattice of cubes that holds all where the density is above a value.
+
+    Parameters
+    ----------
+    wavefunction
+    density
+        In e bohr^-3.
+    spacing
+        In bohr; wider where there would be more than three million points.
+    """
+    from ...evaluation.boxes import enclosing_lattice
+
+    lattice = enclosing_lattice(wavefunction, "density", density, spacing=spacing)
+    if lattice.n_points <= _MOST:
+        return lattice
+    return Lattice.box(lattice.origin, lattice.far_corner, spacing * (lattice.n_points / _MOST) ** (1 / 3))
 
 
 def maxima(values: NDArray[np.floating], least: float) -> NDArray[np.intp]:

@@ -8,8 +8,8 @@ and Gauss, outside of a sphere that is whole in the basin; inside of it on spher
 .. math::  N(\Omega) = \int_\Omega \rho\, dr, \qquad q = Z - N, \qquad
     L(\Omega) = -\frac14 \int_\Omega \nabla^2\rho\, dr = -\frac14 \oint \nabla\rho \cdot n\, dS = 0
 
-the last of which holds for each atom alone, and says how well its surface was found. Atoms are integrated one by one, so
-that the sum of the electrons tells how well the basins fit together.
+the last of which holds for each atom alone, and says how well its surface was found. Atoms are integrated one by
+one, so that the sum of the electrons tells how well the basins fit together.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ import numpy as np
 
 from ...errors import OrbitileError
 from ...model.derived import Derived
-from ...model.lattice import Lattice
 from ...watch import stage
 from .ascent import Gradient, Reals, attractors_of, gradient_of_density
 from .attractors import Attractors, spheres_about_nuclei, with_other_maxima
 from .integration import AtomicBasins, directions_of, integrated
-from .partition import Partition, maxima, partition
+from .partition import Partition, lattice_about, maxima, partition
 from .rays import rays_of
 
 if TYPE_CHECKING:
@@ -37,8 +36,8 @@ DEGREES = {"quick": (29, 29), "normal": (41, 53), "fine": (53, 65)}
 
 _HYDROGEN = 1
 
-_LEAST, _SPACING, _MOST = 1e-6, 0.2, 3_000_000
-"""Density in e bohr^-3 down to which basins are told apart; spacing in bohr, and most points, of their lattice."""
+_LEAST, _SPACING = 1e-6, 0.2
+"""Density in e bohr^-3 down to which basins are told apart; spacing of their lattice in bohr."""
 
 _BASINS = Derived[AtomicBasins](most=2)
 
@@ -70,7 +69,7 @@ def qtaim_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: s
 
 
 def qtaim_charges(wavefunction: Wavefunction, device: str | None = None, accuracy: str = "normal") -> Reals:
-    """QTAIM charges of the atoms: the charge that electrons see less the electrons of the basin; shape (n_atoms,), in e.
+    """QTAIM charges of the atoms in e: the charge that electrons see less the electrons of the basin; shape (n_atoms,).
 
     Where other maxima have basins too, the charges do not add up to that of the molecule. Parameters and errors as for
     `qtaim_basins`.
@@ -84,7 +83,7 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
     from ...evaluation.lattices import compute
 
     device = first_device(device)
-    lattice = _lattice(wavefunction)
+    lattice = lattice_about(wavefunction, _LEAST, _SPACING)
     with stage(0.0, 0.1):
         density = compute(wavefunction, "density", lattice, device=device)
     with device_session(device, "single") as target:
@@ -101,16 +100,6 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
             rays = rays_of(basins, found.spheres, shares, gradient, rules)
         with stage(0.6, 1.0):
             return integrated(wavefunction, found.spheres, rays, gradient)
-
-
-def _lattice(wavefunction: Wavefunction) -> Lattice:
-    """A lattice for the whole density, of cubes as small as its number of points allows."""
-    from ...evaluation.boxes import enclosing_lattice
-
-    lattice = enclosing_lattice(wavefunction, "density", _LEAST, spacing=_SPACING)
-    if lattice.n_points <= _MOST:
-        return lattice
-    return Lattice.box(lattice.origin, lattice.far_corner, _SPACING * (lattice.n_points / _MOST) ** (1 / 3))
 
 
 def _shares(density: Volume, found: Attractors, gradient: Gradient) -> Partition:

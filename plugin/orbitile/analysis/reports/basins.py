@@ -5,16 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arguments import Argument, one_of
-from ...fields.density import occupied
 from ...errors import OrbitileError
+from ...fields.density import occupied
 from ...model.elements import SYMBOLS
-from ...model.report import AtomValues, Closure, Column, Points, Report, Table, atom_columns
+from ...model.report import (
+    AtomValues,
+    Closure,
+    Column,
+    Drawing,
+    Isosurface,
+    Points,
+    Report,
+    Table,
+    atom_columns,
+)
 from ...model.wavefunction import Wavefunction
 
 if TYPE_CHECKING:
+    from ..basins.elf import ElfBasins
     from ..basins.integration import AtomicBasins
+
+Reals = NDArray[np.float64]
 
 TITLE = "Basins"
 HELP = "atoms in molecules (QTAIM) by their density, or cores, bonds and lone pairs by ELF, and what is in them"
@@ -28,6 +42,9 @@ EXAMPLES = ("", "of=elf", "accuracy=quick")
 
 _ELECTRONS, _LAPLACIAN = 1e-3, 2e-3
 """Errors of the electrons of a molecule of ten atoms, and of the Laplacian of an atom, that may be."""
+
+_SHARED, _INDICES = 0.005, 0.01
+"""Electrons that a pair shares from which on it is listed; error of their sum that may be."""
 
 _SLOW = 10.0
 """Seconds from which on it is said how long it takes."""
@@ -71,51 +88,133 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
 
 
 def _of_density(wavefunction: Wavefunction, found: AtomicBasins) -> Report:
-    n_atoms = wavefunction.n_atoms
-    in_atoms = [found.of_atoms(values, n_atoms) for values in (found.population, found.volume, found.laplacian, found.spin)]
-    charges = wavefunction.core_charges - in_atoms[0]
+    n_atoms, at_nuclei = wavefunction.n_atoms, found.atom >= 0
+    population, volume, laplacian, spin = (
+        found.of_atoms(values, n_atoms) for values in (found.population, found.volume, found.laplacian, found.spin)
+    )
+    charges = wavefunction.core_charges - population
     columns = [
         *atom_columns(wavefunction.atomic_numbers),
-        Column("charge", _plain(charges), "e", about="charge of the nucleus, or core, less the population"),
-        Column("population", _plain(in_atoms[0]), "e", about="electrons in the basin"),
-        Column("volume", _plain(in_atoms[1]), "bohr^3", 2, "of the basin where the density is above 0.001 e bohr^-3"),
-        Column("laplacian", _plain(in_atoms[2]), "hartree", 5, "-1/4 of the integral of the Laplacian: 0 but for errors"),
+        _column("charge", charges, "e", "charge that electrons see less the population"),
+        _column("population", population, "e", "electrons in the basin"),
+        _column("volume", volume, "bohr^3", "of the basin where the density is above 0.001 e bohr^-3", 2),
+        _column("laplacian", laplacian, "hartree", "-1/4 of the integral of the Laplacian: 0 but for errors", 5),
     ]
-    if np.any(found.spin):
-        columns.append(Column("spin", _plain(in_atoms[3]), "e", about="alpha less beta electrons"))
-    shared = found.delocalisation
+    shared, polarised = found.delocalisation, bool(np.any(found.spin))
+    if polarised:
+        columns.append(_column("spin", spin, "e", "alpha less beta electrons"))
     if len(shared):
-        inside = np.diag(shared)
-        columns.append(Column("localised", _plain(found.of_atoms(inside, n_atoms)), "e", about="electrons that stay"))
-    electrons = wavefunction.n_electrons
+        columns.append(_column("localised", found.of_atoms(np.diag(shared), n_atoms), "e", "electrons that stay in it"))
     tolerance = _ELECTRONS * max(1.0, len(found.atom) / 10)
-    elsewhere = float(found.population[found.atom < 0].sum())
+    electrons, elsewhere = float(found.population.sum()), float(found.population[~at_nuclei].sum())
+    total = float(charges.sum()) - elsewhere
     closures = [
-        Closure("sum of the populations of all basins", float(found.population.sum()), electrons, "e", tolerance),
-        Closure("sum of the charges", float(charges.sum()) - elsewhere, wavefunction.charge, "e", tolerance),
-        Closure("largest Laplacian of an atom", float(np.abs(found.laplacian).max()), 0.0, "hartree", _LAPLACIAN),
+        Closure("populations of all basins", electrons, wavefunction.n_electrons, "e", tolerance),
+        Closure("charges, other maxima included", total, wavefunction.charge, "e", tolerance),
+        Closure("largest Laplacian of a basin", float(np.abs(found.laplacian).max()), 0.0, "hartree", _LAPLACIAN),
     ]
-    if np.any(found.spin):
-        closures.append(Closure("sum of the spins", float(found.spin.sum()), _spin(wavefunction), "e", tolerance))
+    if polarised and not wavefunction.natural:
+        closures.append(Closure("spins", abs(float(found.spin.sum())), wavefunction.n_unpaired, "e", tolerance))
     atoms = tuple((atom,) for atom in range(n_atoms))
     tables = [Table("atoms", "Atoms in molecules", tuple(columns), tuple(closures), atoms)]
-    if len(shared):
+    drawings: list[Drawing] = [AtomValues("charge", _plain(charges), "e")]
+    if len(shared) and at_nuclei.sum() > 1:
         tables.append(_pairs(wavefunction, found))
-    elsewhere_at = np.flatnonzero(found.atom < 0)
-    if len(elsewhere_at):
-        tables.append(_maxima(found))
-    drawings: list[AtomValues | Points] = [AtomValues("charge", _plain(charges), "e")]
-    if len(elsewhere_at):
-        drawings.append(Points("maxima", found.position[elsewhere_at]))
-    return Report("basins", "Basins of the density (QTAIM)", tuple(tables), drawings=tuple(drawings), remarks=_remarks(wavefunction, found))
+    if not at_nuclei.all():
+        tables.append(_elsewhere(found))
+        drawings.append(Points("maxima", found.position[~at_nuclei]))
+    remarks = tuple(filter(None, _remarks(wavefunction, found)))
+    return Report("basins", "Basins of the density (QTAIM)", tuple(tables), (), tuple(drawings), remarks=remarks)
 
 
-def _plain(values: np.ndarray) -> tuple[float, ...]:
+def _pairs(wavefunction: Wavefunction, found: AtomicBasins) -> Table:
+    """Electrons that pairs of atoms share."""
+    first, second = np.triu_indices(len(found.atom), 1)
+    shared = found.delocalisation[first, second]
+    some = np.flatnonzero((found.atom[first] >= 0) & (found.atom[second] >= 0) & (shared > _SHARED))
+    some = some[np.argsort(-shared[some], kind="stable")]
+    pairs = [(int(found.atom[first[n]]), int(found.atom[second[n]])) for n in some]
+    names = [f"{SYMBOLS[int(number)]}{atom}" for atom, number in enumerate(wavefunction.atomic_numbers, 1)]
+    columns = (
+        Column("atoms", tuple(f"{names[one]}-{names[other]}" for one, other in pairs)),
+        _column("delocalisation", shared[some], "e", "electrons that the two share: about the order of a bond"),
+    )
+    everything = float(np.diag(found.delocalisation).sum() + found.delocalisation[first, second].sum())
+    closure = Closure("electrons that stay, and are shared", everything, wavefunction.n_electrons, "e", _INDICES)
+    return Table("pairs", "Electrons shared by atoms", columns, (closure,), tuple(pairs))
+
+
+def _elsewhere(found: AtomicBasins) -> Table:
+    """Maxima that are at no nucleus."""
+    some = np.flatnonzero(found.atom < 0)
+    columns = (
+        Column("maximum", tuple(range(1, len(some) + 1))),
+        _column("population", found.population[some], "e", "electrons in the basin"),
+        _column("volume", found.volume[some], "bohr^3", "where the density is above 0.001 e bohr^-3", 2),
+        _column("laplacian", found.laplacian[some], "hartree", "as of atoms", 5),
+    )
+    return Table("maxima", "Maxima at no nucleus", columns, places=_places(found.position[some]))
+
+
+def _remarks(wavefunction: Wavefunction, found: AtomicBasins) -> list[str]:
+    cores = wavefunction.core_charges[~wavefunction.is_ghost] < wavefunction.atomic_numbers[~wavefunction.is_ghost]
+    names = [f"{SYMBOLS[int(wavefunction.atomic_numbers[atom])]}{atom + 1}" for atom in found.without_maximum]
+    return [
+        "Some cores are potentials: these atoms have only valence electrons here, without a maximum of the density at "
+        "the nucleus, and their basins are what leads to the shell about it. Charges count from that of the core, and "
+        "are reliable as long as no border runs through where the core would be."
+        if cores.any()
+        else "",
+        f"No maximum of the density is at {', '.join(names)}: what is there belongs to the neighbours."
+        if names
+        else "",
+        "There are maxima of the density at no nucleus, with basins of their own; the charges of the atoms alone do "
+        "not add up to that of the molecule."
+        if np.any(found.atom < 0)
+        else "",
+        "The occupations are no whole numbers: what atoms share is an estimate from their roots (Mueller)."
+        if len(found.delocalisation) and not _whole(wavefunction)
+        else "",
+    ]
+
+
+def _whole(wavefunction: Wavefunction) -> bool:
+    occupations = occupied(wavefunction, "total")[1]
+    return bool(np.abs(occupations - np.rint(occupations)).max() < 1e-4)
+
+
+def _of_elf(wavefunction: Wavefunction, found: ElfBasins) -> Report:
+    columns = (
+        Column("basin", found.names, about="C of a core, V of the valence, and the atoms that it belongs to"),
+        _column("population", found.population, "e", "electrons in the basin"),
+        _column("volume", found.volume, "bohr^3", "where the density is above 0.001 e bohr^-3", 2),
+        _column("elf", found.value, "", "the function at the maximum; 1 for cores", 3),
+    )
+    closure = Closure(
+        "populations of all basins", float(found.population.sum()), wavefunction.n_electrons, "e", _ELECTRONS
+    )
+    table = Table(
+        "basins", "Cores, bonds and lone pairs", columns, (closure,), found.atoms, places=_places(found.position)
+    )
+    valence = np.array([name.startswith("V") for name in found.names])
+    labels = tuple(name for name in found.names if name.startswith("V"))
+    points = Points("elf", found.position[valence], labels)
+    return Report(
+        "basins",
+        "Basins of the electron localisation function",
+        (table,),
+        drawings=(points,) if valence.any() else (),
+        surfaces=(Isosurface("elf", 0.8),),
+    )
+
+
+def _column(name: str, values: Reals, unit: str, about: str, decimals: int = 4) -> Column:
+    return Column(name, _plain(values), unit, decimals, about)
+
+
+def _plain(values: Reals) -> tuple[float, ...]:
     return tuple(float(value) for value in values)
 
 
-def _spin(wavefunction: Wavefunction) -> float:
-    return sum(
-        sign * float(occupied(wavefunction, spin)[1] @ norms)
-        for spin, sign, norms in ()
-    )
+def _places(positions: Reals) -> tuple[tuple[float, float, float], ...]:
+    return tuple((float(x), float(y), float(z)) for x, y, z in positions)

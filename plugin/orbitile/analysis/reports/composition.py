@@ -22,7 +22,9 @@ PARAMETERS = (
         "orbitals", TEXT, "such as homo, homo-2..lumo+2 or mo:1-10:beta", "", "those around the gap", completes="fields"
     ),
     Argument("fragments", FRAGMENTS, "atoms to add up, such as ring=1-6; rest=7-12", (), "none"),
-    Argument("scheme", one_of("mulliken", "loewdin", "iao", "becke"), "how orbitals are shared out", "", _USUAL),
+    Argument(
+        "scheme", one_of("mulliken", "loewdin", "iao", "hirshfeld", "becke"), "how orbitals are shared out", "", _USUAL
+    ),
     Argument("least", SHARE, "shares of atoms below this are not listed; 0 lists all", 0.01, "0.01"),
 )
 EXAMPLES = ("orb_composition orbitals=homo", "orb_composition orbitals=homo-2..lumo+2, fragments=ring=1-6; rest=7-12")
@@ -31,10 +33,11 @@ _TITLES = {
     "mulliken": "Mulliken's populations",
     "loewdin": "Loewdin's populations",
     "iao": "intrinsic atomic orbitals",
+    "hirshfeld": "Hirshfeld's shares",
     "becke": "Becke's cells",
 }
 
-_TOLERANCE = {"mulliken": 1e-3, "loewdin": 1e-3, "iao": 1e-3, "becke": 5e-3}
+_TOLERANCE = {"mulliken": 1e-3, "loewdin": 1e-3, "iao": 1e-3, "hirshfeld": 5e-3, "becke": 5e-3}
 """What a sum of shares may be off: the digits of files, and the quadrature."""
 
 _NEGATIVE = -0.005
@@ -177,13 +180,13 @@ def _remarks(wavefunction: Wavefunction, found: Composition, scheme: str) -> lis
         remarks.append(
             f"Mulliken's scheme gives shares below zero, the least {found.atoms[atom, n]:.3f} of "
             f"{_atom(wavefunction, int(atom))} in {found.orbitals[int(n)].name}: it halves what functions of two atoms "
-            "have in common, whatever their sizes; loewdin and becke give none below zero"
+            "have in common, whatever their sizes; no other scheme gives shares below zero"
         )
     if scheme == "loewdin" and any(shell.angular_momentum > 1 and not shell.pure for shell in wavefunction.shells):
         remarks.append(
             "Loewdin's shares of Cartesian d and f functions change a little as the molecule is turned (I. Mayer, "
             "Chem. Phys. Lett. 2004, 393, 209)"
         )
-    if scheme == "becke" and np.any(wavefunction.is_ghost):
-        remarks.append("Ghost atoms have no cells: what is at them goes to the atoms next to them")
+    if scheme in ("hirshfeld", "becke") and np.any(wavefunction.is_ghost):
+        remarks.append("ghost atoms have no part of space: what is at them goes to the atoms next to them")
     return remarks

@@ -47,7 +47,7 @@ _DOUBTFUL = 0.7
 _ARROW = 0.3
 """Way in bohr from which on the centre of an orbital gets an arrow."""
 
-_SLOW = 2000.0
+_SLOW = 75.0
 """Basis functions squared times frames, in units of 1,000, that are followed in a second on two cores."""
 
 
