@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ...model.wavefunction import Wavefunction
 
 DEGREES = {"quick": (29, 41), "normal": (47, 65), "fine": (59, 83)}
-"""Degrees of the rules for the directions of rays, of hydrogen and of others: there are 302, 590, 770, 1454, 1202, 2354."""
+"""Degrees of the rules for directions of rays, of hydrogen and of others: 302, 590; 770, 1454; 1202, 2354 of them."""
 
 _HYDROGEN = 1
 
