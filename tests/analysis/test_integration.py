@@ -1,11 +1,10 @@
-"""Moments and charges of atoms against PySCF."""
+"""Moments against PySCF, and the command that prints them."""
 
 import numpy as np
 import pytest
 
 import orbitile as ob
 from orbitile.analysis._quadrature import quadrature_with_density
-from orbitile.analysis.atomic_charges import atomic_charges
 from orbitile.analysis.moments import analytic_moments, summed_moments
 from orbitile.commandline import main
 from orbitile.evaluation.devices import device_session
@@ -44,56 +43,6 @@ def test_moments(water):
     assert summed.quadrupole == pytest.approx(exact.quadrupole, abs=2e-3)
 
 
-def test_becke_charges(water):
-    """Against PySCF's own quadrature and cells, with Becke's own shift of their borders."""
-    from pyscf import dft
-
-    mol, method, wavefunction = water
-    charges = atomic_charges(wavefunction, device="cpu")
-    assert charges.sum() == pytest.approx(0, abs=2e-3)
-    grids = dft.gen_grid.Grids(mol)
-    tables = grids.gen_atomic_grids(mol, level=5)
-    expected = mol.atom_charges().astype(float)
-    points, weights = grids.get_partition(
-        mol,
-        {mol.atom_symbol(n): tables[mol.atom_symbol(n)] for n in range(3)},
-        radii_adjust=dft.radi.becke_atomic_radii_adjust,
-        atomic_radii=dft.radi.BRAGG_RADII,
-    )
-    counts = [len(tables[mol.atom_symbol(n)][1]) for n in range(3)]
-    values = dft.numint.eval_rho(mol, dft.numint.eval_ao(mol, points), method.make_rdm1())
-    ends = np.cumsum(counts)
-    for atom in range(3):
-        some = slice(ends[atom] - counts[atom], ends[atom])
-        expected[atom] -= weights[some] @ values[some]
-    assert charges == pytest.approx(expected, abs=3e-3)
-
-
-def test_hirshfeld_charges(water):
-    _, _, wavefunction = water
-    charges = atomic_charges(wavefunction, "hirshfeld", device="cpu")
-    assert charges.sum() == pytest.approx(0, abs=2e-3)
-    assert -0.40 < charges[0] < -0.25  # published Hirshfeld charges of oxygen in water: about -0.3
-    assert charges[1] == pytest.approx(charges[2], abs=0.02)
-
-
-@pytest.mark.parametrize(
-    ("basis", "ecp", "iodine"),
-    [("def2-svp", {"I": "def2-svp"}, -0.06), ("sto-3g", {}, -0.04)],
-    ids=["core potential", "all"],
-)
-def test_hirshfeld_charges_beyond_krypton(tmp_path, basis, ecp, iodine):
-    """The free atom has the electrons that the molecule has: with a core potential 25 of 53."""
-    from pyscf import gto, scf
-    from pyscf.tools import molden
-
-    method = scf.RHF(gto.M(atom="H 0 0 1.609; I 0 0 0", basis=basis, ecp=ecp, verbose=0)).run()
-    molden.from_scf(method, str(tmp_path / "hi.molden"), ignore_h=False)
-    charges = atomic_charges(ob.load(tmp_path / "hi.molden"), "hirshfeld", device="cpu")
-    assert charges[1] == pytest.approx(iodine, abs=0.03)
-    assert charges.sum() == pytest.approx(0, abs=5e-3)
-
-
 def test_the_command_tells_what_a_coarse_quadrature_loses(water, capsys):
     _, _, wavefunction = water
     assert main(["integrate", wavefunction.source, "--level", "0", "--device", "cpu"]) == 0
@@ -103,6 +52,8 @@ def test_the_command_tells_what_a_coarse_quadrature_loses(water, capsys):
     assert "O1" in out
 
 
-def test_unknown_schemes(water):
-    with pytest.raises(ob.errors.OrbitileError, match="becke or hirshfeld"):
-        atomic_charges(water[2], "mulliken")
+def test_the_command_has_hirshfeld_charges(water, capsys):
+    assert main(["integrate", water[2].source, "--hirshfeld", "--device", "cpu"]) == 0
+    head, oxygen, *_ = capsys.readouterr().out.partition("charge / e")[2].splitlines()
+    assert head.split() == ["becke", "hirshfeld"]
+    assert -0.40 < float(oxygen.split()[2]) < -0.25  # published Hirshfeld charges of oxygen in water: about -0.3

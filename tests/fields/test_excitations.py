@@ -13,6 +13,7 @@ from orbitile.gaussians.expansion import integrals
 from orbitile.model.wavefunction import Excitation
 from orbitile.readers._logs.excitations import excitations_of, with_deexcitations
 from orbitile.readers._logs.programs import PROGRAMS
+from tests.excited import formaldehyde
 
 gto = pytest.importorskip("pyscf.gto")
 
@@ -20,31 +21,7 @@ gto = pytest.importorskip("pyscf.gto")
 @pytest.fixture(scope="module", params=["restricted", "unrestricted"])
 def excited(request, tmp_path_factory):
     """Formaldehyde, or its cation; the first excited states by configuration interaction of singles."""
-    from pyscf import scf, tdscf
-    from pyscf.tools import molden
-
-    charge = 0 if request.param == "restricted" else 1
-    mol = gto.M(
-        atom="C 0 0 0; O 0 0 1.2; H 0 0.94 -0.59; H 0 -0.94 -0.59", basis="6-31g", charge=charge, spin=charge, verbose=0
-    )
-    mean_field = (scf.RHF if charge == 0 else scf.UHF)(mol).run(conv_tol=1e-11)
-    states = tdscf.TDA(mean_field)
-    states.nstates = 3
-    states.kernel()
-    path = tmp_path_factory.mktemp("excited") / "m.molden"
-    molden.from_scf(mean_field, str(path), ignore_h=False)
-    wavefunction = ob.load(path)
-    excitations = []
-    for energy, (x, _) in zip(states.e, states.xy, strict=True):
-        blocks = [x] if charge == 0 else list(x)
-        rows = []
-        for spin, block in enumerate(blocks):
-            n_occupied = block.shape[0]
-            for i, a in np.ndindex(block.shape):
-                rows.append((i, n_occupied + a, spin, block[i, a]))
-        source, target, spins, amplitudes = (np.array(column) for column in zip(*rows, strict=True))
-        excitations.append(Excitation(source, target, spins, amplitudes / np.linalg.norm(amplitudes), energy))
-    return mol, states, replace(wavefunction, excitations=tuple(excitations))
+    return formaldehyde(0 if request.param == "restricted" else 1, "TDA", tmp_path_factory.mktemp("excited"))
 
 
 def test_transition_density_has_the_transition_dipole(excited):

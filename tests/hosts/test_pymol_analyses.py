@@ -120,7 +120,7 @@ def test_the_command_draws_and_takes_away(cmd, host, capsys):
 
     charges = PYMOL_COMMANDS["orb_charges"]
     charges(_self=cmd, quiet=0)
-    assert "sum of the charges" in capsys.readouterr().out
+    assert "sum of charges" in capsys.readouterr().out
     assert "benzene_charges" in cmd.get_names("objects")
     charges(draw="0", _self=cmd)
     assert cmd.get_names("objects") == ["benzene"]

@@ -333,6 +333,50 @@ proc color {what args} {
     }
 }
 
+# Numbers of what is drawn at a molecule; a colour has one too.
+proc graphics {molid verb args} {
+    global vmd
+    there $molid
+    switch -- $verb {
+        color { arity $args 1; whole [lindex $args 0] }
+        sphere { arity $args 1 5; place_of [lindex $args 0]; pairs [lrange $args 1 end] {radius resolution} }
+        cylinder - cone {
+            arity $args 2 8
+            place_of [lindex $args 0]
+            place_of [lindex $args 1]
+            pairs [lrange $args 2 end] {radius resolution filled}
+        }
+        text { arity $args 2 6; place_of [lindex $args 0]; pairs [lrange $args 2 end] {size thickness} }
+        delete {
+            arity $args 1
+            lassign $args number
+            if {![info exists vmd($molid,graphics,$number)]} { refuse "no graphics $number" }
+            unset vmd($molid,graphics,$number)
+            return
+        }
+        default { refuse "graphics $verb" }
+    }
+    set number [incr vmd(drawn)]
+    set vmd($molid,graphics,$number) [linsert $args 0 $verb]
+    return $number
+}
+proc place_of {place} {
+    if {[llength $place] != 3} { refuse "expected a place, got $place" }
+    foreach part $place { number $part }
+}
+proc pairs {words known} {
+    foreach {key value} $words {
+        if {$key ni $known} { refuse "no option $key" }
+        number $value
+    }
+}
+# What is drawn at a molecule, how many of each.
+proc drawn {molid} {
+    set counts {}
+    foreach key [array names ::vmd $molid,graphics,*] { dict incr counts [lindex $::vmd($key) 0] }
+    return [lmap kind {sphere cylinder cone text} { expr {[dict exists $counts $kind] ? [dict get $counts $kind] : 0} }]
+}
+
 proc axes {what where} { if {"$what $where" ne "location off"} { refuse "axes $what $where" } }
 proc rotate {axis by angle} {
     if {$axis ni {x y z} || $by ne "by"} { refuse "rotate $axis $by $angle" }

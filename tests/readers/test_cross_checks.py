@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.atomic_charges import atomic_charges
+from orbitile.analysis.charges.schemes import atomic_charges
 from orbitile.analysis.information import as_dictionary, as_text, formula
 from orbitile.analysis.notes import notes
 from orbitile.commandline import main
@@ -246,8 +246,8 @@ def test_ghosts_have_no_charge_of_their_own(tmp_path, counterpoise):
     path.write_text(counterpoise)
     alone = tmp_path / "alone.molden"
     alone.write_text(molden_of(tmp_path, "O 0 0 .11; H 0 .76 -.48; H 0 -.76 -.48", "6-31g")[0])
-    charges = atomic_charges(ob.load(path), "hirshfeld", "cpu")
-    expected = atomic_charges(ob.load(alone), "hirshfeld", "cpu")
+    charges = atomic_charges(ob.load(path), "hirshfeld", device="cpu").charges
+    expected = atomic_charges(ob.load(alone), "hirshfeld", device="cpu").charges
     assert charges[3:].tolist() == [0, 0]
     assert charges[:3] == pytest.approx(expected, abs=0.02)
 

@@ -171,3 +171,27 @@ def test_two_molecules(browser, tmp_path):
     browser.show_field_of_finding("mo:3")
     assert browser.molecule == "benzene"
     wait(browser, lambda: "benzene_mo3" in browser.session.shelf)
+
+
+@pytest.mark.slow
+def test_an_object_without_a_wavefunction_is_free_atoms(browser):
+    host = browser.session.host
+    numbers, positions = np.array([8, 1, 1]), np.array([[0.0, 0.0, 0.2], [0.0, 1.4, -0.9], [0.0, -1.4, -0.9]])
+    host.add_atoms("guest", numbers, positions)
+    assert offered(browser, "guest")["everything"] == "guest has no wavefunction"
+    assert offered(browser, "guest")["distances"] == ""
+    assert browser.subjects("distances") == ["guest"]
+    assert browser.subjects("everything") == []
+    assert browser.analyse("distances", "guest", {}) == ""
+    wait(browser, lambda: browser.finding.report is not None)
+    browser.choose_row(browser.finding.report.table("atoms"), 1)
+    assert host.selection == ("guest", (1,))
+    browser.show_field_of_finding("density")
+    wait(browser, lambda: "guest_density" in browser.session.shelf and browser.at_rest())
+    assert not browser.finding.is_stale
+    assert offered(browser, "guest")["everything"] == "guest has no wavefunction"
+    first = host.molecules()["guest"]
+    host.move("guest", positions + 1.0)
+    browser.show_field_of_finding("density")  # where the atoms are now
+    wait(browser, lambda: host.molecules()["guest"] != first and browser.at_rest())
+    assert browser.finding.is_stale

@@ -9,7 +9,7 @@ import orbitile as ob
 from orbitile import Orbitals
 from orbitile.errors import FieldError, OrbitileError
 from orbitile.evaluation.requests import field_of
-from orbitile.fields import unavailable
+from orbitile.fields import transition, unavailable
 from orbitile.session.presets import PRESETS, preset_named, surfaces_of, why_not
 
 
@@ -30,7 +30,7 @@ def fields_of(preset, wavefunction, file=""):
 
 def test_what_a_preset_shows_can_be_shown(benzene):
     there = [preset for preset in PRESETS if not preset.needs_file and not why_not(preset, benzene)]
-    assert [preset.name for preset in there] == ["frontier", "potential", "nci", "elf", "ionisation"]
+    assert [preset.name for preset in there] == ["frontier", "ibo", "potential", "nci", "elf", "ionisation"]
     for preset in there:
         for surface in surfaces_of(preset, benzene):
             for name in filter(None, (surface.field, surface.color_by)):
@@ -39,7 +39,7 @@ def test_what_a_preset_shows_can_be_shown(benzene):
 
 def test_names_of_presets():
     assert preset_named(" NCI ").title == "Weak interactions (NCI)"
-    with pytest.raises(OrbitileError, match=r"expected frontier, potential, .* or difference, got 'esp'"):
+    with pytest.raises(OrbitileError, match=r"expected frontier, ibo, potential, .* or difference, got 'esp'"):
         preset_named("esp")
 
 
@@ -80,7 +80,7 @@ def test_only_open_shells_have_a_spin_density(benzene):
 def test_what_is_unavailable_is_what_is_refused(benzene):
     """For the same reason."""
     missing = unavailable(benzene)
-    assert set(missing) == {"spin", "nto:N:hole", "nto:N:electron", "transition:N"}
+    assert set(missing) == {"spin", *dict(transition.NAMES)}
     for name, reason in missing.items():
         with pytest.raises(FieldError, match=reason):
             field_of(benzene, name.replace("N", "1"))

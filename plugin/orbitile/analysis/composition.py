@@ -9,8 +9,11 @@ by R. S. Mulliken (J. Chem. Phys. 1955, 23, 1833), who halves what two functions
 
 .. math::  \Big(\sum_\nu (S^{1/2})_{\mu\nu} c_{\nu i}\Big)^2
 
-by P.-O. Loewdin (J. Chem. Phys. 1950, 18, 365). By A. D. Becke's fuzzy cells (J. Chem. Phys. 1988, 88, 2547) an atom
-has :math:`\int w_A \psi_i^2`, which knows nothing of angular momenta. The shares of an orbital add up to its norm, 1.
+by P.-O. Loewdin (J. Chem. Phys. 1950, 18, 365). G. Knizia's intrinsic atomic orbitals (J. Chem. Theory Comput. 2013,
+9, 4834) have the squares of their overlaps with an orbital; they span the occupied orbitals, and what an unoccupied one
+has beyond them belongs to no atom. By A. D. Becke's fuzzy cells (J. Chem. Phys. 1988, 88, 2547) and by the shares of
+free atoms in the density of F. L. Hirshfeld (Theor. Chim. Acta 1977, 44, 129) an atom has :math:`\int w_A \psi_i^2`,
+which knows nothing of angular momenta. The shares of an orbital add up to its norm, 1.
 """
 
 from __future__ import annotations
@@ -27,10 +30,11 @@ from ..errors import OrbitileError
 from ..evaluation.requests import field_of
 from ..fields._frontier import frontier_order
 from ..fields.orbital import Orbital, orbital_name, orbital_range
-from ..gaussians.overlap import Matrix, own_overlap
-from ..model.derived import Derived
+from ..gaussians.overlap import own_overlap
+from ..memory import require_memory
 from ..model.wavefunction import Spin, Wavefunction
 from ..watch import checkpoint
+from .charges.overlap_populations import overlap_root
 
 Reals = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -39,22 +43,23 @@ Population = Literal["mulliken", "loewdin"]
 POPULATIONS: tuple[Population, ...] = ("mulliken", "loewdin")
 """Schemes that share out by basis functions, and so by angular momenta too."""
 
-SCHEMES = (*POPULATIONS, "becke")
+CELLS = ("hirshfeld", "becke")
+"""Schemes that share out space, and know nothing of angular momenta."""
+
+SCHEMES = (*POPULATIONS, "iao", *CELLS)
 """All schemes."""
 
 _AT_ONCE = 1 << 21
 """Coefficients whose shares are formed at once: some 50 MB."""
 
-_ROOT_KEPT = 2000
-"""Basis functions up to which the root of the overlap is kept with the wavefunction, 32 MB."""
-
 _LARGE_BASIS = 3000
 """Basis functions from which Loewdin's scheme takes more than 10 s on two cores."""
 
+_POINTS = 1 << 18
+"""Points at which orbitals are squared at once: 2 MB an orbital."""
+
 _AROUND = 2
 """Orbitals on each side of the gap that are analysed where none are named."""
-
-_ROOTS = Derived[Reals](most=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +91,9 @@ def composition(
     orbitals
         Orbitals in its basis set, as from `orbitals_of`.
     scheme
-        mulliken, whose shares may be below 0 or above 1; loewdin or becke, whose are not.
+        mulliken, whose shares may be below 0 or above 1; loewdin, iao, hirshfeld or becke, whose are not.
     device
-        Of becke, as for `orbitile.evaluate`.
+        Of hirshfeld and becke, as for `orbitile.evaluate`.
 
     Returns
     -------
@@ -97,18 +102,40 @@ def composition(
     Raises
     ------
     OrbitileError
-        For another scheme.
+        For another scheme, for more orbitals than fit into memory (24 bytes for each of them, atom and momentum), and
+        where there are no intrinsic atomic orbitals, or no free atom of an element.
     """
-    if scheme == "becke":
-        atoms = _shares_in_cells(wavefunction, orbitals, device)
+    if scheme == "iao":
+        return _over_intrinsic(wavefunction, orbitals)
+    if scheme in CELLS:
+        atoms = _shares_in_cells(wavefunction, orbitals, scheme, device)
         return Composition(tuple(orbitals), atoms, np.zeros((len(atoms), 0, len(orbitals))))
     atom_of, momentum_of = functions_by(wavefunction)
     n_momenta = int(momentum_of.max()) + 1
     labels = atom_of * n_momenta + momentum_of
     n_groups = wavefunction.n_atoms * n_momenta
+    require_memory(3 * 8 * n_groups * len(orbitals), "shares in these orbitals", "name fewer orbitals")
     shares = shares_of_groups(wavefunction, coefficients_of(orbitals), labels, n_groups, scheme)
-    momenta = shares.reshape(wavefunction.n_atoms, n_momenta, len(orbitals))
+    return _by_momenta(orbitals, shares.reshape(wavefunction.n_atoms, n_momenta, len(orbitals)))
+
+
+def _by_momenta(orbitals: Sequence[Orbital], momenta: Reals) -> Composition:
     return Composition(tuple(orbitals), momenta.sum(axis=1), momenta)
+
+
+def _over_intrinsic(wavefunction: Wavefunction, orbitals: Sequence[Orbital]) -> Composition:
+    """Squares of the overlaps of orbitals with the intrinsic atomic orbitals of their spins."""
+    from ..localised.intrinsic_atomic_orbitals import in_intrinsic, intrinsic_atomic_orbitals
+
+    n_momenta = max(shell.angular_momentum for shell in wavefunction.shells) + 1
+    momenta = np.zeros((wavefunction.n_atoms, n_momenta, len(orbitals)))
+    for n, orbital in enumerate(orbitals):
+        checkpoint(n / len(orbitals))
+        atomic = intrinsic_atomic_orbitals(wavefunction, orbital.spin)
+        of_each = np.repeat([s.angular_momentum for s in atomic.shells], [s.n_functions for s in atomic.shells])
+        shares = in_intrinsic(wavefunction, atomic, coefficients_of([orbital]))[:, 0] ** 2
+        np.add.at(momenta[:, :, n], (atomic.atoms, of_each), shares)
+    return _by_momenta(orbitals, momenta)
 
 
 def functions_by(wavefunction: Wavefunction) -> tuple[Labels, Labels]:
@@ -205,35 +232,26 @@ def warning_of_root(wavefunction: Wavefunction, scheme: str) -> str:
     return f"Loewdin's scheme for {n} basis functions takes about {10 * (n / _LARGE_BASIS) ** 3:.0f} s"
 
 
-def overlap_root(wavefunction: Wavefunction) -> Reals:
-    """The symmetric root S^(1/2) of the overlap of the basis functions, shape (n_basis, n_basis).
-
-    Time grows with the cube of the basis functions: half a minute for 5,000 of them on two cores.
-    """
-
-    def make() -> Reals:
-        matrix: Matrix = own_overlap(wavefunction)
-        values, axes = np.linalg.eigh(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
-        # where functions depend on each other the least values are rounding, of either sign
-        root: Reals = (axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T
-        return root
-
-    return _ROOTS.of(wavefunction, None, make) if wavefunction.n_basis <= _ROOT_KEPT else make()
-
-
-def _shares_in_cells(wavefunction: Wavefunction, orbitals: Sequence[Orbital], device: str | None) -> Reals:
-    """Integrals of the squares of orbitals over Becke's cells of the atoms, shape (n_atoms, n_orbitals)."""
+def _shares_in_cells(wavefunction: Wavefunction, orbitals: Sequence[Orbital], scheme: str, device: str | None) -> Reals:
+    """Integrals of the squares of orbitals over the cells of the atoms, shape (n_atoms, n_orbitals)."""
     from ..evaluation.devices import device_session
     from ..evaluation.points import evaluate
     from ..integrals.grids import grid_of
+    from .charges.cells import SampledDensity, becke_populations, hirshfeld_populations
 
+    populations_of = {"becke": becke_populations, "hirshfeld": hirshfeld_populations}[scheme]
     with device_session(device, "single") as target:
         grid = grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, borders="becke")
     shares = np.zeros((wavefunction.n_atoms, len(orbitals)))
-    for n, orbital in enumerate(orbitals):
-        checkpoint(n / len(orbitals))
-        values = evaluate(wavefunction, orbital, grid.points, device=device)
-        shares[:, n] = np.bincount(grid.atom, grid.weights * values.astype(np.float64) ** 2, wavefunction.n_atoms)
+    for first in range(0, len(grid), _POINTS):
+        checkpoint(first / len(grid))
+        some = slice(first, first + _POINTS)
+        points = grid.points[some]
+        squares = [evaluate(wavefunction, one, points, device=device).astype(np.float64) ** 2 for one in orbitals]
+        # the first density is taken for that of all electrons, which no orbital is
+        densities = np.stack([np.zeros(len(points)), *squares])
+        sampled = SampledDensity(points, grid.weights[some], grid.atom[some], densities)
+        shares += populations_of(wavefunction, sampled)[1:].T
     return shares
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..errors import OrbitileError
 from ..model.elements import SYMBOLS
 from ..model.surface import Surface
+from ..watch import checkpoint
 
 if TYPE_CHECKING:
     from ..fields import Field
@@ -27,6 +28,9 @@ which one is not isolated but on a ring, and what the mesh may lose along a ring
 _DOUBTFUL, _EQUAL = 0.5, 0.02
 """Shares of that depth from which on an extremum counts if one that is deep enough is its equal, and by which values
 of equals differ: the mesh alone may tell equivalent ones apart."""
+
+_OFTEN = 2048
+"""Vertices that are looked at between two checkpoints, some 20 ms."""
 
 _KINDS = (("maximum", 1.0), ("minimum", -1.0))
 
@@ -161,6 +165,8 @@ def _peaks(
         return n
 
     for n in range(len(height)):
+        if n % _OFTEN == 0:
+            checkpoint()
         tops = sorted({summit(m) for m in lower[first[n] : first[n + 1]]})
         if not tops:
             continue

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from ..errors import OrbitileError
 from ..fields._frontier import frontier_order
 from ..gaussians.overlap import own_overlap
-from ..model.elements import ATOMIC_RADII
-from ..model.units import angstrom, electronvolt
+from ..model.bonds import find_bonds
+from ..model.units import electronvolt
 from ..model.wavefunction import Spin, Wavefunction
 from ..watch import checkpoint, stage
 from .composition import functions_by, pieces_of, shares_of_groups
@@ -47,9 +47,6 @@ _AT_ONCE = 1 << 20
 
 _ROWS = 256
 """Rows of a density matrix that are formed at once."""
-
-_BONDED = 1.25
-"""Atoms are taken for bonded up to this many times the sum of their radii (J. C. Slater's)."""
 
 _PER_WIDTH = 20
 """Points of a curve within the full width of a line at half its height."""
@@ -346,27 +343,14 @@ def _overlap_between(wavefunction: Wavefunction, pairs: Sequence[Sequence[Pair]]
 
 
 def bonds_by_elements(wavefunction: Wavefunction) -> Mapping[tuple[int, int], list[Pair]]:
-    """Pairs of atoms at bonding distance, by their two atomic numbers, the most frequent first; no ghosts.
+    """Pairs of bonded atoms, by their two atomic numbers, the most frequent first; no ghosts.
 
     The lighter element is first, but hydrogen last, as in C-C, C-O, O-H.
     """
-    from scipy.spatial import cKDTree
-
-    real = np.flatnonzero(wavefunction.atomic_numbers > 0)
-    numbers = wavefunction.atomic_numbers[real]
-    radii = slater_radii(numbers)
-    reach = 2 * _BONDED * float(radii.max(initial=0.0))
-    near = cKDTree(wavefunction.positions[real]).query_pairs(reach, output_type="ndarray") if len(real) else []
+    numbers = wavefunction.atomic_numbers
     found: dict[tuple[int, int], list[Pair]] = {}
-    for i, j in near:
-        a, b = sorted((i, j), key=lambda n: (numbers[n] == 1, numbers[n], n))
-        distance = np.linalg.norm(wavefunction.positions[real[a]] - wavefunction.positions[real[b]])
-        if distance < _BONDED * (radii[a] + radii[b]):
-            pair = (int(real[a]),), (int(real[b]),)
-            found.setdefault((int(numbers[a]), int(numbers[b])), []).append(pair)
+    for bond in find_bonds(numbers, wavefunction.positions).tolist():
+        a, b = sorted(bond, key=lambda n: (numbers[n] == 1, numbers[n], n))
+        if numbers[a] and numbers[b]:
+            found.setdefault((int(numbers[a]), int(numbers[b])), []).append(((a,), (b,)))
     return dict(sorted(found.items(), key=lambda item: -len(item[1])))
-
-
-def slater_radii(atomic_numbers: NDArray[np.int64]) -> Reals:
-    """Atomic radii in bohr; see `orbitile.model.elements.ATOMIC_RADII`."""
-    return np.array(ATOMIC_RADII)[np.minimum(atomic_numbers, len(ATOMIC_RADII) - 1)] * angstrom

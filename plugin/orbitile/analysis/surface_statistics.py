@@ -27,11 +27,11 @@ from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.points import evaluate
 from ..evaluation.requests import field_of
 from ..evaluation.surfaces import compute_surface, is_cut
+from ..model.bonds import covalent_radius
 from ..model.surface import Colouring, Surface
 from ..model.wavefunction import Wavefunction
 from ..surfaces.subdivision import subdivided
 from ..watch import checkpoint
-from .levels import slater_radii
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -48,11 +48,14 @@ _DENSITY = "electron density"
 _STEP = 0.02
 """Distance in bohr of points for other gradients: single precision allows no less."""
 
-_FIRST, _MOVES, _FARTHEST = 0.05, 4, 0.6
+_FIRST, _MOVES, _FARTHEST = 0.05, 3, 0.6
 """First step towards the isovalue in bohr, how many follow, and how far they lead at most, in units of the spacing."""
 
-_ON_SURFACE = 2e-3
+_ON_SURFACE = 5e-3
 """Share of the isovalue that a field may be off before the last step at a point that gets onto the surface."""
+
+_FAINTEST = 1e-6
+"""Values are taken for at least this share of the isovalue, also those of the other sign."""
 
 _SAMPLES = (
     np.array(
@@ -202,20 +205,27 @@ def measured_surface(
 
 
 def _moved(values: Values, surface: Surface, spacing: float) -> tuple[Reals, int]:
-    """Vertices along their normals to where the field has the isovalue, by the secant method; and how many are lost."""
+    """Vertices along their normals to where the field has the isovalue, and how many cannot be moved there.
+
+    By the secant method for the logarithm of the field, which densities and orbitals are nearly linear in.
+    """
     start, normals = surface.vertices.astype(np.float64), surface.normals.astype(np.float64)
     level = surface.isovalue * surface.phases.astype(np.float64)
+
+    def gap_at(distance: Reals) -> Reals:
+        ratio = values(start + distance[:, None] * normals) / level
+        return np.asarray(np.log(np.maximum(ratio, _FAINTEST)))
+
     before, here = np.zeros(len(start)), np.full(len(start), -_FIRST)
-    gap_before = values(start) - level
-    gap = values(start + here[:, None] * normals) - level
+    gap_before, gap = gap_at(before), gap_at(here)
     for n in range(_MOVES):
         rise = gap - gap_before
-        flat = np.abs(rise) < 1e-12
+        flat = np.abs(rise) < 1e-9
         step = np.where(flat, 0.0, -gap * (here - before) / np.where(flat, 1.0, rise))
         before, here, gap_before = here, np.clip(here + step, -_FARTHEST * spacing, _FARTHEST * spacing), gap
         if n < _MOVES - 1:
-            gap = values(start + here[:, None] * normals) - level
-    lost = ~(np.abs(gap) <= _ON_SURFACE * np.abs(level))
+            gap = gap_at(here)
+    lost = ~(np.abs(gap) <= _ON_SURFACE)
     return start + np.where(lost, 0.0, here)[:, None] * normals, int(lost.sum())
 
 
@@ -247,22 +257,44 @@ def _enclosed(points: Reals, faces: NDArray[np.int32]) -> float:
     return float(np.einsum("ni,ni->", a, np.cross(b, c))) / 6
 
 
-def statistics_of(weights: Reals, values: Reals) -> Statistics:
+def statistics_of(weights: Reals, values: Reals, by_sign: tuple[Reals, Reals] | None = None) -> Statistics:
     """Statistics of a field on a surface.
 
     Parameters
     ----------
     weights, values : ndarray, shape (n,)
         Areas that the points stand for, as of `MeasuredSurface`, and the field there.
+    by_sign : tuple of ndarray, shapes (m,)
+        The same by more points where the field changes its sign, from `sampled_by_sign`; for the parts of either sign.
     """
-    positive, negative = values > 0, values < 0
-    parts = [_moments(weights[which], values[which]) for which in (slice(None), positive, negative)]
-    (area, mean, variance), (up_area, up_mean, up_variance), (down_area, down_mean, down_variance) = parts
+    area, mean, variance = _moments(weights, values)
+    of_parts, split = by_sign or (weights, values)
+    up_area, up_mean, up_variance = _moments(of_parts[split > 0], split[split > 0])
+    down_area, down_mean, down_variance = _moments(of_parts[split < 0], split[split < 0])
     deviation = float(weights @ np.abs(values - mean)) / area if area > 0 else np.nan
     least, most = (float(values.min()), float(values.max())) if len(values) else (np.nan, np.nan)
     return Statistics(
         area, up_area, down_area, mean, up_mean, down_mean, variance, up_variance, down_variance, deviation, least, most
     )
+
+
+def sampled_by_sign(measured: MeasuredSurface, values: Reals) -> tuple[Reals, Reals]:
+    """Weights and values of a field on a surface, with `_SAMPLES` in the triangles where it changes its sign.
+
+    The samples take over what their triangles have of the weights of the points, so that the sum of the weights is the
+    area; values there are interpolated.
+    """
+    faces, areas = measured.surface.faces, _areas(measured.points, measured.surface.faces)
+    above = values[faces] > 0
+    mixed = np.any(above != above[:, :1], axis=1)
+    lumped = np.maximum(_lumped(measured.points, faces), 1e-300)
+    density = measured.weights / lumped
+    weights = [density * _lumped(measured.points, faces[~mixed])]
+    sampled = [values]
+    for place in _SAMPLES:
+        weights.append((density[faces[mixed]] @ place) * areas[mixed] / len(_SAMPLES))
+        sampled.append(values[faces[mixed]] @ place)
+    return np.concatenate(weights), np.concatenate(sampled)
 
 
 def _moments(weights: Reals, values: Reals) -> tuple[float, float, float]:
@@ -275,7 +307,7 @@ def _moments(weights: Reals, values: Reals) -> tuple[float, float, float]:
 
 
 def atom_of_points(wavefunction: Wavefunction, points: Reals) -> NDArray[np.intp]:
-    """The atom, from 0, that each point goes with: the one whose sphere of J. C. Slater's radius is the nearest.
+    """The atom, from 0, that each point goes with: the one whose covalent sphere is the nearest.
 
     Ghost atoms have no points.
     """
@@ -286,7 +318,7 @@ def atom_of_points(wavefunction: Wavefunction, points: Reals) -> NDArray[np.intp
     for number in np.unique(numbers[numbers > 0]):
         atoms = np.flatnonzero(numbers == number)
         away, which = cKDTree(wavefunction.positions[atoms]).query(points)
-        away -= float(slater_radii(np.array([number]))[0])
+        away -= covalent_radius(number)
         closer = away < distance
         nearest[closer], distance[closer] = atoms[which[closer]], away[closer]
     return nearest

@@ -85,6 +85,7 @@ def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     from ..films import along, over_isovalues, over_orbitals
     from ..films.shots import check_surface
     from ..readers import load_trajectory
+    from ..trajectories.localised import localised_for
     from ..trajectories.tracking import track
 
     if not 1 <= options.pictures <= _MOST_PICTURES:
@@ -93,6 +94,8 @@ def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     trajectory = load_trajectory(options.trajectory)
     for _, first in trajectory.frames():
         tell_notes(options, first)
+        if len(trajectory) > 1 and not options.no_tracking:
+            trajectory = localised_for(trajectory, first, options.field)
         break
     if len(trajectory) > 1:
         if len(isovalues) > 1:

@@ -56,6 +56,8 @@ def enclosing_lattice(
         raise LatticeError(f"isovalue: expected a positive number of {_FAINTEST:g} or more, got {isovalue}")
     low, high = resolved.enclosing_box(isovalue)
     first, last = wavefunction.positions.min(axis=0), wavefunction.positions.max(axis=0)
+    if resolved.is_local:
+        first, last = low, high
     step = spacing
     if spacing is None and points is None:
         step = resolving_spacing(wavefunction, resolved, isovalue, quality)

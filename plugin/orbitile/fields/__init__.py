@@ -3,8 +3,8 @@
 A module offers `NAMES` (pairs of a name as a user writes it, and a sentence that says what it shows) and
 `resolve(wavefunction, name, references)`, which returns a `Field`, or None for a name that is not of its family.
 References read the files that a name refers to. It may offer `GROUP`, the title under which menus list its names,
-`PRIORITY`, by which groups and families are ordered, the highest first, `DRAWN_ON`, see `as_drawn`, and `unavailable`,
-see the function of this name.
+`PRIORITY`, by which groups and families are ordered, the highest first, `DRAWN_ON` and `COLOURED_BY`, see `as_drawn`,
+and `unavailable`, see the function of this name.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class Family(Protocol):
     NAMES: tuple[tuple[str, str], ...]
     GROUP: str = "Other fields"
     DRAWN_ON: Mapping[str, str] = {}
+    COLOURED_BY: Mapping[str, str] = {}
     unavailable: Callable[[Wavefunction], Mapping[str, str]] = _all_available
 
     def resolve(self, wavefunction: Wavefunction, name: str, references: References) -> Field | None:
@@ -65,7 +66,7 @@ def as_drawn(field: str, color_by: str = "") -> tuple[str, str]:
     """The field whose surface is drawn when a field is asked for, and the one that colours it.
 
     That is the field itself, unless it is no field for isosurfaces: `nci` colours that of `rdg`, `ionisation` that of
-    the density.
+    the density. Some are coloured by convention: `igm:1-6` by `nci:1-6`. What stands behind a colon stays.
 
     Parameters
     ----------
@@ -74,11 +75,13 @@ def as_drawn(field: str, color_by: str = "") -> tuple[str, str]:
     color_by : str
         Name of the field that is to colour the surface; empty for none.
     """
+    wanted = field.strip().lower()
+    family, colon, rest = wanted.partition(":")
     for module in field_modules().values():
-        wanted = field.strip().lower()
-        drawn_on = module.DRAWN_ON.get(wanted)
-        if drawn_on is not None:
-            return drawn_on, color_by or wanted
+        if family in module.DRAWN_ON:
+            return f"{module.DRAWN_ON[family]}{colon}{rest}", color_by or wanted
+        if family in module.COLOURED_BY:
+            return field, color_by or f"{module.COLOURED_BY[family]}{colon}{rest}"
     return field, color_by
 
 

@@ -46,6 +46,8 @@ class Field(ABC):
         Points of a lattice below which isosurfaces look rough: a finer one is taken. 0 where any lattice will do.
     is_bounded : bool
         Whether `enclosing_box` is a proof; an estimate otherwise, beyond which there may be more.
+    is_local : bool
+        Whether it is of a part of the molecule: a lattice need not hold the atoms outside its box.
     is_smooth : bool
         Whether isosurfaces look round on a lattice of any quality: a finer one is not worth its time.
     peaks_at_nuclei : bool
@@ -68,6 +70,7 @@ class Field(ABC):
     absence: str = ""
     fewest_points: int = 0
     is_bounded: bool = True
+    is_local: bool = False
     is_smooth: bool = False
     peaks_at_nuclei: bool = False
     jumps: bool = False

@@ -25,6 +25,12 @@ def frontier_order(wavefunction: Wavefunction, spin: Spin, named: Spin | None = 
     return [int(i) for i in order if occupied[i]], [int(i) for i in order if not occupied[i]]
 
 
+def frontier_name(place: int) -> str:
+    """An orbital as counted from the HOMO, whose place is 0, or from the LUMO, whose place is 1: HOMO-1, LUMO+2."""
+    name, shift = ("HOMO", place) if place <= 0 else ("LUMO", place - 1)
+    return f"{name}{shift:+d}" if shift else name
+
+
 def _height(wavefunction: Wavefunction, orbitals: Orbitals) -> NDArray[np.float64]:
     if wavefunction.natural:
         return -orbitals.occupations

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..errors import FieldError
 from ..gaussians.expansion import GaussianExpansion, merged
 from ..gaussians.products import TOLERANCE, density_products
+from ..gaussians.promolecule import promolecular_density
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 from ._field import References
@@ -49,6 +50,8 @@ def occupied(wavefunction: Wavefunction, which: str) -> Weighted:
     FieldError
         When there are no occupied orbitals, or natural orbitals do not tell the spins apart.
     """
+    if wavefunction.promolecule:
+        raise FieldError(f"density ({which}): {_OF_FREE_ATOMS}")
     if wavefunction.density_matrix.size:
         return _of_matrix(wavefunction, which)
     if wavefunction.beta is not None:
@@ -82,6 +85,7 @@ def _of_matrix(wavefunction: Wavefunction, which: str) -> Weighted:
     return vectors[:, counts], values[counts]
 
 
+_OF_FREE_ATOMS = "these are free atoms, which have a density together, but no orbitals and no spin"
 _PAIRED = "all electrons are paired, so there is no spin density"
 _OF_BOTH_SPINS = "these natural orbitals are of both spins, which the file does not tell apart"
 _NO_SPIN_MATRIX = "the file gives no spin density matrix of the correlated method"
@@ -97,6 +101,8 @@ def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
 
 
 def _without_spin(wavefunction: Wavefunction) -> str:
+    if wavefunction.promolecule:
+        return _OF_FREE_ATOMS
     alpha, beta = wavefunction.alpha, wavefunction.beta
     if wavefunction.density_matrix.size:
         matrix = wavefunction.spin_density_matrix
@@ -128,6 +134,8 @@ def density_of(wavefunction: Wavefunction, which: str = "total", tolerance: floa
     """
 
     def make() -> GaussianExpansion:
+        if wavefunction.promolecule and which == "total":
+            return promolecular_density(wavefunction)
         coefficients, weights = occupied(wavefunction, which)
         if len(weights) == 0:
             raise FieldError(f"spin: {_PAIRED}")

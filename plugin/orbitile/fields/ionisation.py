@@ -46,7 +46,7 @@ def ionisation_energy(weighted: Reals, density: Reals) -> Reals:
 
 def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
     """The ionisation energy, with the reason, where a file gives no orbital energies."""
-    energies = np.concatenate([orbitals.energies[which] for orbitals, which in _occupied(wavefunction)])
+    energies = np.concatenate([np.zeros(0), *(orbitals.energies[which] for orbitals, which in _occupied(wavefunction))])
     if wavefunction.natural or not np.all(np.isfinite(energies)) or not np.any(energies):
         return {"ionisation": "it needs orbital energies, and this file gives none"}
     return {}

@@ -115,7 +115,9 @@ def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Local
     occupied, total = count_of(wavefunction, scheme, spin)
     if not 0 <= index < total:
         raise FieldError(_none(wavefunction, scheme, spin, name))
-    made = localised(wavefunction, scheme, "occupied" if index < occupied else "all")
+    made = wavefunction
+    if wavefunction.localised != scheme or index >= len(wavefunction.orbitals(spin)):  # else it is followed, as it is
+        made = localised(wavefunction, scheme, "occupied" if index < occupied else "all")
     of_spin = f" {spin}" if wavefunction.beta is not None else ""
     what = made.orbitals(spin).irreps[index]
     return LocalisedOrbital(

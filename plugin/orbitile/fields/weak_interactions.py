@@ -4,18 +4,22 @@ r"""Weak interactions: the reduced density gradient, and the density with the si
 
 (Johnson et al., J. Am. Chem. Soc. 2010, 132, 6498). The reduced gradient is not less than a function of the density
 that reaches 0.5 where the density is 0.07 and 0.0005: its isosurface at 0.5 ends on these contours, of bonds and of
-vacuum.
+vacuum. Followed by atoms, as `nci:1-12`, it is of what lies between these and the rest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..gaussians.expansion import derivative
 from ..model.wavefunction import Wavefunction
-from ._field import References
+from ._field import Field, References
+from ._sides import FieldBetween, sides_of
 from ._sums import SumField
 from .density import density_of
 from .derivatives import gradient_of, hessian_of, norm
@@ -25,6 +29,7 @@ GROUP = "Weak interactions"
 NAMES = (
     ("nci", "Hydrogen bonds (blue), van der Waals contacts (green), clashes (red)"),
     ("rdg", "The same surfaces without these colours (reduced density gradient)"),
+    ("nci:1", "The same between atom 1 and the rest only (or atoms 1-6,9)"),
 )
 
 DRAWN_ON = {"nci": "rdg"}
@@ -42,6 +47,12 @@ _SURFACE = 0.5
 _MOST = 2.0
 """Reduced gradients are cut off here: they grow without limit away from the molecule."""
 
+_SHARED, _ALONE = 0.9, 0.95
+"""Shares of a side in the density at which the least reduced gradient between sides is 0 and 0.5: where one has more
+than 95 %, it is within that side (J. Contreras-Garcia et al., J. Chem. Theory Comput. 2011, 7, 625)."""
+_LEAST_SHARE = 0.01
+"""Share of the other side that is looked for at least."""
+
 _NONE = (
     f"there are no weak interactions here: where the density is from {_WEAKER[1]:g} to {_WEAK[1]:g} e bohr^-3, the "
     f"reduced density gradient is nowhere below {_SURFACE:g}"
@@ -54,16 +65,27 @@ _ATTRACTION = 0.04
 """Density at the ends of the colours of `nci`: attraction blue, repulsion red, as in the literature."""
 
 
-def reduced_gradient(density: Reals, x: Reals, y: Reals, z: Reals) -> Reals:
-    """Reduced density gradient, cut off where it is large, and large in bonds and in vacuum."""
+def plain_gradient(density: Reals, x: Reals, y: Reals, z: Reals) -> Reals:
+    """Reduced density gradient anywhere, cut off where it is large."""
     rho = np.maximum(density, _WEAKER[1] * 0.01)
-    s = norm(x, y, z) / (_GRADIENT * rho ** (4 / 3))
-    place = np.log(rho)
+    result: Reals = np.minimum(norm(x, y, z) / (_GRADIENT * rho ** (4 / 3)), _MOST)
+    return result
+
+
+def within_range(gradient: Reals, density: Reals) -> Reals:
+    """Reduced density gradient made large in bonds and in vacuum, given that and the density."""
+    place = np.log(np.maximum(density, _WEAKER[1] * 0.01))
+    s = gradient
     for none, half in (_WEAK, _WEAKER):
         slope = _SURFACE / log(half / none)
         s = np.maximum(s, slope * place - slope * log(none))
     result: Reals = np.minimum(s, _MOST)
     return result
+
+
+def reduced_gradient(density: Reals, x: Reals, y: Reals, z: Reals) -> Reals:
+    """Reduced density gradient, cut off where it is large, and large in bonds and in vacuum."""
+    return within_range(plain_gradient(density, x, y, z), density)
 
 
 def signed_density(density: Reals, xx: Reals, yy: Reals, zz: Reals, xy: Reals, xz: Reals, yz: Reals) -> Reals:
@@ -88,33 +110,79 @@ def _density_of_coloured(isovalue: float) -> float:
     return min(isovalue, _WEAKER[1])
 
 
+def between_sides(gradient: Reals, one: Reals, other: Reals) -> Reals:
+    """Reduced density gradient made large where one side has nearly all of the density of the free atoms."""
+    larger, total = np.maximum(one, other), np.maximum(one, 0) + np.maximum(other, 0)
+    share = np.divide(larger, total, out=np.ones_like(total), where=total > 0)
+    lone = _SURFACE / (_ALONE - _SHARED) * (share - _SHARED)
+    result: Reals = np.minimum(np.maximum(gradient, lone), _MOST)
+    return result
+
+
+def interfragment_gradient(density: Reals, x: Reals, y: Reals, z: Reals, one: Reals, other: Reals) -> Reals:
+    """Reduced density gradient between two sides.
+
+    Parameters
+    ----------
+    density, x, y, z
+        Of the molecule, and its gradient.
+    one, other
+        Densities of the free atoms of both sides.
+    """
+    return between_sides(reduced_gradient(density, x, y, z), one, other)
+
+
+def plain(field: Field) -> Field:
+    """The field `rdg`, or one between sides, as it is in bonds and in vacuum too: as diagrams show it."""
+    assert isinstance(field, SumField)
+
+    def combine(density: Reals, x: Reals, y: Reals, z: Reals, *sides: Reals) -> Reals:
+        gradient = plain_gradient(density, x, y, z)
+        return between_sides(gradient, *sides) if sides else gradient
+
+    return replace(field, combine=combine)
+
+
+def _density_of_side(isovalue: float) -> float:
+    """Density of a side, of its free atoms, below which the gradient between sides exceeds an isovalue."""
+    share = _SHARED + (_ALONE - _SHARED) * min(isovalue, _MOST) / _SURFACE
+    return max(1 - share, _LEAST_SHARE) * _density_of_vacuum(isovalue)
+
+
+def unavailable(wavefunction: Wavefunction) -> Mapping[str, str]:
+    """What is between fragments, of an atom alone."""
+    alone = np.count_nonzero(wavefunction.atomic_numbers) < 2
+    return {name: "there is one atom" for name, _ in NAMES if ":" in name} if alone else {}
+
+
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | None:
-    """The field that a name stands for, or None."""
-    wanted, atoms = name.lower(), wavefunction.positions
-    if wanted == "rdg":
-        density = density_of(wavefunction)
-        parts = (density, *gradient_of(wavefunction))
-        return SumField(
-            parts,
-            "reduced density gradient",
-            "",
-            _SURFACE,
-            density,
-            atoms,
-            _density_of_vacuum,
-            reduced_gradient,
-            fewest_points=_THIN,
-            absence=_NONE,
-        )
+    """The field that a name stands for, or None.
+
+    Raises
+    ------
+    FieldError
+        When the atoms of a fragment cannot be read, or are none or all of them.
+    """
+    wanted, colon, listed = name.strip().lower().partition(":")
+    if wanted not in ("rdg", "nci"):
+        return None
+    sides = sides_of(wavefunction, name, listed) if colon else None
+    if sides is not None and wavefunction.promolecule:  # of a large one, what is near
+        density = sides.both()
+        gradient = tuple(derivative(density, axis) for axis in range(3))
+    else:
+        density, gradient = density_of(wavefunction), gradient_of(wavefunction)
     if wanted == "nci":
-        density = density_of(wavefunction)
+        pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        near = sides is not None and wavefunction.promolecule
+        hessian = tuple(derivative(gradient[i], j) for i, j in pairs) if near else hessian_of(wavefunction)
         return SumField(
-            (density, *hessian_of(wavefunction)),
+            (density, *hessian),
             "sign(λ₂)ρ",
             "e bohr^-3",
             0.02,
             density,
-            atoms,
+            wavefunction.positions,
             _density_of_coloured,
             signed_density,
             fewest_points=_THIN,
@@ -122,4 +190,30 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
             colour_range=_ATTRACTION,
             colour_map="interaction",
         )
-    return None
+    if sides is None:
+        return SumField(
+            (density, *gradient),
+            "reduced density gradient",
+            "",
+            _SURFACE,
+            density,
+            wavefunction.positions,
+            _density_of_vacuum,
+            reduced_gradient,
+            fewest_points=_THIN,
+            absence=_NONE,
+        )
+    return FieldBetween(
+        (density, *gradient, sides.one, sides.other),
+        "reduced density gradient between fragments",
+        "",
+        _SURFACE,
+        sides.one,
+        wavefunction.positions,
+        _density_of_side,
+        interfragment_gradient,
+        fewest_points=_THIN,
+        absence=f"between these atoms and the rest {_NONE}",
+        opposite=sides.other,
+        is_bounded=False,
+    )

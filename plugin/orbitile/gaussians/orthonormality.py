@@ -34,6 +34,9 @@ def checked(wavefunction: Wavefunction) -> Wavefunction:
         When a density matrix of its own holds another number of electrons, when orbitals hold more electrons than they
         can, or when two nuclei are at one place.
     """
+    if wavefunction.promolecule:
+        _check_nuclei(wavefunction)
+        return wavefunction
     matrix = own_overlap(wavefunction)
     if wavefunction.density_matrix.size:
         electrons, expected = float(np.sum(wavefunction.density_matrix * matrix)), wavefunction.n_electrons

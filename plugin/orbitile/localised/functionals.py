@@ -5,9 +5,9 @@ Under :math:`e^\kappa`, :math:`\kappa` antisymmetric, with :math:`V^A = Q^A\kapp
 :math:`\delta_i^A = 2 V^A_{ii}` and :math:`X = \sum_A Q^A f'(q^A)`, columns weighted, the second order of F is
 
 .. math::  \langle X - X^T, \kappa\rangle + \tfrac12 \langle H\kappa, \kappa\rangle,\quad
-    H\kappa = A - A^T,\; A = \sum_A \bigl[Q^A f''(q^A)\delta^A + V^A f'(q^A)\bigr] - \tfrac12 (X\kappa + \kappa X),
+    H\kappa = A - A^T,\; A = \sum_A \bigl[Q^A f''(q^A)\delta^A + V^A f'(q^A)\bigr] - \tfrac12 (X + X^T)\kappa,
 
-which one matrix product or two evaluate (I.-M. Hoyvik, B. Jansik and P. Jorgensen, J. Chem. Theory Comput. 2012, 8,
+which a few products of matrices evaluate (I.-M. Hoyvik, B. Jansik and P. Jorgensen, J. Chem. Theory Comput. 2012, 8,
 3137, for the trust region that this is made for).
 """
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 Reals = NDArray[np.float64]
 
 _LEAST_CURVATURE = 0.3
-"""Of a pair of orbitals, as a share of the mean one: what steps along flat directions are scaled by."""
+"""Of a pair of orbitals, as a share of the mean of all nearest ones: what steps along flat directions are scaled by."""
 
 
 class Functional(ABC):
@@ -45,8 +45,8 @@ class Functional(ABC):
         """Diagonals of the products that an image stands for, shape (number of Q, n)."""
 
     @abstractmethod
-    def weighted(self, image: Reals, weights: Reals) -> Reals:
-        """Sum of the products that an image stands for, columns times weights of shape (number of Q, n)."""
+    def weighted(self, *images: tuple[Reals, Reals]) -> Reals:
+        """Sum of the products that images stand for, columns times weights of shape (number of Q, n)."""
 
     @abstractmethod
     def rotated(self, rotation: Reals) -> Functional:
@@ -69,7 +69,7 @@ class Functional(ABC):
 
     @cached_property
     def _slope(self) -> Reals:
-        return self.weighted(self.operators, self._first)
+        return self.weighted((self.operators, self._first))
 
     @cached_property
     def _first(self) -> Reals:
@@ -81,8 +81,8 @@ class Functional(ABC):
         image = self.image(rotation)
         second = self.exponent * (self.exponent - 1) * self.expectations ** (self.exponent - 2)
         change = 2 * self.diagonals(image)
-        half = self.weighted(self.operators, second * change) + self.weighted(image, self._first)
-        half -= 0.5 * (self._slope @ rotation + rotation @ self._slope)
+        half = self.weighted((self.operators, second * change), (image, self._first))
+        half -= 0.5 * (self._slope + self._slope.T) @ rotation
         return half - half.T
 
     @cached_property
@@ -92,7 +92,9 @@ class Functional(ABC):
         cross = weights.T @ q
         own = np.diag(cross)
         curvature = 2 * np.abs(own[:, None] + own - cross - cross.T)
-        return curvature + _LEAST_CURVATURE * max(float(curvature.mean()), 1e-6)
+        nearest = np.min(curvature + np.diag(np.full(len(own), np.inf)), axis=1)
+        mean = float(curvature.mean())
+        return curvature + max(_LEAST_CURVATURE * min(float(nearest.mean()), mean), 1e-3 * mean, 1e-6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +131,12 @@ class Populations(Functional):
         sums: Reals = np.add.reduceat(self.orbitals * image, np.cumsum(self.counts) - self.counts, axis=0)
         return sums
 
-    def weighted(self, image: Reals, weights: Reals) -> Reals:
+    def weighted(self, *images: tuple[Reals, Reals]) -> Reals:
         """One product of matrices, whatever the number of atoms."""
-        return self.orbitals.T @ (image * np.repeat(weights, self.counts, axis=0))
+        columns = np.zeros_like(self.orbitals)
+        for image, weights in images:
+            columns += image * np.repeat(weights, self.counts, axis=0)
+        return self.orbitals.T @ columns
 
     def rotated(self, rotation: Reals) -> Populations:
         """Of the same functions of atoms."""
@@ -140,14 +145,14 @@ class Populations(Functional):
 
 @dataclass(frozen=True, eq=False)
 class Centres(Functional):
-    """Squares of the distances of the orbitals' centres from the origin, whose sum grows as their spreads fall.
+    """Squares of the distances of the orbitals' centres from their mean, whose sum grows as their spreads fall.
 
     S. F. Boys, Rev. Mod. Phys. 1960, 32, 296; J. M. Foster and S. F. Boys, ibid., 300.
 
     Attributes
     ----------
     positions : ndarray, shape (3, n, n)
-        Elements of x, y and z between the orbitals, in bohr.
+        Elements of x, y and z between the orbitals, from the mean of their centres, in bohr.
     """
 
     positions: Reals
@@ -167,9 +172,11 @@ class Centres(Functional):
         diagonals: Reals = np.einsum("xii->xi", image)
         return diagonals
 
-    def weighted(self, image: Reals, weights: Reals) -> Reals:
+    def weighted(self, *images: tuple[Reals, Reals]) -> Reals:
         """Sum of all three."""
-        total: Reals = np.einsum("xij,xj->ij", image, weights)
+        total = np.zeros(self.positions.shape[1:])
+        for image, weights in images:
+            total += np.einsum("xij,xj->ij", image, weights)
         return total
 
     def rotated(self, rotation: Reals) -> Centres:

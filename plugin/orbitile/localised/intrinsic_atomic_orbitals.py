@@ -22,7 +22,7 @@ from ..memory import require_memory
 from ..model.derived import Derived
 from ..model.wavefunction import Shell, Spin, Wavefunction
 from ..watch import patiently
-from .minimal_basis import are_core, minimal_basis
+from .minimal_basis import NotDescribed, are_core, minimal_basis
 
 Reals = NDArray[np.float64]
 
@@ -106,7 +106,7 @@ def _made(wavefunction: Wavefunction, spin: Spin) -> IntrinsicAtomicOrbitals:
     n, m = wavefunction.n_basis, minimal.n_basis
     require_memory(8 * (2 * n * n + 6 * n * m), "intrinsic atomic orbitals", "analyse a part of the molecule")
     if m > n or occupied.shape[1] > m:
-        raise OrbitileError(
+        raise NotDescribed(
             f"intrinsic atomic orbitals: expected a basis of at least the {m} functions of the free atoms, and no more "
             f"occupied orbitals than these, got {n} functions and {occupied.shape[1]} occupied orbitals; choose the "
             "scheme boys or pm"
@@ -155,7 +155,7 @@ def _orthonormal(orbitals: Reals, overlap: Reals) -> Reals:
     """The orthonormal orbitals that resemble some orbitals most (P.-O. Loewdin, J. Chem. Phys. 1950, 18, 365)."""
     values, axes = np.linalg.eigh(orbitals.T @ (overlap @ orbitals))
     if values[0] < _SPANNED**2:
-        raise OrbitileError(
+        raise NotDescribed(
             "intrinsic atomic orbitals: an occupied orbital is unlike all orbitals of the free atoms, as diffuse ones "
             "are; choose the scheme boys or pm"
         )

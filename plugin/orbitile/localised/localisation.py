@@ -17,8 +17,8 @@ from ..model.wavefunction import Orbitals, Spin, Wavefunction
 from ..watch import patiently, stage
 from .functionals import Centres, Functional, Populations
 from .intrinsic_atomic_orbitals import in_intrinsic, intrinsic_atomic_orbitals, whole_occupations
-from .maximisation import Maximum, maximised
-from .minimal_basis import n_functions, without_intrinsic
+from .maximisation import Maximum, climbed, maximised, products_for
+from .minimal_basis import NotDescribed, n_functions
 from .names import OnAtoms, name_of
 from .schemes import INTRINSIC, SCHEMES, Scheme
 
@@ -34,6 +34,10 @@ _COMPLETE = 1e-6
 
 _PAIRED = 0.25
 """Share of an orbital in those of the other spin below which its electron is unpaired."""
+
+
+_RATE = 2e10
+"""Operations in a second, of products of matrices."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +134,47 @@ def localisation(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Whic
     return _LOCALISED.of(wavefunction, (scheme, which), lambda: _made(wavefunction, scheme, which))
 
 
+def localisation_near(
+    wavefunction: Wavefunction, scheme: Scheme, which: Which, near: Mapping[Spin, Reals]
+) -> Localisation:
+    """Localised orbitals at the maximum next to some orbitals; otherwise as `localisation`.
+
+    Parameters
+    ----------
+    wavefunction, scheme, which
+        As for `localised`.
+    near : dict of ndarray, shape (n_basis, n_orbitals)
+        Of each spin about the orbitals that are wanted, such as those of another geometry, in the order in which
+        localised ones come: of two electrons, of one, of none.
+
+    Raises
+    ------
+    OrbitileError
+        As `localised`, and when there are not as many orbitals.
+    """
+    return _made(wavefunction, scheme, which, near)
+
+
+def shares_on_atoms(wavefunction: Wavefunction, spin: Spin = "alpha") -> Reals:
+    """Share of each orbital of a localised wavefunction on each atom, shape (n_atoms, n_orbitals).
+
+    Over intrinsic atomic orbitals where it was localised by these, otherwise over the basis functions.
+
+    Raises
+    ------
+    OrbitileError
+        As of `intrinsic_atomic_orbitals`.
+    """
+    orbitals = wavefunction.orbitals(spin).coefficients
+    if wavefunction.localised in INTRINSIC:
+        return _intrinsic(wavefunction, spin, orbitals).shares(wavefunction.n_atoms)
+    sizes = [shell.n_functions for shell in wavefunction.shells]
+    shares = np.zeros((wavefunction.n_atoms, orbitals.shape[1]))
+    atoms = np.repeat([shell.atom for shell in wavefunction.shells], sizes)
+    np.add.at(shares, atoms, orbitals * (own_overlap(wavefunction) @ orbitals))
+    return shares
+
+
 def count_of(wavefunction: Wavefunction, scheme: Scheme, spin: Spin = "alpha") -> tuple[int, int]:
     """Localised orbitals of a spin that are occupied, and all that there are; found without localising any.
 
@@ -153,18 +198,30 @@ def why_not(wavefunction: Wavefunction, scheme: Scheme) -> str:
 
 
 def seconds_for(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Which = "occupied") -> float:
-    """About how long localisation takes on two cores of 2023; 0 where it cannot be done, or is done already."""
-    return 0.0
+    """About how long localisation takes on two cores of 2023, in seconds; 0 where it is done, or cannot be done."""
+    if (scheme, which) in _LOCALISED.keys(wavefunction) or why_not(wavefunction, scheme):
+        return 0.0
+    operations = 20.0 * wavefunction.n_basis**3  # of the matrices of the basis
+    spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
+    for spin in spins:
+        occupied, total = count_of(wavefunction, scheme, spin)
+        sites = total if scheme in INTRINSIC else wavefunction.n_basis
+        for n in (occupied, total - occupied)[: 1 if which == "occupied" else 2]:
+            product = 6 * n**3 if scheme == "boys" else (4 * sites + 2 * n) * n**2
+            operations += products_for(n) * product
+    return operations / _RATE
 
 
-def _made(wavefunction: Wavefunction, scheme: Scheme, which: Which) -> Localisation:
+def _made(
+    wavefunction: Wavefunction, scheme: Scheme, which: Which, near: Mapping[Spin, Reals] | None = None
+) -> Localisation:
     spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
     orbitals: dict[Spin, Orbitals] = {}
     shares: dict[str, Reals] = {}
     sets: list[LocalisedSet] = []
     for n, spin in enumerate(spins):
         with stage(n / len(spins), (n + 1) / len(spins)):
-            found = list(_sets(wavefunction, spin, scheme, which))
+            found = list(_sets(wavefunction, spin, scheme, which, None if near is None else near[spin]))
         ends = np.cumsum([0, *(one.coefficients.shape[1] for one in found)])
         orbitals[spin] = Orbitals(
             np.hstack([np.empty((wavefunction.n_basis, 0)), *(one.coefficients for one in found)]),
@@ -179,28 +236,35 @@ def _made(wavefunction: Wavefunction, scheme: Scheme, which: Which) -> Localisat
             LocalisedSet(spin, one.occupation, int(a), int(b), one.maximum.functional.value, one.maximum.gradient_norm)
             for one, a, b in zip(found, ends[:-1], ends[1:], strict=True)
         ]
-    made = replace(wavefunction, alpha=orbitals["alpha"], beta=orbitals.get("beta"), excitations=())
+    made = replace(wavefunction, alpha=orbitals["alpha"], beta=orbitals.get("beta"), excitations=(), localised=scheme)
     return Localisation(made, tuple(sets), shares)
 
 
-def _sets(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, which: Which) -> Iterator[_Found]:
+def _sets(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, which: Which, near: Reals | None) -> Iterator[_Found]:
+    """Localised orbitals of a spin, occupation by occupation."""
+    starts = _starts(wavefunction, spin, scheme, which)
+    ends = np.cumsum([0, *(coefficients.shape[1] for _, coefficients, _ in starts)])
+    if near is not None and near.shape[1] != ends[-1]:
+        raise OrbitileError(f"localised orbitals: expected {ends[-1]} {spin} orbitals near them, got {near.shape[1]}")
+    for first, last, start in zip(ends[:-1], ends[1:], starts, strict=True):
+        yield _found(wavefunction, spin, scheme, *start, None if near is None else near[:, first:last])
+
+
+def _starts(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, which: Which) -> list[tuple[int, Reals, Reals]]:
+    """Sets of orbitals that are localised together: occupation, coefficients, energies."""
     canonical = wavefunction.orbitals(spin)
     occupations = whole_occupations(wavefunction, spin)
     if spin == "alpha" and not np.any(occupations > 0):
         raise OrbitileError("localised orbitals: the file holds no occupied orbitals")
-    for occupation in (2, 1):
-        members = occupations == occupation
-        if np.any(members):
-            yield _found(
-                wavefunction, spin, scheme, occupation, canonical.coefficients[:, members], canonical.energies[members]
-            )
-    if which == "occupied":
-        return
-    if scheme in INTRINSIC:
-        yield _found(wavefunction, spin, scheme, 0, *_valence_virtual(wavefunction, spin))
-    elif np.any(occupations == 0):
-        members = occupations == 0
-        yield _found(wavefunction, spin, scheme, 0, canonical.coefficients[:, members], canonical.energies[members])
+    wanted = (2, 1, 0) if which == "all" and scheme not in INTRINSIC else (2, 1)
+    members = {occupation: occupations == occupation for occupation in wanted}
+    starts = [
+        (occupation, canonical.coefficients[:, those], canonical.energies[those])
+        for occupation, those in members.items()
+        if np.any(those)
+    ]
+    virtual = which == "all" and scheme in INTRINSIC
+    return [*starts, (0, *_valence_virtual(wavefunction, spin))] if virtual else starts
 
 
 def _valence_virtual(wavefunction: Wavefunction, spin: Spin) -> tuple[Reals, Reals]:
@@ -220,13 +284,24 @@ def _valence_virtual(wavefunction: Wavefunction, spin: Spin) -> tuple[Reals, Rea
 
 
 def _found(
-    wavefunction: Wavefunction, spin: Spin, scheme: Scheme, occupation: int, start: Reals, energies: Reals
+    wavefunction: Wavefunction,
+    spin: Spin,
+    scheme: Scheme,
+    occupation: int,
+    start: Reals,
+    energies: Reals,
+    near: Reals | None,
 ) -> _Found:
     """Localised orbitals of the space of some eigenvectors of the Fock operator, of these energies, by energy."""
     on_atoms = _for_names(wavefunction, spin, scheme, occupation, start)
     functional = _functional(wavefunction, scheme, start, on_atoms)
-    maximum = maximised(functional, on_atoms.coefficients)
-    rotation = maximum.rotation
+    if near is None:
+        thorough = bool(occupation) or scheme in INTRINSIC
+        rotation = maximised(functional, on_atoms.coefficients, thorough).rotation
+    else:
+        left, _, right = np.linalg.svd(start.T @ (own_overlap(wavefunction) @ near))
+        rotation = left @ right
+        rotation = rotation @ climbed(functional.rotated(rotation)).rotation
     if scheme != "boys":
         rotation = _parted(rotation, functional.rotated(rotation).expectations, energies)
     found = np.einsum("ki,k,ki->i", rotation, energies, rotation)
@@ -274,8 +349,13 @@ def _of_loewdin(wavefunction: Wavefunction, orbitals: Reals) -> OnAtoms:
 
 def _for_names(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, occupation: int, orbitals: Reals) -> OnAtoms:
     """Over intrinsic atomic orbitals, where these hold the orbitals: elements may lack them."""
-    intrinsic = scheme in INTRINSIC or (occupation and not without_intrinsic(wavefunction))
-    return _intrinsic(wavefunction, spin, orbitals) if intrinsic else _of_loewdin(wavefunction, orbitals)
+    if occupation or scheme in INTRINSIC:
+        try:
+            return _intrinsic(wavefunction, spin, orbitals)
+        except NotDescribed:
+            if scheme in INTRINSIC:
+                raise
+    return _of_loewdin(wavefunction, orbitals)
 
 
 def _root(wavefunction: Wavefunction) -> Reals:
@@ -288,7 +368,9 @@ def _root(wavefunction: Wavefunction) -> Reals:
 
 def _functional(wavefunction: Wavefunction, scheme: Scheme, orbitals: Reals, for_names: OnAtoms) -> Functional:
     if scheme == "boys":
-        return Centres(position_integrals(wavefunction, orbitals))
+        positions = position_integrals(wavefunction, orbitals)
+        mean = np.einsum("xii->x", positions) / orbitals.shape[1]
+        return Centres(positions - mean[:, None, None] * np.eye(orbitals.shape[1]))
     on_atoms = for_names if scheme in INTRINSIC else _of_loewdin(wavefunction, orbitals)
     counts = np.bincount(on_atoms.atoms, minlength=wavefunction.n_atoms)
     return Populations(on_atoms.coefficients, counts[counts > 0], 4 if scheme == "ibo" else 2)

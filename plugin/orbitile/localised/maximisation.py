@@ -20,8 +20,14 @@ from .functionals import Functional
 
 Reals = NDArray[np.float64]
 
-_CONVERGED = 1e-9
-"""Norm of the gradient, relative to the value."""
+_ROUGH, _FINE = 1e-6, 1e-13
+"""Growth that a step promises, relative to the value, below which it is the last one: of a trial, and of the result."""
+
+_NEAR = 1e-4
+"""Values below the best by more than this, relatively, are not refined."""
+
+_NO_GRADIENT, _NO_STEP = 1e-14, 1e-12
+"""Norm of a gradient, relative to the value, and radius of a trust region that are none."""
 
 _MOST_STEPS = 300
 _MOST_PRODUCTS = 60
@@ -30,11 +36,23 @@ _MOST_PRODUCTS = 60
 _LARGER = 1e-10
 """By which share a value has to be larger for other orbitals to be preferred: the first of equals is kept."""
 
-_PERTURBATION = 0.02
-"""Angle, in radian, by which pairs of orbitals are rotated to leave a saddle point."""
+_PERTURBATIONS = (0.02, 0.2, 0.4)
+"""Angles, in radian, by which pairs of orbitals are rotated to leave a saddle point, or a maximum that is not the
+largest."""
 
-_EFFORT = 300
-"""Orbitals times random starts: with more orbitals than this there is none."""
+_MANY = 400
+"""Orbitals above which only the first of them is tried."""
+
+_MOST_ROUNDS = 5
+
+_SEVERAL = 200
+"""Orbitals up to which they themselves are a start."""
+
+_FEW = 60
+"""Orbitals up to which random ones are."""
+
+_EFFORT = 150
+"""Orbitals times random starts, about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +76,7 @@ class Maximum:
         return float(np.linalg.norm(self.functional.gradient))
 
 
-def maximised(functional: Functional, coefficients: Reals) -> Maximum:
+def maximised(functional: Functional, coefficients: Reals, thorough: bool = True) -> Maximum:
     """The largest value of a functional that is found.
 
     Parameters
@@ -67,6 +85,8 @@ def maximised(functional: Functional, coefficients: Reals) -> Maximum:
         At orthonormal orbitals.
     coefficients : ndarray, shape (any, n)
         Of these orbitals over local functions, for one of the starts.
+    thorough
+        Whether to look for other maxima; otherwise the one nearest to the start with local functions is found.
 
     Raises
     ------
@@ -77,66 +97,82 @@ def maximised(functional: Functional, coefficients: Reals) -> Maximum:
     best = Maximum(np.eye(n), functional)
     if n < 2:
         return best
-    for start in _starts(coefficients):
-        best = _better(best, _climbed(functional, start))
+    for start in _starts(coefficients, thorough):
+        best = _better(best, functional, start)
+    angles = _PERTURBATIONS if thorough and n <= _MANY else _PERTURBATIONS[:1]
     generator = np.random.default_rng(n)
-    for _ in range(5):
-        angles = _PERTURBATION * generator.standard_normal((n, n))
-        other = _climbed(functional, best.rotation @ _cayley(angles - angles.T))
-        if _better(best, other) is best:
+    for _ in range(_MOST_ROUNDS if thorough else 1):
+        before = best
+        for angle in angles:
+            turn = angle * generator.standard_normal((n, n))
+            best = _better(best, functional, best.rotation @ _cayley(turn - turn.T))
+        if best is before:
             break
-        best = other
     return best
 
 
-def _better(one: Maximum, other: Maximum) -> Maximum:
-    larger = other.functional.value - one.functional.value > _LARGER * max(abs(one.functional.value), 1.0)
-    return other if larger else one
+def climbed(functional: Functional) -> Maximum:
+    """The maximum of a functional that is reached from the orbitals as they are, uphill all the way: one near them."""
+    n = len(functional.gradient)
+    return Maximum(np.eye(n), functional) if n < 2 else _climbed(functional, np.eye(n), _FINE)
 
 
-def _starts(coefficients: Reals) -> Iterator[Reals]:
+def products_for(n: int) -> int:
+    """About how many products of a Hessian and a matrix it takes for n orbitals."""
+    return 450 if n <= _MANY else 200
+
+
+def _better(best: Maximum, functional: Functional, start: Reals) -> Maximum:
+    """The best maximum so far, or the one that a start leads to."""
+    known = best.functional.value
+    unit = max(abs(known), 1.0)
+    other = _climbed(functional, start, _ROUGH)
+    if other.functional.value < known - _NEAR * unit:
+        return best
+    other = _climbed(functional, other.rotation, _FINE)
+    return other if other.functional.value > known + _LARGER * unit else best
+
+
+def _starts(coefficients: Reals, thorough: bool) -> Iterator[Reals]:
     from scipy.linalg import qr
 
     n = coefficients.shape[1]
-    yield np.eye(n)
+    if n <= _SEVERAL and thorough:
+        yield np.eye(n)
     pivots = qr(coefficients.T, mode="r", pivoting=True)[1][:n]
     left, _, right = np.linalg.svd(coefficients[pivots].T)
     yield left @ right
     generator = np.random.default_rng(0)
-    for _ in range(min(_EFFORT // n, 8)):
-        yield np.linalg.qr(generator.standard_normal((n, n)))[0].astype(np.float64)
+    for _ in range(min(_EFFORT // n, 8) if n <= _FEW and thorough else 0):
+        yield np.linalg.qr(generator.standard_normal((n, n)))[0]
 
 
 def _cayley(rotation: Reals) -> Reals:
     one = np.eye(len(rotation))
-    orthogonal: Reals = np.linalg.solve(one - 0.5 * rotation, one + 0.5 * rotation)
-    return orthogonal
+    return np.asarray(np.linalg.solve(one - 0.5 * rotation, one + 0.5 * rotation), np.float64)
 
 
-def _climbed(functional: Functional, start: Reals) -> Maximum:
+def _climbed(functional: Functional, start: Reals, least: float) -> Maximum:
     rotation, here = start, functional.rotated(start)
     radius = 0.5 * float(np.sqrt(here.scale.mean() * len(start)))
     for step in range(_MOST_STEPS):
         checkpoint(step / _MOST_STEPS)
-        noise = 1e-13 * max(abs(here.value), 1.0)
+        unit = max(abs(here.value), 1.0)
         norm = float(np.linalg.norm(here.gradient))
-        if norm < _CONVERGED * max(abs(here.value), 1.0) ** 0.5:
+        if norm < _NO_GRADIENT * unit:
             break
         change, promised, length = _step(here, radius, norm)
         turn = _cayley(change)
         there = here.rotated(turn)
         gained = there.value - here.value
-        ratio = gained / promised if promised > noise else 1.0
+        ratio = gained / promised if promised > _FINE * unit else 1.0
         if ratio < 0.25:
             radius = 0.25 * length
         elif ratio > 0.75 and length > 0.9 * radius:
             radius *= 2
-        if gained > -noise:
-            settled = promised <= noise and np.linalg.norm(there.gradient) > 0.5 * norm
+        if gained > -_FINE * unit:
             rotation, here = rotation @ turn, there
-            if settled:
-                break
-        elif radius < 1e-12:
+        if promised < least * unit or radius < _NO_STEP:
             break
     return Maximum(rotation, functional.rotated(rotation))
 

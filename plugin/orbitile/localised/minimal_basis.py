@@ -47,6 +47,10 @@ _INERT = ((2, 0), (10, 2), (18, 10), (30, 18), (36, 28), (48, 36), (54, 46), (70
 """Electrons that take no part in bonds, up to an atomic number."""
 
 
+class NotDescribed(OrbitileError):
+    """A molecule whose occupied orbitals those of free atoms do not describe."""
+
+
 @lru_cache(maxsize=1)
 def _table() -> dict[str, dict[str, list[Any]]]:
     """Contractions [l, exponents, coefficients] by element and by electrons in a core potential."""
@@ -65,7 +69,7 @@ def _shells_of_element(number: int, core: int) -> tuple[Shell, ...]:
     known = _table().get(symbol)
     if known is None:
         last = list(_table())[-1]
-        raise OrbitileError(
+        raise NotDescribed(
             f"minimal basis: there is none for {symbol}, only for H to {last}; choose the scheme boys or pm"
         )
     gone = _gone(number, core)
@@ -106,7 +110,7 @@ def _gone(number: int, core: int) -> tuple[int, int, int, int]:
     gone = _WITH_F if 57 <= number <= 71 and 46 < core < 60 else _CORES.get(core)
     if gone is None:
         cores = ", ".join(str(core) for core in _CORES)
-        raise OrbitileError(
+        raise NotDescribed(
             f"minimal basis of {SYMBOLS[number]}: expected a core potential of {cores} electrons, got {core}; choose "
             "the scheme boys or pm"
         )
@@ -118,7 +122,7 @@ def minimal_basis(wavefunction: Wavefunction) -> Basis:
 
     Raises
     ------
-    OrbitileError
+    NotDescribed
         When an element is not in the table, or its core potential replaces a number of electrons that no core has.
     """
     shells = [
@@ -135,15 +139,6 @@ def n_functions(wavefunction: Wavefunction) -> int:
         count * sum(shell.n_functions for shell in _shells_of_element(*element))
         for element, count in Counter(_elements(wavefunction)).items()
     )
-
-
-def without_intrinsic(wavefunction: Wavefunction) -> bool:
-    """Whether an element of a molecule has no `minimal_basis`."""
-    try:
-        n_functions(wavefunction)
-    except OrbitileError:
-        return True
-    return False
 
 
 def _elements(wavefunction: Wavefunction) -> list[tuple[int, int]]:

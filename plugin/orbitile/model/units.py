@@ -10,6 +10,9 @@ angstrom = 1.0 / 0.529177210903
 electronvolt = 1.0 / 27.211386245988
 """One electronvolt in hartree."""
 
+wavenumber = 1.0 / 219474.6313632
+"""One cm^-1 in hartree."""
+
 kilocalorie_per_mole = 1.0 / 627.5095
 """One kcal/mol in hartree."""
 

@@ -163,6 +163,8 @@ class Excitation:
         Oscillator strength; NaN where unknown.
     label : str
         Spin and symmetry, as in the file.
+    printed : float
+        Sum of the squares in the file, before they were normalised: 1 where it has all of them. NaN where unknown.
     """
 
     source: NDArray[np.int64]
@@ -172,6 +174,7 @@ class Excitation:
     energy: float
     strength: float = float("nan")
     label: str = ""
+    printed: float = float("nan")
 
     def __post_init__(self) -> None:
         n = len(self.amplitudes)
@@ -239,6 +242,9 @@ class Wavefunction:
         The alpha orbitals, or the spatial orbitals that both spins share.
     beta : Orbitals or None
         The beta orbitals, or None where both spins share `alpha`.
+    promolecule : bool
+        True where the atoms are free ones, whose densities add up: without basis set and orbitals, see
+        `orbitile.gaussians.promolecule`.
     natural : bool
         True where the orbitals are natural orbitals (occupations need not be integers, energies mean little).
     geometries : ndarray, shape (n_geometries, n_atoms, 3)
@@ -247,6 +253,8 @@ class Wavefunction:
         Density matrices beyond those of the orbitals (post-SCF), over the basis functions; empty where there are none.
     excitations : tuple of Excitation
         Excited states, in the order of the file.
+    localised : str
+        Scheme by which the orbitals were localised, if they were.
     title, source, program : str
         Title in the file; path of the file; program and dialect as far as known, with repairs that were made.
     stated : Stated
@@ -271,8 +279,10 @@ class Wavefunction:
     density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
     spin_density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
     excitations: tuple[Excitation, ...] = ()
+    localised: str = ""
     stated: Stated = _NOTHING_STATED
     remarks: tuple[str, ...] = ()
+    promolecule: bool = False
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -289,10 +299,10 @@ class Wavefunction:
         elements = np.where(self.core_charges == 0, 0, self.atomic_numbers)
         set_(self, "atomic_numbers", _frozen(elements, np.int64, (n,), "atomic numbers"))
         set_(self, "shells", tuple(self.shells))
-        if n == 0 or not self.shells:
+        if n == 0 or not (self.shells or self.promolecule):
             raise OrbitileError(f"a wavefunction needs atoms and a basis set, got {n} atoms, {len(self.shells)} shells")
         check_atoms(self.atomic_numbers, self.geometries)
-        if not len(self.alpha):
+        if not len(self.alpha) and not self.promolecule:
             raise OrbitileError("a wavefunction needs orbitals, got none")
         for shell in self.shells:
             if not 0 <= shell.atom < n:
@@ -332,6 +342,8 @@ class Wavefunction:
     @property
     def n_electrons(self) -> float:
         """Number of electrons in the orbitals (valence electrons where effective core potentials are used)."""
+        if self.promolecule:
+            return float(self.core_charges.sum())
         beta = 0.0 if self.beta is None else float(self.beta.occupations.sum())
         return float(self.alpha.occupations.sum()) + beta
 

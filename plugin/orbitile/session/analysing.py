@@ -17,7 +17,8 @@ from ..model.geometry import Geometry
 from ..model.report import Report
 from ..watch import Cancel, Progress
 from .host import TrajectoryViewer, Viewer
-from .sampling import WavefunctionCache
+from .promolecules import is_promolecule
+from .sampling import WORKER_WAVEFUNCTIONS, WavefunctionCache
 from .source import is_trajectory
 from .volume_file import is_volume_file
 
@@ -92,9 +93,9 @@ def order_of(viewer: Viewer, name: str, molecule: str, given: Mapping[str, Any],
 
 
 def source_of(viewer: Viewer, molecule: str) -> str:
-    """Where the wavefunctions of a molecule are; empty for one without."""
+    """Where the wavefunctions of a molecule are; empty for one without, such as free atoms."""
     source = viewer.molecules().get(molecule, "")
-    return "" if is_volume_file(source) else source
+    return "" if is_volume_file(source) or is_promolecule(source) else source
 
 
 def geometry_of(viewer: Viewer, molecule: str) -> Geometry:
@@ -116,12 +117,12 @@ def _frame(viewer: Viewer, molecule: str) -> int:
 
 def is_as_ordered(viewer: Viewer, molecule: str, order: AnalysisOrder) -> bool:
     """Whether a molecule is as an analysis was ordered of it: of the same source, at the same frame, as it stood."""
-    if source_of(viewer, molecule) != order.source:
-        return False
     if order.atoms:
         at = viewer.positions(molecule)
         expected = np.array(order.atoms[1])
         return at is None or (at.shape == expected.shape and bool(np.abs(at - expected).max() < _MOVED))
+    if source_of(viewer, molecule) != order.source:
+        return False
     return order.frame is None or _frame(viewer, molecule) == order.frame
 
 
@@ -149,7 +150,7 @@ def answer_analysis(order: AnalysisOrder) -> Report:
     OrbitileError
         When it cannot be done, or is withdrawn.
     """
-    return analysed(order, _cache)
+    return analysed(order, WORKER_WAVEFUNCTIONS)
 
 
 def analysed(
@@ -202,6 +203,3 @@ class ReportCache:
             self._held[order] = report
             while len(self._held) > _KEPT:
                 self._held.popitem(last=False)
-
-
-_cache = WavefunctionCache()

@@ -19,6 +19,7 @@ from .analysing import AnalysisOrder, geometry_of, is_as_ordered, order_of, sour
 from .asking import Asked
 from .finding import Finding
 from .live_browsing import LiveBrowsing
+from .promolecules import Promolecules
 from .session import Session
 from .source import is_trajectory
 from .view import View
@@ -64,6 +65,7 @@ class AnalysisBrowsing(LiveBrowsing):
         self.follows = False
         self._analysing: Future[Report] | None = None
         self._analysed = Advance(_ROOM, _SECONDS)
+        self._promolecules = Promolecules()
 
     # ---- what there is
 
@@ -159,8 +161,9 @@ class AnalysisBrowsing(LiveBrowsing):
         return True
 
     def forget_analysis(self) -> None:
-        """Leave an analysis for another one that was not asked for yet; what it has drawn stays."""
+        """Leave an analysis for another one; what it has drawn makes room."""
         self.withdraw_analysis()
+        self.show_drawings(())
         self.finding = None
 
     # ---- what is under way
@@ -264,12 +267,29 @@ class AnalysisBrowsing(LiveBrowsing):
             self.ask_for_named(field)
 
     def choose_subject(self, molecule: str) -> bool:
-        """Act on the molecule that was analysed; says whether it is there, with a wavefunction."""
-        if molecule not in self.session.host.molecules():
-            self.view.say(f"{molecule} has no wavefunction, or is gone.", error=True)
+        """Act on the molecule that was analysed; says whether it is there. One without a wavefunction is free atoms."""
+        host = self.session.host
+        if molecule not in host.objects():
+            self.view.say(f"{molecule} is gone.", error=True)
+            return False
+        if not source_of(host, molecule) and not self._as_free_atoms(molecule):
             return False
         self.choose_molecule(molecule)
         return self.wavefunction is not None
+
+    def _as_free_atoms(self, molecule: str) -> bool:
+        """Have an object without a wavefunction be free atoms, where its atoms are now; says whether it can be."""
+        host = self.session.host
+        try:
+            source = self._promolecules.source_of(molecule, geometry_of(host, molecule))
+        except OrbitileError as error:
+            self.view.say(str(error), error=True)
+            return False
+        if host.molecules().get(molecule) != source:
+            host.adopt(molecule, source)
+            if molecule == self.molecule:
+                self.wavefunction = None  # that of where the atoms were
+        return True
 
     def show_report_surfaces(self) -> None:
         """Show the surfaces that belong to what was found."""

@@ -10,17 +10,17 @@ from typing import Any
 from ..errors import OrbitileError
 from ..fields import with_absolute_files
 from . import commands
-from .analysis_browsing import AnalysisBrowsing
 from .asking import Asked
 from .choices import TWO_COLOURS
 from .commands.loading import usual_view
 from .host import trajectory_viewer
+from .orbital_browsing import LISTED_ORBITALS, OrbitalBrowsing
 from .presets import PresetSurface, preset_named, surfaces_of
 from .showing import QUIET
 from .words import of_error
 
 
-class Browser(AnalysisBrowsing):
+class Browser(OrbitalBrowsing):
     """What a window shows and does, without the window; parameters and attributes as of `Browsing`."""
 
     # ---- choices
@@ -165,6 +165,7 @@ class Browser(AnalysisBrowsing):
             self.view.say(str(error), error=True)
             return
         self.ask_for_several([self._of_preset(surface) for surface in surfaces], side_by_side=len(surfaces) > 1)
+        self.choose_orbitals(name if name in LISTED_ORBITALS else self.scheme)
 
     def _of_preset(self, surface: PresetSurface) -> Asked:
         look, transparency = self.choices.look, surface.transparency

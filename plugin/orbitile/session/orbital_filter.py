@@ -57,7 +57,7 @@ def _condition(word: str, unit: EnergyUnit) -> Condition:
         return partial(_is_between, _energy_of, _energy(low, unit), _energy(high, unit))
     place, numbers = _place(word), _NUMBERS.fullmatch(word)
     if place is not None:
-        return lambda level: level.place == place
+        return lambda level: level.place == place and not level.scheme
     if numbers:
         first, last = int(numbers[1]), int(numbers[2] or 1e9)
         return lambda level: first <= level.index + 1 <= last
@@ -69,7 +69,13 @@ def _condition(word: str, unit: EnergyUnit) -> Condition:
         return lambda level: level.occupied
     if len(word) > 1 and ("virtual".startswith(word) or "unoccupied".startswith(word)):
         return lambda level: not level.occupied
-    return lambda level: level.mark.lower().startswith(word) or level.symmetry.lower().startswith(word)
+    return lambda level: level.mark.lower().startswith(word) or _is_called(level, word)
+
+
+def _is_called(level: Level, word: str) -> bool:
+    """Whether a symmetry, or a word or an atom in the name of a localised orbital, begins with a word."""
+    name = level.symmetry.lower()
+    return name.startswith(word) or any(part.startswith(word) for part in re.split(r"[\s-]+", name))
 
 
 def _place(word: str) -> int | None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from ..analysis.information import formula
 from ..errors import OrbitileError
-from ..fields._frontier import frontier_order
-from ..fields.orbital import orbital_of
+from ..fields._frontier import frontier_name, frontier_order
+from ..fields.localised import localised_name
+from ..fields.orbital import orbital_name, orbital_of
+from ..localised.schemes import SCHEMES
 from ..model.units import electronvolt
 from ..model.wavefunction import Spin, Wavefunction
 
@@ -56,6 +58,8 @@ class Level:
         Empty where the file gives none.
     place : int
         In the order in which `homo` and `lumo` count: 0 the HOMO, -1 the one below it, 1 the LUMO, 2 the one above.
+    scheme : str
+        What it was localised by; empty for an orbital as the file has it.
     """
 
     spin: Spin
@@ -64,17 +68,17 @@ class Level:
     occupation: float
     symmetry: str
     place: int
+    scheme: str = ""
 
     @property
     def mark(self) -> str:
         """HOMO, LUMO or empty."""
-        return {0: "HOMO", 1: "LUMO"}.get(self.place, "")
+        return "" if self.scheme else {0: "HOMO", 1: "LUMO"}.get(self.place, "")
 
     @property
     def frontier_name(self) -> str:
-        """As counted from the HOMO or the LUMO: HOMO, HOMO-1, LUMO+2."""
-        name, shift = ("HOMO", self.place) if self.place <= 0 else ("LUMO", self.place - 1)
-        return f"{name}{shift:+d}" if shift else name
+        """As counted from the HOMO or the LUMO: HOMO, HOMO-1, LUMO+2; empty for localised orbitals."""
+        return "" if self.scheme else frontier_name(self.place)
 
     @property
     def occupied(self) -> bool:
@@ -145,6 +149,30 @@ def _levels_of_spin(wavefunction: Wavefunction, spin: Spin) -> list[Level]:
     ]
 
 
+def localised_levels_of(wavefunction: Wavefunction, made: Wavefunction, scheme: str) -> Levels:
+    """Localised orbitals of a wavefunction, as localisation `made` them; their names stand where symmetries do."""
+    spins: list[Spin] = ["alpha"] if wavefunction.beta is None else ["alpha", "beta"]
+    levels = []
+    for spin in spins:
+        orbitals = made.orbitals(spin)
+        occupied = int((orbitals.occupations > 0).sum())
+        listed = zip(orbitals.energies.tolist(), orbitals.occupations.tolist(), orbitals.irreps, strict=True)
+        levels.append(
+            [
+                Level(spin, index, energy, occupation, name, index + 1 - occupied, scheme)
+                for index, (energy, occupation, name) in enumerate(listed)
+            ]
+        )
+    return levels
+
+
+def field_of(wavefunction: Wavefunction, level: Level) -> str:
+    """Name of the field that an orbital is."""
+    if not level.scheme:
+        return orbital_name(wavefunction, level.index, level.spin)
+    return localised_name(wavefunction, next(one for one in SCHEMES if one == level.scheme), level.index, level.spin)
+
+
 def columns_of(levels: Levels, unit: EnergyUnit) -> list[Column]:
     """Columns of the table, a row a number; energies of alpha and beta side by side where they differ.
 
@@ -166,7 +194,9 @@ def columns_of(levels: Levels, unit: EnergyUnit) -> list[Column]:
         ("energy", "E{} / " + unit.name, "Energy of the {}orbital; click here for another unit"),
         ("mark", "", "Highest occupied and lowest unoccupied {}orbital"),
     )
-    if any(level.symmetry for level in listed):
+    if any(level.scheme for level in listed):
+        columns += of_each_spin(("symmetry", "orbital {}", "What the localised {}orbital is, by where it is"))
+    elif any(level.symmetry for level in listed):
         columns += of_each_spin(("symmetry", "sym.{}", "Irreducible representation of the {}orbital"))
     return columns + of_each_spin(("occupation", "occ.{}", "Electrons in the {}orbital"))
 
@@ -212,6 +242,8 @@ def summary(wavefunction: Wavefunction) -> str:
 
 def level_of(wavefunction: Wavefunction, levels: Levels, field: str) -> Level | None:
     """The orbital that a field is; None for one that is none, or that the file does not hold."""
+    if any(those and those[0].scheme for those in levels):
+        return next((one for those in levels for one in those if field_of(wavefunction, one) == field.lower()), None)
     try:
         orbital = orbital_of(wavefunction, field)
     except OrbitileError:  # a saved session may name what the file does not hold

@@ -8,6 +8,10 @@ from ..arguments import alternatives
 from ..errors import OrbitileError
 from ..fields import unavailable
 from ..fields._frontier import frontier_order
+from ..fields.localised import localised_name
+from ..localised.localisation import count_of
+from ..localised.localisation import why_not as why_not_localised
+from ..localised.schemes import SCHEMES
 from ..model.wavefunction import Spin, Wavefunction
 
 FILE = "FILE"
@@ -47,8 +51,8 @@ class Preset:
     title, sentence : str
         For people: what a menu lists, and what it shows.
     surfaces : tuple of PresetSurface
-        Several of them are shown side by side. Empty for the frontier orbitals, which depend on the spins that a
-        wavefunction has; `surfaces_of` has them.
+        Several of them are shown side by side. Empty where they depend on the wavefunction: of the frontier orbitals on
+        its spins, of localised ones on how many are occupied; `surfaces_of` has them.
     """
 
     name: str
@@ -67,6 +71,7 @@ _MOLECULE = 0.001
 
 PRESETS = (
     Preset("frontier", "HOMO and LUMO", "The highest occupied and the lowest unoccupied orbital side by side", ()),
+    Preset("ibo", "Bonds and lone pairs (IBO)", "Intrinsic bond orbitals: lists them, and shows the last one", ()),
     Preset(
         "potential",
         "Potential on the density",
@@ -142,12 +147,14 @@ def surfaces_of(preset: Preset, wavefunction: Wavefunction, file: str = "") -> t
         PresetSurface(
             surface.field.replace(FILE, file.strip()), surface.isovalue, surface.color_by, surface.transparency
         )
-        for surface in preset.surfaces or _frontier(wavefunction)
+        for surface in preset.surfaces or _MADE[preset.name](wavefunction)
     )
 
 
 def why_not(preset: Preset, wavefunction: Wavefunction) -> str:
     """Why a wavefunction does not have a preset, as the end of a sentence; empty where it has it. Quick."""
+    if preset.name in SCHEMES:
+        return why_not_localised(wavefunction, next(one for one in SCHEMES if one == preset.name))
     if not preset.surfaces:
         found = [surface.field for surface in _frontier(wavefunction)]
         for frontier, what in (("homo", "occupied"), ("lumo", "unoccupied")):
@@ -170,3 +177,13 @@ def _frontier(wavefunction: Wavefunction) -> tuple[PresetSurface, ...]:
         there += [f"homo{ending}"] if occupied else []
         there += [f"lumo{ending}"] if unoccupied else []
     return tuple(PresetSurface(name) for name in there)
+
+
+def _last_bond(wavefunction: Wavefunction) -> tuple[PresetSurface, ...]:
+    """The occupied intrinsic bond orbital of the highest energy."""
+    occupied, _ = count_of(wavefunction, "ibo")
+    return (PresetSurface(localised_name(wavefunction, "ibo", occupied - 1)),)
+
+
+_MADE = {"frontier": _frontier, "ibo": _last_bond}
+"""By name what presets show that depend on the wavefunction."""

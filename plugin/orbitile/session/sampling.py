@@ -163,7 +163,7 @@ def answer(request: Request) -> Sample:
     """
     by_kernel = is_ready(SURFACES)
     try:
-        found = sample(request, _cache, extract=_by_kernel if by_kernel else isosurface)
+        found = sample(request, WORKER_WAVEFUNCTIONS, extract=_by_kernel if by_kernel else isosurface)
     except MemoryError as error:
         raise OrbitileError("the worker has no memory left for this; choose a coarser quality") from error
     if not by_kernel:
@@ -217,7 +217,7 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
     prepared, computed, extracted = (read + (1 - read) * end for end in _ENDS[bool(color_by)])
     with stage(0.0, read):
         if trajectory is not None:
-            wavefunction = trajectory.frame(request.frame or 0)
+            wavefunction = trajectory.frame(request.frame or 0, field=field)
         else:
             wavefunction = cache.get(request.path)
     with stage(read, prepared):
@@ -316,4 +316,5 @@ def _load_kernel() -> None:
         take_step(SURFACES, running())
 
 
-_cache = WavefunctionCache()
+WORKER_WAVEFUNCTIONS = WavefunctionCache()
+"""Of a worker process: what was read for one request serves others, and what was derived of it."""

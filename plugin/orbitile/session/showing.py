@@ -21,7 +21,7 @@ from .choices import choices_of
 from .isovalue_range import range_about
 from .listed import Listed, listed, titled
 from .look import Look
-from .orbitals import Level, Levels, level_of
+from .orbitals import Level, Levels, field_of, level_of
 from .painter import Painter, Painting, account_of, origin_of
 from .request import MOST_FACES, Request, Sample
 from .session import Session
@@ -190,7 +190,7 @@ class Showing:
     def ask_for(self, level: Level) -> None:
         """Show an orbital."""
         if self.wavefunction is not None:
-            self.ask(orbital_name(self.wavefunction, level.index, level.spin))
+            self.ask(field_of(self.wavefunction, level))
 
     def ask_for_named(self, field: str) -> None:
         """Show a field that the user names."""
@@ -302,7 +302,7 @@ class Showing:
         if shown in held and self.session.computing.sampled(shown).volume.values.size > _AHEAD_POINTS:
             return
         for level in self.view.neighbours():
-            request = self._request(self._asked(orbital_name(self.wavefunction, level.index, level.spin)))
+            request = self._request(self._asked(field_of(self.wavefunction, level)))
             if request not in held:
                 self.asking.look_ahead(request)
                 return

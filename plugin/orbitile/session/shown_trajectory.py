@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.requests import field_of
 from ..fields import Field
+from ..fields.localised import localised_orbital
 from ..fields.orbital import orbital_of
 from ..model.lattice import Lattice
 from ..model.trajectory import Trajectory
@@ -23,6 +25,7 @@ from ..readers import load
 from ..readers.cclib_frames import LogFrames
 from ..readers.series import SeriesFrames
 from ..trajectories.interpolation import interpolate
+from ..trajectories.localised import LocalisedFrames, localisation_for
 from ..trajectories.paths import AlignedFrames, FollowedFrames
 from ..trajectories.tracking import pinned
 from .request import Corners
@@ -47,6 +50,14 @@ Resolve = Callable[[Wavefunction, str], Field]
 """Takes the name of a field of a wavefunction to the field."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Frames:
+    """Frames of one kind of orbitals: what follows them, if anything does, and the path as it is shown."""
+
+    followed: FollowedFrames | None
+    path: Trajectory
+
+
 class ShownTrajectory:
     """A trajectory as a viewer shows it.
 
@@ -67,13 +78,26 @@ class ShownTrajectory:
             raise OrbitileError("frames can be interpolated where orbitals are followed only: track=1")
         self.source = source if source.contents else source.noted()
         self.raw = self.source.opened()
-        self._followed = FollowedFrames(self.raw) if source.track else None
-        path = self.raw if self._followed is None else Trajectory(self._followed)
-        path = Trajectory(AlignedFrames(path)) if source.align else path
-        self.path = interpolate(path, source.between)
+        self._canonical = self._frames(self.raw)
+        self.path = self._canonical.path
+        self._localised: OrderedDict[Any, _Frames] = OrderedDict()
         self._lattices: OrderedDict[Any, Lattice] = OrderedDict()
         self._isovalues: OrderedDict[Any, float] = OrderedDict()
         self._load = load
+
+    def _frames(self, trajectory: Trajectory) -> _Frames:
+        """Frames as the source says that they are shown."""
+        followed = FollowedFrames(trajectory) if self.source.track else None
+        path = trajectory if followed is None else Trajectory(followed)
+        path = Trajectory(AlignedFrames(path)) if self.source.align else path
+        return _Frames(followed, interpolate(path, self.source.between))
+
+    def _frames_for(self, field: str) -> _Frames:
+        """Frames whose orbitals are those that a field is one of: localised ones for one of these."""
+        how = localisation_for(self.first, field) if field and self.source.track else None
+        if how is None:
+            return self._canonical
+        return _found(self._localised, how, lambda: self._frames(Trajectory(LocalisedFrames(self.raw, *how))))
 
     @cached_property
     def is_one_file(self) -> bool:
@@ -132,8 +156,11 @@ class ShownTrajectory:
         index: int,
         progress: Callable[[float], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
+        field: str = "",
     ) -> Wavefunction:
         """One frame; the orbitals of those before it are followed first.
+
+        Where the field is a localised orbital, those are followed, and the frame has them in place of its own.
 
         Raises
         ------
@@ -141,9 +168,10 @@ class ShownTrajectory:
             When its file holds something else by now.
         """
         self.require_unchanged(index)
-        if self._followed is not None:
-            self._followed.reach(self._raw_index(index), progress, cancelled)
-        return self.path[index]
+        frames = self._frames_for(field)
+        if frames.followed is not None:
+            frames.followed.reach(self._raw_index(index), progress, cancelled)
+        return frames.path[index]
 
     def require_unchanged(self, index: int) -> None:
         """Refuse a frame whose file holds something else by now; errors as for `frame`."""
@@ -156,10 +184,11 @@ class ShownTrajectory:
 
     def confidence(self, field: str, index: int) -> float | None:
         """How surely an orbital was followed to a frame that was reached; None where none was followed."""
-        orbital = None if self._followed is None else orbital_of(self.first, field)
-        if self._followed is None or orbital is None:
+        followed = self._frames_for(field).followed
+        orbital = orbital_of(self.first, field) or localised_orbital(self.first, field)
+        if followed is None or orbital is None:
             return None
-        return self._followed.confidence(self._raw_index(index), orbital.index, orbital.spin)
+        return followed.confidence(self._raw_index(index), orbital.index, orbital.spin)
 
     def field(self, name: str) -> str:
         """Name of a field in all frames: orbitals that are followed are named as in the first one."""

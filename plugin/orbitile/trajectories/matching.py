@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import OrbitileError
 from ..gaussians.alignment import rotation_onto, turned_functions
 from ..gaussians.overlap import inverse_root, own_overlap
+from ..localised.localisation import shares_on_atoms
 from ..model.wavefunction import Orbitals, Spin, Wavefunction, same_basis
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ DEGENERACY = 1e-3
 
 _OCCUPIED = 0.02
 """Orbitals with more electrons than this are occupied, where those of one frame are made orthonormal in the next."""
+
+_WHOLLY = 0.97
+"""Share of a localised orbital on an atom from which on it is free to turn into others there: localisation hardly knows
+between them."""
 
 _NEIGHBOURS = 0.15
 """Mixing is noted of orbitals that are closer than this in energy, in hartree."""
@@ -105,7 +110,11 @@ def step_to(before: Reference | None, index: int, wavefunction: Wavefunction, de
     else:
         overlaps = _overlaps(before, wavefunction)
         for spin, orbitals in _sets(wavefunction):
-            match = matches[spin] = _matched(orbitals, overlaps[spin], degeneracy, wavefunction.natural)
+            match = matches[spin] = _matched(
+                orbitals, overlaps[spin], _sets_free_to_turn(wavefunction, spin, degeneracy)
+            )
+            if wavefunction.localised:
+                match = matches[spin] = _without_turned_energies(match)
             mixed += _noted(index, spin, overlaps[spin] @ match.rotation, match.energies)
     reference = Reference(
         wavefunction,
@@ -134,6 +143,8 @@ def mismatch(before: Wavefunction, now: Wavefunction, n_followed: Mapping[Spin, 
         return "it has one set of orbitals for both spins where there were two, or the other way round"
     for (spin, mine), (_, theirs) in zip(one, other, strict=True):
         expected = len(mine) if n_followed is None else n_followed[spin]
+        if now.localised and len(theirs) != expected:  # these are all that are occupied, or valence orbitals
+            return f"it has {len(theirs)} localised {spin} orbitals instead of {expected}: other electrons"
         if len(theirs) < expected:
             return f"it has {len(theirs)} {spin} orbitals, {expected} expected"
     return ""
@@ -166,19 +177,20 @@ def _as_it_is(orbitals: Orbitals) -> Match:
     return Match(np.arange(n), identity(n, format="csr"), np.ones(n), orbitals.energies, orbitals.occupations)
 
 
-def _matched(orbitals: Orbitals, overlaps: Floats, degeneracy: float, natural: bool) -> Match:
+def _matched(orbitals: Orbitals, overlaps: Floats, sets: list[NDArray[np.intp]]) -> Match:
     """Assignment and rotation of the orbitals of a frame.
 
     Parameters
     ----------
     overlaps : ndarray, shape (n_followed, n_in_file)
         With the followed orbitals of the frame before.
+    sets : list of ndarray
+        Orbitals that are free to turn into each other; all are in one, most of them alone.
     """
     from scipy.optimize import linear_sum_assignment
     from scipy.sparse import csr_matrix
 
     n_followed, n = overlaps.shape
-    sets = [np.array([i]) for i in range(n)] if natural else _degenerate(orbitals, degeneracy)
     weights = overlaps**2
     for members in (members for members in sets if len(members) > 1):
         weights[:, members] = weights[:, members].sum(axis=1, keepdims=True)
@@ -211,6 +223,28 @@ def _matched(orbitals: Orbitals, overlaps: Floats, degeneracy: float, natural: b
         squares @ orbitals.energies if np.all(np.isfinite(orbitals.energies)) else orbitals.energies[order],
         squares @ orbitals.occupations,
     )
+
+
+def _sets_free_to_turn(wavefunction: Wavefunction, spin: Spin, degeneracy: float) -> list[NDArray[np.intp]]:
+    """Orbitals that may be turned among each other: degenerate ones; of localised ones those of one atom."""
+    orbitals = wavefunction.orbitals(spin)
+    if wavefunction.natural:
+        return [np.array([i]) for i in range(len(orbitals))]
+    return _of_one_atom(wavefunction, spin) if wavefunction.localised else _degenerate(orbitals, degeneracy)
+
+
+def _of_one_atom(wavefunction: Wavefunction, spin: Spin) -> list[NDArray[np.intp]]:
+    """Sets of localised orbitals on one atom and equally occupied; those on several atoms are sets of one."""
+    orbitals, shares = wavefunction.orbitals(spin), shares_on_atoms(wavefunction, spin)
+    owner = np.where(shares.max(axis=0) > _WHOLLY, np.argmax(shares, axis=0), -1 - np.arange(len(orbitals)))
+    keys = np.stack([owner, np.round(orbitals.occupations)])
+    return [np.flatnonzero((keys == key[:, None]).all(axis=0)) for key in np.unique(keys, axis=1).T]
+
+
+def _without_turned_energies(match: Match) -> Match:
+    """With NaN for the energies of orbitals that were turned: localised ones have Fock matrix elements in between."""
+    turned = np.diff(match.rotation.tocsc().indptr) > 1
+    return replace(match, energies=np.where(turned, np.nan, match.energies))
 
 
 def _degenerate(orbitals: Orbitals, degeneracy: float) -> list[NDArray[np.intp]]:

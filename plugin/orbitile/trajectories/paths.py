@@ -62,7 +62,7 @@ def align(trajectory: Trajectory) -> Trajectory:
     return Trajectory(AlignedFrames(trajectory), trajectory.kept)
 
 
-class _FramesOfAnother:
+class FramesOfAnother:
     """What frames made of those of another trajectory share with it."""
 
     def __init__(self, trajectory: Trajectory) -> None:
@@ -76,8 +76,12 @@ class _FramesOfAnother:
     def __len__(self) -> int:
         return len(self._trajectory)
 
+    def geometries(self) -> Floats:
+        """Positions of all frames, whose orbitals need not be known for them."""
+        return self._trajectory.geometries()
 
-class FollowedFrames(_FramesOfAnother):
+
+class FollowedFrames(FramesOfAnother):
     """Frames with followed orbitals: `Frames` of a `Trajectory`.
 
     Parameters
@@ -93,10 +97,6 @@ class FollowedFrames(_FramesOfAnother):
         self._reached = -1
         self._reference: Reference | None = None
         self._lock = threading.Lock()
-
-    def geometries(self) -> Floats:
-        """Positions of all frames, which need not be followed for them."""
-        return self._trajectory.geometries()
 
     def reach(
         self,
@@ -146,7 +146,7 @@ class FollowedFrames(_FramesOfAnother):
         return followed(wavefunction, self._matches[index])
 
 
-class AlignedFrames(_FramesOfAnother):
+class AlignedFrames(FramesOfAnother):
     """Frames turned and moved onto the first sound one: `Frames` of a `Trajectory`."""
 
     def geometries(self) -> Floats:

@@ -29,8 +29,8 @@ class AnalysisTour(Tour):
         self.window.choose(title)
 
     def press(self, widget: str) -> None:
-        """Click on a widget of the window of analyses."""
-        self.window.screen.click(self.window.at(f"box({_WINDOW}.{widget})"))
+        """Click on a widget of the window of analyses; on the left of it, where a box for a tick is."""
+        self.window.screen.click(self.window.at(f"box({_WINDOW}.{widget})", (0.08, 0.5)))
 
     def row(self, row: int) -> None:
         """Click on a row of the table that is seen."""
@@ -73,7 +73,7 @@ def tour(steps: AnalysisTour) -> None:
     steps.step("02-open", lambda: steps.open("threonine.molden"), "'object:cgo' in str(objects()) and at_rest()")
     steps.step("03-menu", lambda: window.screen.click(window.at("box(panel().analyse_button)")))
     window.screen.key("Escape")
-    steps.step("04-charges", lambda: steps.choose("Charges"), found)
+    steps.step("04-charges", lambda: steps.choose("Bond"), found)
     steps.step("05-row", lambda: steps.row(3))
     steps.step("06-no-drawings", lambda: steps.press("drawings_button"))
     steps.step("07-drawings", lambda: steps.press("drawings_button"))
@@ -105,10 +105,111 @@ def tour(steps: AnalysisTour) -> None:
     )
 
 
+def localised(steps: AnalysisTour) -> None:
+    """Localised orbitals in the table, walked through by the keys."""
+    window = steps.window
+
+    def choose(title: str) -> None:
+        window.screen.click(window.at("box(panel().orbitals_box)"))
+        time.sleep(0.3)
+        view = "panel().orbitals_box.view()"
+        rows = window.ask(f"[{view}.model().index(n, 0).data() for n in range({view}.model().rowCount())]")
+        cell = f"box({view}.viewport(), {view}.visualRect({view}.model().index({rows.index(title)}, 0)))"
+        window.screen.click(window.at(cell))
+
+    ready = "panel().browser.scheme == {!r} and at_rest()"
+    steps.step("30-ibo", lambda: choose("IBO"), ready.format("ibo"))
+    steps.step("31-a-bond", lambda: window.screen.click(window.at("cell(20, 1)")), "'threonine_ibo_21' in objects()")
+    steps.step("32-walk", lambda: window.screen.key("Down", "Down"), "'threonine_ibo_23' in objects() and at_rest()")
+    steps.step("33-boys", lambda: choose("Boys"), ready.format("boys"))
+    steps.step("34-canonical", lambda: choose("Canonical"), ready.format(""))
+
+
+def every(steps: AnalysisTour) -> None:
+    """All analyses that there are, one after the other, as the menu has them, at what they begin with."""
+    window = steps.window
+    names = window.ask(
+        "[[one.name, one.module.TITLE] for _, those in panel().browser.analyses('threonine') for one in "
+        "those if not one.reason and not one.module.GROUP == 'Tests']"
+    )
+    done = f"{_WINDOW}.browser.finding is not None and not {_WINDOW}.browser.finding.is_running and at_rest()"
+    for name, title in names:
+        steps.step(
+            f"40-{name}",
+            lambda title=title: steps.choose(title),
+            done.replace("not None", f"not None and {_WINDOW}.name == {name!r}"),
+            60,
+        )
+
+
+def path(steps: AnalysisTour) -> None:
+    """Electron flow along a path: orbitals that become bonds are shown by a click, and played."""
+    window = steps.window
+    done = f"{_WINDOW} is not None and {_WINDOW}._report() is not None and {_WINDOW}.name == 'flow' and at_rest()"
+    steps.step("70-path", lambda: steps.open("hcn.h5"), "'object:cgo' in str(objects()) and at_rest()")
+    steps.step("71-flow", lambda: steps.choose("Electron flow"), done)
+    steps.step("72-orbital", lambda: steps.row(0), "'ibo' in str(list(session().shelf)) and at_rest()")
+    steps.step("73-later", lambda: window.prompt("frame 15"), "at_rest()")
+    steps.step("74-plot", lambda: steps.tab(window.ask(f"{_WINDOW}.view.count()") - 2))
+
+
+def mishaps(steps: AnalysisTour) -> None:
+    """What users do while something is computed: delete, rename, go to another frame, save a session, quit."""
+    window = steps.window
+    finding = f"{_WINDOW}.browser.finding"
+
+    def begin(n_steps: int) -> None:
+        steps.choose("Everything")
+        steps.write("steps", str(n_steps))
+        steps.press("run_button")
+        window.wait(f"{finding} is not None and {finding}.is_running", 5)
+
+    if "threonine" not in window.ask("objects()"):
+        steps.open("threonine.molden")
+        window.wait("'object:cgo' in str(objects()) and at_rest()")
+    begin(150)
+    steps.step("50-deleted", lambda: window.prompt("delete threonine"), f"not {finding}.is_running and at_rest()")
+    steps.step("51-two", lambda: steps.open("threonine.molden", "hcn.h5"), "'hcn' in objects() and at_rest()")
+    steps.step("52-frame", lambda: (steps.choose("Everything"), window.prompt("frame 3")), "at_rest()")
+    steps.step("53-run", lambda: steps.press("run_button"), f"{finding}.order.frame == 2 and at_rest()")
+    steps.step(
+        "54-other-frame",
+        lambda: window.prompt("frame 5"),
+        f"{finding}.is_stale and 'hcn_everything_bcp' not in objects()",
+    )
+    steps.step(
+        "55-back", lambda: window.prompt("frame 3"), f"not {finding}.is_stale and 'hcn_everything_bcp' in objects()"
+    )
+    steps.step(
+        "56-followed",
+        lambda: (steps.press("follow_box"), window.prompt("frame 7")),
+        f"{finding}.order.frame == 6 and at_rest()",
+    )
+    steps.step(
+        "57-renamed", lambda: window.prompt("set_name hcn, acid"), "'acid_everything_bcp' in objects() and at_rest()"
+    )
+    session = steps.pictures / "analysis.pse"
+    steps.step("58-saved", lambda: window.prompt(f"save {session}"))
+    steps.step(
+        "59-restored",
+        lambda: (window.prompt("delete all"), window.prompt(f"load {session}")),
+        "'acid_everything_bcp' in objects() and at_rest()",
+    )
+    steps.step(
+        "60-analysed",
+        lambda: (steps.choose("Everything"), window.prompt("frame 2")),
+        f"{finding} is not None and {finding}.report is not None and at_rest()",
+    )
+    begin(400)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--files", type=Path, help="folder of molecules, as the tour writes them")
+    parser.add_argument(
+        "--part", nargs="*", type=globals().get, help="of the tour: tour, localised, every, path, mishaps"
+    )
     options = parser.parse_args()
     if missing():
         sys.exit(missing())
@@ -125,7 +226,8 @@ def main() -> None:
         with window:
             window.open_panel()
             steps = AnalysisTour(window, samples, folder)
-            tour(steps)
+            for part in options.part or (tour, localised, every, path, mishaps):
+                part(steps)
             steps.lines.append(f"\nLeft behind: {window.quit() or 'nothing'}")
     (folder / "analysis.md").write_text("\n".join(steps.lines) + "\n")
     sys.stdout.write(f"{steps.lines[-1]}\nPictures and analysis.md are in {folder}\n")

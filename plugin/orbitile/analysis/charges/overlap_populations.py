@@ -82,7 +82,7 @@ def loewdin_orbitals(wavefunction: Wavefunction, which: str = "total") -> Shared
     A full matrix of 8 n_basis^2 bytes is made, and kept with the wavefunction.
     """
     coefficients, weights = occupied(wavefunction, which)
-    orthogonal = _times(_ROOTS.of(wavefunction, None, lambda: _overlap_root(wavefunction)), coefficients)
+    orthogonal = _times(overlap_root(wavefunction), coefficients)
     return _by_atoms(wavefunction, orthogonal, orthogonal, weights)
 
 
@@ -111,7 +111,12 @@ def intrinsic_orbitals(wavefunction: Wavefunction, spin: Spin) -> SharedOrbitals
 _ROOTS = Derived[Reals](most=1)
 
 
-def _overlap_root(wavefunction: Wavefunction) -> Reals:
+def overlap_root(wavefunction: Wavefunction) -> Reals:
+    """The symmetric root S^(1/2) of the overlap of the basis functions, shape (n_basis, n_basis), kept with them."""
+    return _ROOTS.of(wavefunction, None, lambda: _made_root(wavefunction))
+
+
+def _made_root(wavefunction: Wavefunction) -> Reals:
     overlap = own_overlap(wavefunction)
     dense = overlap if isinstance(overlap, np.ndarray) else overlap.toarray()
 

@@ -241,7 +241,8 @@ def _constrained_minimum(matrix: Reals, right: Reals, sums: Reals, values: Reals
         solved = cho_solve(factor, np.column_stack([right, sums.T]))
     except LinAlgError:
         solved = np.linalg.lstsq(matrix, np.column_stack([right, sums.T]), rcond=None)[0]
-    x, shifts = solved[:, 0], solved[:, 1:]
+    x: Reals = solved[:, 0]
+    shifts = solved[:, 1:]
     for _ in range(2):  # the second time what rounding has left
         x = x + shifts @ np.linalg.lstsq(sums @ shifts, values - sums @ x, rcond=None)[0]
     return x

@@ -160,6 +160,12 @@ def _cm5(work: _Work, scheme: str) -> AtomicCharges:
     return AtomicCharges(scheme, wavefunction.core_charges - work.by_free_atoms[0] + corrections)
 
 
+def _qtaim(work: _Work, scheme: str) -> AtomicCharges:
+    from ..basins.qtaim import qtaim_charges
+
+    return AtomicCharges(scheme, qtaim_charges(work.wavefunction, work.device))
+
+
 def _chelpg(work: _Work, scheme: str) -> AtomicCharges:
     from .potential_fit import chelpg_charges
 
@@ -192,5 +198,6 @@ SCHEMES: Mapping[str, Callable[[_Work, str], AtomicCharges]] = {
     "chelpg": _chelpg,
     "mk": _merz_kollman,
     "resp": _resp,
+    "qtaim": _qtaim,
 }
 """Schemes by name, those first that depend least on the basis set."""

@@ -12,6 +12,7 @@ from ...model.elements import SYMBOLS
 from ...model.report import AtomValues, Closure, Column, Drawing, Points, Report, Table, atom_columns
 from ...model.units import angstrom
 from ...model.wavefunction import Wavefunction
+from .charges import unavailable as unavailable
 
 if TYPE_CHECKING:
     from ..charges.bond_schemes import Bonds
@@ -35,7 +36,7 @@ _BALL = 0.1
 
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """That it takes long, for large molecules."""
-    seconds = 4e-10 * wavefunction.n_basis**3
+    seconds = 2e-10 * wavefunction.n_basis**3
     return f"bond orders of {wavefunction.n_basis} basis functions take some {seconds:.0f} s" if seconds > _LONG else ""
 
 

@@ -25,46 +25,73 @@ PRIORITY = 90
 EXAMPLES = ("scheme=all", "scheme=resp", "scheme=chelpg, dipole=1")
 
 _NAMES = ("hirshfeld", "cm5", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp")
+_ALONE = "qtaim"
+"""Takes longer than all others together, and has a report of its own: no part of all."""
+
 _ALL = "all"
-_TITLES = {"cm5": "CM5", "iao": "IAO", "chelpg": "CHELPG", "mk": "Merz-Kollman", "resp": "RESP"}
+_TITLES = {"cm5": "CM5", "iao": "IAO", "chelpg": "CHELPG", "mk": "Merz-Kollman", "resp": "RESP", "qtaim": "QTAIM"}
+_BY_FUNCTIONS = ("mulliken", "loewdin")
 _HELD = ("chelpg", "mk")
 """Schemes that can be held to the dipole moment."""
 
 PARAMETERS = (
-    Argument("scheme", one_of(*_NAMES, _ALL), "how electrons are shared out", "hirshfeld", "hirshfeld"),
+    Argument("scheme", one_of(*_NAMES, _ALONE, _ALL), "how electrons are shared out", "hirshfeld", "hirshfeld"),
     Argument("dipole", FLAG, "whether chelpg and mk have the dipole moment of the molecule", False, "0"),
 )
 
-_TOLERANCE = 1e-3
-"""How far charges may be from adding up to the molecule's, in e."""
+_TOLERANCE, _AN_ATOM = 1e-3, 1e-4
+"""How far charges may be from adding up to the molecule's, in e: of few atoms, and for each of many."""
 
 _LONG = 10.0
 """Seconds that nobody is warned of."""
 
 
+def unavailable(wavefunction: Wavefunction) -> str:
+    """Of free atoms side by side, and without electrons."""
+    if wavefunction.promolecule:
+        return "these are free atoms side by side, without orbitals"
+    has_electrons = wavefunction.n_electrons > 0 or wavefunction.density_matrix.size
+    return "" if has_electrons else "the file gives no occupied orbitals"
+
+
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """That it takes long, for large molecules."""
     scheme = parameters["scheme"]
-    seconds = sum(_seconds(wavefunction, name) for name in (_NAMES if scheme == _ALL else (scheme,)))
+    names = _quick(wavefunction) if scheme == _ALL else (scheme,)
+    seconds = sum(_seconds(wavefunction, name) for name in names)
     return f"{scheme} charges of {wavefunction.n_atoms} atoms take some {seconds:.0f} s" if seconds > _LONG else ""
 
 
+def _quick(wavefunction: Wavefunction) -> tuple[str, ...]:
+    """Those of all schemes that do not take long."""
+    return tuple(name for name in _NAMES if _seconds(wavefunction, name) <= _LONG)
+
+
 def _seconds(wavefunction: Wavefunction, scheme: str) -> float:
-    """Of two cores, about."""
+    """On two cores, about."""
+    n = wavefunction.n_atoms
     if scheme in ("loewdin", "iao"):
-        return 2e-10 * wavefunction.n_basis**3
-    return 0.0 if scheme == "mulliken" else 0.05 * wavefunction.n_atoms
+        return 1e-10 * wavefunction.n_basis**3
+    # cells of more and more atoms overlap, until the molecule is larger than they reach
+    by_neighbours = 0.0 if scheme == "mulliken" else n * min(1 + n / 50, 10)
+    return {"hirshfeld": 0.035, "cm5": 0.035, "becke": 0.02, _ALONE: 0.5}.get(scheme, 0.008) * by_neighbours
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
     """Charges of the atoms; parameters as stated, see `orbitile.analysis.charges.schemes`."""
-    from ..charges.schemes import SCHEMES, atomic_charges, charges_by_schemes, spins_unavailable
+    from ..charges.schemes import atomic_charges, charges_by_schemes, spins_unavailable
 
     scheme, dipole = parameters["scheme"], parameters["dipole"]
     if dipole and scheme not in (*_HELD, _ALL):
         raise OrbitileError(f"dipole: expected 0 with the scheme {scheme}; {' and '.join(_HELD)} can be held to it")
     if scheme == _ALL:
-        found, remarks = charges_by_schemes(wavefunction, SCHEMES, dipole=dipole, device=device)
+        quick = _quick(wavefunction)
+        found, remarks = charges_by_schemes(wavefunction, quick, dipole=dipole, device=device)
+        remarks += [
+            f"{name} is left out, since it takes some {_seconds(wavefunction, name):.0f} s; ask for it alone"
+            for name in _NAMES
+            if name not in quick
+        ]
         title = "Charges by all schemes"
     else:
         found, remarks = [atomic_charges(wavefunction, scheme, dipole=dipole, device=device)], []
@@ -73,7 +100,15 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     charges = _table("atoms", wavefunction, "charge", {name: one.charges for name, one in named}, wavefunction.charge)
     spins = {name: one.spins for name, one in named if len(one.spins)}
     tables = [charges, *([_table("spins", wavefunction, "spin", spins, _n_unpaired(wavefunction))] if spins else [])]
-    drawings = [AtomValues(one.columns[2].name, tuple(one[one.columns[2].name].tolist()), "e") for one in tables]
+    # a viewer has room for one number at an atom: of several schemes the first
+    drawings = [
+        AtomValues(what, tuple(one[one.columns[2].name].tolist()), "e")
+        for what, one in zip(("charge", "spin"), tables, strict=False)
+    ]
+    if wavefunction.is_ghost.any() and scheme in (*_BY_FUNCTIONS, _ALL):
+        remarks.append(
+            f"{' and '.join(_BY_FUNCTIONS)} charges leave ghost atoms the electrons of their basis functions"
+        )
     if missing := spins_unavailable(wavefunction):
         remarks += [f"there are no spin populations: {missing}"] if wavefunction.kind != "restricted" else []
     if any(one.fit for one in found):
@@ -83,9 +118,10 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
 
 def _table(name: str, wavefunction: Wavefunction, what: str, values: Mapping[str, Reals], total: float) -> Table:
     """A column for each scheme, under its name, or under what they are where that is empty."""
+    tolerance = max(_TOLERANCE, _AN_ATOM * wavefunction.n_atoms)
     columns = [Column(scheme or what, tuple(of_atoms.tolist()), "e", about=what) for scheme, of_atoms in values.items()]
     closures = tuple(
-        Closure(f"sum of {f'{scheme} ' if scheme else ''}{what}s", float(of_atoms.sum()), total, "e", _TOLERANCE)
+        Closure(f"sum of {f'{scheme} ' if scheme else ''}{what}s", float(of_atoms.sum()), total, "e", tolerance)
         for scheme, of_atoms in values.items()
     )
     atoms = tuple((atom,) for atom in range(wavefunction.n_atoms))

@@ -22,16 +22,31 @@ PARAMETERS = (
         "orbitals", TEXT, "such as homo, homo-2..lumo+2 or mo:1-10:beta", "", "those around the gap", completes="fields"
     ),
     Argument("fragments", FRAGMENTS, "atoms to add up, such as ring=1-6; rest=7-12", (), "none"),
-    Argument("scheme", one_of("mulliken", "loewdin", "becke"), "how orbitals are shared out", "", _USUAL),
+    Argument(
+        "scheme", one_of("mulliken", "loewdin", "iao", "hirshfeld", "becke"), "how orbitals are shared out", "", _USUAL
+    ),
     Argument("least", SHARE, "shares of atoms below this are not listed; 0 lists all", 0.01, "0.01"),
 )
 EXAMPLES = ("orb_composition orbitals=homo", "orb_composition orbitals=homo-2..lumo+2, fragments=ring=1-6; rest=7-12")
 
-_TOLERANCE = {"mulliken": 1e-3, "loewdin": 1e-3, "becke": 5e-3}
+_TITLES = {
+    "mulliken": "Mulliken's populations",
+    "loewdin": "Loewdin's populations",
+    "iao": "intrinsic atomic orbitals",
+    "hirshfeld": "Hirshfeld's shares",
+    "becke": "Becke's cells",
+}
+
+_TOLERANCE = {"mulliken": 1e-3, "loewdin": 1e-3, "iao": 1e-3, "hirshfeld": 5e-3, "becke": 5e-3}
 """What a sum of shares may be off: the digits of files, and the quadrature."""
 
 _NEGATIVE = -0.005
 """A share below this is told of: smaller ones are of no account."""
+
+_BEYOND = 0.01
+"""What is beyond all atoms before there is a column of it."""
+
+_ELSEWHERE = "what the intrinsic atomic orbitals do not span"
 
 _NAMED = 3
 """Atoms that the summary of an orbital names."""
@@ -50,14 +65,14 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
 
     scheme = parameters["scheme"] or usual_scheme(wavefunction)
     found = composition(wavefunction, orbitals_of(wavefunction, parameters["orbitals"]), scheme, device)
-    closure = _closure(found, scheme)
-    tables = [_summary(wavefunction, found, closure), _atoms(wavefunction, found, parameters["least"], closure)]
+    closures = _closures(found, scheme)
+    tables = [_summary(wavefunction, found, closures), _atoms(wavefunction, found, parameters["least"], closures)]
     if parameters["fragments"]:
-        tables.insert(1, _fragments(wavefunction, found, parameters["fragments"], closure))
+        tables.insert(1, _fragments(wavefunction, found, parameters["fragments"], closures))
     alone = len(found.orbitals) == 1
     return Report(
         "composition",
-        f"Composition of orbitals by {scheme.title()}'s scheme",
+        f"Composition of orbitals by {_TITLES[scheme]}",
         tuple(tables),
         drawings=(AtomValues("share", tuple(found.atoms[:, 0].tolist())),) if alone else (),
         surfaces=(Isosurface(found.orbitals[0].name),) if alone else (),
@@ -65,14 +80,20 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     )
 
 
-def _closure(found: Composition, scheme: str) -> Closure:
+def _closures(found: Composition, scheme: str) -> tuple[Closure, ...]:
     sums = found.atoms.sum(axis=0)
-    worst = int(abs(sums - 1).argmax())
     what = "sum of the shares in an orbital, the one that is farthest off"
-    return Closure(what, float(sums[worst]), 1.0, "", _TOLERANCE[scheme])
+    if scheme == "iao":  # which do not span unoccupied orbitals
+        what = what.replace("an orbital", "an occupied orbital")
+        filled = [one.wavefunction.orbitals(one.spin).occupations[one.index] > 0.5 for one in found.orbitals]
+        sums = sums[filled]
+    if not len(sums):
+        return ()
+    worst = int(abs(sums - 1).argmax())
+    return (Closure(what, float(sums[worst]), 1.0, "", _TOLERANCE[scheme]),)
 
 
-def _summary(wavefunction: Wavefunction, found: Composition, closure: Closure) -> Table:
+def _summary(wavefunction: Wavefunction, found: Composition, closures: tuple[Closure, ...]) -> Table:
     """An orbital a row: what it is, its angular momenta, and its foremost atoms."""
     from ...model.conventions import ANGULAR_MOMENTUM_LETTERS
     from ...model.units import electronvolt
@@ -80,8 +101,10 @@ def _summary(wavefunction: Wavefunction, found: Composition, closure: Closure) -
     levels = [orbital.wavefunction.orbitals(orbital.spin) for orbital in found.orbitals]
     indices = [orbital.index for orbital in found.orbitals]
     names = _names(found)
-    energies = tuple(float(of.energies[n] / electronvolt) for of, n in zip(levels, indices, strict=True))
+    unknown = float("nan") if wavefunction.natural else 1.0  # natural orbitals have no energies, whatever a file says
+    energies = tuple(float(of.energies[n] / electronvolt) * unknown for of, n in zip(levels, indices, strict=True))
     momenta = found.momenta.sum(axis=0)
+    beyond = bool(abs(found.atoms.sum(axis=0) - 1).max() > _BEYOND)
     foremost = []
     for of_atoms in found.atoms.T:
         first = of_atoms.argsort()[::-1][:_NAMED]
@@ -94,12 +117,13 @@ def _summary(wavefunction: Wavefunction, found: Composition, closure: Closure) -
             Column(letter, tuple(shares.tolist()), "", 3, f"share of {letter} functions", False)
             for letter, shares in zip(ANGULAR_MOMENTUM_LETTERS, momenta, strict=False)
         ),
+        *((Column("elsewhere", tuple((1 - found.atoms.sum(axis=0)).tolist()), "", 3, _ELSEWHERE, False),) * beyond),
         Column("foremost", tuple(foremost), "", about="atoms with the largest shares"),
     )
-    return Table("orbitals", "Orbitals", columns, (closure,), fields=names)
+    return Table("orbitals", "Orbitals", columns, closures, fields=names)
 
 
-def _fragments(wavefunction: Wavefunction, found: Composition, fragments: Any, closure: Closure) -> Table:
+def _fragments(wavefunction: Wavefunction, found: Composition, fragments: Any, closures: tuple[Closure, ...]) -> Table:
     from ..composition import groups_of_atoms
 
     groups, labels = groups_of_atoms(wavefunction.n_atoms, fragments)
@@ -108,10 +132,10 @@ def _fragments(wavefunction: Wavefunction, found: Composition, fragments: Any, c
     columns = (
         Column(group, tuple(of.tolist()), "", 3, exponents=False) for group, of in zip(groups, shares, strict=True)
     )
-    return Table("fragments", "Shares of the fragments", (Column("orbital", names), *columns), (closure,), fields=names)
+    return Table("fragments", "Shares of the fragments", (Column("orbital", names), *columns), closures, fields=names)
 
 
-def _atoms(wavefunction: Wavefunction, found: Composition, least: float, closure: Closure) -> Table:
+def _atoms(wavefunction: Wavefunction, found: Composition, least: float, closures: tuple[Closure, ...]) -> Table:
     """An atom in an orbital a row, by falling share."""
     from ...model.conventions import ANGULAR_MOMENTUM_LETTERS
 
@@ -133,7 +157,7 @@ def _atoms(wavefunction: Wavefunction, found: Composition, least: float, closure
         values = tuple(float(found.momenta[atom, momentum, n]) for n, atom in rows)
         columns.append(Column(ANGULAR_MOMENTUM_LETTERS[momentum], values, exponents=False))
     title = f"Shares of the atoms, from {least:g} on" if least else "Shares of the atoms"
-    return Table("atoms", title, tuple(columns), (closure,), tuple((atom,) for _, atom in rows), in_rows)
+    return Table("atoms", title, tuple(columns), closures, tuple((atom,) for _, atom in rows), in_rows)
 
 
 def _names(found: Composition) -> tuple[str, ...]:
@@ -156,13 +180,13 @@ def _remarks(wavefunction: Wavefunction, found: Composition, scheme: str) -> lis
         remarks.append(
             f"Mulliken's scheme gives shares below zero, the least {found.atoms[atom, n]:.3f} of "
             f"{_atom(wavefunction, int(atom))} in {found.orbitals[int(n)].name}: it halves what functions of two atoms "
-            "have in common, whatever their sizes; loewdin and becke give none below zero"
+            "have in common, whatever their sizes; no other scheme gives shares below zero"
         )
     if scheme == "loewdin" and any(shell.angular_momentum > 1 and not shell.pure for shell in wavefunction.shells):
         remarks.append(
             "Loewdin's shares of Cartesian d and f functions change a little as the molecule is turned (I. Mayer, "
             "Chem. Phys. Lett. 2004, 393, 209)"
         )
-    if scheme == "becke" and np.any(wavefunction.is_ghost):
-        remarks.append("Ghost atoms have no cells: what is at them goes to the atoms next to them")
+    if scheme in ("hirshfeld", "becke") and np.any(wavefunction.is_ghost):
+        remarks.append("ghost atoms have no part of space: what is at them goes to the atoms next to them")
     return remarks

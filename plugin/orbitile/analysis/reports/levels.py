@@ -145,7 +145,7 @@ def _bonds(wavefunction: Wavefunction, fragments: Any) -> dict[str, Sequence[Pai
     named: dict[str, Sequence[Pair]] = {}
     if len(fragments) > 1:
         for one, other in combinations(fragments, 2):
-            named[f"{one.name} - {other.name}"] = [(one.atoms, other.atoms)]
+            named[f"{one.name}-{other.name}"] = [(one.atoms, other.atoms)]
     else:
         for (one, other), pairs in bonds_by_elements(wavefunction).items():
             named[f"{SYMBOLS[one]}-{SYMBOLS[other]}"] = pairs
@@ -182,7 +182,7 @@ def _levels(
         column("occupation", lambda one: one.levels.occupations),
         *(column(group, lambda one, n=n: one.shares[n], about=f"share of {group}") for n, group in enumerate(groups)),
         *(
-            column(f"overlap {bond}", lambda one, n=n: one.overlaps[n], about="overlap population for one electron")
+            column(f"overlap_{bond}", lambda one, n=n: one.overlaps[n], about="overlap population for one electron")
             for n, bond in enumerate(bonds)
         ),
     ]
@@ -274,7 +274,7 @@ def _plot_of_overlaps(
     for n, bond in enumerate(bonds):
         for one in states:
             name = f"{bond} {one.levels.spin}" if dashed else bond
-            curves.append(Curve(name, one.at, one.bonding[n], "line" if n else "filled"))
+            curves.append(Curve(name, one.at, one.bonding[n]))
     height = _height(width, shape)
     for one in states:
         shown = _shown(one)
@@ -347,7 +347,11 @@ def _remarks(states: Sequence[DensityOfStates]) -> tuple[str, ...]:
             f"Mulliken's scheme gives shares below zero, down to {least:.2f}, mostly in orbitals of diffuse functions: "
             "scheme loewdin gives none"
         )
-    missing = [f"{one.levels.spin} orbitals have no {what}" for one in states for what in _absent(one)]
+    missing = [
+        f"there is no {what.upper()}{f' of {one.levels.spin} electrons' if len(states) > 1 else ''} in this file"
+        for one in states
+        for what in _absent(one)
+    ]
     return (*remarks, *missing)
 
 

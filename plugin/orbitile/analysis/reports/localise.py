@@ -37,8 +37,9 @@ def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """That it will take long, and how long about."""
     from ...localised.localisation import seconds_for
 
-    which = "all" if parameters.get("which") == "virtual" else "occupied"
-    seconds = seconds_for(wavefunction, parameters.get("scheme", "ibo"), which)
+    seconds = seconds_for(
+        wavefunction, parameters.get("scheme", "ibo"), "all" if parameters.get("which") == "virtual" else "occupied"
+    )
     return f"localising these orbitals takes about {seconds:.0f} s" if seconds > 10 else ""
 
 

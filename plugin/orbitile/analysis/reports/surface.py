@@ -27,16 +27,29 @@ HELP = "area, volume, and statistics and extrema of the potential and other fiel
 GROUP = "Surfaces"
 PRIORITY = 80
 PARAMETERS = (
-    Argument("fields", TEXT, "fields on the surface, with commas between", "", "esp,ionisation", completes="fields"),
+    Argument(
+        "fields",
+        TEXT,
+        "fields on the surface, with commas or semicolons between",
+        "",
+        "esp,ionisation",
+        completes="fields",
+    ),
     Argument("fragments", FRAGMENTS, "atoms that go together, such as ring=1-6; rest=7-12", (), "none"),
     Argument("surface", TEXT, "field whose isosurface it is", "density", "density", completes="fields"),
     Argument("isovalue", POSITIVE_NUMBER, "of that surface, in atomic units", None, "0.001 for the density"),
-    Argument("spacing", POSITIVE_NUMBER, "of the lattice in Angstrom", 0.25, "0.25"),
+    Argument("spacing", POSITIVE_NUMBER, "of the lattice in Angstrom", None, "0.25 for the density, else 0.125"),
 )
 EXAMPLES = ("orb_surface", "orb_surface fields=esp, isovalue=0.002", "orb_surface fragments=ring=1-6; rest=7-12")
 
 _COARSER = 1.5
 """Spacing of the second lattice, whose results tell the error, in that of the first."""
+
+_CONSTANT = 1e-4
+"""Differences in units of the largest magnitude that are rounding, as about an atom that is round."""
+
+_ROUNDING = 1e-4
+"""Values of one sign in units of the largest of the other one that are rounding: the field has one sign."""
 
 _CLOSES = 2e-3
 """Share of the volume by which its two values may differ."""
@@ -54,8 +67,13 @@ _NATURAL = "esp", "ionisation"
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """That a large molecule takes long."""
     functions = max(1.0, wavefunction.n_basis / wavefunction.n_atoms / _USUAL_BASIS)
-    seconds = _SECONDS_AN_ATOM * wavefunction.n_atoms * functions**2 * (0.25 / parameters["spacing"]) ** 2
+    seconds = _SECONDS_AN_ATOM * wavefunction.n_atoms * functions**2 * (0.25 / _spacing(**parameters)) ** 2
     return f"the surface of {wavefunction.n_atoms} atoms takes about {seconds:.0f} s" if seconds > _LONG else ""
+
+
+def _spacing(surface: str, spacing: float | None, **others: Any) -> float:
+    """In Angstrom: surfaces of orbitals and differences are bent more than that of a molecule."""
+    return spacing or (0.25 if surface.strip().lower() == "density" else 0.125)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,30 +97,22 @@ class _OnSurface:
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
     """A surface in numbers; parameters as stated, see `orbitile.analysis.surface_statistics`."""
     from ...evaluation.default_isovalue import default_isovalue
-    from ...evaluation.points import evaluate
     from ...evaluation.requests import field_of
     from ...watch import stage
-    from ..extrema import extrema
-    from ..surface_statistics import measured_surface, shares_of_atoms, statistics_of, with_values
+    from ..surface_statistics import measured_surface, shares_of_atoms
 
     shown = field_of(wavefunction, parameters["surface"])
     isovalue = parameters["isovalue"] or default_isovalue(wavefunction, shown, coloured=True, device=device)
-    spacing = parameters["spacing"] * angstrom
+    spacing = _spacing(**parameters) * angstrom
     names, remarks = _fields(wavefunction, parameters["fields"])
-    fields = [field_of(wavefunction, name) for name in names]
     with stage(0.0, 0.4):
         fine = measured_surface(wavefunction, shown, isovalue, spacing=spacing, device=device)
     with stage(0.4, 0.6):
         coarse = measured_surface(wavefunction, shown, isovalue, spacing=_COARSER * spacing, device=device)
     found = []
-    for n, (name, field) in enumerate(zip(names, fields, strict=True)):
+    for n, name in enumerate(names):
         with stage(0.6 + 0.4 * n / len(names), 0.6 + 0.4 * (n + 1) / len(names)):
-            values, less = (
-                evaluate(wavefunction, field, of.points, device=device).astype(float) for of in (fine, coarse)
-            )
-            places = extrema(with_values(fine, values, field), wavefunction, shown, field, device=device)
-            statistics = statistics_of(fine.weights, values), statistics_of(coarse.weights, less)
-            found.append(_OnSurface(name, field, values, *statistics, places))
+            found.append(_on_surface(wavefunction, shown, name, fine, coarse, device))
     shares = shares_of_atoms(wavefunction, fine)
     tables = [_geometry(fine, coarse)]
     tables += [_statistics(one) for one in found]
@@ -116,15 +126,42 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         tuple(tables),
         drawings=tuple(drawing for one in found for drawing in _drawings(one)),
         surfaces=tuple(Isosurface(parameters["surface"], isovalue, name) for name in names),
-        remarks=(*remarks, *_remarks(fine)),
+        remarks=(*remarks, *(_constant(one) for one in found if not one.extrema), *_remarks(fine)),
     )
+
+
+def _on_surface(
+    wavefunction: Wavefunction,
+    shown: Field,
+    name: str,
+    fine: MeasuredSurface,
+    coarse: MeasuredSurface,
+    device: str | None,
+) -> _OnSurface:
+    """Statistics of a field on both surfaces, and its extrema on the finer one."""
+    import numpy as np
+
+    from ...evaluation.points import evaluate
+    from ...evaluation.requests import field_of
+    from ..extrema import extrema
+    from ..surface_statistics import sampled_by_sign, statistics_of, with_values
+
+    field = field_of(wavefunction, name)
+    values, less = (evaluate(wavefunction, field, of.points, device=device).astype(float) for of in (fine, coarse))
+    places: list[Extremum] = []
+    if np.ptp(values) > _CONSTANT * np.abs(values).max():
+        places = extrema(with_values(fine, values, field), wavefunction, shown, field, device=device)
+    statistics = statistics_of(fine.weights, values, sampled_by_sign(fine, values))
+    coarser = statistics_of(coarse.weights, less, sampled_by_sign(coarse, less))
+    return _OnSurface(name, field, values, statistics, coarser, places)
 
 
 def _fields(wavefunction: Wavefunction, text: str) -> tuple[list[str], list[str]]:
     """Names of the fields that are wanted, and why one that usually is among them is not."""
     from ...fields.ionisation import unavailable
 
-    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    between = ";" if ";" in text else ","  # names such as difference:FILE,FILE have commas of their own
+    names = list(dict.fromkeys(name.strip() for name in text.split(between) if name.strip()))
     if names:
         return names, []
     missing = unavailable(wavefunction)
@@ -139,9 +176,7 @@ def _geometry(fine: MeasuredSurface, coarse: MeasuredSurface) -> Table:
     columns = (
         Column("quantity", ("area", "volume")),
         Column("value", values),
-        Column(
-            "error", errors, about="difference from that on a lattice 1.5 times as coarse, which is 5 times as wrong"
-        ),
+        Column("error", errors, about="difference from that on a lattice 1.5 times as coarse"),
         Column("unit", ("bohr^2", "bohr^3")),
         Column("customary", tuple(value / unit for value, unit in zip(values, lengths, strict=True)), "", 3),
         Column("customary_unit", ("Angstrom^2", "Angstrom^3")),
@@ -160,7 +195,7 @@ def _geometry(fine: MeasuredSurface, coarse: MeasuredSurface) -> Table:
 def _statistics(one: _OnSurface) -> Table:
     """A quantity a row: of a field of one sign those that make sense for it."""
     unit, customary, factor = one.field.unit, *one.customary
-    both = one.statistics.positive_area > 0 and one.statistics.negative_area > 0
+    both = min(-one.statistics.least, one.statistics.most) > _ROUNDING * max(-one.statistics.least, one.statistics.most)
     rows = [(name, attribute, power) for name, attribute, power, signed in _QUANTITIES if both or not signed]
     values, coarser = ([float(getattr(of, row[1])) for row in rows] for of in (one.statistics, one.coarser))
     powers = [power for _, _, power in rows]
@@ -268,16 +303,20 @@ def _by_groups(
     for group in atoms:
         inside = np.asarray(by_atom[:, list(group)].sum(axis=1)).ravel()
         there = inside.nonzero()[0]
-        parts.append((there, fine.weights[there] * inside[there]))
-    areas = tuple(float(weights.sum()) / angstrom**2 for _, weights in parts)
+        parts.append((there, fine.weights[there] * inside[there], there[inside[there] > 0.5]))
+    areas = tuple(float(weights.sum()) / angstrom**2 for _, weights, _ in parts)
     whole = fine.area / angstrom**2
     columns = [*heads, Column("area", areas, "Angstrom^2", 3), Column("share", tuple(area / whole for area in areas))]
     for one in found:
         unit, factor = one.customary
-        of_parts = [statistics_of(weights, one.values[there]) for there, weights in parts]
-        for what in ("mean", "least", "most"):
-            values = tuple(factor * getattr(of, what) if of.area > 0 else np.nan for of in of_parts)
-            columns.append(Column(f"{_table_name(one.name)}_{what}", values, unit, 2))
+        means = [statistics_of(weights, one.values[there]).mean for there, weights, _ in parts]
+        ends = [
+            (min(of), max(of)) if len(of) else (np.nan, np.nan) for of in (one.values[mainly] for *_, mainly in parts)
+        ]
+        found_here = {"mean": means, "least": [least for least, _ in ends], "most": [most for _, most in ends]}
+        for what, values in found_here.items():
+            name_of_column = f"{_table_name(one.name)}_{what}"
+            columns.append(Column(name_of_column, tuple(factor * float(value) for value in values), unit, 2))
     closure = Closure("sum of the areas", sum(areas), whole, "Angstrom^2", 1e-6 * whole)
     return Table(name, title, tuple(columns), (closure,), atoms)
 
@@ -297,9 +336,16 @@ def _drawings(one: _OnSurface) -> list[Drawing]:
     return drawings
 
 
+def _constant(one: _OnSurface) -> str:
+    return f"the {one.field.quantity} is the same everywhere on the surface: it has no extrema there"
+
+
 def _remarks(fine: MeasuredSurface) -> list[str]:
-    remarks = ["errors are the differences from a lattice 1.5 times as coarse, on which they are five times as large"]
-    remarks.append("a point of the surface goes with the atom whose sphere of Slater's radius is nearest")
+    remarks = [
+        "errors are the differences from a lattice 1.5 times as coarse: those of area and volume are five times as "
+        "large there, those of other numbers twice or more"
+    ]
+    remarks.append("a point of the surface goes with the atom whose covalent sphere is nearest")
     if fine.n_lost:
         remarks.append(
             f"{fine.n_lost} of {len(fine.points)} points could not be moved onto the surface: take less spacing"

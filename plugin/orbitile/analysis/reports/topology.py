@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +41,9 @@ _COLOURS = {
 _NOTHING = 1e-9
 """What is less is rounding: places are converged to that, in bohr."""
 
+_LISTED = 8
+"""Atoms that a remark names."""
+
 _SLOW = 10.0
 """Seconds from which on it is said how long it will take."""
 
@@ -48,6 +52,8 @@ def unavailable(wavefunction: Wavefunction) -> str:
     """Why a molecule has none, or nothing."""
     if wavefunction.is_ghost.all():
         return "there are no nuclei, only ghost atoms"
+    if wavefunction.promolecule:
+        return "a promolecule has no orbitals"
     orbitals = [wavefunction.alpha, *([] if wavefunction.beta is None else [wavefunction.beta])]
     if not wavefunction.density_matrix.size and not any(np.any(one.occupations) for one in orbitals):
         return "the file gives no occupied orbitals"
@@ -126,7 +132,7 @@ def _table(found: Topology, kinds: list[str], names: list[str]) -> Table:
         reals("bend", bends, "bohr", "how much longer the bond path is than the straight line"),
         *(reals(axis, found.positions[:, n], "bohr", "where it is") for n, axis in enumerate("xyz")),
     )
-    closure = Closure("maxima - bonds + rings - cages (Poincare-Hopf)", found.index, 1, tolerance=0)
+    closure = Closure("maxima - bonds + rings - cages (Poincare-Hopf)", found.index, found.expected, tolerance=0)
     atoms = tuple(tuple(atom for atom in some if atom >= 0) for some in found.atoms)
     places = tuple((float(x), float(y), float(z)) for x, y, z in found.positions)
     return Table("critical_points", "Critical points of the density", columns, (closure,), atoms, places=places)
@@ -152,6 +158,14 @@ def _named(wavefunction: Wavefunction, atoms: tuple[int, ...]) -> str:
     return "-".join(f"{SYMBOLS[int(numbers[atom])]}{atom + 1}" if atom >= 0 else f"nna{-atom}" for atom in atoms)
 
 
+def _listed(wavefunction: Wavefunction, atoms: Iterable[int]) -> str:
+    """Atoms as C1, C2, and how many more there are."""
+    names = [_named(wavefunction, (atom,)) for atom in atoms]
+    return (
+        ", ".join(names) if len(names) <= _LISTED else f"{', '.join(names[:_LISTED])} and {len(names) - _LISTED} more"
+    )
+
+
 def _counted(kinds: list[str]) -> str:
     counts = [f"{kinds.count(kind)} {kind}" for kind in _COLOURS if kind in kinds]
     return ", ".join(counts)
@@ -160,7 +174,7 @@ def _counted(kinds: list[str]) -> str:
 def _remarks(wavefunction: Wavefunction, found: Topology, kinds: list[str]) -> list[str]:
     remarks = []
     if found.missing_cores:
-        listed = _named(wavefunction, found.missing_cores).replace("-", ", ")
+        listed = _listed(wavefunction, found.missing_cores)
         remarks.append(
             f"The core electrons of {listed} are in a core potential: the density has a hole there, which stands as "
             "one maximum at the nucleus; bond points outside of it are as good as the valence density."
@@ -168,7 +182,13 @@ def _remarks(wavefunction: Wavefunction, found: Topology, kinds: list[str]) -> l
     whole = {atom for kind, atoms in zip(found.kinds, found.atoms, strict=True) if kind == "maximum" for atom in atoms}
     without = [atom for atom in np.flatnonzero(~wavefunction.is_ghost).tolist() if atom not in whole]
     if without:
-        remarks.append(f"The density has no maximum at {_named(wavefunction, tuple(without)).replace('-', ', ')}.")
+        remarks.append(f"The density has no maximum at {_listed(wavefunction, without)}.")
+    if np.any(wavefunction.core_charges[without] < wavefunction.atomic_numbers[without] - 0.5):
+        remarks.append(
+            "Core electrons, which would make one, are in a core potential, and hardly any others are left there: "
+            "bonds of these atoms are not seen, and their neighbours have bonds, rings and cages about them. A smaller "
+            "core, or none, helps."
+        )
     if "nna" in kinds:
         remarks.append("There are maxima without a nucleus (nna); in small basis sets they may not be real.")
     if "degenerate" in kinds:
@@ -179,9 +199,10 @@ def _remarks(wavefunction: Wavefunction, found: Topology, kinds: list[str]) -> l
     loose = sum(kind == "bond" and len(atoms) < 2 for kind, atoms in zip(found.kinds, found.atoms, strict=True))
     if loose:
         remarks.append(f"{loose} bond paths end at no maximum that was found.")
-    if found.index != 1:
+    if found.expected != 1:
         remarks.append(
-            "The sum of Poincare and Hopf is not 1: critical points are missing, or parts of the molecule are joined "
-            "by less density than the cut-off only."
+            f"The density falls below the cut-off between parts or within a ring: the sum has to be {found.expected}."
         )
+    if found.index != found.expected:
+        remarks.append("Critical points are missing, or some are too close to each other to be told apart.")
     return remarks

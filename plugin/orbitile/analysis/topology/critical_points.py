@@ -21,11 +21,13 @@ from ...model.derived import Derived
 from ...model.elements import ATOMIC_RADII
 from ...model.wavefunction import Wavefunction
 from ...watch import stage
+from .balls import Balls
 from .derivatives import DensityDerivatives, density_derivatives
 from .missing_cores import radius_of_hole, with_missing_core
-from .paths import Attractors, ascents
+from .paths import ascents
+from .region import euler_characteristic, has_gaps
 from .rings import atoms_about
-from .search import Avoided, Found, critical_points_near, nothing_found, promising
+from .search import Found, critical_points_near, nothing_found, promising
 from .seeds import between_atoms, on_grid
 
 Reals = NDArray[np.float64]
@@ -40,8 +42,8 @@ LEAST = 1e-6
 _AT_NUCLEUS = 0.3
 """Distance in bohr from a nucleus up to which a maximum is its own."""
 
-_BALLS = (0.15, 0.3)
-"""Radii in bohr of the balls about hydrogen, and about other nuclei, that hold no critical point but the maximum."""
+_BALLS = (0.3, 0.15)
+"""Radii in bohr of the balls that hold nothing but a maximum, about nuclei and about those of hydrogen and helium."""
 
 _AT_NOTHING = 0.1
 """Radius of the ball about a maximum without a nucleus in which paths end."""
@@ -74,10 +76,12 @@ class Topology:
         number -k is the k-th maximum without a nucleus.
     bond_paths : tuple of ndarray, shape (n_points, 3)
         From the first atom of each bond to the second, in bohr, in the order of the bonds.
-    attractors : Attractors
-        The maxima, with the balls about them in which all paths of steepest ascent end.
+    attractors : Balls
+        About the maxima, which are their centres: all paths of steepest ascent that come into one end there.
     missing_cores : tuple of int
         Atoms whose maximum stands for a missing core.
+    expected : int
+        What the index has to be: 1, but for molecules with gaps, see `region`.
     """
 
     positions: Reals
@@ -87,8 +91,9 @@ class Topology:
     kinetic: Reals
     atoms: tuple[tuple[int, ...], ...]
     bond_paths: tuple[Reals, ...]
-    attractors: Attractors
+    attractors: Balls
     missing_cores: tuple[int, ...]
+    expected: int
 
     def count(self, kind: str) -> int:
         """How many critical points there are of a kind."""
@@ -96,7 +101,7 @@ class Topology:
 
     @property
     def index(self) -> int:
-        """Maxima less bonds plus rings less cages: 1 where none is missing."""
+        """Maxima less bonds plus rings less cages: as `expected`, where none is missing."""
         return self.count("maximum") - self.count("bond") + self.count("ring") - self.count("cage")
 
     @property
@@ -165,8 +170,8 @@ class _Nuclei:
     positions : ndarray, shape (n, 3)
     radii : ndarray, shape (n,)
         Sizes of the atoms, in Angstrom.
-    balls : ndarray, shape (n,)
-        Radius about each in which there is nothing but its maximum, in bohr.
+    balls : Balls
+        About each, in which there is nothing but its maximum.
     hollow : ndarray of bool, shape (n,)
         Whether the maximum is one that stands for a missing core.
     """
@@ -174,26 +179,27 @@ class _Nuclei:
     atoms: NDArray[np.intp]
     positions: Reals
     radii: Reals
-    balls: Reals
+    balls: Balls
     hollow: NDArray[np.bool_]
 
     def without_holes(self, found: Found) -> Found:
         """Critical points that are in no hole of a missing core."""
-        holes = Avoided(self.positions[self.hollow], self.balls[self.hollow])
-        return found.chosen(~holes.hold(found.positions))
+        return found.chosen(~self.balls.chosen(self.hollow).hold(found.positions))
 
 
 def _nuclei(field: DensityDerivatives, wavefunction: Wavefunction) -> _Nuclei:
     atoms = np.flatnonzero(~wavefunction.is_ghost)
     numbers = wavefunction.atomic_numbers[atoms]
     holes = {int(atom): radius_of_hole(field, wavefunction, atom) for atom in with_missing_core(wavefunction)}
-    radii = np.array([holes.get(atom, np.nan) for atom in atoms.tolist()])
+    usual = np.where(numbers > 2, *_BALLS)
+    radii = np.array([holes.get(atom, radius) for atom, radius in zip(atoms.tolist(), usual, strict=True)])
     return _Nuclei(
         atoms,
         wavefunction.positions[atoms],
         np.array([ATOMIC_RADII[min(int(number), len(ATOMIC_RADII) - 1)] for number in numbers]),
-        np.where(np.isnan(radii), np.where(numbers > 2, _BALLS[1], _BALLS[0]), radii),
-        ~np.isnan(radii),
+        # in a hole that nothing encloses there may be any critical point
+        Balls(wavefunction.positions[atoms], np.nan_to_num(radii)),
+        np.array([np.isfinite(holes.get(atom, np.nan)) for atom in atoms.tolist()]),
     )
 
 
@@ -201,7 +207,7 @@ def _topology(wavefunction: Wavefunction, least: float) -> Topology:
     field = density_derivatives(wavefunction)
     nuclei = _nuclei(field, wavefunction)
     with stage(0.0, 0.6):
-        found = _all_found(field, nuclei, least)
+        found, expected = _all_found(field, nuclei, least)
     found = found.chosen(np.argsort(4 * found.degenerate - found.n_negative, kind="stable"))
     hollow = int(nuclei.hollow.sum())
     of_found = np.where(found.degenerate, "degenerate", np.array(KINDS)[found.n_negative])
@@ -209,7 +215,7 @@ def _topology(wavefunction: Wavefunction, least: float) -> Topology:
     positions = np.concatenate([nuclei.positions[nuclei.hollow], found.positions])
     maxima = positions[: kinds.count("maximum")]
     owners, balls = _owners(maxima, nuclei)
-    attractors = Attractors(maxima, balls)
+    attractors = Balls(maxima, balls)
     bonds, rings, cages = (found.chosen(of_found == kind) for kind in ("bond", "ring", "cage"))
     with stage(0.6, 0.9):
         ends, joined, lines = _bond_paths(field, bonds, attractors, owners)
@@ -230,8 +236,9 @@ def _topology(wavefunction: Wavefunction, least: float) -> Topology:
         kinetic[order],
         tuple(atoms[n] for n in order),
         tuple(lines[n - len(maxima)] for n in order if kinds[n] == "bond"),
-        Attractors(maxima[order[: len(maxima)]], balls[order[: len(maxima)]]),
+        attractors.chosen(np.array(order[: len(maxima)], np.intp)),
         tuple(nuclei.atoms[nuclei.hollow].tolist()),
+        expected,
     )
 
 
@@ -243,32 +250,37 @@ def _place_of(owner: int) -> tuple[bool, int]:
     return owner < 0, abs(owner)
 
 
-def _all_found(field: DensityDerivatives, nuclei: _Nuclei, least: float) -> Found:
-    """Critical points outside of holes, looked for until their sum is right or the grid is as fine as it may be."""
-    avoided = Avoided(nuclei.positions, nuclei.balls)
+def _all_found(field: DensityDerivatives, nuclei: _Nuclei, least: float) -> tuple[Found, int]:
+    """Critical points outside of holes, looked for until their sum is right or the grid as fine as may be; the sum."""
     hollow = int(nuclei.hollow.sum())
     full = nuclei.positions[~nuclei.hollow]
-    near = partial(critical_points_near, field, least=least, avoided=avoided)
+    near = partial(critical_points_near, field, least=least, avoided=nuclei.balls)
     found = near(full, np.full(len(full), 3), known=nothing_found())
-    searched = -1
+    searched, expected = -1, 0
     for n, (spacing, within) in enumerate(_GRIDS):
         with stage(n / len(_GRIDS), (n + 1) / len(_GRIDS)):
             maxima = found.positions[found.n_negative == 3]
-            if len(maxima) > searched:  # maxima without a nucleus have neighbours too
+            if len(maxima) > searched or n:
+                # maxima without a nucleus have neighbours too; where points are missing, all kinds may be anywhere
                 searched = len(maxima)
-                without = maxima[~Avoided(nuclei.positions, np.full(len(nuclei.balls), _AT_NUCLEUS)).hold(maxima)]
+                without = maxima[~Balls(nuclei.positions, np.full(len(nuclei.balls), _AT_NUCLEUS)).hold(maxima)]
                 sizes = np.concatenate([nuclei.radii, np.ones(len(without))])
-                found = near(*between_atoms(np.concatenate([nuclei.positions, without]), sizes), known=found)
+                seeds, wanted = between_atoms(np.concatenate([nuclei.positions, without]), sizes)
+                for kind in range(4) if n else (wanted,):
+                    found = near(seeds, np.broadcast_to(kind, len(seeds)), known=found)
             grid = on_grid(nuclei.positions, spacing, spacing / np.e, _MOST)
-            if not len(grid):
+            if len(grid):
+                seeds, wanted = promising(field, grid[~nuclei.balls.hold(grid)], within * spacing, least, found)
+                found = near(seeds, wanted, known=found, farthest=1.5 * spacing)
+            found = nuclei.without_holes(found)
+            index = found.index + hollow
+            if n == 0:
+                simple = index == 1 and not has_gaps(nuclei.positions)
+                expected = 1 if simple else euler_characteristic(field, nuclei.positions, least)
+            complete = index == expected and int((found.n_negative == 3).sum()) <= searched
+            if complete or not len(grid):
                 break
-            grid = grid[~avoided.hold(grid)]
-            seeds, wanted = promising(field, grid, within * spacing, least, found)
-            found = nuclei.without_holes(near(seeds, wanted, known=found, farthest=1.5 * spacing))
-            complete = found.index + hollow == 1
-            if complete and int((found.n_negative == 3).sum()) <= searched:
-                break
-    return found
+    return found, expected
 
 
 def _owners(maxima: Reals, nuclei: _Nuclei) -> tuple[list[int], Reals]:
@@ -280,12 +292,12 @@ def _owners(maxima: Reals, nuclei: _Nuclei) -> tuple[list[int], Reals]:
         own = away[nearest] < _AT_NUCLEUS
         without += not own
         owners.append(int(nuclei.atoms[nearest]) if own else -without)
-        balls.append(nuclei.balls[nearest] if own else _AT_NOTHING)
+        balls.append(nuclei.balls.radii[nearest] if own else _AT_NOTHING)
     return owners, np.array(balls)
 
 
 def _bond_paths(
-    field: DensityDerivatives, bonds: Found, attractors: Attractors, owners: list[int]
+    field: DensityDerivatives, bonds: Found, attractors: Balls, owners: list[int]
 ) -> tuple[Integers, list[tuple[int, ...]], list[Reals]]:
     """Of each bond: the two attractors, -1 for none; what is there, atoms first; and the path in this order."""
     along = bonds.eigenvectors[:, :, 2]

@@ -8,10 +8,10 @@ from ...gaussians.packing import packed_shells
 from ...model.wavefunction import Wavefunction
 from .basis_functions import shells_of
 
-_POINTS = 400
+_POINTS = 550
 """Points for each atom at which the density is evaluated with its Hessian: the search, the grid, the paths."""
 
-_FUNCTION, _PRODUCT = 7e-8, 2.5e-10
+_FUNCTION, _PRODUCT = 1e-7, 2e-10
 """Seconds for a basis function at a point, and for its product with an orbital."""
 
 

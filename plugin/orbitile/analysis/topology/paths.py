@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...watch import checkpoint
+from .balls import Balls
 from .derivatives import DensityDerivatives
 
 Reals = NDArray[np.float64]
@@ -30,29 +32,6 @@ _BEGIN = 0.02
 
 _ROUNDS = 400
 _HALVINGS = 45
-
-
-@dataclass(frozen=True, eq=False)
-class Attractors:
-    """Maxima of the density, where paths end.
-
-    Attributes
-    ----------
-    positions : ndarray, shape (n, 3)
-        In bohr.
-    radii : ndarray, shape (n,)
-        Of the balls about them in which all paths lead to them, in bohr.
-    """
-
-    positions: Reals
-    radii: Reals
-
-    def reached(self, points: Reals) -> Integers:
-        """The attractor in whose ball each point is, -1 for none."""
-        away = np.sqrt(((points[:, None] - self.positions) ** 2).sum(axis=2))
-        nearest = np.argmin(away - self.radii, axis=1)
-        inside = np.take_along_axis(away - self.radii, nearest[:, None], axis=1)[:, 0] < 0
-        return np.where(inside, nearest, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +56,7 @@ class Ascents:
 
 
 def ascents(
-    field: DensityDerivatives, origins: Reals, directions: Reals, attractors: Attractors, tolerance: float = 2e-3
+    field: DensityDerivatives, origins: Reals, directions: Reals, attractors: Balls, tolerance: float = 2e-3
 ) -> Ascents:
     """Follow the gradient uphill, all paths at once.
 
@@ -88,7 +67,7 @@ def ascents(
     origins, directions : ndarray, shape (n, 3)
         Critical points in bohr, and unit vectors along which paths leave them.
     attractors
-        Where they end.
+        Where they end: maxima, each with a ball in which all paths lead to it.
     tolerance
         Error of a step in bohr. It does not add up: ridges draw paths towards them.
     """
@@ -101,6 +80,7 @@ def ascents(
     for _ in range(_ROUNDS):
         if not len(alive):
             break
+        checkpoint(1 - len(alive) / n)
         step, reached_peak = _steps(gradient[alive], hessian[alive], length[alive])
         ahead = place[alive] + step
         _, new_gradient, new_hessian = field(ahead)
@@ -113,9 +93,9 @@ def ascents(
         length[alive] = np.clip(size * factor, _SHORTEST, _LONGEST)
         moved = alive[good]
         place[moved], gradient[moved], hessian[moved] = ahead[good], new_gradient[good], new_hessian[good]
-        arrived = attractors.reached(place[moved])
+        arrived = attractors.around(place[moved])
         for path, end in zip(moved.tolist(), arrived.tolist(), strict=True):
-            points[path].append(attractors.positions[end] if end >= 0 else place[path].copy())
+            points[path].append(attractors.centres[end] if end >= 0 else place[path].copy())
         ends[moved] = arrived
         stopped = np.zeros(n, bool)
         stopped[moved] = (arrived >= 0) | (reached_peak[good] & (size[good] < _SHORTEST))

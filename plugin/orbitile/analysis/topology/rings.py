@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...gaussians.extent import directions
+from .balls import Balls
 from .derivatives import DensityDerivatives
-from .paths import Attractors, ascents
+from .paths import ascents
 from .search import Found
 
 Reals = NDArray[np.float64]
@@ -23,7 +24,7 @@ _ROUGH = 0.02
 
 
 def atoms_about(
-    field: DensityDerivatives, rings: Found, cages: Found, attractors: Attractors, bonds: Integers
+    field: DensityDerivatives, rings: Found, cages: Found, attractors: Balls, bonds: Integers
 ) -> list[tuple[int, ...]]:
     """The attractors about each ring, in order about it, and then about each cage, rising.
 

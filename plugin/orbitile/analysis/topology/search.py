@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...watch import checkpoint
+from .balls import Balls
 from .derivatives import DensityDerivatives
 
 Reals = NDArray[np.float64]
@@ -18,8 +20,12 @@ CONVERGED = 1e-9
 _LONGEST, _ROUNDS = 0.3, 30
 """Longest step in bohr, and steps that are tried."""
 
-_SETTLED, _RESTLESS = 11, 0.1
-"""A search whose steps are longer than that, in bohr, after so many goes to and fro and leads nowhere."""
+_SETTLED, _SHRINKING = 7, 0.75
+"""A search leads nowhere, or goes to and fro, if after so many steps one is not shorter than a share of the one before;
+at a point where critical points merge each is half as long."""
+
+_ROUNDING = 1e-6
+"""Length in bohr of steps that may be due to rounding, where the density is flat."""
 
 _SAME = 1e-4
 """Distance in bohr below which two critical points are one."""
@@ -121,7 +127,7 @@ def critical_points_near(
     seeds: Reals,
     n_negative: Integers | None,
     least: float,
-    avoided: Avoided,
+    avoided: Balls,
     known: Found,
     farthest: float = 2.5,
 ) -> Found:
@@ -157,16 +163,20 @@ def critical_points_near(
     place = seeds.copy()
     uphill = np.zeros(len(seeds), np.int64) if n_negative is None else n_negative.copy()
     alive = np.arange(len(seeds))
+    before = np.full(len(seeds), np.inf)
     for turn in range(_ROUNDS):
         if not len(alive):
             break
+        checkpoint(1 - len(alive) / len(seeds))
         density, gradient, hessian = field(place[alive])
         values, vectors = np.linalg.eigh(hessian)
         if n_negative is None and turn == 0:
             uphill = (values < 0).sum(axis=1)
         step = following_step(gradient, values, vectors, uphill[alive])
         length = np.sqrt((step * step).sum(axis=1))
-        converged = length < CONVERGED
+        shrinking = length < _SHRINKING * before[alive]
+        converged = length < np.where(shrinking, CONVERGED, _ROUNDING)
+        before[alive] = length
         found = Found(place[alive], density, values, vectors)
         as_wanted = (found.n_negative == uphill[alive]) | found.degenerate
         known = known.with_more(found.chosen(converged & as_wanted & (density > least)))
@@ -174,7 +184,7 @@ def critical_points_near(
         place[alive] += np.where(converged[:, None], 0.0, step)
         away = ((place[alive] - seeds[alive]) ** 2).sum(axis=1) > farthest**2
         lost = away | (density < least) | (avoided.hold(place[alive]) & (uphill[alive] < 3))
-        astray = (turn >= _SETTLED) & (length > _RESTLESS)
+        astray = (turn >= _SETTLED) & ~shrinking
         ended = converged | lost | astray | known.near(place[alive], uphill[alive], _NEAR)
         alive = alive[~ended]
     return known
@@ -212,29 +222,3 @@ def following_step(gradient: Reals, values: Reals, vectors: Reals, uphill: Integ
     sign = np.where(np.arange(3) < uphill[:, None], 1.0, -1.0)
     step: Reals = np.einsum("nia,na->ni", vectors, sign * along / np.maximum(np.abs(values), 1e-300))
     return step
-
-
-@dataclass(frozen=True, eq=False)
-class Avoided:
-    """Balls about nuclei in which only maxima are looked for.
-
-    Attributes
-    ----------
-    centres : ndarray, shape (n, 3)
-    radii : ndarray, shape (n,)
-        In bohr.
-    """
-
-    centres: Reals
-    radii: Reals
-
-    def hold(self, points: Reals) -> NDArray[np.bool_]:
-        """Which points are in any of them."""
-        inside = np.zeros(len(points), bool)
-        if len(points) and len(self.radii):
-            from scipy.spatial import cKDTree
-
-            near = cKDTree(self.centres).query(points, k=min(2, len(self.radii)))
-            distances, which = (np.asarray(part).reshape(len(points), -1) for part in near)
-            inside = np.any(distances < self.radii[which], axis=1)
-        return inside

@@ -40,15 +40,27 @@ class ParameterForm(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types
         super().__init__(parent)
         self._selected = selected
         self.inputs: dict[str, Any] = {}
-        form = QtWidgets.QFormLayout(self)
-        form.setContentsMargins(0, 0, 0, 0)
+        self._grid = QtWidgets.QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setVerticalSpacing(4)
+        at = 0  # of the halves of rows, that of the next parameter
         for parameter in parameters:
-            widget, shown = self._input(parameter)
-            for one in {widget, shown}:
-                one.setToolTip(parameter.help)
-            form.addRow(parameter.name.replace("_", " ").capitalize(), shown)
-            form.labelForField(shown).setToolTip(parameter.help)
-            self.inputs[parameter.name] = widget
+            at = self._add(parameter, at)
+        for column in (1, 3):
+            self._grid.setColumnStretch(column, 1)
+
+    def _add(self, parameter: Argument, at: int) -> int:
+        """Put a parameter into half a row, one of atoms into a whole one; gives the half that is free then."""
+        widget, shown = self._input(parameter)
+        label = QtWidgets.QLabel(_sentence(parameter.name.replace("_", " ")))
+        for one in {widget, shown, label}:
+            one.setToolTip(_sentence(parameter.help))
+        is_wide = shown is not widget
+        at += at % 2 if is_wide else 0
+        self._grid.addWidget(label, at // 2, 2 * (at % 2))
+        self._grid.addWidget(shown, at // 2, 2 * (at % 2) + 1, 1, 3 if is_wide else 1)
+        self.inputs[parameter.name] = widget
+        return at + (2 if is_wide else 1)
 
     def given(self) -> dict[str, str]:
         """What is filled in, by name; what is left empty is left out."""
@@ -81,7 +93,7 @@ class ParameterForm(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types
             box.currentIndexChanged.connect(lambda at: self.changed.emit())
             return box, box
         if kind is FLAG:
-            check = QtWidgets.QCheckBox(_sentence(parameter.help))
+            check = QtWidgets.QCheckBox()
             check.setChecked(bool(parameter.default))
             check.toggled.connect(lambda on: self.changed.emit())
             return check, check

@@ -241,6 +241,13 @@ class AnalysisWindow(ToolWindow):
         elif finding.problem:
             self._say(finding.problem, "" if finding.problem == "Cancelled." else "failed")
         self._enable()
+        QtCore.QTimer.singleShot(0, self._stay_on_screen)
+
+    def _stay_on_screen(self) -> None:
+        """Move up where what is shown needs more room than there was below."""
+        beyond = self.frameGeometry().bottom() - self.screen().availableGeometry().bottom()
+        if self.isFloating() and beyond > 0:
+            self.move(self.x(), max(self.y() - beyond, self.screen().availableGeometry().top()))
 
     def _look(self) -> None:
         """Show how far it is, and which molecules there are."""

@@ -16,8 +16,8 @@ _MAP = "signed"
 _LABELS = 8
 """Bit of what an atom is shown as."""
 
-_READ = {"float_labels": 1, "label_outline_color": "back"}
-"""Settings by which labels are read before surfaces and on atoms of any colour."""
+_READ = {"float_labels": 1, "label_outline_color": "back", "label_position": [0.0, 0.0, 3.0]}
+"""Settings by which labels are read before atoms and surfaces, 3 Angstrom nearer to the user, on any colour."""
 
 Marks = tuple[int, str, float]
 """Number of the colour, label and partial charge of an atom."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -76,7 +76,7 @@ class Drawings:
             self._unmark(molecule)
         self._marked[molecule] = name, MarkedAtoms.mark(self._cmd, molecule, drawing)
         scale, limit = self._free(f"{molecule}_{name}_scale"), limit_of(drawing)
-        self._put_scale(scale, molecule, Colouring(np.zeros(0), -limit, limit, drawing.name, drawing.unit))
+        self._put_scale(scale, molecule, Colouring(np.zeros(0, np.float32), -limit, limit, drawing.name, drawing.unit))
         return [scale]
 
     def remove(self, molecule: str, name: str) -> None:
@@ -133,7 +133,8 @@ class Drawings:
     def _free(self, wanted: str) -> str:
         """A name that nothing has."""
         taken = {name.lower() for name in self._cmd.get_names("all")}
-        return next(name for name in map(self._cmd.get_legal_name, numbered(wanted)) if name.lower() not in taken)
+        legal: Iterator[str] = map(self._cmd.get_legal_name, numbered(wanted))
+        return next(name for name in legal if name.lower() not in taken)
 
     # ---- saved sessions
 
@@ -160,7 +161,7 @@ class Drawings:
 
 def _put_points(cmd: Any, name: str, drawing: Points) -> None:
     """Atoms of no element, so that they can be picked, selected and measured from."""
-    from chempy import Atom, models  # type: ignore[import-untyped]  # PyMOL's own
+    from chempy import Atom, models  # PyMOL's own
 
     model = models.Indexed()
     labels = drawing.labels or ("",) * len(drawing.positions)

@@ -11,6 +11,7 @@ from ...fields import field_names
 from ...model.lattice import QUALITIES
 from ...session.choices import TWO_COLOURS, Choices
 from ...session.look import STYLES
+from ...session.orbital_browsing import LISTED_ORBITALS
 from ...session.orbital_filter import EXPLANATION
 from ...session.words import device_names, plain_fields, quality_spacings
 from ...surfaces.colour_maps import PAIRS
@@ -123,7 +124,15 @@ class PanelLayout(ToolWindow):
         column = QtWidgets.QVBoxLayout(left)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
-        column.addWidget(self.filter_edit)
+        self.orbitals_box = QtWidgets.QComboBox()
+        for scheme, title in LISTED_ORBITALS.items():
+            self.orbitals_box.addItem(title, scheme)
+        self.orbitals_box.setToolTip("Orbitals as the file has them, or localised: bonds, lone pairs and cores")
+        self.orbitals_box.setSizeAdjustPolicy(QtWidgets.QComboBox.AdjustToMinimumContentsLengthWithIcon)
+        self.orbitals_box.setMinimumContentsLength(8)
+        above = row(self.orbitals_box, self.filter_edit, spacing=4)
+        above.setStretch(1, 1)
+        column.addLayout(above)
         column.addWidget(self.table)
         self.splitter = QtWidgets.QSplitter(Qt.Horizontal)
         self.splitter.addWidget(left)

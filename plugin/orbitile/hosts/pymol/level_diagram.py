@@ -24,6 +24,8 @@ _LEAST_GAP = 1.5 * electronvolt
 """What is shown above and below the gap at first, at least, in hartree."""
 _MOVES = 120
 """Milliseconds in which levels move to where they are at another geometry."""
+_CORES = -2.0
+"""Energy in hartree below which those of cores are, which are not seen at first."""
 _WIDEST = 800.0
 """Largest range that can be zoomed out to, in hartree; core levels are deeper, and shifted to when they are chosen."""
 
@@ -128,7 +130,9 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types 
     def _first_range(self) -> tuple[float, float]:
         """Energies about the gap, so that it takes a third of the height."""
         those = [level for levels in self._levels for level in levels]
-        frontier = [level.energy for level in those if level.mark] or [level.energy for level in those]
+        frontier = [level.energy for level in those if level.mark]
+        frontier = frontier or [level.energy for level in those if level.energy > _CORES]
+        frontier = frontier or [level.energy for level in those]
         if not frontier:
             return -1.0, 1.0
         low, high = min(frontier), max(frontier)

@@ -48,7 +48,8 @@ def fill_surface_menu(menu: Any, panel: Panel, name: str) -> None:
 
 
 def fill_more_menu(menu: Any, panel: Panel) -> None:
-    """What can be done with all that is shown, into an empty menu."""
+    """What can be done with all that is shown, in place of what the menu held."""
+    menu.clear()
     menu.addAction("Save picture…", partial(SavePicture.ask, panel))
     menu.addAction("Save film…", partial(SaveFilm.ask, panel))
     menu.addSeparator()

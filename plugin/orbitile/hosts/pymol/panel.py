@@ -26,7 +26,7 @@ from .layout import STEPS, PanelLayout
 from .live_actions import connect_live
 from .menus import ask_export, fill_more_menu, fill_surface_menu
 from .placing import put_beside
-from .widgets import take_keys
+from .widgets import offer, take_keys
 
 Qt = QtCore.Qt
 
@@ -81,6 +81,7 @@ class Panel(PanelLayout):
         menu.view_chosen.connect(browser.choose_opening_view)
         self.molecule_box.activated.connect(lambda at: browser.choose_molecule(self.molecule_box.itemText(at)))
         self.filter_edit.textChanged.connect(self.table.set_filter)
+        self.orbitals_box.activated.connect(lambda at: browser.choose_orbitals(self.orbitals_box.itemData(at)))
         self.table.chosen.connect(self._selected)
         self.table.unit_changed.connect(self.diagram.set_unit)
         self.diagram.picked.connect(lambda level: self.select(level.spin, level.index))
@@ -94,7 +95,7 @@ class Panel(PanelLayout):
         shown.deleted.connect(browser.delete)
         shown.colours_asked.connect(self._ask_colours)
         shown.menu_asked.connect(self._open_menu)
-        self.more_menu.aboutToShow.connect(self._fill_more)
+        self.more_menu.aboutToShow.connect(lambda: fill_more_menu(self.more_menu, self))
         button = self.analyse_button
         button.menu().aboutToShow.connect(lambda: button.fill(browser.analyses(self.analysis_subject())))
         button.chosen.connect(self.open_analysis)
@@ -142,6 +143,8 @@ class Panel(PanelLayout):
         self.diagram.fill(levels)
         self.splitter.setSizes([self.table.sizeHint().width(), self.diagram.sizeHint().width()])
         self.field_menu.show_molecule(wavefunction)
+        self.orbitals_box.setCurrentIndex(self.orbitals_box.findData(self.browser.scheme))
+        offer(self.orbitals_box, self.browser.why_not_localised())
         for label, text in (
             (self.summary, "" if wavefunction is None else summary(wavefunction)),
             (self.notes, "; ".join(self.browser.notes)),
@@ -372,10 +375,6 @@ class Panel(PanelLayout):
         fill_surface_menu(menu, self, name)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(where)
-
-    def _fill_more(self) -> None:
-        self.more_menu.clear()
-        fill_more_menu(self.more_menu, self)
 
     def _enable(self) -> None:
         for widget in (self.table, self.show_button, self.diagram):

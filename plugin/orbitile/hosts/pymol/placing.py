@@ -10,6 +10,10 @@ _WIDTH, _HEIGHT = 540, 760
 """Pixels that the window takes at first, where the screen has them."""
 _LEAST = 450
 """Pixels below which it cannot be made narrower."""
+_LEAST_HEIGHT = 300
+"""The same of its height."""
+_TITLE = 30
+"""Pixels from top to bottom of what a window manager writes the title into, about."""
 _GAP = 8
 _NARROWEST = 560
 """Pixels to which PyMOL's window is made narrower, to have both side by side."""
@@ -65,9 +69,9 @@ def place_near(other: Place, screen: Place) -> Place:
     """A place beside another one, on its right where there is room, else over the lower part of it."""
     if screen.right - other.right >= other.width + _GAP:
         return other._replace(x=other.right + _GAP)
-    top = other.y + round(0.42 * other.height)
-    height = min(max(other.height * 3 // 4, 300), screen.height)
-    return Place(other.x, min(top, screen.y + screen.height - height), other.width, height)
+    top = other.y + other.height // 4
+    height = min(other.height, screen.y + screen.height - top - _TITLE)
+    return Place(other.x, top, other.width, max(height, _LEAST_HEIGHT))
 
 
 def put_beside(panel: Any, window: Any, settings: dict[str, Any]) -> None:

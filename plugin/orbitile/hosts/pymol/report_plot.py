@@ -130,14 +130,14 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
         metrics = painter.fontMetrics()
         line = metrics.height()
         marks, words = ticks(axes.x, max(2, int(inside.width() / (6 * line))))
-        places = axes.pixels(np.array(marks, np.float64), np.full(len(marks), axes.y[0]))[:, 0] if marks else []
+        places = axes.pixels(np.array(marks, np.float64), np.full(len(marks), axes.y[0]))[:, 0]
         for x, word in zip(places, words, strict=True):
             painter.setPen(grid)
             painter.drawLine(QtCore.QPointF(x, axes.top), QtCore.QPointF(x, axes.bottom))
             painter.setPen(text)
             painter.drawText(QtCore.QRectF(x - 50, axes.bottom + 3, 100, line), int(Qt.AlignCenter), word)
         marks, words = ticks(axes.y, max(2, int(inside.height() / (2.5 * line))))
-        heights = axes.pixels(np.full(len(marks), axes.x[0]), np.array(marks, np.float64))[:, 1] if marks else []
+        heights = axes.pixels(np.full(len(marks), axes.x[0]), np.array(marks, np.float64))[:, 1]
         for y, word in zip(heights, words, strict=True):
             painter.setPen(grid)
             painter.drawLine(QtCore.QPointF(axes.left, y), QtCore.QPointF(axes.right, y))
@@ -237,7 +237,7 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
         if not named:
             return
         width = max(metrics.horizontalAdvance(name) for _, name in named) + 34
-        box = QtCore.QRectF(inside.right() - width - 4, inside.top() + 4, width, line * len(named) + 6)
+        box = self._least_covered(inside, QtCore.QSizeF(width, line * len(named) + 6))
         ground = QtGui.QColor(self.palette().color(QtGui.QPalette.Base))
         ground.setAlpha(190)
         painter.fillRect(box, ground)
@@ -247,6 +247,16 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
             painter.drawLine(QtCore.QPointF(box.left() + 6, middle), QtCore.QPointF(box.left() + 22, middle))
             painter.setPen(self.palette().color(QtGui.QPalette.Text))
             painter.drawText(QtCore.QPointF(box.left() + 28, middle + metrics.ascent() / 2 - 1), name)
+
+    def _least_covered(self, inside: Any, size: Any) -> Any:
+        """The corner where the fewest points would be under something of a size."""
+        axes, corners = self._axes(), []
+        for x in (inside.right() - size.width() - 4, inside.left() + 4):
+            corners += [(x, inside.top() + 4), (x, inside.bottom() - size.height() - 4)]
+        pixels = np.concatenate([axes.pixels(curve.x, curve.y) for curve in self.plot.curves])
+        ends = np.array([size.width(), size.height()])
+        covered = [int(((pixels > corner) & (pixels < corner + ends)).all(axis=1).sum()) for corner in corners]
+        return QtCore.QRectF(QtCore.QPointF(*corners[int(np.argmin(covered))]), size)
 
     def save(self, path: Path) -> None:
         """Draw it as it is seen into a file, .svg or .png.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pymol.Qt import QtCore, QtGui, QtWidgets
@@ -39,6 +40,14 @@ def row(*widgets: Any, spacing: int = 6) -> Any:
         else:
             layout.addWidget(widget)
     return layout
+
+
+def offer(box: Any, reasons: Mapping[str, str]) -> None:
+    """Have entries of a box be grey, those whose data are among reasons, with the reason as tooltip."""
+    for at in range(box.count()):
+        reason = reasons.get(box.itemData(at), "")
+        box.model().item(at).setEnabled(not reason)
+        box.setItemData(at, f"Not for this molecule: {reason}" if reason else None, QtCore.Qt.ToolTipRole)
 
 
 def ask_by(dialog: Any) -> None:

@@ -6,10 +6,9 @@ from typing import Any
 
 from ...arguments import alternatives
 from ...errors import OrbitileError
-from ...fields.orbital import orbital_name
 from ...model.wavefunction import Wavefunction
 from ...session.orbital_filter import conditions_of
-from ...session.orbitals import ENERGY_UNITS, EnergyUnit, Level, Levels, columns_of
+from ...session.orbitals import ENERGY_UNITS, EnergyUnit, Level, Levels, columns_of, field_of
 
 
 def energy_unit(name: str) -> EnergyUnit:
@@ -57,8 +56,3 @@ def passing(levels: Levels, unit: EnergyUnit, words: str) -> list[Level]:
     """Orbitals that are all that the words of a filter say."""
     conditions = conditions_of(words, unit)
     return [level for those in levels for level in those if all(condition(level) for condition in conditions)]
-
-
-def field_of(wavefunction: Wavefunction, level: Level) -> str:
-    """Name of the field that an orbital is."""
-    return orbital_name(wavefunction, level.index, level.spin)

@@ -19,12 +19,14 @@ from ...exporters import plt
 from ...exporters.xyz import xyz_text
 from ...files.writing import written_atomically
 from ...model.geometry import Molecule
+from ...model.report import Drawing
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
 from ...session.look import Look
 from ...session.shown import object_name
 from ...session.volume_viewer import VolumeDrawing, VolumeViewer
+from .analyses import drawings_message
 from .places import Places, moved_atoms
 
 _EVERY = 0.1
@@ -326,6 +328,12 @@ class ServedViewer(VolumeViewer):
     def remove(self, name: str) -> None:
         self._has_changed(name, self.tell({"event": "remove", "name": name}), is_there=False)
         self._volumes = {key: volume for key, volume in self._volumes.items() if key[0] != name}
+
+    def put_drawings(self, molecule: str, name: str, drawings: Sequence[Drawing]) -> None:
+        self.tell({"event": "drawings", "molecule": molecule, "name": name, **drawings_message(drawings)})
+
+    def structures(self) -> list[str]:
+        return [name for name in sorted(self.there) if self.places.geometries(name) is not None]
 
     def progress(self, share: float) -> None:
         now = time.monotonic()

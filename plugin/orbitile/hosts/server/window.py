@@ -14,18 +14,20 @@ from ...fields import unavailable
 from ...model.lattice import QUALITIES
 from ...session.browser import Browser
 from ...session.choices import TWO_COLOURS
+from ...session.finding import Finding
 from ...session.listed import Listed
 from ...session.live.status import LiveStatus
 from ...session.look import STYLES, Scale
-from ...session.orbitals import ENERGY_UNITS, Level, summary
+from ...session.orbitals import ENERGY_UNITS, Level, field_of, summary
 from ...session.playback import Playback
 from ...session.presets import PRESETS, why_not
 from ...session.recipe import calls
 from ...session.seen import visible
 from ...session.session import Session
 from ...session.words import unit_in_print
+from .analyses import finding_message, offered_message
 from .picture import with_legend
-from .table import energy_unit, field_of, passing, table_of
+from .table import energy_unit, passing, table_of
 from .viewer import ServedViewer
 
 _TICK = 15
@@ -96,6 +98,7 @@ class ServedWindow:
             "preset": (browser.show_preset, TEXT, TEXT),
             "filter": (self._filter, TEXT),
             "unit": (self._choose_unit, TEXT),
+            "orbitals": (browser.choose_orbitals, TEXT),
             "isovalue": (browser.choose_isovalue, TEXT),
             "automatic": (browser.choose_automatic, FLAG),
             "quality": (self._choose_quality, one_of(*QUALITIES)),
@@ -116,6 +119,10 @@ class ServedWindow:
             "export": (browser.export, PATH),
             "picture": (self._picture, PATH, PATH),
             "recipe": (self._recipe,),
+            "analyse": (self._analyse, TEXT, ...),
+            "withdraw": (browser.withdraw_analysis,),
+            "found_surfaces": (browser.show_report_surfaces,),
+            "save_found": (self._save_found, PATH),
         }
 
     def _set_open(self, is_open: bool) -> None:
@@ -160,6 +167,16 @@ class ServedWindow:
         commands = [asdict(call) for call in calls(self.browser.session, visible(self.browser.session))]
         self._host.tell({"event": "recipe", "commands": commands})
 
+    def _analyse(self, name: str, molecule: str = "", *given: str) -> None:
+        """Do an analysis; parameters are given as name=text."""
+        parameters = dict(one.partition("=")[::2] for one in given)
+        if problem := self.browser.analyse(name, molecule or self.browser.molecule, parameters):
+            raise OrbitileError(problem)
+
+    def _save_found(self, path: Path) -> None:
+        if problem := self.browser.save_report(path):
+            raise OrbitileError(problem)
+
     def cancel(self) -> bool:
         """Withdraw what was asked for, from any thread; says whether there was anything."""
         self._cancelled.set()
@@ -196,12 +213,13 @@ class ServedWindow:
         """Tell the table of orbitals, without what was filtered of another one."""
         self._words, self._chosen = "", None
         self._tell_table()
+        self._tell_changes("analyses", offered_message(self.browser.analyses(self.browser.molecule)))
 
     def _tell_table(self) -> None:
         browser = self.browser
         wavefunction, unit = browser.wavefunction, ENERGY_UNITS[browser.choices.unit]
         message: dict[str, Any] = {"event": "table", "molecule": browser.molecule, "unit": unit.name}
-        message["filter"] = self._words
+        message |= {"filter": self._words, "orbitals": browser.scheme}
         if wavefunction is None:
             nothing = {"summary": "", "notes": [], "columns": [], "rows": [], "unavailable": {}}
             self._host.tell({**message, **nothing})
@@ -215,6 +233,10 @@ class ServedWindow:
             self._host.tell({"event": "rows", "rows": rows[begin : begin + _PIECE]})
         if self._words:
             self._filter(self._words)
+
+    def show_analysis(self, finding: Finding) -> None:
+        """Tell how it is with an analysis."""
+        self._host.tell({"event": "analysis", **finding_message(finding)})
 
     def show_levels(self, chosen: Level | None) -> None:
         """Tell the table of orbitals anew, filtered as it was."""

@@ -26,6 +26,7 @@ proc orbitile::forget {name} {
         file delete {*}[concat {*}[dict values $kept($name)]]
     }
     delete_copies $name
+    forget_drawings $name
     foreach known {molecules sources looks drawn kept at hidden frames} {
         variable $known
         unset -nocomplain ${known}($name)

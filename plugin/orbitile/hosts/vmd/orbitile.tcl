@@ -51,7 +51,7 @@ apply {parts {
     foreach part $parts {
         uplevel #0 [list source [file join $::orbitile::home $part.tcl]]
     }
-}} {json molecules surfaces views grid saved_states live}
+}} {json molecules surfaces drawings views grid saved_states live}
 
 # ---- the pipe
 
@@ -239,7 +239,7 @@ proc orbitile::window {} {
     variable home
     package require Tk
     if {![llength [info commands panel::show]]} {
-        foreach part {window orbitals fields shown look live saving manual} {
+        foreach part {window orbitals fields analyses shown look live saving manual} {
             uplevel #0 [list source [file join $home panel $part.tcl]]
         }
     }

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...files.reading import complete_lines
+from ...model.units import wavenumber
 from ...model.wavefunction import Excitation
 from .programs import Program
 
@@ -37,9 +38,6 @@ def with_deexcitations(data: Any, program: Program, path: Path) -> Any:
     return data
 
 
-_WAVENUMBER = 4.556335252912e-6  # hartree per cm^-1, CODATA 2018
-
-
 def excitations_of(data: Any, kept: list[NDArray[np.bool_]]) -> tuple[Excitation, ...]:
     """Excited states; those with orbitals whose coefficients are not printed are left out."""
     place = [np.where(chosen, np.cumsum(chosen) - 1, -1) for chosen in kept]
@@ -62,9 +60,10 @@ def excitations_of(data: Any, kept: list[NDArray[np.bool_]]) -> tuple[Excitation
                 target,
                 spins,
                 amplitudes / np.sqrt(square),
-                float(data.etenergies[n]) * _WAVENUMBER,
+                float(data.etenergies[n]) * wavenumber,
                 float(strengths[n]) if n < len(strengths) else float("nan"),
                 str(labels[n]) if n < len(labels) else "",
+                square,
             )
         )
     return tuple(result)

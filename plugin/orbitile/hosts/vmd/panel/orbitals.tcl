@@ -14,8 +14,9 @@ proc ::orbitile::panel::build_file {f} {
     ttk::combobox $f.molecule -textvariable ${here}::molecule -state readonly
     bind $f.molecule <<ComboboxSelected>> {::orbitile::panel::tell molecule $::orbitile::panel::molecule}
     ttk::button $f.help -text ? -width 2 -command [list ${here}::help the-window]
+    build_analyse $f.analyse
     pack $f.open -side left
-    pack $f.help -side right
+    pack $f.help $f.analyse -side right
     pack $f.molecule -side left -fill x -expand 1 -padx 6
     tip $f.open "Open outputs of quantum-chemistry programs"
     tip $f.molecule "The molecule whose orbitals are listed"

@@ -68,7 +68,7 @@ proc ::orbitile::panel::build {} {
 
 # ---- telling and being told
 
-foreach event {said busy molecules opened table rows filtered field choices shown playback recipe} {
+foreach event {said busy molecules opened table rows filtered field choices shown playback recipe analyses analysis} {
     interp alias {} ::orbitile::on_$event {} ::orbitile::panel::on_$event
 }
 

@@ -1,0 +1,206 @@
+r"""Electron flow along a path: which localised orbital becomes which bond, and how far it goes.
+
+Intrinsic bond orbitals are followed from frame to frame (`orbitile.trajectories.localised`). What has become of orbital
+i is seen in its electrons on the atoms A, :math:`q_A^i = n_i \sum_{\rho \in A} |\langle\rho|i\rangle|^2` over intrinsic
+atomic orbitals: its change since the first frame is
+
+.. math::  d_i(s) = \sqrt{\sum_A \bigl(q_A^i(s) - q_A^i(0)\bigr)^2}
+
+(G. Knizia and J. E. M. N. Klein, Angew. Chem. Int. Ed. 2015, 54, 5518). Orbitals that only watch have a small one; for
+an electron pair that leaves an atom for another it is :math:`2\sqrt 2`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OrbitileError
+from ..gaussians.alignment import aligned, aligned_positions
+from ..gaussians.positions import centres_and_spreads
+from ..localised.localisation import shares_on_atoms
+from ..localised.schemes import Scheme
+from ..model.trajectory import Trajectory
+from ..model.wavefunction import Spin, Wavefunction
+from ..trajectories.localised import LocalisedFrames
+from ..trajectories.paths import FollowedFrames
+from ..watch import stage
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FlowOfSpin:
+    """Localised orbitals of one spin along a path; of both where spins share orbitals.
+
+    Attributes
+    ----------
+    spin : str
+    names : tuple of tuple of str
+        What each orbital is, frame by frame: C1-F2 sigma.
+    electrons : ndarray, shape (n_frames, n_atoms, n_orbitals)
+        Of each orbital on each atom, in e.
+    centres : ndarray, shape (n_frames, n_orbitals, 3)
+        In bohr, each frame brought onto the first one.
+    confidence : ndarray, shape (n_frames, n_orbitals)
+        Overlap of an orbital with itself in the frame before, 0 to 1; below 0.7 its identity is a matter of taste.
+    """
+
+    spin: Spin
+    names: tuple[tuple[str, ...], ...]
+    electrons: Reals
+    centres: Reals
+    confidence: Reals
+
+    @property
+    def change(self) -> Reals:
+        """Change of each orbital since the first frame, in e, shape (n_frames, n_orbitals)."""
+        change: Reals = np.sqrt(np.sum((self.electrons - self.electrons[0]) ** 2, axis=1))
+        return change
+
+    @property
+    def distance(self) -> Reals:
+        """From where the centre of each orbital was in the first frame, in bohr, shape (n_frames, n_orbitals)."""
+        distance: Reals = np.linalg.norm(self.centres - self.centres[0], axis=2)
+        return distance
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """Electron flow along a path.
+
+    Attributes
+    ----------
+    first : Wavefunction
+        The first frame.
+    frames : ndarray of int, shape (n_frames,)
+        The frames that were followed, from 0.
+    problems : dict of int to str
+        Why others were left out.
+    positions : ndarray, shape (n_frames, n_atoms, 3)
+        In bohr, each frame brought onto the first one.
+    spins : tuple of FlowOfSpin
+        One where spins share orbitals, otherwise alpha and beta.
+    electrons : ndarray, shape (n_frames,)
+        In all orbitals of the file.
+    """
+
+    first: Wavefunction
+    frames: NDArray[np.int64]
+    problems: dict[int, str]
+    positions: Reals
+    spins: tuple[FlowOfSpin, ...]
+    electrons: Reals
+
+    @property
+    def length(self) -> Reals:
+        """Way of all atoms from the first frame on, in bohr, shape (n_frames,): the root of the sum of their squares.
+
+        Summed over the frames.
+        """
+        steps = np.sqrt(np.sum(np.diff(self.positions, axis=0) ** 2, axis=(1, 2)))
+        return np.concatenate([[0.0], np.cumsum(steps)])
+
+    @property
+    def charges(self) -> Reals:
+        """Charges of the atoms by these orbitals, in e, shape (n_frames, n_atoms)."""
+        charges: Reals = self.first.core_charges - sum(spin.electrons.sum(axis=2) for spin in self.spins)
+        return charges
+
+    @property
+    def exchanged(self) -> list[tuple[int, tuple[int, ...]]]:
+        """Frames in which atoms seem to have other numbers than in the frame before, and the atoms, from 0.
+
+        They do where much less would move if some atoms of one element exchanged their numbers.
+        """
+        from scipy.optimize import linear_sum_assignment
+
+        found = []
+        numbers = self.first.atomic_numbers
+        other_element = numbers[:, None] != numbers
+        for n, (before, now) in enumerate(zip(self.positions[:-1], self.positions[1:], strict=True), 1):
+            squares = np.sum((before[:, None] - now) ** 2, axis=2)
+            _, nearest = linear_sum_assignment(np.where(other_element, _FAR, squares))
+            moved = np.flatnonzero(nearest != np.arange(len(nearest)))
+            if np.trace(squares) - squares[np.arange(len(nearest)), nearest].sum() > _EXCHANGE**2:
+                found.append((int(self.frames[n]), tuple(moved.tolist())))
+        return found
+
+
+_FAR = 1e9
+"""Stands for the square of a distance that is out of the question."""
+
+_EXCHANGE = 2.0
+"""Way in bohr that another numbering of the atoms has to save for it to be likely."""
+
+
+def flow(trajectory: Trajectory, scheme: Scheme = "ibo") -> Flow:
+    """Follow localised orbitals along a path.
+
+    Parameters
+    ----------
+    trajectory
+        Frames of the same atoms, basis set and electrons.
+    scheme
+        ibo or pm_iao: what has intrinsic atomic orbitals.
+
+    Returns
+    -------
+    Flow
+        Memory while it is made: two frames; of each frame what `FlowOfSpin` has stays.
+
+    Raises
+    ------
+    OrbitileError
+        When fewer than two frames can be followed: says why the others cannot.
+    """
+    localised = Trajectory(LocalisedFrames(trajectory, scheme), trajectory.kept)
+    followed = FollowedFrames(localised)
+    path = Trajectory(followed, 1)
+    n, problems = len(path), {}
+    frames: list[int] = []
+    first: Wavefunction | None = None
+    positions, electrons = [], []
+    names: dict[Spin, list[tuple[str, ...]]] = {}
+    parts: dict[Spin, list[tuple[Reals, Reals, Reals]]] = {}
+    for index in range(n):
+        with stage(index / n, (index + 1) / n):
+            try:
+                wavefunction = path[index]
+            except OrbitileError as error:
+                problems[index] = _reason(trajectory, localised, index, str(error))
+                continue
+            first = wavefunction if first is None else first
+            here = aligned(wavefunction, first)
+            positions.append(aligned_positions(first, wavefunction.positions))
+            electrons.append(wavefunction.n_electrons)
+            frames.append(index)
+            for spin in _spins(first):
+                orbitals = here.orbitals(spin)
+                centres, _ = centres_and_spreads(here, orbitals.coefficients)
+                sure = [followed.confidence(index, orbital, spin) for orbital in range(len(orbitals))]
+                shares = shares_on_atoms(wavefunction, spin) * orbitals.occupations
+                names.setdefault(spin, []).append(orbitals.irreps)
+                parts.setdefault(spin, []).append((shares, centres, np.array(sure, np.float64)))
+    if first is None or len(frames) < 2:
+        reasons = "; ".join(f"frame {index + 1}: {reason}" for index, reason in list(problems.items())[:3])
+        raise OrbitileError(
+            f"electron flow: expected a path of at least two frames that go together, got {len(frames)}"
+            + (f" ({reasons})" if reasons else "")
+        )
+    spins = tuple(
+        FlowOfSpin(spin, tuple(names[spin]), *(np.array(column) for column in zip(*parts[spin], strict=True)))
+        for spin in _spins(first)
+    )
+    return Flow(first, np.array(frames), problems, np.array(positions), spins, np.array(electrons))
+
+
+def _spins(wavefunction: Wavefunction) -> tuple[Spin, ...]:
+    return ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
+
+
+def _reason(trajectory: Trajectory, localised: Trajectory, index: int, otherwise: str) -> str:
+    """Why a frame was left out: what was wrong first."""
+    return trajectory.problems.get(index) or localised.problems.get(index) or otherwise

@@ -1,0 +1,233 @@
+"""Weak interactions, of any structure: of its wavefunction, or by free atoms where it has none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...arguments import ATOMS, POSITIVE_NUMBER, Argument, atom_list, one_of
+from ...errors import OrbitileError
+from ...model.elements import SYMBOLS
+from ...model.geometry import Geometry
+from ...model.report import AtomValues, Closure, Column, Curve, Drawing, Isosurface, Plot, Report, Table
+from ...model.units import angstrom
+from ...model.wavefunction import Wavefunction
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..interactions import InteractionIndices, Region, SampledInteractions
+
+TITLE = "Weak interactions"
+HELP = "hydrogen bonds, van der Waals contacts and clashes, also of structures without a wavefunction"
+KIND = "atoms"
+GROUP = "Density"
+PRIORITY = 70
+PARAMETERS = (
+    Argument("atoms", ATOMS, "what is between these atoms and the rest", (), "all, or between two molecules"),
+    Argument("model", one_of("nci", "igm", "igmh"), "whose surfaces are shown", "nci", "nci"),
+    Argument("isovalue", POSITIVE_NUMBER, "of these surfaces", None, "the usual one"),
+)
+EXAMPLES = ("orb_interactions", "orb_interactions atoms=1-12", "orb_interactions complex, resn LIG, igm")
+
+_USUAL = {"nci": 0.5, "igm": 0.01, "igmh": 0.005}
+"""Isovalue of the surfaces of a molecule, by the model."""
+_OF_PROMOLECULE = 0.3
+"""That of the reduced density gradient of free atoms (J. Contreras-Garcia et al., J. Chem. Theory Comput. 2011, 7,
+625)."""
+
+_COLOURS = 0.04
+"""Colours span minus this to plus this, in e bohr^-3."""
+
+_RANGE = 0.06
+"""Signed densities that the diagram shows, in e bohr^-3."""
+_SHOWN = 50_000
+"""Points of the diagram, at most: any of those sampled, each as likely as the other."""
+
+_PAIRS = 100
+"""Pairs of atoms that are listed, those with the largest index."""
+
+_MANY = 120
+"""Atoms near the other fragment from which on a coarser quadrature does: it is exact to a thousandth."""
+
+_SECONDS_AN_ATOM, _LONG = 0.15, 10.0
+"""On two cores, for large structures; and from when on one is told."""
+
+
+def unavailable(subject: Wavefunction | Geometry) -> str:
+    """Of an atom alone."""
+    alone = sum(number > 0 for number in subject.atomic_numbers.tolist()) < 2
+    return "there is one atom, which has nothing to interact with" if alone else ""
+
+
+def warning(subject: Wavefunction | Geometry, **parameters: Any) -> str:
+    """That a large structure takes long."""
+    seconds = _SECONDS_AN_ATOM * len(subject.atomic_numbers)
+    return f"interactions of {len(subject.atomic_numbers)} atoms take about {seconds:.0f} s" if seconds > _LONG else ""
+
+
+def report(subject: Wavefunction | Geometry, *, device: str | None = None, **parameters: Any) -> Report:
+    """Weak interactions; parameters as stated, see `orbitile.analysis.interactions`."""
+    from ...gaussians.promolecule import promolecule
+    from ...watch import stage
+    from ..interactions import regions_of, sampled_interactions
+
+    wavefunction = promolecule(subject) if isinstance(subject, Geometry) else subject
+    model, remarks = parameters["model"], []
+    if wavefunction.promolecule:
+        remarks.append("the density is that of free atoms, added up: there is no wavefunction")
+        model = "igm" if model == "igmh" else model
+    atoms = _fragment(wavefunction, parameters["atoms"], model)
+    listed = atom_list(atoms)
+    usual = _OF_PROMOLECULE if wavefunction.promolecule and model == "nci" else _USUAL[model]
+    isovalue = parameters["isovalue"] or usual
+    with stage(0.0, 0.4):
+        sampled = sampled_interactions(wavefunction, listed, device)
+    small = isovalue if model == "nci" else (_OF_PROMOLECULE if wavefunction.promolecule else _USUAL["nci"])
+    tables = [_regions(regions_of(sampled, small), small)]
+    drawings: tuple[Drawing, ...] = ()
+    if atoms:
+        with stage(0.4, 1.0):
+            indices = _indices(wavefunction, atoms, model, device)
+        tables += _of_atoms(wavefunction, indices)
+        drawings = (AtomValues("interaction", _at_atoms(wavefunction, indices), "e bohr^-1", 3),)
+        between = f"between atoms {listed} and the rest"
+    else:
+        between = "everywhere"
+        remarks.append("name the atoms of a fragment for what it and the rest do to each other")
+    if sampled.spacing > _COARSE:
+        remarks.append(f"sampled every {sampled.spacing:.2f} bohr, which is coarse: name the atoms of a fragment")
+    behind = f":{listed}" if listed else ""
+    surface = Isosurface(f"{'rdg' if model == 'nci' else model}{behind}", isovalue, f"nci{behind}", _COLOURS)
+    return Report(
+        "interactions",
+        f"Weak interactions {between}",
+        tuple(tables),
+        (_scatter(sampled),),
+        drawings,
+        (surface,),
+        tuple(remarks),
+    )
+
+
+_COARSE = 0.3
+"""Spacing in bohr beyond which small regions are missed."""
+
+
+def _fragment(wavefunction: Wavefunction, named: tuple[int, ...], model: str) -> tuple[int, ...]:
+    """Atoms of one side: those named, else one of two molecules; none for all interactions."""
+    from ..interactions import molecules_of
+
+    if named:
+        return named
+    molecules = molecules_of(wavefunction.atomic_numbers, wavefunction.positions)
+    if len(molecules) == 2:
+        return tuple(min(molecules, key=len).tolist())
+    if model != "nci":
+        found = f"{len(molecules)} molecules" if len(molecules) > 1 else "one molecule"
+        raise OrbitileError(f"interactions by {model}: expected the atoms of one fragment, as atoms=1-12; got {found}")
+    return ()
+
+
+def _indices(wavefunction: Wavefunction, atoms: tuple[int, ...], model: str, device: str | None) -> InteractionIndices:
+    import numpy as np
+
+    from ..interactions import interaction_indices
+
+    level = 3 if wavefunction.n_atoms < _MANY else 1
+    return interaction_indices(wavefunction, np.array(atoms), shared=model != "igm", level=level, device=device)
+
+
+def _regions(regions: tuple[Region, ...], isovalue: float) -> Table:
+    """Kinds of interaction, each with its region."""
+    columns = (
+        Column("kind", tuple(region.name for region in regions)),
+        Column("volume", tuple(region.volume for region in regions), "bohr^3", 3),
+        Column("electrons", tuple(region.electrons for region in regions), "e", 5, "integral of the density"),
+        Column("lowest", tuple(region.lowest for region in regions), "e bohr^-3", 4, "least sign(λ₂)ρ"),
+        Column("highest", tuple(region.highest for region in regions), "e bohr^-3", 4, "largest sign(λ₂)ρ"),
+    )
+    title = f"Where the reduced density gradient is below {isovalue:g}; strong is beyond 0.01 e bohr^-3"
+    return Table("regions", title, columns)
+
+
+def _of_atoms(wavefunction: Wavefunction, indices: InteractionIndices) -> list[Table]:
+    """Indices of pairs, the largest first, and of atoms."""
+    import numpy as np
+
+    numbers, positions = wavefunction.atomic_numbers, wavefunction.positions
+    total = float(indices.pairs.sum())
+    largest = np.argsort(-indices.pairs, axis=None)[:_PAIRS]
+    rows, columns = np.unravel_index(largest, indices.pairs.shape)
+    first, second = indices.one[rows], indices.other[columns]
+    values = indices.pairs[rows, columns]
+    apart = np.linalg.norm(positions[first] - positions[second], axis=1) / angstrom
+    closures = []
+    if np.isfinite(indices.electrons):
+        electrons = float(wavefunction.n_electrons)
+        closures.append(Closure("electrons at the points", indices.electrons, electrons, "e", 0.01))
+    pairs = Table(
+        "pairs",
+        f"Pairs of atoms, {len(largest)} of {indices.pairs.size}",
+        (
+            Column("atom", tuple((first + 1).tolist())),
+            Column("element", _symbols(numbers[first])),
+            Column("other_atom", tuple((second + 1).tolist())),
+            Column("other_element", _symbols(numbers[second])),
+            Column("distance", tuple(apart.tolist()), "Angstrom", 2),
+            Column("index", tuple(values.tolist()), "e bohr^-1", 4, "integral of δg of the pair"),
+            Column("share", tuple((100 * values / max(total, 1e-300)).tolist()), "%", 1, "of all pairs"),
+        ),
+        tuple(closures),
+        tuple(zip(first.tolist(), second.tolist(), strict=True)),
+    )
+    here = np.concatenate([indices.one, indices.other])
+    of_atoms = np.concatenate([indices.pairs.sum(axis=1), indices.pairs.sum(axis=0)])
+    order = np.argsort(-of_atoms)
+    sides = np.repeat([1, 2], [len(indices.one), len(indices.other)])
+    atoms = Table(
+        "atoms",
+        "Atoms, each with all of the other fragment",
+        (
+            Column("atom", tuple((here[order] + 1).tolist())),
+            Column("element", _symbols(numbers[here[order]])),
+            Column("fragment", tuple(sides[order].tolist())),
+            Column("index", tuple(of_atoms[order].tolist()), "e bohr^-1"),
+            Column("share", tuple((100 * of_atoms[order] / max(total, 1e-300)).tolist()), "%", 1, "of its fragment"),
+        ),
+        atoms=tuple((atom,) for atom in here[order].tolist()),
+    )
+    return [pairs, atoms]
+
+
+def _symbols(numbers: NDArray[np.int64]) -> tuple[str, ...]:
+    return tuple(SYMBOLS[number] for number in numbers.tolist())
+
+
+def _at_atoms(wavefunction: Wavefunction, indices: InteractionIndices) -> tuple[float, ...]:
+    """Index of each atom; NaN for those that are not near the other fragment."""
+    import numpy as np
+
+    values = np.full(wavefunction.n_atoms, np.nan)
+    values[indices.one] = indices.pairs.sum(axis=1)
+    values[indices.other] = indices.pairs.sum(axis=0)
+    return tuple(values.tolist())
+
+
+def _scatter(sampled: SampledInteractions) -> Plot:
+    """The diagram in which interactions are spikes."""
+    import numpy as np
+
+    shown = np.flatnonzero((sampled.gradient < 2) & (np.abs(sampled.signed_density) < _RANGE))
+    if len(shown) > _SHOWN:
+        shown = np.sort(np.random.default_rng(0).choice(shown, _SHOWN, replace=False))
+    x, y = (values[shown].astype(np.float64) for values in (sampled.signed_density, sampled.gradient))
+    return Plot(
+        "interactions",
+        "Reduced density gradient",
+        "sign(λ₂)ρ / e bohr^-3",
+        "reduced density gradient",
+        (Curve("", x, y, "points", x),),
+        x_range=(-_RANGE, _RANGE),
+        y_range=(0.0, 2.0),
+    )

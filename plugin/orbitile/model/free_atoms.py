@@ -1,0 +1,111 @@
+r"""Densities of free atoms, hydrogen to lawrencium, as sums of s Gaussians: what promolecules are made of.
+
+.. math::  \rho(r) = \sum_i n_i (a_i / \pi)^{3/2} e^{-a_i r^2}
+
+Neutral atoms in their ground states, spherically averaged: PBE, scalar-relativistic, computed and fitted by
+`benchmarks/free_atoms.py`, which says how. Each is exact in the number of electrons and positive everywhere; where it
+exceeds 1e-5 e bohr^-3, beyond 0.3 / Z bohr of the nucleus, it is exact to a few thousandths.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OrbitileError
+from .elements import SYMBOLS
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FreeAtom:
+    """A neutral atom alone, as a sum of s Gaussians about its nucleus.
+
+    Attributes
+    ----------
+    number : int
+        Atomic number.
+    core : float
+        Electrons that an effective core potential replaces; they are left out.
+    exponents : ndarray, shape (n,)
+        In bohr^-2.
+    electrons : ndarray, shape (n,)
+        Integral of each Gaussian over space, of either sign: they add up to the electrons of the atom.
+    """
+
+    number: int
+    core: float
+    exponents: Reals
+    electrons: Reals
+
+    def density(self, distance: Reals) -> Reals:
+        """Density in e bohr^-3 at distances from the nucleus in bohr, of any shape."""
+        r = np.asarray(distance, np.float64)
+        result = np.zeros(r.shape)
+        for a, n in zip(self.exponents, self.electrons, strict=True):
+            result += n * (a / np.pi) ** 1.5 * np.exp(-a * r * r)
+        return result
+
+
+@lru_cache(maxsize=256)
+def free_atom(number: int, core: float = 0) -> FreeAtom:
+    """Density of a free atom.
+
+    Parameters
+    ----------
+    number
+        Atomic number, from 1.
+    core
+        Electrons that an effective core potential replaces: those of the innermost shells are left out, and the density
+        is smooth where they would be the larger part of it. Cores in use are exact, between them there is a mixture.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such atom, or it has no electrons beyond its core.
+    """
+    fits = _fits()
+    last = max(fits)
+    if number not in fits:
+        raise OrbitileError(
+            f"free atoms: expected an element from H (1) to {SYMBOLS[last]} ({last}), got number {number}"
+        )
+    if not 0 <= core < number:
+        raise OrbitileError(
+            f"free atom of {SYMBOLS[number]}: expected a core of 0 to {number - 1} electrons, got {core:g}"
+        )
+    known = sorted(fits[number])
+    place = bisect_right(known, core)
+    below = known[place - 1]
+    exponents, electrons = fits[number][below]
+    if core > below and place < len(known):
+        above = known[place]
+        share = (core - below) / (above - below)
+        others, of_others = fits[number][above]
+        exponents = np.concatenate([exponents, others])
+        electrons = np.concatenate([(1 - share) * electrons, share * of_others])
+    elif core > below:
+        electrons = electrons * ((number - core) / (number - below))
+    for array in (exponents, electrons):
+        array.setflags(write=False)
+    return FreeAtom(number, core, exponents, electrons)
+
+
+@lru_cache(maxsize=1)
+def _fits() -> dict[int, dict[int, tuple[Reals, Reals]]]:
+    """Exponents and electrons by atomic number and electrons of the core."""
+    with (files("orbitile") / "data" / "free_atoms.npz").open("rb") as file, np.load(file) as table:
+        rows, least, electrons, ratio = (table[key] for key in ("fits", "least", "electrons", "ratio"))
+    result: dict[int, dict[int, tuple[Reals, Reals]]] = {}
+    first = 0
+    for (number, core, count), smallest in zip(rows.tolist(), least.tolist(), strict=True):
+        own = smallest * float(ratio) ** np.arange(count), electrons[first : first + count]
+        result.setdefault(number, {})[core] = own
+        first += count
+    return result

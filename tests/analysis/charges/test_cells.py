@@ -1,0 +1,191 @@
+"""Becke's, Hirshfeld's and CM5 charges against PySCF's quadrature, with the same free atoms."""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile.analysis.charges.cells import hirshfeld_populations, sampled_density
+from orbitile.analysis.charges.cm5 import cm5_corrections
+from orbitile.analysis.charges.schemes import atomic_charges, charges_by_schemes
+from orbitile.analysis.reports import charges as charges_report
+from orbitile.gaussians.promolecule import promolecule
+from orbitile.model.elements import SYMBOLS
+from orbitile.model.free_atoms import free_atom
+from orbitile.model.geometry import Geometry
+from orbitile.model.units import angstrom
+
+from .samples import FORMATE, METHYL, WATER, density_matrices, solved
+
+CASES = {
+    "water": (WATER,),
+    "anion": (FORMATE, "6-31+g*", -1),
+    "radical": (METHYL, "6-31g*", 0, 1),
+    "triplet": ("O 0 0 0; O 0 0.2 1.2", "6-31g", 0, 2),
+    "core potential": ("Au 0 0 0; Cl 0 0 2.25", "lanl2dz", 0, 0, "lanl2dz"),
+    "heavy": ("H 0 0 1.609; I 0 0 0", "sto-3g"),
+}
+ALL = [pytest.param(case, id=name, marks=[pytest.mark.slow] * (name != "water")) for name, case in CASES.items()]
+
+
+def quadrature(field, level, **cells):
+    """Points, weights, total and spin density by PySCF."""
+    from pyscf import dft
+
+    grids = dft.gen_grid.Grids(field.mol)
+    tables = grids.gen_atomic_grids(field.mol, level=level, prune=None)
+    points, weights = grids.get_partition(field.mol, tables, concat=False, **cells)
+    atom = np.repeat(np.arange(field.mol.natm), [len(one) for one in points])
+    points = np.concatenate(points)
+    densities = [
+        np.concatenate(
+            [
+                dft.numint.eval_rho(field.mol, dft.numint.eval_ao(field.mol, some), matrix)
+                for some in np.array_split(points, 1 + len(points) // 5000)
+            ]
+        )
+        for matrix in density_matrices(field)
+    ]
+    return points, np.concatenate(weights), atom, densities
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_hirshfeld(case):
+    """The density itself is integrated on a fine grid, in place of its difference from the promolecule."""
+    field, wavefunction = solved(*case)
+    points, weights, _, densities = quadrature(field, 5)
+    molecule = field.mol
+    numbers = [SYMBOLS.index(molecule.atom_pure_symbol(n)) for n in range(molecule.natm)]
+    parts = [
+        free_atom(number, number - molecule.atom_charge(n)).density(np.linalg.norm(points - place, axis=1))
+        for n, (number, place) in enumerate(zip(numbers, molecule.atom_coords(), strict=True))
+    ]
+    shares = np.array(parts) / np.maximum(np.sum(parts, axis=0), 1e-200)
+    found = atomic_charges(wavefunction, "hirshfeld", device="cpu")
+    assert found.charges == pytest.approx(molecule.atom_charges() - shares @ (weights * densities[0]), abs=1e-4)
+    assert found.charges.sum() == pytest.approx(molecule.charge, abs=1e-4)
+    if molecule.spin:
+        assert found.spins == pytest.approx(shares @ (weights * densities[1]), abs=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_becke(case):
+    """Over PySCF's own cells, with Becke's own shift of their borders."""
+    from pyscf import dft
+
+    field, wavefunction = solved(*case)
+    cells = {"radii_adjust": dft.radi.becke_atomic_radii_adjust, "atomic_radii": dft.radi.BRAGG_RADII}
+    _, weights, atom, densities = quadrature(field, 5, **cells)
+    found = atomic_charges(wavefunction, "becke", device="cpu")
+    assert found.charges == pytest.approx(
+        field.mol.atom_charges() - np.bincount(atom, weights * densities[0]), abs=1e-4
+    )
+    if field.mol.spin:
+        assert found.spins == pytest.approx(np.bincount(atom, weights * densities[1]), abs=1e-4)
+
+
+@pytest.mark.slow
+def test_the_difference_from_the_promolecule_needs_few_points():
+    _, wavefunction = solved(*CASES["anion"])
+    coarse, fine = (
+        hirshfeld_populations(wavefunction, sampled_density(wavefunction, device="cpu", level=level))[0]
+        for level in (2, 6)
+    )
+    assert coarse == pytest.approx(fine, abs=5e-4)
+
+
+def test_a_free_atom_has_no_charge():
+    charges, missing = charges_by_schemes(solved("Ne 0 0 0")[1], ["hirshfeld", "cm5", "becke"], device="cpu")
+    assert missing == []
+    for one in charges:
+        assert one.charges == pytest.approx([0], abs=1e-4)
+
+
+def test_cm5_of_water():
+    """By hand: T of hydrogen and oxygen is 0.1671, their radii are 0.32 and 0.64 Angstrom; alike atoms get nothing."""
+    numbers = np.array([8, 1, 1])
+    positions = np.array([[0, 0, 0], [0, 0, 0.96], [0, 0.93, -0.24]]) * angstrom
+    first, second = 0.1671, 0.1671 * np.exp(-2.474 * (np.hypot(0.93, 0.24) - 0.96))
+    assert cm5_corrections(numbers, positions) == pytest.approx([-first - second, first, second], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "distance", "moved"),
+    [
+        ([6, 8], 1.2, 0.0234 * np.exp(-2.474 * (1.2 - 0.75 - 0.64))),
+        ([8, 7], 1.3, 0.0346 * np.exp(-2.474 * (1.3 - 0.64 - 0.71))),
+        ([14, 9], 1.6, (-0.0790 + 0.0629) * np.exp(-2.474 * (1.6 - 1.14 - 0.60))),
+        ([79, 17], 2.2, 0.0444 * np.exp(-2.474 * (2.2 - 1.30 - 1.00))),
+        ([6, 6], 1.4, 0.0),
+        ([0, 8], 1.0, 0.0),
+    ],
+    ids=["C O", "O N", "Si F", "Au Cl", "C C", "ghost"],
+)
+def test_cm5_of_two_atoms(numbers, distance, moved):
+    added = cm5_corrections(np.array(numbers), np.array([[0, 0, 0], [0, 0, distance * angstrom]]))
+    assert added == pytest.approx([moved, -moved], abs=1e-9)
+
+
+def test_the_report_on_all_schemes(monkeypatch):
+    """Nothing of it needs PySCF, which Windows does not have."""
+    wavefunction = solved(*CASES["water"])[1]
+    monkeypatch.setitem(sys.modules, "pyscf", None)
+    report = ob.charges(wavefunction, scheme="all", device="cpu")
+    table = report.table("atoms")
+    assert [column.name for column in table.columns[2:]] == [
+        "hirshfeld", "cm5", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp",
+    ]  # fmt: skip
+    assert all(closure.holds for closure in table.closures)
+    assert np.all(table["cm5"][1:] > table["hirshfeld"][1:])
+    assert len(report.table("fit")) == 3
+    assert report.remarks == ()
+
+
+@pytest.mark.slow
+def test_charges_of_basins():
+    charges = ob.charges(solved(*CASES["water"])[1], scheme="qtaim", device="cpu").table("atoms")["charge"]
+    assert charges[1] > 0.4
+    assert charges.sum() == pytest.approx(0, abs=5e-3)
+
+
+@pytest.mark.slow
+def test_the_report_on_a_radical():
+    report = ob.charges(solved(*CASES["radical"])[1], scheme="all", device="cpu")
+    spins = report.table("spins")
+    assert [column.name for column in spins.columns[2:]] == ["hirshfeld", "becke", "mulliken", "loewdin", "iao"]
+    assert all(closure.expected == 1 and closure.holds for closure in spins.closures)
+    assert [drawing.name for drawing in report.drawings] == ["charge", "spin"]
+
+
+def test_what_takes_long_says_so_and_is_left_out_of_all(monkeypatch):
+    wavefunction = solved(*CASES["water"])[1]
+    assert charges_report.warning(wavefunction, scheme="all") == ""
+    monkeypatch.setattr(charges_report, "_LONG", 0.01)
+    assert "hirshfeld charges of 3 atoms take some" in charges_report.warning(wavefunction, scheme="hirshfeld")
+    report = ob.charges(wavefunction, scheme="all", device="cpu")
+    assert [column.name for column in report.table("atoms").columns[2:]] == ["mulliken", "loewdin", "iao"]
+    assert "hirshfeld is left out, since it takes" in report.remarks[0]
+
+
+def test_promolecules_have_none():
+    positions = np.array([[0.0, 0, 0], [0, 0, 1.4]])
+    atoms = promolecule(Geometry(np.array([1, 1]), positions))
+    for name in ("charges", "bonds"):
+        with pytest.raises(ob.errors.OrbitileError, match="side by side"):
+            ob.analyse(atoms, name)
+
+
+def test_without_electrons():
+    wavefunction = solved("He 0 0 0")[1]
+    empty = replace(wavefunction, alpha=replace(wavefunction.alpha, occupations=np.zeros(1)))
+    for name in ("charges", "bonds"):
+        with pytest.raises(ob.errors.OrbitileError, match="no occupied orbitals"):
+            ob.analyse(empty, name)
+
+
+def test_unknown_schemes():
+    with pytest.raises(ob.errors.OrbitileError, match="expected hirshfeld"):
+        atomic_charges(solved(*CASES["water"])[1], "bader")

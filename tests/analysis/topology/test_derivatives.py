@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from orbitile.analysis.topology.derivatives import density_derivatives
+from orbitile.fields.density import density_of
+from orbitile.gaussians.expansion import value_at
+from orbitile.scf.engines.pyscf import wavefunction_of
+from tests.analysis.topology.reference import density_by_pyscf
+from tests.molecules import gto, scf
+
+
+@pytest.mark.parametrize(
+    ("atoms", "basis", "cartesian"), [("O 0 0 0; H 0 0.76 0.59", "cc-pvtz", False), ("F 0 0 0", "6-31g**", True)]
+)
+def test_value_gradient_and_hessian_are_those_of_pyscf(atoms, basis, cartesian):
+    rng = np.random.default_rng(3)
+    mol = gto.M(atom=atoms, basis=basis, cart=cartesian, spin=1, verbose=0)
+    field = scf.UHF(mol)
+    field.max_cycle = 2  # any density will do
+    field.kernel()
+    wavefunction = wavefunction_of(mol, field.mo_coeff, field.mo_occ, field.mo_energy)
+    points = rng.normal(size=(300, 3)) * 2
+    points[0] = mol.atom_coords()[0]
+    ours = density_derivatives(wavefunction)
+    found = (*ours(points), ours.kinetic(points))
+    for one, other in zip(found, density_by_pyscf(mol, sum(field.make_rdm1()), points), strict=True):
+        assert np.allclose(one, other, rtol=1e-9, atol=1e-9)
+    density, gradient = ours.gradient(points)
+    assert np.array_equal(density, found[0])
+    assert np.allclose(gradient, found[1], rtol=1e-13, atol=1e-13)
+
+
+def test_far_points_and_sorting_into_cells_change_nothing(benzene):
+    ours = density_derivatives(benzene)
+    points = np.random.default_rng(1).uniform(-12, 12, size=(700, 3))
+    density, gradient, hessian = ours(points)
+    few = ours(points[::100])
+    for all_of_them, some in zip((density, gradient, hessian), few, strict=True):
+        assert np.allclose(all_of_them[::100], some, rtol=1e-8, atol=1e-13)
+    assert np.allclose(density[:20], value_at(density_of(benzene), points[:20]), atol=1e-10)
+    assert [len(part) for part in ours(np.zeros((0, 3)))] == [0, 0, 0]
+
+
+def test_density_of_a_spin(benzene):
+    points = np.array([[0.0, 0.0, 1.0], [2.5, 0.1, 0.0]])
+    whole, half = density_derivatives(benzene), density_derivatives(benzene, "alpha")
+    assert np.allclose(whole(points)[2], 2 * half(points)[2])
