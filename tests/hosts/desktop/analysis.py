@@ -160,7 +160,7 @@ def structure(steps: AnalysisTour) -> None:
         "delete all",
         "fragment ala, one",
         "fragment ala, two",
-        "translate [0, 0, 3.4], two",
+        "translate [0, 0, 4.2], two",
         "create pair, one or two",
     ):
         window.prompt(command)
