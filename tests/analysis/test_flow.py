@@ -87,6 +87,7 @@ def test_charges_are_those_of_each_frame(transfer):
     assert found.charges == pytest.approx(np.array([iao_charges(frame) for frame in transfer]), abs=1e-8)
     assert found.length[-1] == pytest.approx(0.6 / 0.529177, rel=0.1)  # of the proton; the others are brought to rest
     assert found.spins[0].change[0] == pytest.approx(0)
+    assert found.missed == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.slow
