@@ -47,7 +47,8 @@ def test_points_go_with_the_nearest_sphere():
     assert atom_of_points(wavefunction, points).tolist() == [0, near, near]
 
 
-@pytest.mark.parametrize("spacing", [pytest.param(0.7, marks=pytest.mark.slow), 0.47])
+@pytest.mark.slow
+@pytest.mark.parametrize("spacing", [0.7, 0.47])
 def test_a_round_atom(spacing):
     wavefunction = hydrogen_atom()
     radius = _radius(wavefunction, 0.001)

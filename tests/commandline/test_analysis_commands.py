@@ -12,10 +12,11 @@ from tests.analysis.samples import BENZENE
 def test_a_table_is_printed_with_its_closure(capsys):
     assert main(["composition", BENZENE, "--orbitals", "homo"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    head = next(line for line in lines if line.startswith("  orbital  energy / eV"))
-    row = lines[lines.index(head) + 1]
+    head = next(line for line in lines if line.startswith("  orbital  energy"))
+    units, row = lines[lines.index(head) + 1 :][:2]
     assert row.index("mo:21") == head.index("orbital")
-    assert row.index("-8.952") + len("-8.952") == head.index("energy / eV") + len("energy / eV"), "numbers end below"
+    ends = [line.index(word) + len(word) for line, word in ((head, "energy"), (units, "eV"), (row, "-8.952"))]
+    assert len(set(ends)) == 1, "numbers end below their name and unit"
     assert any("expected 1, off by" in line for line in lines)
 
 

@@ -87,7 +87,7 @@ def test_the_same_orbital_is_one_object_while_others_are_asked_for(benzene):
 def test_groups_hold_every_field_once_those_first_that_are_wanted_most():
     groups = field_groups()
     titles = [title for title, _ in groups]
-    assert titles[:4] == ["Orbitals", "Electron density", "Electrostatic potential", "Bonds and lone pairs"]
+    assert titles[:4] == ["Orbitals", "Localised orbitals", "Electron density", "Electrostatic potential"]
     assert len(set(titles)) == len(titles)
     assert [pair for _, names in groups for pair in names] == field_names()
     assert len(dict(field_names())) == len(field_names())

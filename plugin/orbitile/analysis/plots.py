@@ -27,6 +27,12 @@ _DASHES = ((), (5, 1.8), (5, 1.5, 1, 1.5), (1.2, 1.2), (9, 2), (3, 1, 1, 1, 1, 1
 _WHOLE, _STICKS, _MARKS = "0.45", "0.1", "0.35"
 """Greys: of what is filled, of levels, and of marked places."""
 
+_MANY, _PERCENTILE = 4000, 98
+"""Points from which on an SVG has them as pixels; share of the magnitudes in percent that their colours tell apart."""
+
+_IN_A_COLUMN = 24
+"""Curves in a column of the legend."""
+
 _LETTER = 0.008
 """Share of the width that a letter of a label takes: of labels that would meet, one stands above the other."""
 
@@ -54,7 +60,8 @@ def draw_plot(plot: Plot, path: str | Path, size: tuple[int, int] = (1350, 800))
         axes.set_title(_typeset(plot.title), fontsize="medium", loc="left", pad=6 + _ROW * rows)
         if any(curve.name for curve in plot.curves):
             handles, names = axes.get_legend_handles_labels()
-            figure.legend(handles, names, loc="outside right upper", fontsize="small", frameon=False, handlelength=2.6)
+            look = {"loc": "outside right upper", "fontsize": "small", "frameon": False, "handlelength": 2.6}
+            figure.legend(handles, names, ncols=-(-len(names) // _IN_A_COLUMN) or 1, **look)
         write_picture(figure, target)
 
 
@@ -69,15 +76,18 @@ def _draw_curves(axes: Any, curves: Sequence[Curve]) -> None:
 
 
 def _draw(axes: Any, curve: Curve, look: int, label: str | None) -> None:
-    colour, dashes = _COLOURS[look % len(_COLOURS)], _DASHES[look % len(_DASHES)]
+    # the seventh curve has the colour of the first, and other dashes
+    colour, dashes = _COLOURS[look % len(_COLOURS)], _DASHES[(look + look // len(_COLOURS)) % len(_DASHES)]
+    in_pixels = len(curve.x) > _MANY
     if curve.style == "sticks":
         axes.vlines(curve.x, 0.0, curve.y, linewidth=0.9, label=label, color=_STICKS, zorder=3)
     elif curve.style == "points" and len(curve.values):
-        most = float(np.nanmax(np.abs(curve.values))) or 1.0
-        dots = axes.scatter(curve.x, curve.y, s=2, c=curve.values, cmap="coolwarm", vmin=-most, vmax=most, zorder=2)
+        most = float(np.nanpercentile(np.abs(curve.values), _PERCENTILE)) or 1.0
+        shown = {"cmap": "coolwarm", "vmin": -most, "vmax": most, "rasterized": in_pixels}
+        dots = axes.scatter(curve.x, curve.y, s=2, c=curve.values, zorder=2, **shown)
         axes.figure.colorbar(dots, ax=axes, label=label, shrink=0.8, pad=0.02)
     elif curve.style == "points":
-        axes.plot(curve.x, curve.y, ".", markersize=3, label=label, color=colour, zorder=2)
+        axes.plot(curve.x, curve.y, ".", markersize=3, label=label, color=colour, zorder=2, rasterized=in_pixels)
     elif curve.style == "filled":
         axes.fill_between(curve.x, 0.0, curve.y, facecolor="0.88", edgecolor=_WHOLE, linewidth=1.0, label=label)
     else:

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from ..files.writing import written_atomically
-from ..model.report import Plot, Report, Table
+from ..model.report import Column, Plot, Report, Table
 
 
 def as_text(report: Report, rows: int | None = None) -> str:
@@ -18,20 +18,40 @@ def as_text(report: Report, rows: int | None = None) -> str:
     return "\n\n".join(parts)
 
 
+_WIDEST = 116
+"""Letters of a line; a wider table goes on below itself, with the columns again that say what its rows are."""
+
+
 def _table(table: Table, most: int | None) -> str:
     n = len(table) if most is None else min(most, len(table))
-    cells = [[column.title, *(column.text(row) for row in range(n))] for column in table.columns]
-    widths = [max(map(len, column)) for column in cells]
-    is_text = [bool(column.values) and isinstance(column.values[0], str) for column in table.columns]
+    columns = [_lines(column, n) for column in table.columns]
+    n_keys = next((at for at, column in enumerate(table.columns) if _holds(column, float)), len(columns))
+    keys, others = columns[:n_keys], columns[n_keys:]
+    room = _WIDEST - sum(len(key[0]) + 2 for key in keys)
+    blocks: list[list[list[str]]] = [[]]
+    for column in others:
+        if blocks[-1] and sum(len(one[0]) + 2 for one in (*blocks[-1], column)) > room:
+            blocks.append([])
+        blocks[-1].append(column)
     lines = [
-        "  ".join(
-            column[row].ljust(width) if left else column[row].rjust(width)
-            for column, width, left in zip(cells, widths, is_text, strict=True)
-        ).rstrip()
-        for row in range(n + 1)
+        "  ".join(parts).rstrip()
+        for block in blocks
+        for parts in zip(*keys, *block, strict=True)
+        if "".join(parts).strip()
     ]
     more = [f"... and {len(table) - n} more"] if n < len(table) else []
     return "\n".join([f"{table.title}:", *(f"  {line}" for line in (*lines, *more, *_closures(table)))])
+
+
+def _lines(column: Column, n: int) -> list[str]:
+    """A column, all of one width: its name, its unit, and the first n of its values."""
+    cells = [column.name.replace("_", " "), column.unit, *(column.text(row) for row in range(n))]
+    width = max(map(len, cells))
+    return [cell.ljust(width) if _holds(column, str) else cell.rjust(width) for cell in cells]
+
+
+def _holds(column: Column, kind: type) -> bool:
+    return bool(column.values) and isinstance(column.values[0], kind)
 
 
 def _closures(table: Table) -> list[str]:

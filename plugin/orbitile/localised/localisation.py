@@ -297,7 +297,7 @@ def _found(
     functional = _functional(wavefunction, scheme, start, on_atoms)
     if near is None:
         thorough = bool(occupation) or scheme in INTRINSIC
-        rotation = maximised(functional, on_atoms.coefficients, thorough=thorough).rotation
+        rotation = maximised(functional, on_atoms.coefficients, thorough).rotation
     else:
         left, _, right = np.linalg.svd(start.T @ (own_overlap(wavefunction) @ near))
         rotation = left @ right

@@ -144,14 +144,12 @@ def _starts(coefficients: Reals, thorough: bool) -> Iterator[Reals]:
     yield left @ right
     generator = np.random.default_rng(0)
     for _ in range(min(_EFFORT // n, 8) if n <= _FEW and thorough else 0):
-        rotation: Reals = np.linalg.qr(generator.standard_normal((n, n)))[0]  # type: ignore[assignment]
-        yield rotation
+        yield np.linalg.qr(generator.standard_normal((n, n)))[0]
 
 
 def _cayley(rotation: Reals) -> Reals:
     one = np.eye(len(rotation))
-    orthogonal: Reals = np.linalg.solve(one - 0.5 * rotation, one + 0.5 * rotation)
-    return orthogonal
+    return np.asarray(np.linalg.solve(one - 0.5 * rotation, one + 0.5 * rotation), np.float64)
 
 
 def _climbed(functional: Functional, start: Reals, least: float) -> Maximum:

@@ -14,8 +14,11 @@ from ..model.wavefunction import Shell, Wavefunction
 
 Reals = NDArray[np.float64]
 
-_WHOLE = 0.85
-"""Share of an orbital on the atoms that it is named by."""
+_MOST = 0.75
+"""Share of an orbital that the atoms hold at least that it is named by."""
+
+_COUNTS, _EQUAL = 0.1, 0.005
+"""Share of an atom that counts however much others hold, and difference of shares that are equal."""
 
 _SYMMETRIC = 0.75
 """Share of one symmetry about the bond that makes an orbital sigma, pi or delta; with less it is bent."""
@@ -67,10 +70,16 @@ def atom_name(wavefunction: Wavefunction, atom: int) -> str:
 
 
 def main_atoms(shares: Reals) -> tuple[int, ...]:
-    """The fewest atoms that hold most of an orbital, the largest share first, of shares of shape (n_atoms,)."""
-    order = np.argsort(-np.round(shares, 6), kind="stable")
-    held = np.cumsum(shares[order]) / max(float(shares.sum()), 1e-12)
-    return tuple(int(atom) for atom in order[: int(np.argmax(held >= _WHOLE)) + 1])
+    """The atoms that an orbital is named by, the largest share first, of shares of shape (n_atoms,).
+
+    All with a share that counts, and as many more as it takes to hold most of it; equal ones all or none.
+    """
+    parts = shares / max(float(shares.sum()), 1e-12)
+    order = np.argsort(-np.round(parts, 4), kind="stable")
+    ranked = parts[order]
+    enough = int(np.argmax(np.cumsum(ranked) >= _MOST)) + 1
+    least = min(_COUNTS, float(ranked[enough - 1]) - _EQUAL)
+    return tuple(int(atom) for atom in order[ranked >= least])
 
 
 def name_of(wavefunction: Wavefunction, orbitals: OnAtoms, index: int, state: str) -> str:

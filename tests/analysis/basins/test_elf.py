@@ -47,14 +47,17 @@ def test_spacings_agree_with_each_other():
 def test_cores_have_the_electrons_of_their_shells():
     salt = computed("Na 0 0 0; Cl 0 0 2.3609", "6-31g*")
     radius = core_spheres(salt, "cpu").radius
-    assert 1.0 < radius[0] < 2.5 and 0.5 < radius[1] < 1.2
+    assert 1.0 < radius[0] < 2.5
+    assert 0.5 < radius[1] < 1.2
     found = populations(salt)
-    assert found["C(Na1)"] == pytest.approx(10, abs=0.15) and found["C(Cl2)"] == pytest.approx(10, abs=0.25)
+    assert found["C(Na1)"] == pytest.approx(10, abs=0.15)
+    assert found["C(Cl2)"] == pytest.approx(10, abs=0.25)
 
 
 def test_the_report_has_a_closure_and_places():
     report = ob.basins(computed("H 0 0 0; H 0 0 0.74", "6-31g"), of="elf", accuracy="quick", device="cpu")
     table = report.table("basins")
     assert table.atoms == ((0, 1),)
-    assert len(table.places) == 1 and np.isfinite(table.places).all()
+    assert len(table.places) == 1
+    assert np.isfinite(table.places).all()
     assert abs(table.closures[0].error) < 1e-4

@@ -44,7 +44,8 @@ def lattice_basins(spacing):
     values = peaks(lattice.points())[0].reshape(lattice.shape)
     sources = SPHERES.around(lattice.points()).astype(np.int32)
     found = maxima(values, 1e-9)
-    assert len(found) == 2 and (sources[found] >= 0).all()
+    assert len(found) == 2
+    assert (sources[found] >= 0).all()
     return lattice, values, partition(values, lattice, 1e-9, sources)
 
 

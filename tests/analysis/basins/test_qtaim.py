@@ -9,6 +9,7 @@ import orbitile as ob
 from orbitile.analysis.basins.partition import lattice_about
 from orbitile.analysis.basins.qtaim import qtaim_basins, qtaim_charges
 from orbitile.analysis.reports import analysis_named
+from orbitile.errors import Cancelled
 
 from ...molecules import computed
 from ...oracle import basis_functions
@@ -117,7 +118,8 @@ def electrons_behind_the_curve(wavefunction):
 def test_a_maximum_between_lithium_atoms_has_a_basin_of_its_own():
     report = ob.basins(computed("Li 0 0 0; Li 0 0 2.67", "6-31g*"), accuracy="quick", device="cpu")
     atoms, elsewhere = report.table("atoms"), report.table("maxima")
-    assert len(elsewhere) == 1 and 0.5 < elsewhere["population"][0] < 1.5
+    assert len(elsewhere) == 1
+    assert 0.5 < elsewhere["population"][0] < 1.5
     assert atoms["charge"].sum() == pytest.approx(elsewhere["population"].sum(), abs=5e-3)
     assert np.array(elsewhere.places[0]) == pytest.approx([0, 0, 2.67 / 2 / 0.529177], abs=0.02)
     assert any("at no nucleus" in remark for remark in report.remarks)
@@ -151,7 +153,8 @@ def test_spins_of_a_radical_add_up():
     assert table["spin"].sum() == pytest.approx(1, abs=2e-3)
     assert table["spin"][0] > 0.9
     closure = next(one for one in table.closures if one.what == "spins")
-    assert closure.expected == 1 and abs(closure.error) < 2e-3
+    assert closure.expected == 1
+    assert abs(closure.error) < 2e-3
 
 
 @pytest.mark.slow
@@ -176,7 +179,7 @@ def test_a_large_molecule_says_first_that_it_takes_long():
         wavefunction,
         atomic_numbers=np.tile(wavefunction.atomic_numbers, many),
         core_charges=np.ones(2 * many),
-        positions=np.concatenate([wavefunction.positions + [0, 0, 10.0 * n] for n in range(many)]),
+        positions=np.concatenate([wavefunction.positions + 10.0 * n for n in range(many)]),
         geometries=np.zeros(0),
     )
     assert "minutes" in basins.warning(far, of="density", accuracy="normal")
@@ -190,7 +193,7 @@ def test_basins_can_be_cancelled():
         asked.append(True)
         return len(asked) > 20
 
-    with pytest.raises(ob.Cancelled):
+    with pytest.raises(Cancelled):
         ob.basins(wavefunction, device="cpu", cancelled=cancelled)
 
 

@@ -123,6 +123,7 @@ def test_ghosts_keep_the_electrons_of_their_functions():
     assert charges[3] == pytest.approx(-held[3], abs=1e-8)
     assert abs(held[3]) > 1e-3
     assert charges.sum() == pytest.approx(0, abs=1e-8)
+    assert "ghost atoms" in ob.charges(wavefunction, scheme="mulliken").remarks[0]
 
 
 def test_natural_orbitals_of_both_spins():

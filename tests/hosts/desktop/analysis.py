@@ -142,6 +142,17 @@ def every(steps: AnalysisTour) -> None:
         )
 
 
+def path(steps: AnalysisTour) -> None:
+    """Electron flow along a path: orbitals that become bonds are shown by a click, and played."""
+    window = steps.window
+    done = f"{_WINDOW} is not None and {_WINDOW}._report() is not None and {_WINDOW}.name == 'flow' and at_rest()"
+    steps.step("70-path", lambda: steps.open("hcn.h5"), "'object:cgo' in str(objects()) and at_rest()")
+    steps.step("71-flow", lambda: steps.choose("Electron flow"), done)
+    steps.step("72-orbital", lambda: steps.row(0), "'ibo' in str(list(session().shelf)) and at_rest()")
+    steps.step("73-later", lambda: window.prompt("frame 15"), "at_rest()")
+    steps.step("74-plot", lambda: steps.tab(window.ask(f"{_WINDOW}.view.count()") - 2))
+
+
 def mishaps(steps: AnalysisTour) -> None:
     """What users do while something is computed: delete, rename, go to another frame, save a session, quit."""
     window = steps.window
@@ -196,7 +207,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--files", type=Path, help="folder of molecules, as the tour writes them")
-    parser.add_argument("--part", nargs="*", type=globals().get, help="of the tour: tour, localised, every, mishaps")
+    parser.add_argument(
+        "--part", nargs="*", type=globals().get, help="of the tour: tour, localised, every, path, mishaps"
+    )
     options = parser.parse_args()
     if missing():
         sys.exit(missing())
@@ -213,7 +226,7 @@ def main() -> None:
         with window:
             window.open_panel()
             steps = AnalysisTour(window, samples, folder)
-            for part in options.part or (tour, localised, every, mishaps):
+            for part in options.part or (tour, localised, every, path, mishaps):
                 part(steps)
             steps.lines.append(f"\nLeft behind: {window.quit() or 'nothing'}")
     (folder / "analysis.md").write_text("\n".join(steps.lines) + "\n")

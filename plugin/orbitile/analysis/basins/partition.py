@@ -63,7 +63,7 @@ class Partition:
         """The lattice point nearest to each point, and whether it is on the lattice at all; shapes (n_points,)."""
         shape = np.array(self.lattice.shape)
         place = np.rint((points - self.lattice.origin) / self.lattice.spacings).astype(np.intp)
-        there: NDArray[np.bool_] = ((place >= 0) & (place < shape)).all(axis=1)
+        there: NDArray[np.bool_] = np.all((place >= 0) & (place < shape), axis=1)
         place = np.clip(place, 0, shape - 1)
         return (place[:, 0] * shape[1] + place[:, 1]) * shape[2] + place[:, 2], there
 

@@ -103,7 +103,7 @@ def rays_of(
 
     attractors_of(origin + search.radius[:, None] * along, gradient, spheres, again)
     return [
-        _parts(attractor, float(spheres.radius[attractor]), *rule, borders, search.place)
+        _parts(attractor, float(spheres.radius[attractor]), *rule, borders, search)
         for attractor, rule in zip(attractors, rules, strict=True)
     ]
 
@@ -112,7 +112,7 @@ def _scanned(attractor: int, spheres: Spheres, lattice: Partition, directions: R
     """Borders by the lattice."""
     checkpoint()
     centre, first = spheres.centre[attractor], spheres.radius[attractor]
-    step = float(lattice.lattice.spacings.min())
+    step = float(lattice.lattice.spacings.min()) / 2
     corners = np.stack([lattice.lattice.origin, lattice.lattice.far_corner])
     farthest = float(np.linalg.norm(np.maximum(*np.abs(corners - centre)))) + step
     radii = first + step * np.arange(max(2, int((farthest - first) / step)))
@@ -159,9 +159,15 @@ class BorderSearch:
         self.radius = guess.copy()
 
     @property
+    def found(self) -> NDArray[np.bool_]:
+        """Which borders there are, shape (n,)."""
+        return self._asked_low & self._asked_high
+
+    @property
     def place(self) -> Reals:
         """Where the borders are, shape (n,); where none was found near the guess, the guess."""
-        return np.where(self._asked_low & self._asked_high, (self._low + self._high) / 2, self._guess)
+        found = self.found
+        return np.where(found, (np.where(found, self._low, 0) + np.where(found, self._high, 0)) / 2, self._guess)
 
     def learn(self, some: Indices, inside: NDArray[np.bool_]) -> Indices:
         """Take the answers for some borders, and say for which of them there is another question."""
@@ -179,20 +185,27 @@ class BorderSearch:
         return left
 
 
-def _parts(attractor: int, radius: float, directions: Reals, weights: Reals, borders: _Borders, place: Reals) -> Rays:
-    """Beginnings and ends of the parts of rays inside, from where they leave and come back."""
-    mine = borders.attractor == attractor
-    ray, leaves, place = borders.ray[mine], borders.leaves[mine], np.maximum(place[mine], radius)
-    rays = np.arange(len(directions))
-    came = np.concatenate([rays, ray[~leaves]])
-    begin = np.concatenate([np.full(len(rays), radius), place[~leaves]])
-    left = np.concatenate([ray[leaves], rays])
-    end = np.concatenate([place[leaves], np.full(len(rays), np.inf)])
-    # in each ray the n-th beginning goes with the n-th end; a ray that ends outside has one end too many
-    first, last = np.lexsort((begin, came)), np.lexsort((end, left))
-    n_came, n_left = np.bincount(came, minlength=len(rays)), np.bincount(left, minlength=len(rays))
-    keep = np.ones(len(last), bool)
-    keep[np.cumsum(n_left)[n_left > n_came] - 1] = False
-    begin, end = begin[first], end[last][keep]
-    some = end > begin
-    return Rays(attractor, directions, weights, came[first][some], begin[some], end[some])
+def _parts(
+    attractor: int, radius: float, directions: Reals, weights: Reals, borders: _Borders, search: BorderSearch
+) -> Rays:
+    """Parts of rays inside, from where they leave and come back: of two that leave one after the other, the first."""
+    mine = np.flatnonzero((borders.attractor == attractor) & search.found)
+    place = np.maximum(search.place[mine], radius)
+    order = np.lexsort((place, borders.ray[mine]))
+    begin: list[list[float]] = [[radius] for _ in directions]
+    end: list[list[float]] = [[] for _ in directions]
+    found = zip(
+        *(part[mine][order].tolist() for part in (borders.ray, borders.leaves)), place[order].tolist(), strict=True
+    )
+    for ray, leaves, at in found:
+        inside = len(begin[ray]) > len(end[ray])
+        if inside and leaves:
+            end[ray].append(at)
+        elif not inside and not leaves:
+            begin[ray].append(at)
+    for of_begin, of_end in zip(begin, end, strict=True):
+        of_end += [np.inf] * (len(of_begin) - len(of_end))
+    ray = np.repeat(np.arange(len(directions)), [len(of_ray) for of_ray in begin])
+    first, last = np.concatenate(begin), np.concatenate(end)
+    some = last > first
+    return Rays(attractor, directions, weights, ray[some], first[some], last[some])

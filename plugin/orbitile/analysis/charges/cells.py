@@ -120,16 +120,13 @@ def becke_populations(wavefunction: Wavefunction, sampled: SampledDensity) -> Re
 def hirshfeld_populations(wavefunction: Wavefunction, sampled: SampledDensity) -> Reals:
     """Electrons by the shares of free atoms, shape (1 or 2, n_atoms): all, and alpha less beta.
 
-    An atom with a core potential has a free atom without these electrons. Where no free atom reaches, electrons are
-    those of the nearest atom.
+    An atom with a core potential has a free atom without these electrons.
 
     Raises
     ------
     OrbitileError
         When there is no free atom of an element.
     """
-    from scipy.spatial import cKDTree
-
     real = np.flatnonzero(~wavefunction.is_ghost)
     numbers = wavefunction.atomic_numbers[real]
     cores = np.rint(numbers - wavefunction.core_charges[real]).astype(int)
@@ -137,7 +134,6 @@ def hirshfeld_populations(wavefunction: Wavefunction, sampled: SampledDensity) -
     free = {kind: free_atom(*kind) for kind in sorted(set(kinds))}
     reach = {kind: _reach(atom) for kind, atom in free.items()}
     places = wavefunction.positions[real]
-    tree = cKDTree(places)
     reaches = np.array([reach[kind] for kind in kinds])
     found = np.zeros((len(sampled.densities), len(real)))
     n_points = len(sampled.points)
@@ -157,10 +153,6 @@ def hirshfeld_populations(wavefunction: Wavefunction, sampled: SampledDensity) -
         excess[0] -= whole * weights
         reached = whole > 0
         found[:, near] += (excess[:, reached] / whole[reached]) @ parts[:, reached].T
-        if not reached.all():
-            nearest = tree.query(points[~reached])[1]
-            for row, left in zip(found, excess[:, ~reached], strict=True):
-                row += np.bincount(nearest, left, len(real))
         checkpoint(min(first + _AT_ONCE, n_points) / n_points)
     result = np.zeros((len(found), wavefunction.n_atoms))
     result[:, real] = found

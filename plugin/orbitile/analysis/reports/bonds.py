@@ -12,6 +12,7 @@ from ...model.elements import SYMBOLS
 from ...model.report import AtomValues, Closure, Column, Drawing, Points, Report, Table, atom_columns
 from ...model.units import angstrom
 from ...model.wavefunction import Wavefunction
+from .charges import unavailable as unavailable
 
 if TYPE_CHECKING:
     from ..charges.bond_schemes import Bonds
@@ -31,11 +32,6 @@ _LONG = 10.0
 
 _BALL = 0.1
 """Radius of what is drawn at the middle of a bond, in bohr."""
-
-
-def unavailable(wavefunction: Wavefunction) -> str:
-    """Of free atoms side by side."""
-    return "free atoms side by side have no bonds" if wavefunction.promolecule else ""
 
 
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:

@@ -30,6 +30,7 @@ _ALONE = "qtaim"
 
 _ALL = "all"
 _TITLES = {"cm5": "CM5", "iao": "IAO", "chelpg": "CHELPG", "mk": "Merz-Kollman", "resp": "RESP", "qtaim": "QTAIM"}
+_BY_FUNCTIONS = ("mulliken", "loewdin")
 _HELD = ("chelpg", "mk")
 """Schemes that can be held to the dipole moment."""
 
@@ -46,8 +47,11 @@ _LONG = 10.0
 
 
 def unavailable(wavefunction: Wavefunction) -> str:
-    """Of free atoms side by side."""
-    return "free atoms side by side have no charges" if wavefunction.promolecule else ""
+    """Of free atoms side by side, and without electrons."""
+    if wavefunction.promolecule:
+        return "these are free atoms side by side, without orbitals"
+    has_electrons = wavefunction.n_electrons > 0 or wavefunction.density_matrix.size
+    return "" if has_electrons else "the file gives no occupied orbitals"
 
 
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
@@ -101,6 +105,10 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         AtomValues(what, tuple(one[one.columns[2].name].tolist()), "e")
         for what, one in zip(("charge", "spin"), tables, strict=False)
     ]
+    if wavefunction.is_ghost.any() and scheme in (*_BY_FUNCTIONS, _ALL):
+        remarks.append(
+            f"{' and '.join(_BY_FUNCTIONS)} charges leave ghost atoms the electrons of their basis functions"
+        )
     if missing := spins_unavailable(wavefunction):
         remarks += [f"there are no spin populations: {missing}"] if wavefunction.kind != "restricted" else []
     if any(one.fit for one in found):

@@ -27,11 +27,18 @@ HELP = "area, volume, and statistics and extrema of the potential and other fiel
 GROUP = "Surfaces"
 PRIORITY = 80
 PARAMETERS = (
-    Argument("fields", TEXT, "fields on the surface, with commas between", "", "esp,ionisation", completes="fields"),
+    Argument(
+        "fields",
+        TEXT,
+        "fields on the surface, with commas or semicolons between",
+        "",
+        "esp,ionisation",
+        completes="fields",
+    ),
     Argument("fragments", FRAGMENTS, "atoms that go together, such as ring=1-6; rest=7-12", (), "none"),
     Argument("surface", TEXT, "field whose isosurface it is", "density", "density", completes="fields"),
     Argument("isovalue", POSITIVE_NUMBER, "of that surface, in atomic units", None, "0.001 for the density"),
-    Argument("spacing", POSITIVE_NUMBER, "of the lattice in Angstrom", 0.25, "0.25"),
+    Argument("spacing", POSITIVE_NUMBER, "of the lattice in Angstrom", None, "0.25 for the density, else 0.125"),
 )
 EXAMPLES = ("orb_surface", "orb_surface fields=esp, isovalue=0.002", "orb_surface fragments=ring=1-6; rest=7-12")
 
@@ -40,6 +47,9 @@ _COARSER = 1.5
 
 _CONSTANT = 1e-4
 """Differences in units of the largest magnitude that are rounding, as about an atom that is round."""
+
+_ROUNDING = 1e-4
+"""Values of one sign in units of the largest of the other one that are rounding: the field has one sign."""
 
 _CLOSES = 2e-3
 """Share of the volume by which its two values may differ."""
@@ -57,8 +67,13 @@ _NATURAL = "esp", "ionisation"
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """That a large molecule takes long."""
     functions = max(1.0, wavefunction.n_basis / wavefunction.n_atoms / _USUAL_BASIS)
-    seconds = _SECONDS_AN_ATOM * wavefunction.n_atoms * functions**2 * (0.25 / parameters["spacing"]) ** 2
+    seconds = _SECONDS_AN_ATOM * wavefunction.n_atoms * functions**2 * (0.25 / _spacing(**parameters)) ** 2
     return f"the surface of {wavefunction.n_atoms} atoms takes about {seconds:.0f} s" if seconds > _LONG else ""
+
+
+def _spacing(surface: str, spacing: float | None, **others: Any) -> float:
+    """In Angstrom: surfaces of orbitals and differences are bent more than that of a molecule."""
+    return spacing or (0.25 if surface.strip().lower() == "density" else 0.125)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +103,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
 
     shown = field_of(wavefunction, parameters["surface"])
     isovalue = parameters["isovalue"] or default_isovalue(wavefunction, shown, coloured=True, device=device)
-    spacing = parameters["spacing"] * angstrom
+    spacing = _spacing(**parameters) * angstrom
     names, remarks = _fields(wavefunction, parameters["fields"])
     with stage(0.0, 0.4):
         fine = measured_surface(wavefunction, shown, isovalue, spacing=spacing, device=device)
@@ -145,7 +160,8 @@ def _fields(wavefunction: Wavefunction, text: str) -> tuple[list[str], list[str]
     """Names of the fields that are wanted, and why one that usually is among them is not."""
     from ...fields.ionisation import unavailable
 
-    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    between = ";" if ";" in text else ","  # names such as difference:FILE,FILE have commas of their own
+    names = list(dict.fromkeys(name.strip() for name in text.split(between) if name.strip()))
     if names:
         return names, []
     missing = unavailable(wavefunction)
@@ -179,7 +195,7 @@ def _geometry(fine: MeasuredSurface, coarse: MeasuredSurface) -> Table:
 def _statistics(one: _OnSurface) -> Table:
     """A quantity a row: of a field of one sign those that make sense for it."""
     unit, customary, factor = one.field.unit, *one.customary
-    both = one.statistics.positive_area > 0 and one.statistics.negative_area > 0
+    both = min(-one.statistics.least, one.statistics.most) > _ROUNDING * max(-one.statistics.least, one.statistics.most)
     rows = [(name, attribute, power) for name, attribute, power, signed in _QUANTITIES if both or not signed]
     values, coarser = ([float(getattr(of, row[1])) for row in rows] for of in (one.statistics, one.coarser))
     powers = [power for _, _, power in rows]

@@ -193,10 +193,9 @@ class ShellsAtPoints:
             u = [axis[shells.atom[some]] for axis in away]
             self._powers.append([_powers(along, max(l, 1)) for along in u])
 
-    def values(self) -> tuple[Reals, Reals]:
-        """Components and their gradients: shapes (n_components, n_points), (3, n_components, n_points)."""
-        n_components = len(self._shells.coefficients)
-        value, gradient = np.empty((n_components, self._n)), np.empty((3, n_components, self._n))
+    def values(self) -> Reals:
+        """Components and their gradients, shape (n_components, 4, n_points)."""
+        result = np.empty((len(self._shells.coefficients), 4, self._n))
         row = 0
         for (l, some), powers in zip(self._shells.slices, self._powers, strict=True):
             R, R1 = (part[some] for part in self._radial[:2])
@@ -204,13 +203,13 @@ class ShellsAtPoints:
             for component in cartesian_powers(l):
                 here = slice(row, row + len(R))
                 P = _monomial(powers, component)
-                np.multiply(P, R, out=value[here])
+                np.multiply(P, R, out=result[here, 0])
                 for axis in range(3):
-                    np.multiply(P, u_R1[axis], out=gradient[axis, here])
+                    np.multiply(P, u_R1[axis], out=result[here, 1 + axis])
                     if component[axis]:
-                        gradient[axis, here] += _derivative(powers, component, axis) * R
+                        result[here, 1 + axis] += _derivative(powers, component, axis) * R
                 row += len(R)
-        return value, gradient
+        return result
 
     def contracted_hessian(self, factors: Reals) -> Reals:
         """Second derivatives of the components times factors of shape (n_components, n_points), summed over them.

@@ -75,7 +75,7 @@ class DensityDerivatives:
         """
         where = checked_points(points)
         density, gradient, hessian = np.zeros(len(where)), np.zeros((len(where), 3)), np.zeros((len(where), 3, 3))
-        for some, piece in self._pieces(where, second=True):
+        for some, piece in self._pieces(where, slopes=True):
             density[some], gradient[some] = piece.density(), piece.gradient()
             hessian[some] = piece.hessian()
         return density, gradient, hessian
@@ -84,7 +84,7 @@ class DensityDerivatives:
         """Density and gradient alone, in half the time; parameters and values as for the call."""
         where = checked_points(points)
         density, gradient = np.zeros(len(where)), np.zeros((len(where), 3))
-        for some, piece in self._pieces(where, second=False):
+        for some, piece in self._pieces(where, slopes=False):
             density[some], gradient[some] = piece.density(), piece.gradient()
         return density, gradient
 
@@ -103,7 +103,7 @@ class DensityDerivatives:
         """
         where = checked_points(points)
         kinetic = np.zeros(len(where))
-        for some, piece in self._pieces(where, second=False):
+        for some, piece in self._pieces(where, slopes=True):
             kinetic[some] = piece.kinetic()
         return kinetic
 
@@ -122,11 +122,11 @@ class DensityDerivatives:
         ndarray, shape (n_orbitals, n_orbitals)
         """
         total = np.zeros((len(self.weights), len(self.weights)))
-        for some, piece in self._pieces(checked_points(points), second=False):
+        for some, piece in self._pieces(checked_points(points), slopes=False):
             total += piece.overlaps(weights[some])
         return total
 
-    def _pieces(self, points: Reals, second: bool) -> Iterator[tuple[NDArray[np.intp], _Piece]]:
+    def _pieces(self, points: Reals, slopes: bool) -> Iterator[tuple[NDArray[np.intp], _Piece]]:
         """Points that are near to each other, and what is needed there."""
         if not len(points):
             return
@@ -139,49 +139,52 @@ class DensityDerivatives:
             for begin in range(0, len(of_cell), at_once):
                 checkpoint()
                 some = of_cell[begin : begin + at_once]
-                yield some, _Piece(shells, coefficients, self.weights, points[some], second)
+                yield some, _Piece(shells, coefficients, self.weights, points[some], slopes)
 
 
 class _Piece:
     """Some points and the basis functions that reach them."""
 
-    def __init__(self, shells: Shells, coefficients: Reals, weights: Reals, points: Reals, second: bool) -> None:
-        self._functions = ShellsAtPoints(shells, points, second)
-        self._value, self._gradient = self._functions.values()
+    def __init__(self, shells: Shells, coefficients: Reals, weights: Reals, points: Reals, slopes: bool) -> None:
+        self._functions = ShellsAtPoints(shells, points, slopes)
+        self._values = self._functions.values()
         self._coefficients, self._weights = coefficients, weights[:, None]
-        self._orbitals = coefficients.T @ self._value
+        # one product for orbitals and their gradients: every call of it wakes threads
+        wanted = self._values if slopes else self._values[:, :1]
+        flat = wanted.reshape(len(wanted), -1)
+        self._orbitals = (coefficients.T @ flat).reshape(len(weights), -1, len(points))
 
     def density(self) -> Reals:
-        weighted = self._orbitals * self._weights
+        orbitals = self._orbitals[:, 0]
+        weighted = orbitals * self._weights
         # y: what a change of each basis function does to half the density
         self._y = self._coefficients @ weighted
-        total: Reals = np.einsum("ip,ip->p", weighted, self._orbitals)
+        total: Reals = np.einsum("ip,ip->p", weighted, orbitals)
         return total
 
     def gradient(self) -> Reals:
-        result: Reals = 2 * np.einsum("anp,np->pa", self._gradient, self._y)
+        result: Reals = 2 * np.einsum("nap,np->pa", self._values[:, 1:], self._y)
         return result
 
     def hessian(self) -> Reals:
         result = self._functions.contracted_hessian(self._y)
-        slopes = [self._coefficients.T @ self._gradient[axis] for axis in range(3)]
+        slopes = self._orbitals[:, 1:]
         for a in range(3):
-            weighted = slopes[a] * self._weights
+            weighted = slopes[:, a] * self._weights
             for b in range(3):
-                result[a, b] += np.einsum("ip,ip->p", weighted, slopes[b])
+                result[a, b] += np.einsum("ip,ip->p", weighted, slopes[:, b])
         moved: Reals = 2 * np.moveaxis(result, 2, 0)
         return moved
 
     def overlaps(self, weights: Reals) -> Reals:
-        result: Reals = (self._orbitals * weights) @ self._orbitals.T
+        orbitals = self._orbitals[:, 0]
+        result: Reals = (orbitals * weights) @ orbitals.T
         return result
 
     def kinetic(self) -> Reals:
-        total = np.zeros(self._orbitals.shape[1])
-        for axis in range(3):
-            slope = self._coefficients.T @ self._gradient[axis]
-            total += np.einsum("ip,ip->p", slope * self._weights, slope)
-        return 0.5 * total
+        slopes = self._orbitals[:, 1:]
+        total: Reals = 0.5 * np.einsum("iap,iap,i->p", slopes, slopes, self._weights[:, 0])
+        return total
 
 
 _DERIVATIVES = Derived[DensityDerivatives](most=2)

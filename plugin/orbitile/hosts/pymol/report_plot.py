@@ -237,7 +237,7 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
         if not named:
             return
         width = max(metrics.horizontalAdvance(name) for _, name in named) + 34
-        box = QtCore.QRectF(inside.right() - width - 4, inside.top() + 4, width, line * len(named) + 6)
+        box = self._least_covered(inside, QtCore.QSizeF(width, line * len(named) + 6))
         ground = QtGui.QColor(self.palette().color(QtGui.QPalette.Base))
         ground.setAlpha(190)
         painter.fillRect(box, ground)
@@ -247,6 +247,16 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
             painter.drawLine(QtCore.QPointF(box.left() + 6, middle), QtCore.QPointF(box.left() + 22, middle))
             painter.setPen(self.palette().color(QtGui.QPalette.Text))
             painter.drawText(QtCore.QPointF(box.left() + 28, middle + metrics.ascent() / 2 - 1), name)
+
+    def _least_covered(self, inside: Any, size: Any) -> Any:
+        """The corner where the fewest points would be under something of a size."""
+        axes, corners = self._axes(), []
+        for x in (inside.right() - size.width() - 4, inside.left() + 4):
+            corners += [(x, inside.top() + 4), (x, inside.bottom() - size.height() - 4)]
+        pixels = np.concatenate([axes.pixels(curve.x, curve.y) for curve in self.plot.curves])
+        ends = np.array([size.width(), size.height()])
+        covered = [int(((pixels > corner) & (pixels < corner + ends)).all(axis=1).sum()) for corner in corners]
+        return QtCore.QRectF(QtCore.QPointF(*corners[int(np.argmin(covered))]), size)
 
     def save(self, path: Path) -> None:
         """Draw it as it is seen into a file, .svg or .png.
