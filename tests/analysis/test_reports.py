@@ -61,7 +61,7 @@ def test_tables_close_and_can_be_told_and_written(name, benzene):
     report = getattr(ob, name)(benzene, device="cpu")
     assert report.tables
     closures = [closure for table in report.tables for closure in table.closures]
-    assert closures
+    assert closures or name == "interactions"  # of one molecule: regions of the density, whose sum is not known
     assert [closure.text for closure in closures if not closure.holds] == []
     text = as_text(report)
     assert all(table.title in text for table in report.tables)

@@ -151,8 +151,9 @@ class _Piece:
         self._coefficients, self._weights = coefficients, weights[:, None]
         # one product for orbitals and their gradients: every call of it wakes threads
         wanted = self._values if slopes else self._values[:, :1]
-        flat = wanted.reshape(len(wanted), -1)
-        self._orbitals = (coefficients.T @ flat).reshape(len(weights), -1, len(points))
+        shape = wanted.shape[1], len(points)
+        flat = wanted.reshape(len(wanted), shape[0] * shape[1])  # far away there may be no functions
+        self._orbitals = (coefficients.T @ flat).reshape(len(weights), *shape)
 
     def density(self) -> Reals:
         orbitals = self._orbitals[:, 0]
