@@ -18,9 +18,11 @@ __version__ = "0.1.0"
 _HOME = {
     "AseCalculator": "scf.ase_calculator",
     "Calculation": "scf.calculation",
+    "Geometry": "model.geometry",
     "Lattice": "model.lattice",
     "Orbitals": "model.wavefunction",
     "OrbitileError": "errors",
+    "Report": "model.report",
     "SeriesWriter": "exporters._series",
     "Shell": "model.wavefunction",
     "Surface": "model.surface",

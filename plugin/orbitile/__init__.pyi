@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 from .analysis.correlation import draw_correlation as draw_correlation
 from .analysis.energies import energies as energies
 from .analysis.extrema import extrema as extrema
@@ -26,7 +28,9 @@ from .films import over_isovalues as over_isovalues
 from .films import over_orbitals as over_orbitals
 from .gaussians.overlap import overlap_matrix as overlap_matrix
 from .model.charges import charges_of_density as charges_of_density
+from .model.geometry import Geometry as Geometry
 from .model.lattice import Lattice as Lattice
+from .model.report import Report as Report
 from .model.surface import Surface as Surface
 from .model.trajectory import Trajectory as Trajectory
 from .model.volume import Volume as Volume
@@ -50,5 +54,132 @@ from .trajectories.paths import align as align
 from .trajectories.paths import follow as follow
 from .trajectories.tracking import Tracking as Tracking
 from .trajectories.tracking import track as track
+from .watch import Cancel, Progress
 
 __version__: str
+
+# Analyses, one a module of `orbitile.analysis.reports`:
+
+def basins(
+    subject: Wavefunction,
+    /,
+    *,
+    of: str = ...,
+    accuracy: str = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def bonds(
+    subject: Wavefunction,
+    /,
+    *,
+    threshold: float = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def charges(
+    subject: Wavefunction,
+    /,
+    *,
+    scheme: str = ...,
+    dipole: bool = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def composition(
+    subject: Wavefunction,
+    /,
+    *,
+    orbitals: str = ...,
+    fragments: str = ...,
+    scheme: str = ...,
+    least: float = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def excitations(
+    subject: Wavefunction,
+    /,
+    *,
+    fragments: str = ...,
+    state: int = ...,
+    scheme: str = ...,
+    fwhm: float = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def flow(
+    subject: Trajectory,
+    /,
+    *,
+    scheme: str = ...,
+    least: float = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def interactions(
+    subject: Wavefunction | Geometry,
+    /,
+    *,
+    atoms: str | Sequence[int] = ...,
+    model: str = ...,
+    isovalue: float | None = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def levels(
+    subject: Wavefunction,
+    /,
+    *,
+    by: str = ...,
+    fragments: str = ...,
+    scheme: str = ...,
+    fwhm: float = ...,
+    line: str = ...,
+    lowest: float | None = ...,
+    highest: float | None = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def localise(
+    subject: Wavefunction,
+    /,
+    *,
+    scheme: str = ...,
+    which: str = ...,
+    spin: str = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def surface(
+    subject: Wavefunction,
+    /,
+    *,
+    fields: str = ...,
+    fragments: str = ...,
+    surface: str = ...,
+    isovalue: float | None = ...,
+    spacing: float | None = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def topology(
+    subject: Wavefunction,
+    /,
+    *,
+    labels: str = ...,
+    cutoff: float = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-_POINTS = 1 << 21
-"""Points of the lattice, at most about so many: 16 MB for two fields."""
+_POINTS = 1 << 20
+"""Points of the lattice, at most about so many: 8 MB for two fields."""
 _SPACING = 0.12
 """Its spacing in bohr, where that is no more points."""
 

@@ -212,7 +212,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         wavefunction.positions,
         _density_of_side,
         interfragment_gradient,
-        fewest_points=_THIN,
+        fewest_points=_THIN // 4,
         absence=f"between these atoms and the rest {_NONE}",
         opposite=sides.other,
         is_bounded=False,

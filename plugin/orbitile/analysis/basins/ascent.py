@@ -43,7 +43,7 @@ _AT_ONCE = 1 << 17
 _FIRST, _LONGEST, _SHORTEST, _STEPS = 0.15, 0.7, 0.01, 80
 """Steps in bohr, and how many a path may take."""
 
-_TOLERANCE = 3e-3
+_TOLERANCE = 3e-4
 """Error of a step in bohr."""
 
 _NEAREST = 8

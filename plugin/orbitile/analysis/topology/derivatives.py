@@ -30,9 +30,12 @@ from .basis_functions import Shells, ShellsAtPoints, shells_of
 
 Reals = NDArray[np.float64]
 
-_EDGE, _POINTS_A_CELL, _AT_ONCE = 2.5, 96, 192
-"""Edge in bohr of the smallest cells that points are sorted into, points that a cell should have, and the most that
-are evaluated at once."""
+_EDGE, _AT_ONCE = 2.5, 192
+"""Edge in bohr of the smallest cells that points are sorted into, and the most points that are evaluated at once."""
+
+_POINTS_A_CELL, _FEWEST, _FUNCTIONS_A_CELL = 96, 4, 50_000
+"""Points that a cell should have: as many, and no fewer, and such a number by that of basis functions: the larger the
+molecule, the more is saved by leaving out what does not reach a cell."""
 
 _NUMBERS = 1 << 22
 """Numbers of the largest array that is made: 32 MiB; of the largest molecules fewer points are evaluated at once."""
@@ -130,7 +133,8 @@ class DensityDerivatives:
         """Points that are near to each other, and what is needed there."""
         if not len(points):
             return
-        cells = sorted_into_cells(points, _EDGE, _POINTS_A_CELL, 1)
+        few = max(_FEWEST, min(_POINTS_A_CELL, _FUNCTIONS_A_CELL // max(len(self.coefficients), 1)))
+        cells = sorted_into_cells(points, _EDGE, few, 1)
         at_once = max(8, min(_AT_ONCE, _NUMBERS // (4 * max(len(self.coefficients), 1))))
         for cell in range(len(cells)):
             of_cell = cells.placed[cells.first_slot[cell] : cells.first_slot[cell + 1]]
@@ -151,8 +155,9 @@ class _Piece:
         self._coefficients, self._weights = coefficients, weights[:, None]
         # one product for orbitals and their gradients: every call of it wakes threads
         wanted = self._values if slopes else self._values[:, :1]
-        flat = wanted.reshape(len(wanted), -1)
-        self._orbitals = (coefficients.T @ flat).reshape(len(weights), -1, len(points))
+        shape = wanted.shape[1], len(points)
+        flat = wanted.reshape(len(wanted), shape[0] * shape[1])  # far away there may be no functions
+        self._orbitals = (coefficients.T @ flat).reshape(len(weights), *shape)
 
     def density(self) -> Reals:
         orbitals = self._orbitals[:, 0]

@@ -1,0 +1,82 @@
+"""What all analyses have in common."""
+
+import ast
+import inspect
+import json
+from dataclasses import replace
+from importlib.resources import files
+
+import pytest
+
+import orbitile as ob
+from orbitile.analysis.presenting import as_csv, as_json, as_text
+from orbitile.analysis.reports import analyses, function_of, values_of
+from orbitile.model.report import Report
+from orbitile.session.commands import COMMANDS
+
+NAMES = list(analyses())
+
+STUBS = ast.parse((files("orbitile") / "__init__.pyi").read_text(encoding="utf-8"))
+
+
+def test_there_are_those_that_the_manual_tells_of():
+    assert {"charges", "bonds", "localise", "flow", "composition", "levels", "topology", "basins"} < set(NAMES)
+    assert {"interactions", "surface", "excitations"} < set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_declaration_is_a_function_with_types_and_a_command(name):
+    module = analyses()[name]
+    assert module.HELP[0].islower() or module.HELP[:2].isupper() or module.HELP.startswith("ELF")
+    assert not module.HELP.endswith(".")
+    stated = [argument.name for argument in module.PARAMETERS]
+    accepted = inspect.signature(module.report).parameters
+    takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in accepted.values())
+    assert takes_any or set(stated) <= set(accepted)
+    assert list(values_of(name, {argument.name: "1" for argument in module.PARAMETERS if argument.required})) == stated
+    function = getattr(ob, name)
+    assert function.__name__ == name
+    keywords = list(inspect.signature(function).parameters)[1:]
+    assert keywords == [*stated, "device", "progress", "cancelled"]
+    (stub,) = (one for one in STUBS.body if isinstance(one, ast.FunctionDef) and one.name == name)
+    assert [argument.arg for argument in stub.args.kwonlyargs] == keywords
+    (command,) = (one for one in COMMANDS if one.name == f"orb_{name}")
+    assert [argument.name for argument in command.arguments] == ["name", *stated, "filename", "draw"]
+    assert function.__doc__ == function_of(name).__doc__
+
+
+@pytest.fixture(scope="module")
+def benzene():
+    return ob.load(files("orbitile") / "data" / "benzene.molden")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in NAMES if analyses()[name].KIND != "trajectory"])
+def test_tables_close_and_can_be_told_and_written(name, benzene):
+    """Each table of a molecule without anything odd that has a sum which is known says so, and it holds."""
+    if reason := analyses()[name].unavailable(benzene):
+        assert name == "excitations"
+        assert reason
+        return
+    report = getattr(ob, name)(benzene, device="cpu")
+    assert report.tables
+    closures = [closure for table in report.tables for closure in table.closures]
+    assert closures or name == "interactions"  # of one molecule: regions of the density, whose sum is not known
+    assert [closure.text for closure in closures if not closure.holds] == []
+    text = as_text(report)
+    assert all(table.title in text for table in report.tables)
+    found = json.loads(as_json(report))
+    assert found["analysis"] == name
+    for table in report.tables:
+        assert as_csv(table).count("\n") == len(table) + 1
+        assert all(-1 < atom < 12 for atoms in table.atoms for atom in atoms)
+    assert all(ob.evaluate(benzene, field, [[0.1, 0.2, 0.3]]).size for table in report.tables for field in table.fields)
+
+
+def test_a_report_that_does_not_close_says_so():
+    report = function_of("charges")(ob.load(files("orbitile") / "data" / "benzene.molden"), scheme="mulliken")
+    assert isinstance(report, Report)
+    (table, *_) = report.tables
+    (closure, *_) = table.closures
+    assert "which is more than" not in closure.text
+    assert "which is more than" in replace(closure, found=closure.expected + 1.0, tolerance=1e-3).text
