@@ -140,6 +140,8 @@ class DensityDerivatives:
             of_cell = cells.placed[cells.first_slot[cell] : cells.first_slot[cell + 1]]
             shells = self.shells.near(cells.low[cell], cells.high[cell])
             coefficients = self.coefficients[shells.coefficients]
+            if not len(coefficients):  # so far out that there is nothing
+                continue
             for begin in range(0, len(of_cell), at_once):
                 checkpoint()
                 some = of_cell[begin : begin + at_once]
