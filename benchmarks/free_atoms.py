@@ -13,8 +13,8 @@ The density, and the density without the shells of each effective core potential
 .. math::  \rho(r) = \sum_i n_i (a_i / \pi)^{3/2} e^{-a_i r^2}
 
 of even-tempered exponents and with weights of either sign: with positive ones alone the errors are from 2 % (carbon) to
-15 % (iodine), since shells are no mixtures of Gaussians about the nucleus. All fits are positive everywhere and exact
-in the number of electrons.
+15 % (iodine), since shells are no mixtures of Gaussians about the nucleus. All fits are exact in
+the number of electrons, and positive where they exceed 1e-11 e bohr^-3.
 """
 
 from __future__ import annotations

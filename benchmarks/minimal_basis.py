@@ -2,8 +2,8 @@
 
     python benchmarks/minimal_basis.py
 
-Its source is the Basis Set Exchange (package basis-set-exchange; B. P. Pritchard et al., J. Chem. Inf. Model. 2019, 59,
-4814), whose sets go back to
+Its source is the Basis Set Exchange (package basis-set-exchange, BSD licence; B. P. Pritchard et al., J. Chem. Inf.
+Model. 2019, 59, 4814), whose sets go back to
 
 - cc-pVTZ for H to Kr without K: T. H. Dunning, J. Chem. Phys. 1989, 90, 1007; D. E. Woon and T. H. Dunning, 1993, 98,
   1358 and 1994, 100, 2975; A. K. Wilson et al., 1999, 110, 7667; N. B. Balabanov and K. A. Peterson, 2005, 123, 064107;

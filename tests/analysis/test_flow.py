@@ -82,11 +82,13 @@ def test_a_proton_is_transferred(transfer):
     assert table["change"][0] == pytest.approx(table["change"][1], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_charges_are_those_of_each_frame(transfer):
     found = flow(trajectory_of(transfer))
     assert found.charges == pytest.approx(np.array([iao_charges(frame) for frame in transfer]), abs=1e-8)
     assert found.length[-1] == pytest.approx(0.6 / 0.529177, rel=0.1)  # of the proton; the others are brought to rest
     assert found.spins[0].change[0] == pytest.approx(0)
+    assert found.missed == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.slow
@@ -109,6 +111,7 @@ def test_order_and_signs_of_canonical_orbitals_do_not_matter(substitution):
     assert spoilt.spins[0].change.max(axis=0) == pytest.approx(plain.spins[0].change.max(axis=0), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_radical_has_two_spins():
     """H + H2: the electron that is alone goes one way, the one of other spin the other."""
     frames = frames_of([f"H 0 0 0; H 0 0 {z}; H 0 0 1.9" for z in (0.75, 0.85, 0.95, 1.05, 1.15)], 0, 1)

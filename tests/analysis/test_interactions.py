@@ -40,7 +40,7 @@ def index_of_pair(number, other, distance):
 @pytest.mark.parametrize(("number", "other", "distance"), [(2, 2, 5.0), (8, 1, 3.6), (18, 6, 6.5)])
 def test_index_of_two_atoms(number, other, distance):
     pair = promolecule(Geometry(np.array([number, other]), np.array([[0, 0, 0], [0, 0, distance]])))
-    found = interaction_indices(pair, np.array([0]), device="cpu")
+    found = interaction_indices(pair, np.array([0]), level=5, device="cpu")
     assert found.pairs.item() == pytest.approx(index_of_pair(number, other, distance), rel=1e-3)
     assert found.electrons == pytest.approx(number + other, abs=2e-3)
 

@@ -102,7 +102,7 @@ def test_reduced_gradient_between_fragments_leaves_out_what_is_within_one(dimer)
 def test_the_box_between_fragments_holds_the_surface(dimer):
     field = field_of(dimer, "igm:1-3")
     low, high = field.enclosing_box(0.005)
-    outside = np.any((POINTS < low) | (POINTS > high), axis=1)
+    outside = np.any((low > POINTS) | (high < POINTS), axis=1)
     assert outside.any()
     assert value(dimer, field)[outside].max() < 0.005
 

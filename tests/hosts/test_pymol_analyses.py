@@ -115,6 +115,7 @@ def test_selections_name_atoms(cmd, host):
     assert cmd.get_names("objects") == ["benzene"]
 
 
+@pytest.mark.slow
 def test_the_command_draws_and_takes_away(cmd, host, capsys):
     from orbitile.hosts.pymol.commands import PYMOL_COMMANDS
 

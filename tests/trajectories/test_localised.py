@@ -62,6 +62,7 @@ def test_frames_are_the_same_when_they_are_read_again(transfer):
     assert np.array_equal(frames[2].alpha.coefficients, late)
 
 
+@pytest.mark.slow
 def test_only_localised_orbitals_need_another_path(transfer):
     plain = trajectory_of(transfer)
     assert localised_for(plain, transfer[0], "homo") is plain
@@ -73,6 +74,7 @@ def test_only_localised_orbitals_need_another_path(transfer):
         localised_for(plain, transfer[0], "ibo:99")
 
 
+@pytest.mark.slow
 def test_frames_that_do_not_go_with_the_others(transfer):
     def emptied(frame):
         occupations = frame.alpha.occupations.copy()
@@ -106,6 +108,7 @@ def test_one_kekule_structure_all_along():
     assert [frame.alpha.irreps for frame in wavefunctions[1:]] == [wavefunctions[0].alpha.irreps] * 4
 
 
+@pytest.mark.slow
 def test_viewers_follow_them(transfer, tmp_path):
     """A field that is a localised orbital has frames of its own; all others have the canonical ones."""
     with SeriesWriter(tmp_path / "path.h5") as writer:

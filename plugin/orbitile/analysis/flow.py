@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..errors import OrbitileError
 from ..gaussians.alignment import aligned, aligned_positions
 from ..gaussians.positions import centres_and_spreads
-from ..localised.localisation import shares_on_atoms
+from ..localised.localisation import localisation, shares_on_atoms
 from ..localised.schemes import Scheme
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Spin, Wavefunction
@@ -85,6 +85,9 @@ class Flow:
         One where spins share orbitals, otherwise alpha and beta.
     electrons : ndarray, shape (n_frames,)
         In all orbitals of the file.
+    missed : float
+        How much larger the functional of localisation is, in the last frame, for orbitals sought without those of the
+        frames before: 0 but for rounding, unless the followed ones stay with what they were.
     """
 
     first: Wavefunction
@@ -93,6 +96,7 @@ class Flow:
     positions: Reals
     spins: tuple[FlowOfSpin, ...]
     electrons: Reals
+    missed: float
 
     @property
     def length(self) -> Reals:
@@ -194,7 +198,15 @@ def flow(trajectory: Trajectory, scheme: Scheme = "ibo") -> Flow:
         FlowOfSpin(spin, tuple(names[spin]), *(np.array(column) for column in zip(*parts[spin], strict=True)))
         for spin in _spins(first)
     )
-    return Flow(first, np.array(frames), problems, np.array(positions), spins, np.array(electrons))
+    missed = _missed(trajectory[frames[-1]], localised[frames[-1]], scheme)
+    return Flow(first, np.array(frames), problems, np.array(positions), spins, np.array(electrons), missed)
+
+
+def _missed(wavefunction: Wavefunction, found: Wavefunction, scheme: Scheme) -> float:
+    """How much larger the functional is elsewhere than at the localised orbitals that were found."""
+    power = 4 if scheme == "ibo" else 2
+    value = sum(float(np.sum(shares_on_atoms(found, spin) ** power)) for spin in _spins(found))
+    return sum(one.value for one in localisation(wavefunction, scheme).sets) - value
 
 
 def _spins(wavefunction: Wavefunction) -> tuple[Spin, ...]:

@@ -288,4 +288,4 @@ def _of_molecule(wavefunction: Wavefunction, points: Reals, device: str | None) 
     """Density and gradient of the molecule, shapes (n_points,) and (n_points, 3)."""
     names = ("density", "gradient:x", "gradient:y", "gradient:z")
     found = [evaluate(wavefunction, name, points, device=device, precision="double") for name in names]
-    return found[0], np.stack(found[1:], axis=1)
+    return found[0].astype(np.float64), np.stack(found[1:], axis=1).astype(np.float64)

@@ -80,9 +80,9 @@ def _made(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
             raise FieldError(f"field '{field}': expected atoms of one of two sides, but {what}")
         sides.append(promolecular_density(wavefunction, atoms))
     low, high = between(sides[0], sides[1], _FAINT)
-    if np.all(low < high):
-        sides = [_reaching(side, low, high) for side in sides]
-    return Sides(*sides)
+    near = [_reaching(side, low, high) for side in sides]
+    one, other = near if all(map(len, near)) else sides  # far apart, none is near
+    return Sides(one, other)
 
 
 def _reaching(side: GaussianExpansion, low: Reals, high: Reals) -> GaussianExpansion:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -36,8 +37,8 @@ _PAIRED = 0.25
 """Share of an orbital in those of the other spin below which its electron is unpaired."""
 
 
-_RATE = 2e10
-"""Operations in a second, of products of matrices."""
+_RATE = 1e10
+"""Operations in a second, of products of matrices and what goes with them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,8 @@ class _Found:
 
 
 _LOCALISED = Derived[Localisation](most=6)
+_SETS = Derived[_Found](most=6)
+"""Sets by scheme, spin and occupation: the occupied ones are the same with and without the others."""
 
 
 def localised(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Which = "occupied") -> Wavefunction:
@@ -247,7 +250,8 @@ def _sets(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, which: Which, 
     if near is not None and near.shape[1] != ends[-1]:
         raise OrbitileError(f"localised orbitals: expected {ends[-1]} {spin} orbitals near them, got {near.shape[1]}")
     for first, last, start in zip(ends[:-1], ends[1:], starts, strict=True):
-        yield _found(wavefunction, spin, scheme, *start, None if near is None else near[:, first:last])
+        make = partial(_found, wavefunction, spin, scheme, *start, None if near is None else near[:, first:last])
+        yield make() if near is not None else _SETS.of(wavefunction, (scheme, spin, start[0]), make)
 
 
 def _starts(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, which: Which) -> list[tuple[int, Reals, Reals]]:

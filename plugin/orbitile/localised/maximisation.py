@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..watch import checkpoint
+from ..watch import checkpoint, patiently
 from .functionals import Functional
 
 Reals = NDArray[np.float64]
@@ -73,7 +74,7 @@ class Maximum:
     @property
     def gradient_norm(self) -> float:
         """Norm of the gradient."""
-        return float(np.linalg.norm(self.functional.gradient))
+        return _gradient_norm(self.functional)
 
 
 def maximised(functional: Functional, coefficients: Reals, thorough: bool = True) -> Maximum:
@@ -139,12 +140,16 @@ def _starts(coefficients: Reals, thorough: bool) -> Iterator[Reals]:
     n = coefficients.shape[1]
     if n <= _SEVERAL and thorough:
         yield np.eye(n)
-    pivots = qr(coefficients.T, mode="r", pivoting=True)[1][:n]
-    left, _, right = np.linalg.svd(coefficients[pivots].T)
+    _, order = patiently(lambda: qr(coefficients.T, mode="r", pivoting=True))
+    left, _, right = patiently(lambda: np.linalg.svd(coefficients[order[:n]].T))
     yield left @ right
     generator = np.random.default_rng(0)
     for _ in range(min(_EFFORT // n, 8) if n <= _FEW and thorough else 0):
         yield np.linalg.qr(generator.standard_normal((n, n)))[0]
+
+
+def _gradient_norm(functional: Functional) -> float:
+    return float(np.linalg.norm(functional.gradient))
 
 
 def _cayley(rotation: Reals) -> Reals:
@@ -158,11 +163,11 @@ def _climbed(functional: Functional, start: Reals, least: float) -> Maximum:
     for step in range(_MOST_STEPS):
         checkpoint(step / _MOST_STEPS)
         unit = max(abs(here.value), 1.0)
-        norm = float(np.linalg.norm(here.gradient))
+        norm = patiently(partial(_gradient_norm, here))
         if norm < _NO_GRADIENT * unit:
             break
         change, promised, length = _step(here, radius, norm)
-        turn = _cayley(change)
+        turn = patiently(partial(_cayley, change))
         there = here.rotated(turn)
         gained = there.value - here.value
         ratio = gained / promised if promised > _FINE * unit else 1.0
@@ -186,7 +191,7 @@ def _step(here: Functional, radius: float, norm: float) -> tuple[Reals, float, f
     wanted = norm * min(0.1, norm**0.5)
     for _ in range(_MOST_PRODUCTS):
         checkpoint()
-        curved = here.curved(direction)
+        curved = patiently(partial(here.curved, direction))
         curvature = -float(np.sum(direction * curved))
         length = product / curvature if curvature > 0 else np.inf
         border = _to_border(change, direction, scale, radius)

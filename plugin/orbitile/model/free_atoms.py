@@ -3,8 +3,9 @@ r"""Densities of free atoms, hydrogen to lawrencium, as sums of s Gaussians: wha
 .. math::  \rho(r) = \sum_i n_i (a_i / \pi)^{3/2} e^{-a_i r^2}
 
 Neutral atoms in their ground states, spherically averaged: PBE, scalar-relativistic, computed and fitted by
-`benchmarks/free_atoms.py`, which says how. Each is exact in the number of electrons and positive everywhere; where it
-exceeds 1e-5 e bohr^-3, beyond 0.3 / Z bohr of the nucleus, it is exact to a few thousandths.
+`benchmarks/free_atoms.py`, which says how. Each is exact in the number of electrons and positive where it exceeds
+1e-11 e bohr^-3; where it exceeds 1e-5, beyond 0.3 / Z bohr of the nucleus, it is exact to a few thousandths, of light
+elements to half of one.
 """
 
 from __future__ import annotations

@@ -390,17 +390,3 @@ class Wavefunction:
     def orbitals(self, spin: Spin) -> Orbitals:
         """Orbitals of one spin; where both spins share orbitals, the shared ones."""
         return self.beta if spin == "beta" and self.beta is not None else self.alpha
-
-
-def same_basis(one: tuple[Shell, ...], other: tuple[Shell, ...]) -> bool:
-    """Whether two lists of shells stand for the same basis functions, to the digits that files print."""
-    return one is other or (
-        len(one) == len(other)
-        and all(
-            (a.atom, a.angular_momentum, a.pure, len(a.exponents))
-            == (b.atom, b.angular_momentum, b.pure, len(b.exponents))
-            and np.allclose(a.exponents, b.exponents, rtol=1e-6)
-            and np.allclose(a.coefficients, b.coefficients, rtol=1e-5, atol=1e-7)
-            for a, b in zip(one, other, strict=True)
-        )
-    )

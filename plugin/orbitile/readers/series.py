@@ -43,8 +43,9 @@ from ..errors import FileError
 from ..files.hdf5 import MAGIC, USER_BLOCK, library, translated
 from ..files.plain import PlainFile
 from ..gaussians.orthonormality import checked
+from ..model.basis import same_basis
 from ..model.geometry import check_atoms
-from ..model.wavefunction import Orbitals, Shell, Wavefunction, same_basis
+from ..model.wavefunction import Orbitals, Shell, Wavefunction
 
 DESCRIPTION = "series files of Orbitile"
 PATTERNS = ("*.series.h5",)

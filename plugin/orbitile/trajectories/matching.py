@@ -13,7 +13,8 @@ from ..errors import OrbitileError
 from ..gaussians.alignment import rotation_onto, turned_functions
 from ..gaussians.overlap import inverse_root, own_overlap
 from ..localised.localisation import shares_on_atoms
-from ..model.wavefunction import Orbitals, Spin, Wavefunction, same_basis
+from ..model.basis import same_basis
+from ..model.wavefunction import Orbitals, Spin, Wavefunction
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

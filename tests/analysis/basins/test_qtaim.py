@@ -66,14 +66,19 @@ def test_volumes_add_up_to_that_of_the_molecule(water):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("atoms", "published"), [("Li 0 0 0; F 0 0 1.5639", 0.93), ("C 0 0 0; O 0 0 1.105", 1.36)])
-def test_a_diatomic_agrees_with_the_curve_of_its_border(atoms, published):
+def test_carbon_monoxide_agrees_with_the_curve_of_its_border():
     """About an axis the border is a curve: the path of steepest descent from the critical point of the bond."""
-    wavefunction = computed(atoms, "6-31g*")
+    wavefunction = computed("C 0 0 0; O 0 0 1.105", "6-31g*")
     found = closes(wavefunction)
     assert found.population[1] == pytest.approx(electrons_behind_the_curve(wavefunction), abs=1e-3)
-    # of Hartree-Fock wavefunctions, in R. F. W. Bader, Atoms in Molecules, Oxford 1990, and later tables
-    assert qtaim_charges(wavefunction, "cpu")[0] == pytest.approx(published, abs=0.04)
+
+
+@pytest.mark.slow
+def test_lithium_fluoride_is_as_ionic_as_is_published():
+    wavefunction = computed("Li 0 0 0; F 0 0 1.5639", "6-31g*")
+    closes(wavefunction)
+    # R. F. W. Bader, Atoms in Molecules, Oxford 1990: 0.93 to 0.94 by Hartree-Fock
+    assert qtaim_charges(wavefunction, "cpu")[0] == pytest.approx(0.935, abs=0.015)
 
 
 def electrons_behind_the_curve(wavefunction):

@@ -204,6 +204,14 @@ def test_parts_far_from_each_other_count_for_themselves():
     assert "has to be 2" in report.remarks[0]
 
 
+def test_a_cut_off_above_the_density_of_a_ring_leaves_a_tunnel(benzene):
+    report = ob.topology(benzene, cutoff=0.05)
+    (closure,) = report.tables[0].closures
+    assert (closure.found, closure.expected) == (0, 0)
+    assert "rcp" not in report.tables[0]["kind"]
+    assert "has to be 0" in report.remarks[0]
+
+
 class Fold:
     """Two critical points at the roots of x^2 = a that have met where a is 0; about them a maximum in y and z."""
 

@@ -16,7 +16,7 @@ from .screen import Screen, missing
 from .tour import Tour, write_samples
 from .window import Window
 
-_WINDOW = "panel()._analysis_window"
+WINDOW = "panel()._analysis_window"
 
 
 class AnalysisTour(Tour):
@@ -30,17 +30,17 @@ class AnalysisTour(Tour):
 
     def press(self, widget: str) -> None:
         """Click on a widget of the window of analyses; on the left of it, where a box for a tick is."""
-        self.window.screen.click(self.window.at(f"box({_WINDOW}.{widget})", (0.08, 0.5)))
+        self.window.screen.click(self.window.at(f"box({WINDOW}.{widget})", (0.08, 0.5)))
 
     def row(self, row: int) -> None:
         """Click on a row of the table that is seen."""
-        view = f"{_WINDOW}.view.currentWidget().view"
+        view = f"{WINDOW}.view.currentWidget().view"
         cell = f"box({view}.viewport(), {view}.visualRect({view}.model().index({row}, 1)))"
         self.window.screen.click(self.window.at(cell))
 
     def place(self, curve: int, point: int) -> tuple[int, int]:
         """Where a point of the plot is that is seen; of a stick, half its height."""
-        plot = f"{_WINDOW}.view.currentWidget()"
+        plot = f"{WINDOW}.view.currentWidget()"
         at = f"(lambda at: [at.x(), at.y()])({plot}.mapToGlobal({plot}.place_of({curve}, {point})))"
         x, y = self.window.ask(at)
         return x, y + 20
@@ -51,23 +51,23 @@ class AnalysisTour(Tour):
 
     def write(self, parameter: str, text: str) -> None:
         """Type a parameter."""
-        self.window.write(f"{_WINDOW}.form.inputs[{parameter!r}]", text)
+        self.window.write(f"{WINDOW}.form.inputs[{parameter!r}]", text)
 
     def take(self, parameter: str) -> None:
         """Click on the button beside it, which takes the selection."""
-        button = f"{_WINDOW}.form.inputs[{parameter!r}].parentWidget().findChild(QtWidgets.QPushButton)"
+        button = f"{WINDOW}.form.inputs[{parameter!r}].parentWidget().findChild(QtWidgets.QPushButton)"
         self.window.screen.click(self.window.at(f"box({button})"))
 
     def tab(self, number: int) -> None:
         """Click on a tab."""
-        bar = f"{_WINDOW}.view.tabBar()"
+        bar = f"{WINDOW}.view.tabBar()"
         self.window.screen.click(self.window.at(f"box({bar}, {bar}.tabRect({number}))"))
 
 
 def tour(steps: AnalysisTour) -> None:
     """What a user does with analyses."""
     window = steps.window
-    found = f"{_WINDOW} is not None and {_WINDOW}._report() is not None and at_rest()"
+    found = f"{WINDOW} is not None and {WINDOW}._report() is not None and at_rest()"
     steps.step("01-menu-empty", lambda: window.screen.click(window.at("box(panel().analyse_button)")))
     window.screen.key("Escape")
     steps.step("02-open", lambda: steps.open("threonine.molden"), "'object:cgo' in str(objects()) and at_rest()")
@@ -90,7 +90,7 @@ def tour(steps: AnalysisTour) -> None:
     steps.step(
         "18-running",
         lambda: steps.press("run_button"),
-        f"not {_WINDOW}.progress.isHidden() and {_WINDOW}.progress.value() > 5",
+        f"not {WINDOW}.progress.isHidden() and {WINDOW}.progress.value() > 5",
     )
     steps.step("19-cancelled", lambda: steps.press("cancel_button"), "at_rest()")
     steps.step(
@@ -132,12 +132,12 @@ def every(steps: AnalysisTour) -> None:
         "[[one.name, one.module.TITLE] for _, those in panel().browser.analyses('threonine') for one in "
         "those if not one.reason and not one.module.GROUP == 'Tests']"
     )
-    done = f"{_WINDOW}.browser.finding is not None and not {_WINDOW}.browser.finding.is_running and at_rest()"
+    done = f"{WINDOW}.browser.finding is not None and not {WINDOW}.browser.finding.is_running and at_rest()"
     for name, title in names:
         steps.step(
             f"40-{name}",
             lambda title=title: steps.choose(title),
-            done.replace("not None", f"not None and {_WINDOW}.name == {name!r}"),
+            done.replace("not None", f"not None and {WINDOW}.name == {name!r}"),
             60,
         )
 
@@ -145,18 +145,37 @@ def every(steps: AnalysisTour) -> None:
 def path(steps: AnalysisTour) -> None:
     """Electron flow along a path: orbitals that become bonds are shown by a click, and played."""
     window = steps.window
-    done = f"{_WINDOW} is not None and {_WINDOW}._report() is not None and {_WINDOW}.name == 'flow' and at_rest()"
+    done = f"{WINDOW} is not None and {WINDOW}._report() is not None and {WINDOW}.name == 'flow' and at_rest()"
     steps.step("70-path", lambda: steps.open("hcn.h5"), "'object:cgo' in str(objects()) and at_rest()")
     steps.step("71-flow", lambda: steps.choose("Electron flow"), done)
     steps.step("72-orbital", lambda: steps.row(0), "'ibo' in str(list(session().shelf)) and at_rest()")
     steps.step("73-later", lambda: window.prompt("frame 15"), "at_rest()")
-    steps.step("74-plot", lambda: steps.tab(window.ask(f"{_WINDOW}.view.count()") - 2))
+    steps.step("74-plot", lambda: steps.tab(window.ask(f"{WINDOW}.view.count()") - 2))
+
+
+def structure(steps: AnalysisTour) -> None:
+    """Atoms without a wavefunction: a pair of molecules from PyMOL's builder, and what holds them together."""
+    window = steps.window
+    for command in (
+        "delete all",
+        "fragment ala, one",
+        "fragment ala, two",
+        "translate [0, 0, 4.2], two",
+        "create pair, one or two",
+    ):
+        window.prompt(command)
+    window.prompt("delete one or two")
+    done = f"{WINDOW} is not None and {WINDOW}._report() is not None and {WINDOW}.name == 'interactions' and at_rest()"
+    steps.step("80-menu", lambda: window.screen.click(window.at("box(panel().analyse_button)")))
+    window.screen.key("Escape")
+    steps.step("81-interactions", lambda: steps.choose("Weak interactions"), done, 90)
+    steps.step("82-surfaces", lambda: steps.press("surfaces_button"), "len(session().shelf) and at_rest()")
 
 
 def mishaps(steps: AnalysisTour) -> None:
     """What users do while something is computed: delete, rename, go to another frame, save a session, quit."""
     window = steps.window
-    finding = f"{_WINDOW}.browser.finding"
+    finding = f"{WINDOW}.browser.finding"
 
     def begin(n_steps: int) -> None:
         steps.choose("Everything")
@@ -208,7 +227,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--files", type=Path, help="folder of molecules, as the tour writes them")
     parser.add_argument(
-        "--part", nargs="*", type=globals().get, help="of the tour: tour, localised, every, path, mishaps"
+        "--part", nargs="*", type=globals().get, help="of the tour: tour, localised, every, path, structure, mishaps"
     )
     options = parser.parse_args()
     if missing():
@@ -226,7 +245,7 @@ def main() -> None:
         with window:
             window.open_panel()
             steps = AnalysisTour(window, samples, folder)
-            for part in options.part or (tour, localised, every, path, mishaps):
+            for part in options.part or (tour, localised, every, path, structure, mishaps):
                 part(steps)
             steps.lines.append(f"\nLeft behind: {window.quit() or 'nothing'}")
     (folder / "analysis.md").write_text("\n".join(steps.lines) + "\n")

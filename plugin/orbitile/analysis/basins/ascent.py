@@ -40,10 +40,10 @@ Gradient = Callable[[Reals], tuple[Reals, Reals]]
 _AT_ONCE = 1 << 17
 """Points that are evaluated at once; some 100 bytes each."""
 
-_FIRST, _LONGEST, _SHORTEST, _STEPS = 0.15, 0.7, 0.01, 80
+_FIRST, _LONGEST, _SHORTEST, _STEPS = 0.15, 0.7, 0.01, 300
 """Steps in bohr, and how many a path may take."""
 
-_TOLERANCE = 3e-3
+_TOLERANCE = 3e-4
 """Error of a step in bohr."""
 
 _NEAREST = 8

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ...model.volume import Volume
     from ...model.wavefunction import Wavefunction
 
-DEGREES = {"quick": (29, 29), "normal": (41, 53), "fine": (53, 65)}
-"""Degrees of the rules for the directions of rays, of hydrogen and of others: there are 302, 590, 974 or 1454."""
+DEGREES = {"quick": (29, 41), "normal": (47, 65), "fine": (59, 83)}
+"""Degrees of the rules for directions of rays, of hydrogen and of others: 302, 590; 770, 1454; 1202, 2354 of them."""
 
 _HYDROGEN = 1
 
@@ -49,7 +49,7 @@ def qtaim_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: s
     ----------
     wavefunction
     accuracy
-        quick, normal or fine: 302, 974 or 1454 rays from each attractor, of hydrogen 302, 590 or 974.
+        quick, normal or fine: 590, 1454 or 2354 rays from each attractor, of hydrogen 302, 770 or 1202.
     device
         As for `orbitile.evaluate`.
 

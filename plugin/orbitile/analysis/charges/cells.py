@@ -8,7 +8,8 @@ densities are spherical: :math:`w_A = \rho_A / \sum_B \rho_B`. Of the latter onl
 
 .. math::  N_A = N_A^\mathrm{free} + \int w_A \Big( \rho - \sum_B \rho_B \Big) dr
 
-for it has no peaks at the nuclei, so that much fewer points do.
+for it has no peaks at the nuclei, so that much fewer points do. With core potentials :math:`\rho` and the sum are
+without the cores, which would cancel.
 """
 
 from __future__ import annotations
@@ -120,7 +121,8 @@ def becke_populations(wavefunction: Wavefunction, sampled: SampledDensity) -> Re
 def hirshfeld_populations(wavefunction: Wavefunction, sampled: SampledDensity) -> Reals:
     """Electrons by the shares of free atoms, shape (1 or 2, n_atoms): all, and alpha less beta.
 
-    An atom with a core potential has a free atom without these electrons.
+    Where core potentials replace electrons, the cores of the free atoms stand in for them: the shares are those of
+    whole atoms, which have no nodes, and the electrons of a core are not counted.
 
     Raises
     ------
@@ -128,13 +130,12 @@ def hirshfeld_populations(wavefunction: Wavefunction, sampled: SampledDensity) -
         When there is no free atom of an element.
     """
     real = np.flatnonzero(~wavefunction.is_ghost)
-    numbers = wavefunction.atomic_numbers[real]
+    places, numbers = wavefunction.positions[real], wavefunction.atomic_numbers[real]
     cores = np.rint(numbers - wavefunction.core_charges[real]).astype(int)
-    kinds = list(zip(numbers.tolist(), cores.tolist(), strict=True))
-    free = {kind: free_atom(*kind) for kind in sorted(set(kinds))}
-    reach = {kind: _reach(atom) for kind, atom in free.items()}
-    places = wavefunction.positions[real]
-    reaches = np.array([reach[kind] for kind in kinds])
+    free = [free_atom(number) for number in numbers.tolist()]
+    without_cores = {n: free_atom(int(numbers[n]), int(cores[n])) for n in np.flatnonzero(cores)}
+    reach_of = {atom.number: _reach(atom) for atom in free}
+    reaches = np.array([reach_of[atom.number] for atom in free])
     found = np.zeros((len(sampled.densities), len(real)))
     n_points = len(sampled.points)
     for first in range(0, n_points, _AT_ONCE):
@@ -143,14 +144,14 @@ def hirshfeld_populations(wavefunction: Wavefunction, sampled: SampledDensity) -
         middle = (points.min(axis=0) + points.max(axis=0)) / 2
         radius = np.sqrt(((points - middle) ** 2).sum(axis=1).max())
         near = np.flatnonzero(np.sqrt(((places - middle) ** 2).sum(axis=1)) < reaches + radius)
-        parts = (
-            np.stack([_density(free[kinds[n]], points, places[n]) for n in near])
-            if len(near)
-            else np.zeros((0, len(points)))
-        )
+        parts = np.array([_density(free[n], points, places[n]) for n in near]).reshape(len(near), len(points))
         whole = parts.sum(axis=0)
+        promolecule = whole.copy()
+        for row, n in enumerate(near):
+            if n in without_cores:
+                promolecule += _density(without_cores[n], points, places[n]) - parts[row]
         excess = sampled.densities[:, some] * weights
-        excess[0] -= whole * weights
+        excess[0] -= promolecule * weights
         reached = whole > 0
         found[:, near] += (excess[:, reached] / whole[reached]) @ parts[:, reached].T
         checkpoint(min(first + _AT_ONCE, n_points) / n_points)

@@ -72,7 +72,7 @@ def estimated_seconds(wavefunction: Wavefunction, of: str, accuracy: str) -> flo
     """About how long it takes on two cores, in seconds: by the atoms, and the basis functions that reach each point."""
     atoms = int((~wavefunction.is_ghost).sum())
     reaching = min(wavefunction.n_basis, 400)
-    each = {"quick": 0.4, "normal": 1.0, "fine": 1.6}[accuracy] if of == "density" else 0.3
+    each = {"quick": 0.7, "normal": 1.2, "fine": 2.0}[accuracy] if of == "density" else 0.3
     return atoms * each * (0.3 + reaching / 150)
 
 

@@ -22,7 +22,7 @@ HELP = "bond orders of Mayer and Wiberg, valences and free valences"
 GROUP = "Atoms and bonds"
 PRIORITY = 85
 PARAMETERS = (Argument("threshold", NUMBER, "least bond order, by Mayer, that is listed", 0.1, "0.1"),)
-EXAMPLES = ("threshold=0.02",)
+EXAMPLES = ("orb_bonds", "orb_bonds threshold=0.02")
 
 _TOLERANCE = 1e-3
 """How far electrons may be from adding up to all, in e."""

@@ -22,7 +22,7 @@ TITLE = "Charges of atoms"
 HELP = "charges of the atoms, and spin populations, by any of several schemes"
 GROUP = "Atoms and bonds"
 PRIORITY = 90
-EXAMPLES = ("scheme=all", "scheme=resp", "scheme=chelpg, dipole=1")
+EXAMPLES = ("orb_charges", "orb_charges scheme=all", "orb_charges scheme=chelpg, dipole=1")
 
 _NAMES = ("hirshfeld", "cm5", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp")
 _ALONE = "qtaim"

@@ -44,6 +44,9 @@ _ATOMS = 3
 _DOUBTFUL = 0.7
 """Confidence below which an orbital may be another one."""
 
+_MISSED = 1e-3
+"""Growth of the functional of localisation, by orbitals that were not followed, that is told."""
+
 _ARROW = 0.3
 """Way in bohr from which on the centre of an orbital gets an arrow."""
 
@@ -191,6 +194,11 @@ def _remarks(found: Flow, least: float, active: tuple[str, ...]) -> tuple[str, .
         named = ", ".join(atom_name(found.first, atom) for atom in atoms)
         remarks.append(
             f"in frame {index + 1} {named} seem to have exchanged their numbers, and orbitals follow numbers"
+        )
+    if found.missed > _MISSED:
+        remarks.append(
+            f"in the last frame other orbitals are better localised, their functional is larger by {found.missed:.2g}: "
+            "what orbitals have become may be seen otherwise"
         )
     for spin in found.spins:
         for n in np.flatnonzero(spin.confidence.min(axis=0) < _DOUBTFUL).tolist():

@@ -51,7 +51,7 @@ _AT_NOTHING = 0.1
 _GRIDS = ((0.8, 0.6), (0.55, 1.0), (0.35, 1.0), (0.25, 1.0))
 """Spacings of the grids in bohr, and what Newton's step may be from points that count, in spacings."""
 
-_MOST = 400_000
+_MOST = 250_000
 """Points of a grid up to which it is used."""
 
 
@@ -255,32 +255,43 @@ def _all_found(field: DensityDerivatives, nuclei: _Nuclei, least: float) -> tupl
     hollow = int(nuclei.hollow.sum())
     full = nuclei.positions[~nuclei.hollow]
     near = partial(critical_points_near, field, least=least, avoided=nuclei.balls)
-    found = near(full, np.full(len(full), 3), known=nothing_found())
+    with stage(0.0, 0.05):
+        found = near(full, np.full(len(full), 3), known=nothing_found())
     searched, expected = -1, 0
     for n, (spacing, within) in enumerate(_GRIDS):
-        with stage(n / len(_GRIDS), (n + 1) / len(_GRIDS)):
-            maxima = found.positions[found.n_negative == 3]
-            if len(maxima) > searched or n:
-                # maxima without a nucleus have neighbours too; where points are missing, all kinds may be anywhere
-                searched = len(maxima)
-                without = maxima[~Balls(nuclei.positions, np.full(len(nuclei.balls), _AT_NUCLEUS)).hold(maxima)]
-                sizes = np.concatenate([nuclei.radii, np.ones(len(without))])
-                seeds, wanted = between_atoms(np.concatenate([nuclei.positions, without]), sizes)
-                for kind in range(4) if n else (wanted,):
+        # the first is enough, but for few molecules
+        begin, length = (0.05, 0.85) if n == 0 else (0.9 + 0.03 * n, 0.03)
+        maxima = found.positions[found.n_negative == 3]
+        if len(maxima) > searched or n:
+            # maxima without a nucleus have neighbours too; where points are missing, all kinds may be anywhere
+            searched = len(maxima)
+            seeds, wanted = _between(nuclei, maxima)
+            for kind in range(4) if n else (wanted,):
+                with stage(begin, begin + 0.5 * length):
                     found = near(seeds, np.broadcast_to(kind, len(seeds)), known=found)
-            grid = on_grid(nuclei.positions, spacing, spacing / np.e, _MOST)
-            if len(grid):
+        grid = on_grid(nuclei.positions, spacing, spacing / np.e, _MOST)
+        if len(grid):
+            with stage(begin + 0.5 * length, begin + 0.8 * length):
                 seeds, wanted = promising(field, grid[~nuclei.balls.hold(grid)], within * spacing, least, found)
+            with stage(begin + 0.8 * length, begin + length):
                 found = near(seeds, wanted, known=found, farthest=1.5 * spacing)
-            found = nuclei.without_holes(found)
-            index = found.index + hollow
-            if n == 0:
-                simple = index == 1 and not has_gaps(nuclei.positions)
-                expected = 1 if simple else euler_characteristic(field, nuclei.positions, least)
-            complete = index == expected and int((found.n_negative == 3).sum()) <= searched
-            if complete or not len(grid):
-                break
+        found = nuclei.without_holes(found)
+        index = found.index + hollow
+        if n == 0:
+            simple = index == 1 and not has_gaps(nuclei.positions)
+            expected = 1 if simple else euler_characteristic(field, nuclei.positions, least)
+        complete = index == expected and int((found.n_negative == 3).sum()) <= searched
+        if complete or not len(grid):
+            break
     return found, expected
+
+
+def _between(nuclei: _Nuclei, maxima: Reals) -> tuple[Reals, Integers]:
+    """Seeds between nuclei, and maxima that are at none of them."""
+    at_nuclei = Balls(nuclei.positions, np.full(len(nuclei.atoms), _AT_NUCLEUS))
+    without = maxima[~at_nuclei.hold(maxima)]
+    sizes = np.concatenate([nuclei.radii, np.ones(len(without))])
+    return between_atoms(np.concatenate([nuclei.positions, without]), sizes)
 
 
 def _owners(maxima: Reals, nuclei: _Nuclei) -> tuple[list[int], Reals]:

@@ -30,9 +30,12 @@ from .basis_functions import Shells, ShellsAtPoints, shells_of
 
 Reals = NDArray[np.float64]
 
-_EDGE, _POINTS_A_CELL, _AT_ONCE = 2.5, 96, 192
-"""Edge in bohr of the smallest cells that points are sorted into, points that a cell should have, and the most that
-are evaluated at once."""
+_EDGE, _AT_ONCE = 2.5, 192
+"""Edge in bohr of the smallest cells that points are sorted into, and the most points that are evaluated at once."""
+
+_POINTS_A_CELL, _FEWEST, _FUNCTIONS_A_CELL = 96, 4, 50_000
+"""Points that a cell should have: as many, and no fewer, and such a number by that of basis functions: the larger the
+molecule, the more is saved by leaving out what does not reach a cell."""
 
 _NUMBERS = 1 << 22
 """Numbers of the largest array that is made: 32 MiB; of the largest molecules fewer points are evaluated at once."""
@@ -130,12 +133,15 @@ class DensityDerivatives:
         """Points that are near to each other, and what is needed there."""
         if not len(points):
             return
-        cells = sorted_into_cells(points, _EDGE, _POINTS_A_CELL, 1)
+        few = max(_FEWEST, min(_POINTS_A_CELL, _FUNCTIONS_A_CELL // max(len(self.coefficients), 1)))
+        cells = sorted_into_cells(points, _EDGE, few, 1)
         at_once = max(8, min(_AT_ONCE, _NUMBERS // (4 * max(len(self.coefficients), 1))))
         for cell in range(len(cells)):
             of_cell = cells.placed[cells.first_slot[cell] : cells.first_slot[cell + 1]]
             shells = self.shells.near(cells.low[cell], cells.high[cell])
             coefficients = self.coefficients[shells.coefficients]
+            if not len(coefficients):  # so far out that there is nothing
+                continue
             for begin in range(0, len(of_cell), at_once):
                 checkpoint()
                 some = of_cell[begin : begin + at_once]

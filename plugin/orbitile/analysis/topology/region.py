@@ -17,11 +17,14 @@ Reals = NDArray[np.float64]
 _GAP = 7.0
 """Distance in bohr between parts of a molecule from which on there may be no density between them."""
 
-_SPACING = 1.1
-"""Of the lattice on which the region is looked at, in bohr; so far from nuclei surfaces are smooth."""
+_TAILS = 1e-4
+"""Density up to which a limit is one of the tails of atoms, in e bohr^-3."""
 
-_INSIDE = 2.5
-"""Distance from a nucleus in bohr up to which there is density."""
+_SPACING = {True: 1.1, False: 0.4}
+"""Of the lattice on which the region is looked at, in bohr: in the tails of atoms surfaces are smooth."""
+
+_INSIDE = {True: 2.5, False: 0.2}
+"""Distance from a nucleus in bohr up to which there is more density than that."""
 
 _MARGIN, _WIDEST = 6.0, 40.0
 """About the nuclei in bohr, at first and at most."""
@@ -53,14 +56,14 @@ def euler_characteristic(field: DensityDerivatives, positions: Reals, least: flo
     """
     from scipy.spatial import cKDTree
 
-    tree, margin = cKDTree(positions), _MARGIN
+    tree, margin, tails = cKDTree(positions), _MARGIN, least <= _TAILS
     while True:
         low, high = positions.min(axis=0) - margin, positions.max(axis=0) + margin
-        spacing = max(_SPACING, float(np.prod(high - low) / _MOST) ** (1 / 3))
+        spacing = max(_SPACING[tails], float(np.prod(high - low) / _MOST) ** (1 / 3))
         axes = [np.arange(a, b + spacing, spacing) for a, b in zip(low, high, strict=True)]
         points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
         distance = tree.query(points.reshape(-1, 3), distance_upper_bound=margin + spacing)[0]
-        inside = distance < _INSIDE
+        inside = distance < _INSIDE[tails]
         doubtful = np.flatnonzero(~inside & np.isfinite(distance))
         inside[doubtful] = field.gradient(points.reshape(-1, 3)[doubtful])[0] > least
         within = inside.reshape(points.shape[:3])

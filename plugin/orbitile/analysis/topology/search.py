@@ -30,6 +30,9 @@ _ROUNDING = 1e-6
 _SAME = 1e-4
 """Distance in bohr below which two critical points are one."""
 
+_AT_ONCE = 8192
+"""Points of a grid that are looked at at once."""
+
 _NEAR = 0.1
 """Distance in bohr from a critical point at which a search for its like ends."""
 
@@ -207,13 +210,19 @@ def promising(
     points : ndarray, shape (m, 3)
     n_negative : ndarray of int, shape (m,)
     """
-    density, gradient, hessian = field(points)
-    values, vectors = np.linalg.eigh(hessian)
-    uphill = (values < 0).sum(axis=1)
-    step = following_step(gradient, values, vectors, uphill)
-    short = ((step * step).sum(axis=1) < within**2) & (density > least)
-    new = short & ~known.near(points + step, uphill, 2 * _NEAR)
-    return points[new], uphill[new]
+    kept, wanted = [np.zeros((0, 3))], [np.zeros(0, np.int64)]
+    for begin in range(0, len(points), _AT_ONCE):
+        checkpoint(begin / len(points))
+        some = points[begin : begin + _AT_ONCE]
+        density, gradient, hessian = field(some)
+        values, vectors = np.linalg.eigh(hessian)
+        uphill = (values < 0).sum(axis=1)
+        step = following_step(gradient, values, vectors, uphill)
+        short = ((step * step).sum(axis=1) < within**2) & (density > least)
+        new = short & ~known.near(some + step, uphill, 2 * _NEAR)
+        kept.append(some[new])
+        wanted.append(uphill[new])
+    return np.concatenate(kept), np.concatenate(wanted)
 
 
 def following_step(gradient: Reals, values: Reals, vectors: Reals, uphill: Integers) -> Reals:

@@ -132,7 +132,7 @@ class ReportTable(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types h
         self.closures.setTextInteractionFlags(Qt.TextSelectableByMouse)
         layout = QtWidgets.QVBoxLayout(self)
         layout.setContentsMargins(4, 6, 4, 4)
-        title = QtWidgets.QLabel(table.title)
+        title = QtWidgets.QLabel(unit_in_print(table.title))
         title.setWordWrap(True)
         for widget in (title, self.view, self.closures):
             layout.addWidget(widget)

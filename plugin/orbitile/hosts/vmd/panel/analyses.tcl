@@ -29,7 +29,7 @@ proc ::orbitile::panel::fill_analyses {menu} {
         foreach one [dict get $group analyses] {
             set reason [dict get $one reason]
             $menu add command -label "  [dict get $one title]" -state [expr {$reason eq "" ? "normal" : "disabled"}] \
-                -accelerator [expr {$reason eq "" ? [dict get $one help] : $reason}] \
+                -accelerator [string range [expr {$reason eq "" ? [dict get $one help] : $reason}] 0 79] \
                 -command [list ::orbitile::panel::open_analysis $one]
         }
     }
