@@ -2,10 +2,13 @@
 
 import json
 import math
+from argparse import Namespace
 
 import pytest
 
 from orbitile.commandline import main
+from orbitile.commandline._console import progress_bar
+from orbitile.watch import watched, watcher
 from tests.analysis.samples import BENZENE
 
 
@@ -60,3 +63,10 @@ def test_what_is_wrong_is_said_in_a_line(capsys, arguments, said):
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_work_is_watched_without_a_progress_bar(quiet, capsys):
+    """Only what is watched is done in pieces, and Ctrl-C is heard between pieces."""
+    with progress_bar(Namespace(quiet=quiet), "charges") as progress, watched(progress):
+        assert watcher() is not None

@@ -23,10 +23,14 @@ def note(options: argparse.Namespace, text: str) -> None:
 
 
 @contextmanager
-def progress_bar(options: argparse.Namespace, what: str) -> Iterator[Callable[[float], None] | None]:
-    """A progress bar on a terminal, for work that takes over a second."""
+def progress_bar(options: argparse.Namespace, what: str) -> Iterator[Callable[[float], None]]:
+    """A progress bar on a terminal, for work that takes over a second.
+
+    Where none is shown, shares are taken all the same: only work that somebody follows is done in pieces, and only
+    between these Ctrl-C is heard.
+    """
     if options.quiet or not sys.stderr.isatty():
-        yield None
+        yield lambda share: None
         return
     from threading import Timer
 

@@ -86,3 +86,14 @@ def test_a_border_that_is_not_there_stays_where_it_was_thought():
     while len(some):
         some = search.learn(some, np.ones(len(some), bool))
     assert search.place == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("least", "guess"), [(0.5, 0.6), (0.5, 40.0)])
+def test_a_ray_ends_where_another_basin_is_known_to_be(least, guess):
+    """At the surface of its sphere, or far from where the basin ended without anybody noticing."""
+    search = BorderSearch(np.array([guess]), np.array([least]), np.array([True]), np.array([1e-3]))
+    some = np.arange(1)
+    while len(some):
+        some = search.learn(some, np.zeros(len(some), bool))
+    assert search.found.all()
+    assert least <= search.place[0] <= guess

@@ -161,13 +161,18 @@ class BorderSearch:
     @property
     def found(self) -> NDArray[np.bool_]:
         """Which borders there are, shape (n,)."""
-        return self._asked_low & self._asked_high
+        return self._asked_high & (self._asked_low | self._leaves)
 
     @property
     def place(self) -> Reals:
-        """Where the borders are, shape (n,); where none was found near the guess, the guess."""
-        found = self.found
-        return np.where(found, (np.where(found, self._low, 0) + np.where(found, self._high, 0)) / 2, self._guess)
+        """Where the borders are, shape (n,); where none was found near the guess, the guess.
+
+        A ray that is outside, and inside nowhere near, left before: there what is outside ends it, lest it runs on
+        through another attractor.
+        """
+        high = np.where(self._asked_high, self._high, self._guess)
+        low = np.where(self._asked_low, self._low, high)
+        return np.where(self.found, (low + high) / 2, self._guess)
 
     def learn(self, some: Indices, inside: NDArray[np.bool_]) -> Indices:
         """Take the answers for some borders, and say for which of them there is another question."""
