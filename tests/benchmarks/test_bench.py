@@ -38,6 +38,7 @@ def case_of(system):
     return measurement.Case(system, path, wavefunction, system.lattice(wavefunction))
 
 
+@pytest.mark.slow
 def test_command_measures_and_writes(tmp_path, capsys):
     file, plots = tmp_path / "bench.json", tmp_path / "plots"
     arguments = ["bench", "--quick", "--systems", "Kr-a", "--device", "cpu", "--json", str(file), "--plots", str(plots)]

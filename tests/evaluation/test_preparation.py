@@ -27,6 +27,7 @@ preparation.STEPS = preparation.STEPS[1:2]
 """
 
 
+@pytest.mark.slow
 def test_it_is_noted_that_kernels_are_kept_as_long_as_they_are(tmp_path):
     shares = run(
         f"{ONE_STEP}shares = []\n"

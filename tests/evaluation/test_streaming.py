@@ -158,6 +158,7 @@ def test_files_beyond_32_bits(tmp_path):
         assert np.array_equal(np.fromfile(stream, np.float32).reshape(slab.shape), slab[::-1])
 
 
+@pytest.mark.slow
 def test_lattices_beyond_32_bits(device):
     """Planes behind point 2^32 of a long thin lattice, at whose far end the molecule lies."""
     shape, step = (1 << 25, 8, 16), 0.3

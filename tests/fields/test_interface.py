@@ -11,10 +11,12 @@ from orbitile.errors import FieldError
 from orbitile.evaluation.requests import field_of
 from orbitile.fields import Field, field_groups, field_names
 
+_OF_EXCITED_STATES = ("attachment", "change", "detachment", "electron", "hole", "nto", "transition")
+
 NAMES = [
     re.sub(r"\bN\b", "1", name)
     for name, _ in field_names()
-    if "FILE" not in name and not name.startswith(("transition", "nto", "spin"))  # benzene has none of these
+    if "FILE" not in name and not name.startswith(("spin", *_OF_EXCITED_STATES))  # benzene has none of these
 ]
 
 

@@ -86,6 +86,7 @@ def test_the_bound_of_a_charge_is_its_potential_at_the_centre(exponent):
     assert largest_potentials(np.array([[-2.0]]), np.array([exponent]), ((0, 0, 0),)) == pytest.approx(2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degree", [0, 1, 3, 6])
 def test_the_sum_of_magnitudes_is_from_above_at_any_distance(degree):
     hermite, exponent, orders = charges(degree, degree)

@@ -273,6 +273,7 @@ def test_the_example_writes_a_film(tmp_path, series):
         assert 0.05 < np.abs(one - other).mean() < 20  # each differs from the one before, by little
 
 
+@pytest.mark.slow
 @needs_window
 def test_playing_in_the_window(tmp_path, series):
     report_file = tmp_path / "report.json"

@@ -232,17 +232,16 @@ def _look_around(session: Session) -> None:
 def _rename(session: Session, old: str, new: str) -> None:
     host = _host_of(session)
     new = host.legal_name(new)
-    is_gone = old not in host.objects() and new in host.objects()
-    if is_gone:
-        host.drawings.rename(old, new)
-        session.shelf.follow()
-        session.drawn.molecule_renamed(old, new)
-        host.regroup_drawings(new)
     if session.shelf.rename(old, new):
         shown = session.shelf[new]
         known = shown.request in session.computing.samples
         colouring = session.computing.sampled(shown.request).surface.colouring if known else None
         host.rename_parts(old, new, shown.molecule, colouring)
+    elif old not in host.objects() and new in host.objects():
+        host.drawings.rename(old, new)
+        session.shelf.follow()
+        session.drawn.molecule_renamed(old, new)
+        host.regroup_drawings(new)
 
 
 def _look(cmd: Any, look: Callable[[Session], None]) -> None:
