@@ -54,6 +54,8 @@ def test_help_has_examples_that_run(capsys):
     [
         (["levels", BENZENE, "--fwhm", "wide"], "fwhm: expected a number, got 'wide'"),
         (["composition", BENZENE, "--fragments", "ring"], "fragments: expected numbers of atoms such as 1-6,9"),
+        (["levels", BENZENE, "--fragments", "energy=1; rest=2-12"], "two columns are called 'energy'"),
+        (["composition", BENZENE, "--fragments", "orbital=1; rest=2-12"], "two columns are called 'orbital'"),
         (["levels", BENZENE, "-o", "levels.xls"], "expected tables to end in .csv or .json"),
         (["levels", BENZENE, "--plot", "levels.bmp"], "expected a picture to end in"),
     ],
@@ -70,3 +72,17 @@ def test_work_is_watched_without_a_progress_bar(quiet, capsys):
     """Only what is watched is done in pieces, and Ctrl-C is heard between pieces."""
     with progress_bar(Namespace(quiet=quiet), "charges") as progress, watched(progress):
         assert watcher() is not None
+
+
+def test_where_nothing_can_be_written_nothing_is_computed(capsys, monkeypatch):
+    monkeypatch.setattr("orbitile.commandline._analysis.analyse", lambda *a, **k: pytest.fail("it was computed"))
+    assert main(["levels", BENZENE, "-o", "/no/such/folder/levels.json"]) == 2
+    assert "there is no folder" in capsys.readouterr().err
+    assert main(["levels", BENZENE, "-o", "levels.xls"]) == 2
+
+
+def test_examples_name_flags_without_a_value(capsys):
+    with pytest.raises(SystemExit):
+        main(["charges", "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert "  orbitile charges FILE --scheme chelpg --dipole" in lines

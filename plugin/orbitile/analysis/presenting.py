@@ -84,6 +84,24 @@ def as_json(report: Report) -> str:
     return json.dumps(report.as_dictionary(), indent=1, allow_nan=False)
 
 
+def check_tables(path: str | Path) -> Path:
+    """The path of tables, if they can be written there, before what is in them is computed.
+
+    Raises
+    ------
+    FileError
+        When the ending is neither .json nor .csv, or there is no such folder.
+    """
+    from ..errors import FileError
+    from ..files.writing import checked_target
+
+    target = Path(path)
+    if target.suffix.lower() not in (".json", ".csv"):
+        raise FileError(f"{target.name}: expected tables to end in .csv or .json")
+    checked_target(target)
+    return target
+
+
 def write_tables(report: Report, path: str | Path) -> list[Path]:
     """Write all tables of a report, as JSON into one file, or as CSV into a file each.
 
@@ -104,20 +122,16 @@ def write_tables(report: Report, path: str | Path) -> list[Path]:
     FileError
         When the ending is another one, or a file cannot be written.
     """
-    from ..errors import FileError
-
-    target = Path(path)
+    target = check_tables(path)
     if target.suffix.lower() == ".json":
         texts = {target: as_json(report) + "\n"}
-    elif target.suffix.lower() == ".csv":
+    else:
         named = {table.name: as_csv(table) for table in report.tables}
         named |= {plot.name: plot_as_csv(plot) for plot in report.plots}
         texts = {
             target.with_name(f"{target.stem}-{name}.csv") if len(named) > 1 else target: text
             for name, text in named.items()
         }
-    else:
-        raise FileError(f"{target.name}: expected tables to end in .csv or .json")
     for file, text in texts.items():
         with written_atomically(file) as unfinished:
             unfinished.write_text(text, encoding="utf-8", newline="")

@@ -47,10 +47,13 @@ class AnalysisCommand:
         """Print the report, or write it."""
         from ..analysis.figures import check_picture
         from ..analysis.plots import draw_plots
-        from ..analysis.presenting import as_json, as_text, write_tables
+        from ..analysis.presenting import as_json, as_text, check_tables, write_tables
+        from ..files.writing import checked_target
 
         if options.plot:
-            check_picture(options.plot)
+            checked_target(check_picture(options.plot))
+        if options.output:
+            check_tables(options.output)
         values = values_of(self.name, {one.name: getattr(options, one.name) for one in self.module.PARAMETERS})
         subject = _READERS[self.module.KIND](options)
         if warning := self.module.warning(subject, **values):
@@ -77,13 +80,18 @@ def analysis_commands() -> Mapping[str, AnalysisCommand]:
 def _epilog(name: str, module: Analysis) -> str:
     """Examples: those of the consoles, as one types them here."""
     subject = "TRAJ" if module.KIND == "trajectory" else "FILE"
+    flags = [argument.name for argument in module.PARAMETERS if argument.kind is FLAG]
     lines = [f"  orbitile {name.replace('_', '-')} {subject}"]
     for example in module.EXAMPLES:
         _, _, arguments = example.partition(" ")
         named = [piece.partition("=") for piece in re.split(r",\s*(?=\w+=)", arguments) if "=" in piece]
-        options = " ".join(f"--{key.replace('_', '-')} {shlex.quote(value.strip())}" for key, _, value in named)
+        options = " ".join(_option(key, value.strip(), key in flags) for key, _, value in named)
         lines.append(f"{lines[0]} {options}")
     return "\n".join(["examples:", *dict.fromkeys(line.rstrip() for line in lines)])
+
+
+def _option(key: str, value: str, is_flag: bool) -> str:
+    return f"--{key.replace('_', '-')}{'' if is_flag else f' {shlex.quote(value)}'}"
 
 
 def _add_option(parser: CommandParser, argument: Argument) -> None:

@@ -143,6 +143,11 @@ class Table:
         for what in (*(column.values for column in self.columns), *filter(len, (self.atoms, self.fields, self.places))):
             if len(what) != len(self):
                 raise OrbitileError(f"table {self.name}: expected {len(self)} rows in all columns, got {len(what)}")
+        names = [column.name for column in self.columns]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise OrbitileError(
+                f"table {self.name}: two columns are called {twice[0]!r}; give the fragment of this name another one"
+            )
 
     def __len__(self) -> int:
         return len(self.columns[0].values)

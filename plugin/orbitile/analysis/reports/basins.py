@@ -38,7 +38,7 @@ PARAMETERS = (
     Argument("of", one_of("density", "elf"), "the field whose basins these are", "density", "density"),
     Argument("accuracy", one_of("quick", "normal", "fine"), "how finely space is divided", "normal", "normal"),
 )
-EXAMPLES = ("", "of=elf", "accuracy=quick")
+EXAMPLES = ("orb_basins", "orb_basins of=elf", "orb_basins accuracy=quick")
 
 _ELECTRONS, _LAPLACIAN = 1e-3, 2e-3
 """Errors of the electrons of a molecule of ten atoms, and of the Laplacian of an atom, that may be."""

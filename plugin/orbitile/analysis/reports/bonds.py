@@ -86,11 +86,12 @@ def _atom_table(wavefunction: Wavefunction, bonds: Bonds) -> Table:
     mayer = bonds.orders["mayer"]
     # without rounding, which would be all that is left where electrons are paired
     free = np.round(bonds.valences - mayer.orders.sum(axis=1), 10) + 0.0
+    valences = np.round(bonds.valences, 10) + 0.0
     columns = (
         *atom_columns(wavefunction.atomic_numbers),
         Column("electrons", tuple(bonds.populations.tolist()), "e", about="by Mulliken"),
         Column("kept", tuple(mayer.localised.tolist()), "e", about="electrons that the atom does not share"),
-        Column("valence", tuple(bonds.valences.tolist())),
+        Column("valence", tuple(valences.tolist())),
         Column("free_valence", tuple(free.tolist()), about="what is left of it beside the bond orders"),
     )
     closure = Closure("sum of the electrons", float(bonds.populations.sum()), bonds.n_electrons, "e", _TOLERANCE)

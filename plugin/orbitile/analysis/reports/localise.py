@@ -23,7 +23,7 @@ PARAMETERS = (
     Argument("which", one_of("occupied", "virtual"), "which orbitals", "occupied", "occupied"),
     Argument("spin", one_of("alpha", "beta"), "of which spin", "alpha", "alpha"),
 )
-EXAMPLES = ("orb_localise", "orb_localise boys")
+EXAMPLES = ("orb_localise", "orb_localise scheme=boys")
 
 
 def unavailable(wavefunction: Wavefunction) -> str:

@@ -24,7 +24,7 @@ PARAMETERS = (
     Argument("labels", one_of(*LABELS), "what stands at the points", "density", "density"),
     Argument("cutoff", POSITIVE_NUMBER, "density in e bohr^-3 below which nothing is looked for", 1e-6, "1e-6"),
 )
-EXAMPLES = ("orbitile topology benzene.molden", "orbitile topology benzene.molden --labels ellipticity --json out.json")
+EXAMPLES = ("orb_topology", "orb_topology labels=ellipticity")
 
 _NAMES = {"maximum": "ncp", "bond": "bcp", "ring": "rcp", "cage": "ccp", "degenerate": "degenerate"}
 """What critical points are called in the literature; maxima without a nucleus are nna."""

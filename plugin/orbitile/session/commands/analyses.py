@@ -9,10 +9,11 @@ from warnings import warn
 
 from ...analysis.figures import FORMATS
 from ...analysis.plots import draw_plots
-from ...analysis.presenting import as_text, write_tables
+from ...analysis.presenting import as_text, check_tables, write_tables
 from ...analysis.reports import Analysis, analyses
 from ...arguments import FLAG, PATH, TEXT, Argument
 from ...errors import OrbitileError
+from ...files.writing import checked_target
 from ..analysing import order_of
 from ..declaration import Answer, Command
 from ..session import Session
@@ -45,6 +46,9 @@ def command_of(name: str, module: Analysis) -> Command:
 def _analyse(
     session: Session, name: str, molecule: str, given: dict[str, Any], filename: Path | None, draw: bool
 ) -> Answer:
+    is_plot = filename is not None and filename.suffix.lower() in FORMATS
+    if filename is not None:
+        checked_target(filename) if is_plot else check_tables(filename)
     known = session.host.molecules()
     if not (molecule and molecule not in known and molecule in session.host.objects()):
         molecule = session.molecule(molecule)
@@ -53,7 +57,6 @@ def _analyse(
     session.draw(molecule, order, report.drawings if draw else ())
     text = as_text(report, _ROWS)
     if filename is not None:
-        is_plot = filename.suffix.lower() in FORMATS
         written = draw_plots(report, filename) if is_plot else write_tables(report, filename)
         text += "\n" + "\n".join(map(str, written))
     return Answer(None, text)
