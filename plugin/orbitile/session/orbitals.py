@@ -238,8 +238,6 @@ def summary(wavefunction: Wavefunction) -> str:
     """Formula, method and size of the basis, in one line."""
     if wavefunction.promolecule:
         return f"{formula(wavefunction)}, free atoms: there is no wavefunction"
-    if wavefunction.promolecule:
-        return f"{formula(wavefunction)}, free atoms in place of a wavefunction"
     method = f"{wavefunction.method}, " if wavefunction.method else ""
     return f"{formula(wavefunction)}, {method}{wavefunction.kind}, {wavefunction.n_basis} functions"
 
