@@ -125,3 +125,17 @@ def test_the_command_draws_and_takes_away(cmd, host, capsys):
     assert "benzene_charges" in cmd.get_names("objects")
     charges(draw="0", _self=cmd)
     assert cmd.get_names("objects") == ["benzene"]
+
+
+def test_an_object_that_was_made_of_two_alike(cmd, host):
+    """PyMOL gives the same numbers to the atoms of both."""
+    for name in ("one", "two"):
+        cmd.fragment("ala", name)
+    cmd.create("pair", "one or two")
+    n = cmd.count_atoms("pair")
+    before = marks(cmd, "pair")
+    values = tuple(np.linspace(-1, 1, n).tolist())
+    host.put_drawings("pair", "charges", (AtomValues("charge", values, "e"),))
+    assert [label for _, label, _ in marks(cmd, "pair")] == [f"{value:.2f}" for value in values]
+    host.put_drawings("pair", "charges", ())
+    assert marks(cmd, "pair") == before

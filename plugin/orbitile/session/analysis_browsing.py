@@ -218,8 +218,11 @@ class AnalysisBrowsing(LiveBrowsing):
         molecule = self.session.shelf.molecule_now(finding.molecule)
         is_there = molecule in self.session.host.objects()
         if is_there:
-            self.session.draw(molecule, finding.order, report.drawings)
-            self.session.drawn.follow()
+            try:
+                self.session.draw(molecule, finding.order, report.drawings)
+                self.session.drawn.follow()
+            except OrbitileError as error:  # the molecule has other atoms by now
+                self.view.say(str(error), error=True)
         self._tell(replace(finding, molecule=molecule, report=report, is_stale=self._is_stale(molecule, finding.order)))
 
     def _tell(self, finding: Finding) -> None:

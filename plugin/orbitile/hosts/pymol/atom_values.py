@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,7 +41,7 @@ class MarkedAtoms:
     Parameters
     ----------
     before, since : mapping of int to tuple
-        By the numbers that PyMOL gives to atoms for good.
+        By the numbers that PyMOL gives to atoms for good; see `_Numbers`.
     had_labels : bool
         Whether any atom had a label.
     """
@@ -59,9 +60,10 @@ class MarkedAtoms:
         """
         before: dict[int, Marks] = {}
         shown: list[bool] = []
+        told_apart = _Numbers()
 
         def note(number: int, colour: int, label: str, charge: float, shown_as: int) -> None:
-            before[number] = int(colour), str(label), float(charge)
+            before[told_apart.of(number)] = int(colour), str(label), float(charge)
             shown.append(bool(label and shown_as & _LABELS))
 
         cmd.iterate(f"%{molecule}", "note(ID, color, label, partial_charge, reps)", space={"note": note})
@@ -93,7 +95,10 @@ class MarkedAtoms:
             cmd.unset(setting, molecule)
 
     def _change(self, cmd: Any, molecule: str, old: Mapping[int, Marks], new: Mapping[int, Marks]) -> None:
+        told_apart = _Numbers()
+
         def changed(number: int, *now: Any) -> Any:
+            number = told_apart.of(number)
             if number not in old:
                 return now
             return tuple(new[number][at] if _same(value, old[number][at]) else value for at, value in enumerate(now))
@@ -109,6 +114,22 @@ class MarkedAtoms:
     def saved(self) -> dict[str, Any]:
         """In plain types."""
         return {"before": self.before, "since": self.since, "had_labels": self.had_labels}
+
+
+class _Numbers:
+    """Numbers of the atoms of an object, one after the other, told apart where PyMOL has given one to several.
+
+    It does where an object was made of others.
+    """
+
+    def __init__(self) -> None:
+        self._seen: Counter[int] = Counter()
+
+    def of(self, number: int) -> int:
+        """The number of the next atom."""
+        again = self._seen[number]
+        self._seen[number] += 1
+        return int(number) + (again << 32)
 
 
 def _same(value: Any, other: Any) -> bool:
