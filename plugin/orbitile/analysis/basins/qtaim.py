@@ -23,6 +23,7 @@ from ...model.derived import Derived
 from ...watch import stage
 from .ascent import Gradient, Reals, attractors_of, gradient_of_density
 from .attractors import Attractors, spheres_about_nuclei, with_other_maxima
+from .cells import cells_of
 from .integration import AtomicBasins, directions_of, integrated
 from .partition import Partition, lattice_about, maxima, partition
 from .rays import rays_of
@@ -93,11 +94,11 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
             basins = np.flatnonzero(found.spheres.radius > 0).tolist()
             if not basins:
                 raise OrbitileError("basins: the density has no maximum at any atom, so there are no basins")
-            shares = _shares(density, found, gradient)
+            cells = cells_of(_shares(density, found, gradient), gradient, found.spheres)
         with stage(0.2, 0.6):
             light = np.isin(basins, np.flatnonzero(wavefunction.atomic_numbers == _HYDROGEN))
             rules = [directions_of(DEGREES[accuracy][0 if one else 1]) for one in light]
-            rays = rays_of(basins, found.spheres, shares, gradient, rules)
+            rays = rays_of(basins, found.spheres, cells, gradient, rules)
         with stage(0.6, 1.0):
             return integrated(wavefunction, found.spheres, rays, gradient)
 
