@@ -15,12 +15,14 @@ from ...model.lattice import Lattice
 from .ascent import Gradient, Reals, Spheres, attractors_of
 from .partition import Integers, Partition
 
+_WORTH = 1e-5
+"""Density in e bohr^-3 below which the largest share is good enough."""
+
 EMPTY, MIXED = -1, -2
 """Instead of a basin: of cells where the density is too small, and of those that more than one has corners of."""
 
-_CLEAR = 0.99
+_CLEAR = 0.8
 """Share of a basin in a point from which on its path is not followed, unless the basin of a neighbour is another."""
-
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,9 @@ def cells_of(shares: Partition, gradient: Gradient, spheres: Spheres) -> Cells:
     while len(wanted):
         at = np.stack(np.unravel_index(wanted, shape), axis=1)
         points = shares.lattice.origin + at * np.asarray(shares.lattice.spacings)
-        basin[wanted], known[wanted] = attractors_of(points, gradient, spheres), True
+        known[wanted] = True
+        some = gradient(points)[0] > _WORTH
+        basin[wanted[some]] = attractors_of(points[some], gradient, spheres)
         wanted = np.flatnonzero(_beside_others(basin.reshape(shape)).reshape(-1) & ~known)
     return Cells(shares.lattice, _of_cells(basin.reshape(shape)))
 

@@ -24,8 +24,11 @@ _MOST_ELECTRONS = 1e-3
 """Error of a border in bohr times the density there times the square of the radius, in e: those of many rays are of
 both signs."""
 
-_FINEST, _COARSEST = 3e-4, 0.05
+_FINEST, _COARSEST = 3e-4, 0.2
 """Bounds on that error, in bohr."""
+
+_WORTH = 2e-4
+"""Density times the square of the radius, in e per bohr, below which a graze of the border is left out."""
 
 _AT_ONCE = 1 << 24
 """Points along rays that are told apart together: 3 bytes each, and some 200 for those whose paths are followed."""
@@ -66,13 +69,11 @@ class _Scan:
     radii : ndarray, shape (n_radii,)
         Of the points in bohr, from that of the sphere on.
     inside : ndarray of bool, shape (n_radii, n_rays)
-        Which are in the basin.
-    known : ndarray of bool, shape (n_radii, n_rays)
-        For which of them this is more than what the cells say.
+        Which are in the basin; of unclear ones what the last clear one is.
+    unclear : ndarray of bool, shape (n_radii, n_rays)
+        For which of them this is not known, as a border runs through their cell, or it is empty.
     empty : ndarray of bool, shape (n_radii, n_rays)
         Where the density is too small to matter: there a ray stays where it was.
-    unclear : ndarray of bool, shape (n_radii, n_rays)
-        Where a cell is of more than one basin.
     """
 
     attractor: int
@@ -80,9 +81,8 @@ class _Scan:
     weights: Reals
     radii: Reals
     inside: Flags
-    known: Flags
-    empty: Flags
     unclear: Flags
+    empty: Flags
 
 
 def rays_of(
@@ -131,43 +131,51 @@ def _scanned(attractor: int, spheres: Spheres, cells: Cells, directions: Reals, 
     points = (centre + radii[:, None, None] * directions).reshape(-1, 3)
     basin = cells.around(points).reshape(len(radii), len(directions))
     basin[0] = attractor
-    inside, empty, unclear = basin == attractor, basin == EMPTY, basin == MIXED
-    known = empty.copy()
-    known[0] = True
-    return _Scan(attractor, directions, weights, radii, inside, known, empty, unclear)
+    empty = basin == EMPTY
+    unclear = empty | (basin == MIXED)
+    inside = np.take_along_axis(basin == attractor, _last_clear(unclear), axis=0)
+    return _Scan(attractor, directions, weights, radii, inside, unclear, empty)
 
 
 def _settle(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> None:
-    """Follow the paths from points in cells of more than one basin, and then from all that are next to a border."""
-    wanted = [scan.unclear for scan in scans]
-    while any(some.any() for some in wanted):
-        places = [np.nonzero(some) for some in wanted]
-        starts = [
-            spheres.centre[scan.attractor] + scan.radii[k, None] * scan.directions[ray]
-            for scan, (k, ray) in zip(scans, places, strict=True)
-        ]
-        ends = attractors_of(np.concatenate(starts), gradient, spheres)
-        parts = np.split(ends, np.cumsum([len(start) for start in starts])[:-1])
-        wanted = []
-        for scan, place, end in zip(scans, places, parts, strict=True):
-            scan.inside[place], scan.known[place] = end == scan.attractor, True
-            for k in np.flatnonzero(scan.empty.any(axis=1)).tolist():
-                scan.inside[k] = np.where(scan.empty[k], scan.inside[k - 1], scan.inside[k])
-            changes = scan.inside[1:] != scan.inside[:-1]
-            beside = np.zeros_like(scan.known)
-            beside[1:] |= changes
-            beside[:-1] |= changes
-            wanted.append(beside & ~scan.known)
+    """Follow the paths from unclear points between clear ones of the same side: the border may be grazed there."""
+    grazes, starts = [], []
+    for scan in scans:
+        k, ray = np.nonzero(scan.unclear & ~scan.empty & (_carried(scan) == _carried(scan, -1)))
+        points = spheres.centre[scan.attractor] + scan.radii[k, None] * scan.directions[ray]
+        some = gradient(points)[0] * scan.radii[k] ** 2 > _WORTH
+        grazes.append((k[some], ray[some]))
+        starts.append(points[some])
+    ends = attractors_of(np.concatenate(starts), gradient, spheres)
+    parts = np.split(ends, np.cumsum([len(start) for start in starts])[:-1])
+    for scan, place, end in zip(scans, grazes, parts, strict=True):
+        scan.inside[place], scan.unclear[place] = end == scan.attractor, False
+
+
+def _last_clear(unclear: Flags) -> Indices:
+    """Of each point the last one along its ray that is clear, itself included; shape (n_radii, n_rays)."""
+    return np.maximum.accumulate(np.where(unclear, 0, np.arange(len(unclear))[:, None]), axis=0)
+
+
+def _carried(scan: _Scan, way: int = 1) -> Flags:
+    """On which side the last clear point is, or with -1 the next one, shape (n_radii, n_rays)."""
+    carried: Flags = np.take_along_axis(scan.inside[::way], _last_clear(scan.unclear[::way]), axis=0)[::way]
+    return carried
+
+
+def _changes(scan: _Scan) -> tuple[Indices, Reals, Reals, Flags]:
+    """Rays that cross a border, one after the other, the clear points before and after, and whether they leave."""
+    last, side = _last_clear(scan.unclear), _carried(scan)
+    ray, k = np.nonzero(side[1:].T != side[:-1].T)
+    return ray, scan.radii[last[k, ray]], scan.radii[k + 1], side[k, ray]
 
 
 def _divided(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> list[Rays]:
     """The parts of rays between borders, which are found by bisection."""
-    changes = [np.nonzero(scan.inside[1:].T != scan.inside[:-1].T) for scan in scans]
-    low = np.concatenate([scan.radii[k] for scan, (_, k) in zip(scans, changes, strict=True)])
-    high = np.concatenate([scan.radii[k + 1] for scan, (_, k) in zip(scans, changes, strict=True)])
-    leaves = np.concatenate([scan.inside[k, ray] for scan, (ray, k) in zip(scans, changes, strict=True)])
-    along = np.concatenate([scan.directions[ray] for scan, (ray, _) in zip(scans, changes, strict=True)])
-    count = [len(ray) for ray, _ in changes]
+    changes = [_changes(scan) for scan in scans]
+    low, high, leaves = (np.concatenate([one[n] for one in changes]) for n in (1, 2, 3))
+    along = np.concatenate([scan.directions[one[0]] for scan, one in zip(scans, changes, strict=True)])
+    count = [len(one[0]) for one in changes]
     attractor = np.repeat([scan.attractor for scan in scans], count)
     origin = spheres.centre[attractor]
 
@@ -186,8 +194,10 @@ def _divided(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> list[R
 
     attractors_of(points(everything), gradient, spheres, again)
     borders = np.split((low + high) / 2, np.cumsum(count)[:-1])
-    return [_parts(scan, ray, leaving, border) for scan, (ray, _), leaving, border in zip(
-        scans, changes, np.split(leaves, np.cumsum(count)[:-1]), borders, strict=True)]
+    return [
+        _parts(scan, ray, leaving, border)
+        for scan, (ray, _, _, leaving), border in zip(scans, changes, borders, strict=True)
+    ]
 
 
 def _parts(scan: _Scan, ray: Indices, leaves: Flags, border: Reals) -> Rays:
@@ -195,7 +205,7 @@ def _parts(scan: _Scan, ray: Indices, leaves: Flags, border: Reals) -> Rays:
     n_rays = len(scan.directions)
     begun = np.concatenate([np.arange(n_rays), ray[~leaves]])
     begin = np.concatenate([np.full(n_rays, scan.radii[0]), border[~leaves]])
-    endless = np.flatnonzero(scan.inside[-1])
+    endless = np.flatnonzero(_carried(scan)[-1])
     ended = np.concatenate([ray[leaves], endless])
     end = np.concatenate([border[leaves], np.full(len(endless), np.inf)])
     first, last = np.lexsort((begin, begun)), np.lexsort((end, ended))
