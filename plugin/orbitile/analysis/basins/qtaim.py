@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ...model.volume import Volume
     from ...model.wavefunction import Wavefunction
 
-DEGREES = {"quick": (29, 41), "normal": (47, 65), "fine": (59, 83)}
-"""Degrees of the rules for directions of rays, of hydrogen and of others: 302, 590; 770, 1454; 1202, 2354 of them."""
+DEGREES = {"quick": (29, 41), "normal": (59, 83), "fine": (83, 107)}
+"""Degrees of the rules for directions of rays, of hydrogen and of others: 302, 590; 1202, 2354; 2354, 3890 of them."""
 
 _HYDROGEN = 1
 
@@ -50,7 +50,7 @@ def qtaim_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: s
     ----------
     wavefunction
     accuracy
-        quick, normal or fine: 590, 1454 or 2354 rays from each attractor, of hydrogen 302, 770 or 1202.
+        quick, normal or fine: 590, 2354 or 3890 rays from each attractor, of hydrogen 302, 1202 or 2354.
     device
         As for `orbitile.evaluate`.
 

@@ -30,6 +30,9 @@ _FINEST, _COARSEST = 3e-4, 0.2
 _WORTH = 2e-4
 """Density times the square of the radius, in e per bohr, below which a graze of the border is left out."""
 
+_RUN = 5
+"""Steps of half a spacing of the lattice between clear points of two sides up to which there is one border."""
+
 _AT_ONCE = 1 << 24
 """Points along rays that are told apart together: 3 bytes each, and some 200 for those whose paths are followed."""
 
@@ -138,10 +141,12 @@ def _scanned(attractor: int, spheres: Spheres, cells: Cells, directions: Reals, 
 
 
 def _settle(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> None:
-    """Follow the paths from unclear points between clear ones of the same side: the border may be grazed there."""
+    """Follow paths from unclear points where a border may be grazed, but from no few between clear ones of two sides."""
     grazes, starts = [], []
     for scan in scans:
-        k, ray = np.nonzero(scan.unclear & ~scan.empty & (_carried(scan) == _carried(scan, -1)))
+        before, after = _last_clear(scan.unclear), len(scan.radii) - 1 - _last_clear(scan.unclear[::-1])[::-1]
+        grazing = (_carried(scan) == _carried(scan, -1)) | (after - before > _RUN)
+        k, ray = np.nonzero(scan.unclear & ~scan.empty & grazing)
         points = spheres.centre[scan.attractor] + scan.radii[k, None] * scan.directions[ray]
         some = gradient(points)[0] * scan.radii[k] ** 2 > _WORTH
         grazes.append((k[some], ray[some]))
