@@ -141,7 +141,7 @@ def _scanned(attractor: int, spheres: Spheres, cells: Cells, directions: Reals, 
 
 
 def _settle(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> None:
-    """Follow paths from unclear points where a border may be grazed, but from no few between clear ones of two sides."""
+    """Follow paths from unclear points, but from no few between clear ones of two sides: there is one border."""
     grazes, starts = [], []
     for scan in scans:
         before, after = _last_clear(scan.unclear), len(scan.radii) - 1 - _last_clear(scan.unclear[::-1])[::-1]
