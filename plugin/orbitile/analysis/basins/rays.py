@@ -27,11 +27,9 @@ both signs."""
 _FINEST, _COARSEST = 3e-4, 0.2
 """Bounds on that error, in bohr."""
 
-_WORTH = 2e-4
-"""Density times the square of the radius, in e per bohr, below which a graze of the border is left out."""
-
-_RUN = 5
-"""Steps of half a spacing of the lattice between clear points of two sides up to which there is one border."""
+_WORTH = np.array([2e-4, 2e-2])
+"""Density times the square of the radius, in e per bohr, from which on points near a border are asked: every other one,
+and all of them."""
 
 _AT_ONCE = 1 << 24
 """Points along rays that are told apart together: 3 bytes each, and some 200 for those whose paths are followed."""
@@ -72,7 +70,7 @@ class _Scan:
     radii : ndarray, shape (n_radii,)
         Of the points in bohr, from that of the sphere on.
     inside : ndarray of bool, shape (n_radii, n_rays)
-        Which are in the basin; of unclear ones what the last clear one is.
+        Which of the clear ones are in the basin.
     unclear : ndarray of bool, shape (n_radii, n_rays)
         For which of them this is not known, as a border runs through their cell, or it is empty.
     empty : ndarray of bool, shape (n_radii, n_rays)
@@ -127,7 +125,7 @@ def _scanned(attractor: int, spheres: Spheres, cells: Cells, directions: Reals, 
     """What the cells say of points along rays, out to the farthest corner of the lattice."""
     checkpoint()
     centre, first = spheres.centre[attractor], spheres.radius[attractor]
-    step = float(cells.lattice.spacings.min()) / 2
+    step = float(cells.lattice.spacings.min()) / 4
     corners = np.stack([cells.lattice.origin, cells.lattice.far_corner])
     farthest = float(np.linalg.norm(np.maximum(*np.abs(corners - centre)))) + step
     radii = first + step * np.arange(max(2, int((farthest - first) / step)))
@@ -136,24 +134,21 @@ def _scanned(attractor: int, spheres: Spheres, cells: Cells, directions: Reals, 
     basin[0] = attractor
     empty = basin == EMPTY
     unclear = empty | (basin == MIXED)
-    inside = np.take_along_axis(basin == attractor, _last_clear(unclear), axis=0)
-    return _Scan(attractor, directions, weights, radii, inside, unclear, empty)
+    return _Scan(attractor, directions, weights, radii, basin == attractor, unclear, empty)
 
 
 def _settle(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> None:
-    """Follow paths from unclear points, but from no few between clear ones of two sides: there is one border."""
-    grazes, starts = [], []
+    """Follow paths from unclear points where there are electrons: a ray may cross a border more than once there."""
+    asked, starts = [], []
     for scan in scans:
-        before, after = _last_clear(scan.unclear), len(scan.radii) - 1 - _last_clear(scan.unclear[::-1])[::-1]
-        grazing = (_carried(scan) == _carried(scan, -1)) | (after - before > _RUN)
-        k, ray = np.nonzero(scan.unclear & ~scan.empty & grazing)
+        k, ray = np.nonzero(scan.unclear & ~scan.empty)
         points = spheres.centre[scan.attractor] + scan.radii[k, None] * scan.directions[ray]
-        some = gradient(points)[0] * scan.radii[k] ** 2 > _WORTH
-        grazes.append((k[some], ray[some]))
+        some = gradient(points)[0] * scan.radii[k] ** 2 > _WORTH[k % 2]
+        asked.append((k[some], ray[some]))
         starts.append(points[some])
     ends = attractors_of(np.concatenate(starts), gradient, spheres)
     parts = np.split(ends, np.cumsum([len(start) for start in starts])[:-1])
-    for scan, place, end in zip(scans, grazes, parts, strict=True):
+    for scan, place, end in zip(scans, asked, parts, strict=True):
         scan.inside[place], scan.unclear[place] = end == scan.attractor, False
 
 
@@ -162,9 +157,9 @@ def _last_clear(unclear: Flags) -> Indices:
     return np.maximum.accumulate(np.where(unclear, 0, np.arange(len(unclear))[:, None]), axis=0)
 
 
-def _carried(scan: _Scan, way: int = 1) -> Flags:
-    """On which side the last clear point is, or with -1 the next one, shape (n_radii, n_rays)."""
-    carried: Flags = np.take_along_axis(scan.inside[::way], _last_clear(scan.unclear[::way]), axis=0)[::way]
+def _carried(scan: _Scan) -> Flags:
+    """On which side the last clear point is, shape (n_radii, n_rays)."""
+    carried: Flags = np.take_along_axis(scan.inside, _last_clear(scan.unclear), axis=0)
     return carried
 
 
@@ -185,7 +180,8 @@ def _divided(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> list[R
     origin = spheres.centre[attractor]
 
     def points(some: Indices) -> Reals:
-        return origin[some] + (low[some] + high[some])[:, None] / 2 * along[some]
+        middles: Reals = origin[some] + (low[some] + high[some])[:, None] / 2 * along[some]
+        return middles
 
     everything = np.arange(len(low))
     density = gradient(points(everything))[0] if len(low) else np.zeros(0)
