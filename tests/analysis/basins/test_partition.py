@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from orbitile.analysis.basins.ascent import Spheres, attractors_of
-from orbitile.analysis.basins.partition import maxima, partition
-from orbitile.analysis.basins.rays import BorderSearch
+from orbitile.analysis.basins.cells import EMPTY, MIXED, cells_of
+from orbitile.analysis.basins.integration import directions_of
+from orbitile.analysis.basins.partition import SHARED, Partition, maxima, partition
+from orbitile.analysis.basins.rays import rays_of
 from orbitile.model.lattice import Lattice
 
 CENTRES = np.array([[-1.1, 0.2, -0.3], [1.1, -0.2, 0.3]])
@@ -68,32 +70,71 @@ def test_points_of_equal_value_belong_to_one_of_them():
     assert maxima(values, 0.5).tolist() == [np.ravel_multi_index((1, 2, 2), values.shape)]
 
 
-@pytest.mark.parametrize("leaves", [True, False])
-def test_borders_are_found_from_guesses_that_are_far_off(leaves):
-    rng = np.random.default_rng(3)
-    border = rng.uniform(2, 4, 200)
-    width = rng.uniform(1e-4, 1e-2, 200)
-    search = BorderSearch(border + rng.normal(scale=0.4, size=200), np.full(200, 0.5), np.full(200, leaves), width)
-    some = np.arange(200)
-    while len(some):
-        some = search.learn(some, (search.radius[some] < border[some]) == leaves)
-    assert np.all(np.abs(search.place - border) <= width)
+def test_cells_that_are_whole_in_a_basin_are_on_its_side_of_the_plane():
+    shares = lattice_basins(0.25)[2]
+    cells = cells_of(shares, peaks, SPHERES)
+    middles = Lattice.box([-4.5] * 3, [4.5] * 3, 0.25).points() + 0.1
+    basin = cells.around(middles)
+    side = middles @ (CENTRES[1] - CENTRES[0]) / np.linalg.norm(CENTRES[1] - CENTRES[0])
+    assert set(basin) <= {0, 1, EMPTY, MIXED}
+    assert np.all(side[basin == 0] < 0.25)
+    assert np.all(side[basin == 1] > -0.25)
+    assert np.all(np.abs(side[basin == MIXED]) < 0.5)
+    near = np.linalg.norm(middles, axis=1) < 2
+    assert np.all(basin[near & (np.abs(side) > 0.5)] >= 0)
+    assert cells.around(np.array([[9.0, 0, 0]])) == EMPTY
 
 
-def test_a_border_that_is_not_there_stays_where_it_was_thought():
-    search = BorderSearch(np.array([2.0]), np.array([0.5]), np.array([True]), np.array([1e-3]))
-    some = np.arange(1)
-    while len(some):
-        some = search.learn(some, np.ones(len(some), bool))
-    assert search.place == pytest.approx(2.0)
+def test_rays_end_at_the_plane_or_never():
+    cells = cells_of(lattice_basins(0.25)[2], peaks, SPHERES)
+    rule = directions_of(17)
+    for attractor, rays in enumerate(rays_of([0, 1], SPHERES, cells, peaks, [rule, rule])):
+        axis = CENTRES[1 - attractor] - CENTRES[attractor]
+        expected = (axis @ axis / 2) / np.maximum(rays.directions @ axis, 1e-9)
+        assert np.bincount(rays.ray).max() == 1
+        near = expected < 3
+        assert near.sum() > 20
+        density = peaks(CENTRES[attractor] + expected[near, None] * rays.directions[near])[0]
+        error = np.abs(rays.end[near] - expected[near])
+        assert np.all(error < np.maximum(2e-3 / (density * expected[near] ** 2), 1e-3))
+        assert np.all(np.isinf(rays.end[expected > 20]))
+        assert np.all(rays.begin == SPHERES.radius[attractor])
 
 
-@pytest.mark.parametrize(("least", "guess"), [(0.5, 0.6), (0.5, 40.0)])
-def test_a_ray_ends_where_another_basin_is_known_to_be(least, guess):
-    """At the surface of its sphere, or far from where the basin ended without anybody noticing."""
-    search = BorderSearch(np.array([guess]), np.array([least]), np.array([True]), np.array([1e-3]))
-    some = np.arange(1)
-    while len(some):
-        some = search.learn(some, np.zeros(len(some), bool))
-    assert search.found.all()
-    assert least <= search.place[0] <= guess
+def wave(y):
+    return 0.6 * np.cos(3 * y) - 0.6
+
+
+def beside_a_wave(points):
+    """Directions of paths to two points, one on each side of a border that is a wave."""
+    x, y, z = points.T
+    side = x - wave(y)
+    along = side * (1 - side**2) + 1.8 * np.sin(3 * y) * y
+    return np.exp(-np.linalg.norm(points, axis=1) / 2), np.stack([along, -y, -z], axis=1)
+
+
+def test_rays_come_back_where_a_border_is_a_wave():
+    lattice = Lattice.box([-3.0] * 3, [3.0] * 3, 0.15)
+    points = lattice.points()
+    basin = np.full((len(points), SHARED), -1, np.int32)
+    basin[:, 0] = points[:, 0] > wave(points[:, 1])
+    spheres = Spheres(np.array([[-1.0, 0, 0], [1.0, 0, 0]]), np.array([0.3, 0.3]))
+    shares = Partition(lattice, basin, np.eye(1, SHARED, dtype=np.float32).repeat(len(points), axis=0))
+    angle = np.linspace(1.2, 1.6, 41)
+    directions = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
+    cells = cells_of(shares, beside_a_wave, spheres)
+    rays = rays_of([0], spheres, cells, beside_a_wave, [(directions, np.ones(41))])[0]
+    radius = np.arange(0.3, 2.9, 1e-4)
+    back = 0
+    for ray, direction in enumerate(directions):
+        x, y, _ = spheres.centre[0, :, None] + radius * direction[:, None]
+        crossings = radius[1:][np.diff(x > wave(y))]
+        if len(crossings) > 1 and np.diff(crossings).min() < 0.1:
+            continue
+        mine = rays.ray == ray
+        found = np.sort(np.concatenate([rays.begin[mine][1:], rays.end[mine]]))
+        found = found[found < 2.7]
+        assert found == pytest.approx(crossings[crossings < 2.7][: len(found)], abs=0.02)
+        assert len(found) >= np.count_nonzero(crossings < 2.5)
+        back += mine.sum() > 1
+    assert back > 10

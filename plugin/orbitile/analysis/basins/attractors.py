@@ -29,8 +29,8 @@ _APART = 0.85
 _INWARDS = 0.3
 """Least cosine between the gradient and the way to the centre."""
 
-_DEGREE = 21
-"""Of the Lebedev rule whose directions are looked at: 170."""
+_DEGREE, _SAFE = 41, 0.9
+"""Of the Lebedev rule whose directions are looked at: 590; share of the radius that is kept, for those in between."""
 
 _CORE = 2.0
 """Radius in bohr by which the spheres of an atom have to begin."""
@@ -84,7 +84,7 @@ def spheres_about_nuclei(wavefunction: Wavefunction, gradient: Gradient) -> Sphe
         first = int(good.argmax())
         run = good[first:]
         last = first + (len(run) if run.all() else int((~run).argmax())) - 1
-        radius[atom] = radii[last]
+        radius[atom] = max(radii[first], _SAFE * radii[last])
     return Spheres(places, radius)
 
 

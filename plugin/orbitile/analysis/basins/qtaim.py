@@ -23,6 +23,7 @@ from ...model.derived import Derived
 from ...watch import stage
 from .ascent import Gradient, Reals, attractors_of, gradient_of_density
 from .attractors import Attractors, spheres_about_nuclei, with_other_maxima
+from .cells import cells_of
 from .integration import AtomicBasins, directions_of, integrated
 from .partition import Partition, lattice_about, maxima, partition
 from .rays import rays_of
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from ...model.volume import Volume
     from ...model.wavefunction import Wavefunction
 
-DEGREES = {"quick": (29, 41), "normal": (47, 65), "fine": (59, 83)}
-"""Degrees of the rules for directions of rays, of hydrogen and of others: 302, 590; 770, 1454; 1202, 2354 of them."""
+DEGREES = {"quick": (29, 41), "normal": (59, 83), "fine": (83, 107)}
+"""Degrees of the rules for directions of rays, of hydrogen and of others: 302, 590; 1202, 2354; 2354, 3890 of them."""
 
 _HYDROGEN = 1
 
@@ -49,7 +50,7 @@ def qtaim_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: s
     ----------
     wavefunction
     accuracy
-        quick, normal or fine: 590, 1454 or 2354 rays from each attractor, of hydrogen 302, 770 or 1202.
+        quick, normal or fine: 590, 2354 or 3890 rays from each attractor, of hydrogen 302, 1202 or 2354.
     device
         As for `orbitile.evaluate`.
 
@@ -93,11 +94,11 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
             basins = np.flatnonzero(found.spheres.radius > 0).tolist()
             if not basins:
                 raise OrbitileError("basins: the density has no maximum at any atom, so there are no basins")
-            shares = _shares(density, found, gradient)
+            cells = cells_of(_shares(density, found, gradient), gradient, found.spheres)
         with stage(0.2, 0.6):
             light = np.isin(basins, np.flatnonzero(wavefunction.atomic_numbers == _HYDROGEN))
             rules = [directions_of(DEGREES[accuracy][0 if one else 1]) for one in light]
-            rays = rays_of(basins, found.spheres, shares, gradient, rules)
+            rays = rays_of(basins, found.spheres, cells, gradient, rules)
         with stage(0.6, 1.0):
             return integrated(wavefunction, found.spheres, rays, gradient)
 

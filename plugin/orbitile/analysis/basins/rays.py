@@ -1,31 +1,38 @@
 """Where rays from an attractor leave its basin, and come back into it.
 
-A lattice of basins says about where; paths of steepest ascent from both sides of the border, by bisection, where
-exactly: as exactly as the density there asks for.
+Points along the rays are told apart by the cells of a lattice that are whole in a basin, and in others by paths of
+steepest ascent.
+Each border lies between two neighbours whose paths have been followed and led to different sides; bisection finds it as
+exactly as the density there asks for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...watch import checkpoint
+from ...watch import checkpoint, stage
 from .ascent import Gradient, Reals, Spheres, attractors_of
-from .partition import Partition
+from .cells import EMPTY, MIXED, Cells
 
 Indices = NDArray[np.intp]
+Flags = NDArray[np.bool_]
 
 _MOST_ELECTRONS = 1e-3
 """Error of a border in bohr times the density there times the square of the radius, in e: those of many rays are of
 both signs."""
 
-_FINEST, _COARSEST = 3e-4, 0.05
+_FINEST, _COARSEST = 3e-4, 0.2
 """Bounds on that error, in bohr."""
 
-_STRIDE, _FARTHEST = 0.05, 3.2
-"""First stride of the search for a border in bohr, and the last one before it is given up."""
+_WORTH = np.array([2e-4, 2e-2])
+"""Density times the square of the radius, in e per bohr, from which on points near a border are asked: every other one,
+and all of them."""
+
+_AT_ONCE = 1 << 24
+"""Points along rays that are told apart together: 3 bytes each, and some 200 for those whose paths are followed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +60,36 @@ class Rays:
 
 
 @dataclass(frozen=True, eq=False)
-class _Borders:
-    """About where rays leave a basin, or come back to it, and the direction of each."""
+class _Scan:
+    """Points along the rays of one attractor.
 
-    attractor: Indices
-    ray: Indices
-    leaves: NDArray[np.bool_]
-    guess: Reals
-    direction: Reals
+    Attributes
+    ----------
+    attractor : int
+    directions, weights : ndarray, shapes (n_rays, 3) and (n_rays,)
+    radii : ndarray, shape (n_radii,)
+        Of the points in bohr, from that of the sphere on.
+    inside : ndarray of bool, shape (n_radii, n_rays)
+        Which of the clear ones are in the basin.
+    unclear : ndarray of bool, shape (n_radii, n_rays)
+        For which of them this is not known, as a border runs through their cell, or it is empty.
+    empty : ndarray of bool, shape (n_radii, n_rays)
+        Where the density is too small to matter: there a ray stays where it was.
+    """
+
+    attractor: int
+    directions: Reals
+    weights: Reals
+    radii: Reals
+    inside: Flags
+    unclear: Flags
+    empty: Flags
 
 
 def rays_of(
     attractors: list[int],
     spheres: Spheres,
-    lattice: Partition,
+    cells: Cells,
     gradient: Gradient,
     rules: list[tuple[Reals, Reals]],
 ) -> list[Rays]:
@@ -78,139 +101,113 @@ def rays_of(
         Which.
     spheres
         About all attractors.
-    lattice
-        Shares of the basins on a lattice; beyond it rays stay in the basin in which they are there.
+    cells
+        Of a lattice; beyond it rays stay in the basin in which they are there.
     gradient
         Of the density.
     rules
         Directions, shape (n_rays, 3), and weights of a rule on the sphere for each of them.
     """
-    found = [
-        _scanned(attractor, spheres, lattice, directions)
-        for attractor, (directions, _) in zip(attractors, rules, strict=True)
-    ]
-    borders = _Borders(*(np.concatenate([getattr(one, part.name) for one in found]) for part in fields(_Borders)))
-    origin, along = spheres.centre[borders.attractor], borders.direction
-    density = gradient(origin + borders.guess[:, None] * along)[0] if len(along) else np.zeros(0)
-    width = _MOST_ELECTRONS / np.maximum(density * borders.guess**2, 1e-12)
-    search = BorderSearch(
-        borders.guess, spheres.radius[borders.attractor], borders.leaves, np.clip(width, _FINEST, _COARSEST)
-    )
-
-    def again(some: Indices, ends: Indices) -> tuple[Indices, Reals]:
-        left = search.learn(some, ends == borders.attractor[some])
-        return left, origin[left] + search.radius[left, None] * along[left]
-
-    attractors_of(origin + search.radius[:, None] * along, gradient, spheres, again)
-    return [
-        _parts(attractor, float(spheres.radius[attractor]), *rule, borders, search)
-        for attractor, rule in zip(attractors, rules, strict=True)
-    ]
+    found: list[Rays] = []
+    waiting: list[_Scan] = []
+    for attractor, rule in zip(attractors, rules, strict=True):
+        waiting.append(_scanned(attractor, spheres, cells, *rule))
+        if sum(one.inside.size for one in waiting) > _AT_ONCE or attractor == attractors[-1]:
+            done = len(found)
+            with stage(done / len(attractors), (done + len(waiting)) / len(attractors)):
+                _settle(waiting, spheres, gradient)
+                found += _divided(waiting, spheres, gradient)
+            waiting = []
+    return found
 
 
-def _scanned(attractor: int, spheres: Spheres, lattice: Partition, directions: Reals) -> _Borders:
-    """Borders by the lattice."""
+def _scanned(attractor: int, spheres: Spheres, cells: Cells, directions: Reals, weights: Reals) -> _Scan:
+    """What the cells say of points along rays, out to the farthest corner of the lattice."""
     checkpoint()
     centre, first = spheres.centre[attractor], spheres.radius[attractor]
-    step = float(lattice.lattice.spacings.min()) / 2
-    corners = np.stack([lattice.lattice.origin, lattice.lattice.far_corner])
+    step = float(cells.lattice.spacings.min()) / 4
+    corners = np.stack([cells.lattice.origin, cells.lattice.far_corner])
     farthest = float(np.linalg.norm(np.maximum(*np.abs(corners - centre)))) + step
     radii = first + step * np.arange(max(2, int((farthest - first) / step)))
-    points = centre + radii[:, None, None] * directions
-    basin = lattice.largest(points.reshape(-1, 3)).reshape(len(radii), len(directions))
-    inside = basin == attractor
-    inside[0] = True
-    outside = basin < 0
-    for n in range(1, len(radii)):  # where nothing is, a ray stays where it was
-        inside[n] = np.where(outside[n], inside[n - 1], inside[n])
-    # what is one step long is a graze, or the lattice
-    for before, here, after in zip(inside[:-2], inside[1:-1], inside[2:], strict=True):
-        here[:] = np.where(before == after, before, here)
-    place, ray = np.nonzero(inside[1:] != inside[:-1])
-    return _Borders(np.full(len(ray), attractor), ray, inside[place, ray], radii[place] + step / 2, directions[ray])
+    points = (centre + radii[:, None, None] * directions).reshape(-1, 3)
+    basin = cells.around(points).reshape(len(radii), len(directions))
+    basin[0] = attractor
+    empty = basin == EMPTY
+    unclear = empty | (basin == MIXED)
+    return _Scan(attractor, directions, weights, radii, basin == attractor, unclear, empty)
 
 
-class BorderSearch:
-    """Borders that are looked for along rays, each at its own pace: by strides that double, then by bisection.
-
-    Parameters
-    ----------
-    guess : ndarray, shape (n,)
-        Radii near which they are, in bohr.
-    least : ndarray, shape (n,)
-        Radii below which they are not.
-    leaves : ndarray of bool, shape (n,)
-        Whether what is inside is below the border, or above.
-    width : ndarray, shape (n,)
-        How exactly they are wanted, in bohr.
-
-    Attributes
-    ----------
-    radius : ndarray, shape (n,)
-        Where it is asked next whether that is inside.
-    """
-
-    def __init__(self, guess: Reals, least: Reals, leaves: NDArray[np.bool_], width: Reals) -> None:
-        self._guess, self._leaves, self._width = guess, leaves, width
-        self._low = np.where(leaves, least, -np.inf)
-        self._high = np.full(len(guess), np.inf)
-        self._asked_low, self._asked_high = np.zeros(len(guess), bool), np.zeros(len(guess), bool)
-        self._stride = np.full(len(guess), _STRIDE)
-        self.radius = guess.copy()
-
-    @property
-    def found(self) -> NDArray[np.bool_]:
-        """Which borders there are, shape (n,)."""
-        return self._asked_high & (self._asked_low | self._leaves)
-
-    @property
-    def place(self) -> Reals:
-        """Where the borders are, shape (n,); where none was found near the guess, the guess.
-
-        A ray that is outside, and inside nowhere near, left before: there what is outside ends it, lest it runs on
-        through another attractor.
-        """
-        high = np.where(self._asked_high, self._high, self._guess)
-        low = np.where(self._asked_low, self._low, high)
-        return np.where(self.found, (low + high) / 2, self._guess)
-
-    def learn(self, some: Indices, inside: NDArray[np.bool_]) -> Indices:
-        """Take the answers for some borders, and say for which of them there is another question."""
-        below = inside == self._leaves[some]
-        self._low[some[below]] = self.radius[some[below]]
-        self._high[some[~below]] = self.radius[some[~below]]
-        self._asked_low[some[below]] = self._asked_high[some[~below]] = True
-        low, high, stride = self._low[some], self._high[some], self._stride[some]
-        between = self._asked_low[some] & self._asked_high[some]
-        ahead = np.where(self._asked_low[some], low + stride, np.maximum(high - stride, low))
-        self.radius[some] = np.where(between, (low + np.where(between, high, low)) / 2, ahead)
-        self._stride[some] = np.where(between, stride, 2 * stride)
-        done = (between & (high - low <= self._width[some])) | (stride > _FARTHEST) | (self.radius[some] <= 0)
-        left: Indices = some[~done]
-        return left
+def _settle(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> None:
+    """Follow paths from unclear points where there are electrons: a ray may cross a border more than once there."""
+    asked, starts = [], []
+    for scan in scans:
+        k, ray = np.nonzero(scan.unclear & ~scan.empty)
+        points = spheres.centre[scan.attractor] + scan.radii[k, None] * scan.directions[ray]
+        some = gradient(points)[0] * scan.radii[k] ** 2 > _WORTH[k % 2]
+        asked.append((k[some], ray[some]))
+        starts.append(points[some])
+    ends = attractors_of(np.concatenate(starts), gradient, spheres)
+    parts = np.split(ends, np.cumsum([len(start) for start in starts])[:-1])
+    for scan, place, end in zip(scans, asked, parts, strict=True):
+        scan.inside[place], scan.unclear[place] = end == scan.attractor, False
 
 
-def _parts(
-    attractor: int, radius: float, directions: Reals, weights: Reals, borders: _Borders, search: BorderSearch
-) -> Rays:
-    """Parts of rays inside, from where they leave and come back: of two that leave one after the other, the first."""
-    mine = np.flatnonzero((borders.attractor == attractor) & search.found)
-    place = np.maximum(search.place[mine], radius)
-    order = np.lexsort((place, borders.ray[mine]))
-    begin: list[list[float]] = [[radius] for _ in directions]
-    end: list[list[float]] = [[] for _ in directions]
-    found = zip(
-        *(part[mine][order].tolist() for part in (borders.ray, borders.leaves)), place[order].tolist(), strict=True
-    )
-    for ray, leaves, at in found:
-        inside = len(begin[ray]) > len(end[ray])
-        if inside and leaves:
-            end[ray].append(at)
-        elif not inside and not leaves:
-            begin[ray].append(at)
-    for of_begin, of_end in zip(begin, end, strict=True):
-        of_end += [np.inf] * (len(of_begin) - len(of_end))
-    ray = np.repeat(np.arange(len(directions)), [len(of_ray) for of_ray in begin])
-    first, last = np.concatenate(begin), np.concatenate(end)
-    some = last > first
-    return Rays(attractor, directions, weights, ray[some], first[some], last[some])
+def _last_clear(unclear: Flags) -> Indices:
+    """Of each point the last one along its ray that is clear, itself included; shape (n_radii, n_rays)."""
+    return np.maximum.accumulate(np.where(unclear, 0, np.arange(len(unclear))[:, None]), axis=0)
+
+
+def _carried(scan: _Scan) -> Flags:
+    """On which side the last clear point is, shape (n_radii, n_rays)."""
+    carried: Flags = np.take_along_axis(scan.inside, _last_clear(scan.unclear), axis=0)
+    return carried
+
+
+def _changes(scan: _Scan) -> tuple[Indices, Reals, Reals, Flags]:
+    """Rays that cross a border, one after the other, the clear points before and after, and whether they leave."""
+    last, side = _last_clear(scan.unclear), _carried(scan)
+    ray, k = np.nonzero(side[1:].T != side[:-1].T)
+    return ray, scan.radii[last[k, ray]], scan.radii[k + 1], side[k, ray]
+
+
+def _divided(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> list[Rays]:
+    """The parts of rays between borders, which are found by bisection."""
+    changes = [_changes(scan) for scan in scans]
+    low, high, leaves = (np.concatenate([one[n] for one in changes]) for n in (1, 2, 3))
+    along = np.concatenate([scan.directions[one[0]] for scan, one in zip(scans, changes, strict=True)])
+    count = [len(one[0]) for one in changes]
+    attractor = np.repeat([scan.attractor for scan in scans], count)
+    origin = spheres.centre[attractor]
+
+    def points(some: Indices) -> Reals:
+        middles: Reals = origin[some] + (low[some] + high[some])[:, None] / 2 * along[some]
+        return middles
+
+    everything = np.arange(len(low))
+    density = gradient(points(everything))[0] if len(low) else np.zeros(0)
+    width = np.clip(_MOST_ELECTRONS / np.maximum(density * high**2, 1e-12), _FINEST, _COARSEST)
+
+    def again(some: Indices, ends: Indices) -> tuple[Indices, Reals]:
+        middle, below = (low[some] + high[some]) / 2, (ends == attractor[some]) == leaves[some]
+        low[some[below]], high[some[~below]] = middle[below], middle[~below]
+        left = some[high[some] - low[some] > width[some]]
+        return left, points(left)
+
+    attractors_of(points(everything), gradient, spheres, again)
+    borders = np.split((low + high) / 2, np.cumsum(count)[:-1])
+    return [
+        _parts(scan, ray, leaving, border)
+        for scan, (ray, _, _, leaving), border in zip(scans, changes, borders, strict=True)
+    ]
+
+
+def _parts(scan: _Scan, ray: Indices, leaves: Flags, border: Reals) -> Rays:
+    """Parts of rays that begin at the sphere or where a ray comes back, and end where it leaves, or never."""
+    n_rays = len(scan.directions)
+    begun = np.concatenate([np.arange(n_rays), ray[~leaves]])
+    begin = np.concatenate([np.full(n_rays, scan.radii[0]), border[~leaves]])
+    endless = np.flatnonzero(_carried(scan)[-1])
+    ended = np.concatenate([ray[leaves], endless])
+    end = np.concatenate([border[leaves], np.full(len(endless), np.inf)])
+    first, last = np.lexsort((begin, begun)), np.lexsort((end, ended))
+    return Rays(scan.attractor, scan.directions, scan.weights, begun[first], begin[first], end[last])

@@ -40,8 +40,8 @@ PARAMETERS = (
 )
 EXAMPLES = ("orb_basins", "orb_basins of=elf", "orb_basins accuracy=quick")
 
-_ELECTRONS, _LAPLACIAN = 1e-3, 2e-3
-"""Errors of the electrons of a molecule of ten atoms, and of the Laplacian of an atom, that may be."""
+_ELECTRONS, _LAPLACIAN = 1e-3, 1e-3
+"""Errors of the electrons of a molecule in e, and of the Laplacian of an atom in hartree, that may be."""
 
 _SHARED, _INDICES = 0.005, 0.01
 """Electrons that a pair shares from which on it is listed; error of their sum that may be."""
@@ -72,7 +72,7 @@ def estimated_seconds(wavefunction: Wavefunction, of: str, accuracy: str) -> flo
     """About how long it takes on two cores, in seconds: by the atoms, and the basis functions that reach each point."""
     atoms = int((~wavefunction.is_ghost).sum())
     reaching = min(wavefunction.n_basis, 400)
-    each = {"quick": 0.7, "normal": 1.2, "fine": 2.0}[accuracy] if of == "density" else 0.3
+    each = {"quick": 1.2, "normal": 3.5, "fine": 5.5}[accuracy] if of == "density" else 0.3
     return atoms * each * (0.3 + reaching / 150)
 
 
@@ -105,16 +105,15 @@ def _of_density(wavefunction: Wavefunction, found: AtomicBasins) -> Report:
         columns.append(_column("spin", spin, "e", "alpha less beta electrons"))
     if len(shared):
         columns.append(_column("localised", found.of_atoms(np.diag(shared), n_atoms), "e", "electrons that stay in it"))
-    tolerance = _ELECTRONS * max(1.0, len(found.atom) / 10)
     electrons, elsewhere = float(found.population.sum()), float(found.population[~at_nuclei].sum())
     total = float(charges.sum()) - elsewhere
     closures = [
-        Closure("populations of all basins", electrons, wavefunction.n_electrons, "e", tolerance),
-        Closure("charges, other maxima included", total, wavefunction.charge, "e", tolerance),
+        Closure("populations of all basins", electrons, wavefunction.n_electrons, "e", _ELECTRONS),
+        Closure("charges, other maxima included", total, wavefunction.charge, "e", _ELECTRONS),
         Closure("largest Laplacian of a basin", float(np.abs(found.laplacian).max()), 0.0, "hartree", _LAPLACIAN),
     ]
     if polarised and not wavefunction.natural:
-        closures.append(Closure("spins", abs(float(found.spin.sum())), wavefunction.n_unpaired, "e", tolerance))
+        closures.append(Closure("spins", abs(float(found.spin.sum())), wavefunction.n_unpaired, "e", _ELECTRONS))
     atoms = tuple((atom,) for atom in range(n_atoms))
     tables = [Table("atoms", "Atoms in molecules", tuple(columns), tuple(closures), atoms)]
     drawings: list[Drawing] = [AtomValues("charge", _plain(charges), "e")]
@@ -134,7 +133,7 @@ def _pairs(wavefunction: Wavefunction, found: AtomicBasins) -> Table:
     some = np.flatnonzero((found.atom[first] >= 0) & (found.atom[second] >= 0) & (shared > _SHARED))
     some = some[np.argsort(-shared[some], kind="stable")]
     pairs = [(int(found.atom[first[n]]), int(found.atom[second[n]])) for n in some]
-    names = [f"{SYMBOLS[int(number)]}{atom}" for atom, number in enumerate(wavefunction.atomic_numbers, 1)]
+    names = _names(wavefunction)
     columns = (
         Column("atoms", tuple(f"{names[one]}-{names[other]}" for one, other in pairs)),
         _column("delocalisation", shared[some], "e", "electrons that the two share: about the order of a bond"),
@@ -158,16 +157,20 @@ def _elsewhere(found: AtomicBasins) -> Table:
 
 def _remarks(wavefunction: Wavefunction, found: AtomicBasins) -> list[str]:
     cores = wavefunction.core_charges[~wavefunction.is_ghost] < wavefunction.atomic_numbers[~wavefunction.is_ghost]
-    names = [f"{SYMBOLS[int(wavefunction.atomic_numbers[atom])]}{atom + 1}" for atom in found.without_maximum]
+    names = _names(wavefunction)
+    without = ", ".join(names[atom] for atom in found.without_maximum)
+    wrong = [names[atom] for atom in found.atom[np.abs(found.laplacian) > _LAPLACIAN] if atom >= 0]
     return [
+        f"The Laplacian of {', '.join(wrong)} is above {_LAPLACIAN:g} hartree, so the border of these basins is not "
+        "found well, and populations may be wrong even where their sum is right: take accuracy=fine (--accuracy fine)."
+        if wrong
+        else "",
         "Some cores are potentials: these atoms have only valence electrons here, without a maximum of the density at "
         "the nucleus, and their basins are what leads to the shell about it. Charges count from that of the core, and "
         "are reliable as long as no border runs through where the core would be."
         if cores.any()
         else "",
-        f"No maximum of the density is at {', '.join(names)}: what is there belongs to the neighbours."
-        if names
-        else "",
+        f"No maximum of the density is at {without}: what is there belongs to the neighbours." if without else "",
         "There are maxima of the density at no nucleus, with basins of their own; the charges of the atoms alone do "
         "not add up to that of the molecule."
         if np.any(found.atom < 0)
@@ -176,6 +179,10 @@ def _remarks(wavefunction: Wavefunction, found: AtomicBasins) -> list[str]:
         if len(found.delocalisation) and not _whole(wavefunction)
         else "",
     ]
+
+
+def _names(wavefunction: Wavefunction) -> list[str]:
+    return [f"{SYMBOLS[int(number)]}{atom}" for atom, number in enumerate(wavefunction.atomic_numbers, 1)]
 
 
 def _whole(wavefunction: Wavefunction) -> bool:
