@@ -72,7 +72,7 @@ def estimated_seconds(wavefunction: Wavefunction, of: str, accuracy: str) -> flo
     """About how long it takes on two cores, in seconds: by the atoms, and the basis functions that reach each point."""
     atoms = int((~wavefunction.is_ghost).sum())
     reaching = min(wavefunction.n_basis, 400)
-    each = {"quick": 1.2, "normal": 3.5, "fine": 5.5}[accuracy] if of == "density" else 0.3
+    each = {"quick": 1.5, "normal": 4.5, "fine": 7.5}[accuracy] if of == "density" else 0.3
     return atoms * each * (0.3 + reaching / 150)
 
 
