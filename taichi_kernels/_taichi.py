@@ -200,7 +200,7 @@ def lightly_optimised(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def quick(kernel: Callable[..., Any]) -> Callable[..., None]:
-    """A kernel without return value, launched without the checks of Taichi's own call where we can: they take 0.1 ms.
+    """A kernel without return value, which a CPU is given without the checks of Taichi's own call: they take 0.1 ms.
 
     Arrays have to be of the types that the kernel declares, and those of NumPy C-ordered.
     """
@@ -211,7 +211,7 @@ def quick(kernel: Callable[..., Any]) -> Callable[..., None]:
     def launched(*arguments: Any) -> None:
         launch = _launches.get(launched)
         if launch is None:
-            if running() == "vulkan":
+            if running() != "cpu":
                 kernel(*arguments)
                 return
             launch = _launches[launched] = Launch(kernel, arguments)
