@@ -235,9 +235,9 @@ def test_every_field_is_in_the_menu_and_what_it_needs_is_asked_for(tmp_path):
         }
         puts $labels
         puts [$menu entrycget 0 -accelerator]
-        puts [list [$menu entrycget 6 -state] [$menu entrycget 6 -accelerator]]
+        puts [list [$menu entrycget 7 -state] [$menu entrycget 7 -accelerator]]
         proc tk_getOpenFile args { return [expr {[dict get $args -multiple] ? [list $::cation] : $::cation}] }
-        $menu.group2 invoke 2
+        $menu.group3 invoke 2
         settle
         puts [report]
         after 300 {
@@ -250,7 +250,7 @@ def test_every_field_is_in_the_menu_and_what_it_needs_is_asked_for(tmp_path):
         """,
         WISH,
     )
-    assert out[1].startswith("{HOMO and LUMO} {Potential on the density} {Weak interactions (NCI)}")
+    assert out[1].startswith("{HOMO and LUMO} {Bonds and lone pairs (IBO)} {Potential on the density}")
     assert out[1].endswith("{Derivatives of the density}")
     assert out[2].startswith("The highest occupied")
     assert out[3].startswith("disabled {")
