@@ -46,6 +46,7 @@ def test_it_is_noted_that_kernels_are_kept_as_long_as_they_are(tmp_path):
     assert run(ask, tmp_path) == "False True"
 
 
+@pytest.mark.slow
 def test_a_note_holds_for_one_version_of_the_kernels(tmp_path):
     run(f"{ONE_STEP}preparation.prepare('cpu')", tmp_path)
     other = "from taichi_kernels import compiled\ncompiled._sources = lambda: 'changed'\n"

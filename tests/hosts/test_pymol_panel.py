@@ -84,6 +84,7 @@ def test_the_stub_is_loaded_and_the_panel_works(tmp_path):
     assert "nothing to remove" in installed(tmp_path, "--uninstall")
 
 
+@pytest.mark.slow
 @needs_window
 def test_the_window_goes_on_while_a_command_computes(tmp_path):
     report_file = tmp_path / "report.json"
@@ -106,6 +107,7 @@ def test_the_window_goes_on_while_a_command_computes(tmp_path):
     assert out.count("Error") == 2
 
 
+@pytest.mark.slow
 @needs_window
 def test_files_and_molecules_that_change_while_the_panel_is_open(tmp_path):
     """A file that is written anew, a molecule renamed and deleted, an object without a first state."""

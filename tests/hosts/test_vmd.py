@@ -208,6 +208,7 @@ def test_what_stands_side_by_side_is_moved_aside_with_its_atoms_and_back(tmp_pat
     assert [tuple(map(float, line.split())) for line in out[9:]] == [(0.0, 1.0)] * 2
 
 
+@pytest.mark.slow
 def test_surfaces_are_hidden_drawn_as_meshes_and_kept(tmp_path):
     state = tmp_path / "state.vmd"
     shown = """
@@ -373,6 +374,7 @@ def test_errors_are_errors_of_tcl_and_the_next_command_works(tmp_path):
     assert out[6] == "benzene"
 
 
+@pytest.mark.slow
 def test_what_vmd_refuses_is_an_error_and_its_python_is_not_ours(tmp_path):
     out = in_vmd(
         tmp_path,

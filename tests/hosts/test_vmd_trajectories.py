@@ -56,7 +56,8 @@ def begin(series):
     return BEGIN.replace("SERIES", str(series))
 
 
-@pytest.mark.parametrize("track", [1, pytest.param(0, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("track", [1, 0])
 def test_at_each_frame_vmd_holds_the_orbital_of_that_frame(tmp_path, series, track):
     out = in_vmd(
         tmp_path,
@@ -107,6 +108,7 @@ def test_a_frame_is_hidden_until_its_surface_is_there(tmp_path, series):
     assert out == ["water", "4 0 0", "4 1 4", "2 1 2", "3 0 3"]  # what the user hides stays hidden
 
 
+@pytest.mark.slow
 def test_playing_shows_each_frame_with_its_surface_whatever_is_changed_meanwhile(tmp_path, series):
     out = in_vmd(
         tmp_path,
