@@ -61,7 +61,7 @@ def drive():
     report["turns while it is read"] = len(turns)
     report["read"] = loaded()[-1]
 
-    wait(lambda: panel.browser.molecule == "large")
+    wait(lambda: panel.browser.molecule == "large" and not panel.session.host.loaded_last and panel.at_rest())
 
     for onto, name in ((panel.widget(), "three.mkl"), (panel.field_edit, "four.mkl")):
         report[f"dropped {name}"] = drop(onto, name)
