@@ -125,7 +125,7 @@ def _made(wavefunction: Wavefunction, spin: Spin) -> IntrinsicAtomicOrbitals:
 
 
 def _dense(matrix: object) -> Reals:
-    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())  # type: ignore[attr-defined]
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())  # type: ignore[attr-defined]  # a sparse matrix
 
 
 def _solved(overlap: Reals, mixed: Reals) -> Reals:

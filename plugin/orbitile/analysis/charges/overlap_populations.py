@@ -134,7 +134,7 @@ def _times(matrix: object, coefficients: Reals) -> Reals:
     result = np.empty_like(coefficients)
     for first in range(0, coefficients.shape[1], _COLUMNS):
         some = slice(first, first + _COLUMNS)
-        result[:, some] = matrix @ coefficients[:, some]  # type: ignore[operator]
+        result[:, some] = matrix @ coefficients[:, some]  # type: ignore[operator]  # dense or sparse
         checkpoint()
     return result
 
