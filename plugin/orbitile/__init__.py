@@ -23,6 +23,7 @@ _HOME = {
     "Orbitals": "model.wavefunction",
     "OrbitileError": "errors",
     "Report": "model.report",
+    "Scene": "scenes",
     "SeriesWriter": "exporters._series",
     "Shell": "model.wavefunction",
     "Surface": "model.surface",
@@ -68,6 +69,7 @@ _HOME = {
     "potential_of_charges": "evaluation.points",
     "render": "renderer",
     "save": "exporters",
+    "scene_of": "scenes",
     "slice_field": "analysis.planes",
     "track": "trajectories.tracking",
 }

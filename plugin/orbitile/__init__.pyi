@@ -42,6 +42,8 @@ from .readers import load_trajectory as load_trajectory
 from .readers import load_volumes as load_volumes
 from .readers._point_charges import load_charges as load_charges
 from .renderer import render as render
+from .scenes import Scene as Scene
+from .scenes import scene_of as scene_of
 from .scf.ase_calculator import AseCalculator as AseCalculator
 from .scf.calculation import Calculation as Calculation
 from .scf.optimisation import optimise as optimise

@@ -220,7 +220,7 @@ def test_importing_orbitile_loads_nothing_heavy():
 
 
 def test_public_names_are_what_they_say_whatever_is_imported_first():
-    program = "import orbitile.renderer.scene, orbitile.evaluation.surfaces, orbitile as ob\n"
+    program = "import orbitile.scenes.scene, orbitile.evaluation.surfaces, orbitile as ob\n"
     program += "assert all(callable(getattr(ob, n)) for n in ob.__all__ if n != '__version__')"
     assert run("-c", program).returncode == 0
 

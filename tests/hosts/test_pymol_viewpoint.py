@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from orbitile.model.units import angstrom
-from orbitile.renderer import Mesh, Scene, render_scene
+from orbitile.renderer import render_scene
+from orbitile.scenes import Mesh, Scene
 
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 

@@ -12,7 +12,8 @@ from orbitile.surfaces.colour_maps import MAPS, colours_along, colours_of, linea
 
 pytest.importorskip("OpenGL")
 
-from orbitile.renderer import PALETTES, Camera, parse_colour
+from orbitile.renderer import Camera
+from orbitile.scenes import PALETTES, parse_colour
 from tests.colour_vision import BLINDNESS, oklab, perceived_by
 
 from .samples import ball, mapped, p_orbital

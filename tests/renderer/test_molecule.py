@@ -3,8 +3,8 @@
 import numpy as np
 
 from orbitile.model.bonds import find_bonds
-from orbitile.renderer import Molecule, make_scene
-from orbitile.renderer.molecule import ball_radius
+from orbitile.scenes import Molecule, make_scene
+from orbitile.scenes.molecule import ball_radius
 
 from .samples import BLUE, RED, ball, molecule
 

@@ -11,7 +11,7 @@ from orbitile.model.wavefunction import Wavefunction
 pytest.importorskip("OpenGL")
 
 from orbitile.renderer import Camera, draw
-from orbitile.renderer.molecule import STICK_RADIUS, ball_radius
+from orbitile.scenes.molecule import STICK_RADIUS, ball_radius
 
 from .samples import ball, free_edges, molecule, p_orbital
 

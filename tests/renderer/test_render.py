@@ -18,8 +18,9 @@ from orbitile.surfaces.colour_maps import POSITIVE
 
 pytest.importorskip("OpenGL")
 
-from orbitile.renderer import Camera, Mesh, Scene, draw, make_scene, transparency, write_png
+from orbitile.renderer import Camera, draw, transparency, write_png
 from orbitile.renderer.context import offscreen
+from orbitile.scenes import Mesh, Scene, make_scene
 
 from .samples import BLUE, RED, ball, drawn, free_edges, molecule, p_orbital
 

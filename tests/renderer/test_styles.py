@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from orbitile.renderer import Camera, Mesh, Molecule, Scene, dots, render_scene, wires
+from orbitile.renderer import Camera, render_scene
 from orbitile.renderer.draw import draw
+from orbitile.scenes import Mesh, Molecule, Scene, dots, wires
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from orbitile.errors import RenderError
-from orbitile.renderer import Camera, Molecule, Scene
+from orbitile.renderer import Camera
 from orbitile.renderer.view import View
+from orbitile.scenes import Molecule, Scene
 
 SIZE = (200, 100)
 

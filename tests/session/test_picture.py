@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.renderer import Camera, Molecule
+from orbitile.renderer import Camera
+from orbitile.scenes import Molecule
 from orbitile.session.look import Look
 from orbitile.session.picture import DrawnSurface, Picture, grid_of, pixels_of, turning
 from orbitile.session.request import Request

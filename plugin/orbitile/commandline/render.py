@@ -35,7 +35,10 @@ def add_arguments(parser: CommandParser) -> None:
     add_fields(parser)
     add_sampling(parser)
     parser.add_argument(
-        "-o", "--output", metavar="PNG", help="picture to write (default: FILE-FIELD.png in the current folder)"
+        "-o",
+        "--output",
+        metavar="PNG",
+        help="picture to write, or scene: .glb (default: FILE-FIELD.png in the current folder)",
     )
     group = parser.add_argument_group("picture")
     add_size(group)
@@ -67,7 +70,9 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw a picture, and print its name."""
+    from ..exporters import holds_scenes, save
     from ..renderer import render
+    from ..scenes import scene_of
 
     size = read_size(options.size)
     stem = re.sub(r"[*?\[\]]", "", Path(options.file).name.split(".")[0]).rstrip("-_") or "frame"
@@ -86,6 +91,10 @@ def run(options: argparse.Namespace) -> None:
         surfaces = _drawn_surfaces(requests, wavefunction, size, camera)
     else:
         surfaces = [_plane(requests[0], wavefunction)]
+    if holds_scenes(output):
+        save(scene_of(surfaces, wavefunction, opacity=options.opacity, **choices), output, wavefunction=wavefunction)
+        print(output)
+        return
     render(
         surfaces,
         wavefunction,

@@ -17,10 +17,12 @@ from ..model.surface import Surface
 from ..model.volume import Volume, VolumeHeader
 from ..model.wavefunction import Wavefunction
 from ..registry import modules_of
+from ..scenes import Scene
 
 KINDS: dict[str, tuple[type, str]] = {
     "volume": (Volume, "a volume"),
     "mesh": (Surface, "a surface"),
+    "scene": (Scene, "a scene"),
     "geometry": (Wavefunction, "the atoms of a molecule"),
 }
 """What a format may hold: its class, and in words."""
@@ -42,6 +44,8 @@ class Exporter(Protocol):
     wavefunction. Without it a volume is held in memory while it is computed."""
     largest_size: Callable[[VolumeHeader], int] | None = None
     """Optional: bytes that the values of a volume take in a file, at most."""
+    write_scene: Callable[[Scene, Path], None] | None = None
+    """Optional, of a format of another kind that has room for whole scenes too: write one to a path."""
 
     def write(self, what: Any, path: Path, wavefunction: Wavefunction | None = None) -> None:
         """Write what is of its kind to a path, and the atoms of a wavefunction where the format has room for them.
@@ -57,19 +61,19 @@ def exporter_modules() -> Mapping[str, Exporter]:
 
 
 def save(
-    what: Volume | Surface | Wavefunction,
+    what: Volume | Surface | Scene | Wavefunction,
     path: str | PathLike[str],
     *,
     format: str | None = None,
     wavefunction: Wavefunction | None = None,
 ) -> None:
-    """Write a volume, a surface or the atoms of a molecule to a file, whole or not at all.
+    """Write a volume, a surface, a scene or the atoms of a molecule to a file, whole or not at all.
 
     Parameters
     ----------
-    what : Volume, Surface or Wavefunction
-        Volumes go to cube, OpenDX, MRC/CCP4, npz and plt files; surfaces to PLY, OBJ and binary glTF files; geometries
-        of a wavefunction to XYZ files.
+    what : Volume, Surface, Scene or Wavefunction
+        Volumes go to cube, OpenDX, MRC/CCP4, npz and plt files; surfaces to PLY, OBJ and binary glTF files, scenes to
+        the latter; geometries of a wavefunction to XYZ files.
     path
         The file; an existing one is replaced.
     format : str, optional
@@ -86,7 +90,7 @@ def save(
     """
     kind = next((kind for kind, (type_, _) in KINDS.items() if isinstance(what, type_)), None)
     if kind is None:
-        raise FileError(f"save: expected a Volume, a Surface or a Wavefunction, got {type(what).__name__}")
+        raise FileError(f"save: expected a Volume, a Surface, a Scene or a Wavefunction, got {type(what).__name__}")
     exporter = exporter_for(path, kind, format=format)
     name = Path(fspath(path)).name
     if isinstance(what, Volume):
@@ -99,7 +103,10 @@ def save(
     if source is not None:
         refuse_inputs(path, [source.source])
     with written_atomically(path) as temporary:
-        exporter.write(what, temporary, wavefunction)
+        if isinstance(what, Scene) and exporter.write_scene is not None:
+            exporter.write_scene(what, temporary)
+        else:
+            exporter.write(what, temporary, wavefunction)
 
 
 def exporter_for(path: str | PathLike[str], kind: str, *, format: str | None = None) -> Exporter:
@@ -124,7 +131,7 @@ def exporter_for(path: str | PathLike[str], kind: str, *, format: str | None = N
     except TypeError as error:
         raise FileError(f"save: expected the name of a file, got {type(path).__name__}") from error
     exporter = _by_suffix(name, kind) if format is None else _by_name(format, kind)
-    if kind != exporter.KIND:
+    if not _holds(exporter, kind):
         (_, held), (_, given) = KINDS[exporter.KIND], KINDS[kind]
         raise FileError(
             f"{name}: this format ({exporter.DESCRIPTION}) holds {held}, got {given}; for {given} use {_known(kind)}"
@@ -138,6 +145,12 @@ def kind_of(path: str | PathLike[str]) -> str:
     """What the format holds that goes by the suffix of a path, of `KINDS`; a volume where there is none."""
     exporter = _of_suffix(Path(fspath(path)).name)
     return "volume" if exporter is None else exporter.KIND
+
+
+def holds_scenes(path: str | PathLike[str]) -> bool:
+    """Whether a file is one that holds a whole scene, by its name."""
+    exporter = _of_suffix(Path(fspath(path)).name)
+    return exporter is not None and _holds(exporter, "scene")
 
 
 def patterns(kind: str) -> list[str]:
@@ -161,8 +174,12 @@ def write_slabs(
         exporter.write(Volume(values, header.lattice, header.quantity, header.unit), path, wavefunction)
 
 
+def _holds(exporter: Exporter, kind: str) -> bool:
+    return kind == exporter.KIND or (kind == "scene" and exporter.write_scene is not None)
+
+
 def _of_kind(kind: str) -> list[Exporter]:
-    return [exporter for exporter in exporter_modules().values() if kind == exporter.KIND]
+    return [exporter for exporter in exporter_modules().values() if _holds(exporter, kind)]
 
 
 def _of_suffix(name: str) -> Exporter | None:
@@ -191,7 +208,7 @@ def _by_name(format: str, kind: str) -> Exporter:
     for exporter in exporters.values():
         if f"*.{wanted}" in exporter.PATTERNS:
             return exporter
-    names = ", ".join(name for name, exporter in exporters.items() if kind == exporter.KIND)
+    names = ", ".join(name for name, exporter in exporters.items() if _holds(exporter, kind))
     nearest = _nearest(wanted, list(exporters))
     raise FileError(f"format {format!r}: no such format{nearest}; for {KINDS[kind][1]}: {names}")
 
@@ -210,6 +227,7 @@ __all__ = [
     "Exporter",
     "exporter_for",
     "exporter_modules",
+    "holds_scenes",
     "kind_of",
     "patterns",
     "save",

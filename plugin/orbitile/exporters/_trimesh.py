@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..files.characters import plain
 from ..model.surface import Colouring, Surface
 from ..model.units import angstrom
+from ..scenes import Mesh
 from ..surfaces.colour_maps import NEGATIVE, POSITIVE, colours_of
 
 
@@ -23,6 +24,19 @@ def trimesh_of(surface: Surface) -> Any:
         vertex_normals=surface.normals,
         vertex_colors=_colours(surface),
         metadata=described(surface),
+        process=False,
+    )
+
+
+def trimesh_of_mesh(mesh: Mesh) -> Any:
+    """The same of a mesh of a scene, with its opacity."""
+    trimesh: Any = importlib.import_module("trimesh")
+    return trimesh.Trimesh(
+        vertices=mesh.vertices.astype(np.float64) / angstrom,
+        faces=mesh.faces,
+        vertex_normals=mesh.normals,
+        vertex_colors=np.round(255 * mesh.colours).astype(np.uint8),
+        metadata={"generator": "Orbitile", "length_unit": "angstrom"},
         process=False,
     )
 

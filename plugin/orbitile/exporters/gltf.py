@@ -6,15 +6,19 @@ The extras of the mesh say so.
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
+from ..scenes import Scene
+from ..scenes.solids import solid_of
 from ..surfaces.colour_maps import linear_light
-from ._trimesh import trimesh_of
+from ._trimesh import trimesh_of, trimesh_of_mesh
 
 DESCRIPTION = "binary glTF scene"
 PATTERNS = ("*.glb",)
@@ -26,6 +30,19 @@ def write(surface: Surface, path: Path, wavefunction: Wavefunction | None = None
     mesh = trimesh_of(surface)
     mesh.visual.vertex_colors = _linear(mesh.visual.vertex_colors)
     content: bytes = mesh.export(file_type="glb", include_normals=True)
+    path.write_bytes(content)
+
+
+def write_scene(scene: Scene, path: Path) -> None:
+    """Write the molecule and each mesh of a scene as a node of its own, named for what it shows."""
+    trimesh: Any = importlib.import_module("trimesh")
+    whole = trimesh.Scene()
+    for mesh in (solid_of(scene.molecule), *scene.meshes):
+        if len(mesh.faces):
+            body = trimesh_of_mesh(mesh)
+            body.visual.vertex_colors = _linear(body.visual.vertex_colors)
+            whole.add_geometry(body, node_name=mesh.name or None)
+    content: bytes = whole.export(file_type="glb", include_normals=True)
     path.write_bytes(content)
 
 

@@ -25,6 +25,9 @@ EXPONENTS = (1e-10, 1e20)
 DEEPEST = 1e6
 """Largest energy of an orbital in hartree; the 1s orbital of the heaviest element has some thousands."""
 
+SMALLEST_CELL = 1e-3
+"""Least volume of a cell, in bohr^3."""
+
 
 def _frozen(
     array: ArrayLike,
@@ -115,12 +118,15 @@ class Orbitals:
         Orbital energies in hartree; NaN where the file gives none.
     irreps : tuple of str, length n_orbitals
         Symmetry labels; empty strings where the file gives none.
+    labels : tuple of str, length n_orbitals
+        What the file calls each orbital, such as "BD (1) C 1 - H 2"; empty strings where it gives no names.
     """
 
     coefficients: NDArray[np.float64]
     occupations: NDArray[np.float64]
     energies: NDArray[np.float64] = field(default_factory=_nothing)
     irreps: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -132,10 +138,11 @@ class Orbitals:
         if np.any(np.abs(self.energies) > DEEPEST):
             worst = self.energies[int(np.nanargmax(np.abs(self.energies)))]
             raise OrbitileError(f"orbital energies: expected numbers up to {DEEPEST:g} hartree, got {worst:g}")
-        irreps = tuple(str(label) for label in self.irreps) or ("",) * n
-        set_(self, "irreps", irreps)
-        if len(irreps) != n:
-            raise OrbitileError(f"orbital symmetry labels: expected {n}, got {len(irreps)}")
+        for name, what in (("irreps", "orbital symmetry labels"), ("labels", "names of orbitals")):
+            texts = tuple(str(text) for text in getattr(self, name)) or ("",) * n
+            set_(self, name, texts)
+            if len(texts) != n:
+                raise OrbitileError(f"{what}: expected {n}, got {len(texts)}")
 
     def __len__(self) -> int:
         return int(self.coefficients.shape[1])
@@ -255,6 +262,8 @@ class Wavefunction:
         Excited states, in the order of the file.
     localised : str
         Scheme by which the orbitals were localised, if they were.
+    cell : ndarray, shape (3, 3)
+        Vectors of the cell by which everything repeats, one a row, in bohr; empty for a molecule.
     title, source, program : str
         Title in the file; path of the file; program and dialect as far as known, with repairs that were made.
     stated : Stated
@@ -283,6 +292,7 @@ class Wavefunction:
     stated: Stated = _NOTHING_STATED
     remarks: tuple[str, ...] = ()
     promolecule: bool = False
+    cell: NDArray[np.float64] = field(default_factory=_nothing)
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -316,6 +326,10 @@ class Wavefunction:
                     f"{name} orbitals: expected {self.n_basis} coefficients each, one per basis function, "
                     f"got {orbitals.coefficients.shape[0]}"
                 )
+        if len(self.cell):
+            set_(self, "cell", _frozen(self.cell, np.float64, (3, 3), "vectors of the cell"))
+            if not abs(np.linalg.det(self.cell)) > SMALLEST_CELL:
+                raise OrbitileError(f"vectors of the cell: expected three that span a volume, got {self.cell.tolist()}")
         set_(self, "excitations", tuple(self.excitations))
         for excitation in self.excitations:
             for spin, n_orbitals in ((0, len(self.alpha)), (1, 0 if self.beta is None else len(self.beta))):

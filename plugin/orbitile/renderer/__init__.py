@@ -1,8 +1,8 @@
 """Pictures of molecules and isosurfaces, without a window: `render`.
 
-    surfaces, wavefunction -> scene (balls, sticks, meshes) -> camera -> draw (OpenGL) -> annotation -> PNG file
+    scene (balls, sticks, meshes) -> camera -> draw (OpenGL) -> annotation -> PNG file
 
-What is drawn stands in `scene` and `molecule`, from where in `camera`. `draw` and the modules that it imports know
+What is drawn stands in `orbitile.scenes`, from where in `camera`. `draw` and the modules that it imports know
 OpenGL; what a graphics card is given to do is in `shaders/`. `legend`, `lettering` and `annotation` write on pixels.
 """
 
@@ -14,9 +14,6 @@ from .camera import default_camera as default_camera
 from .legend import LegendPart as LegendPart
 from .legend import Patches as Patches
 from .legend import legend_of as legend_of
-from .molecule import Molecule as Molecule
-from .palette import PALETTES as PALETTES
-from .palette import parse_colour as parse_colour
 from .picture import checked_size as checked_size
 from .picture import paper_of as paper_of
 from .picture import render as render
@@ -25,8 +22,3 @@ from .png import check_path as check_path
 from .png import write_png as write_png
 from .resolution import round_lattice as round_lattice
 from .resolution import round_spacing as round_spacing
-from .scene import Mesh as Mesh
-from .scene import Scene as Scene
-from .scene import make_scene as make_scene
-from .styles import dots as dots
-from .styles import wires as wires

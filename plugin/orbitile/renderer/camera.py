@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import RenderError
-from .scene import Scene
+from ..scenes.scene import Scene
 
 Floats = NDArray[np.float64]
 Margins = tuple[float, float, float, float]

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DeviceError
+from ..scenes.scene import Scene
 from .camera import Camera
 from .context import Context, offscreen
 from .framebuffers import Framebuffers, bind_textures, framebuffers
 from .programs import Programs
-from .scene import Scene
 from .transparency import Transparency
 from .vertices import VertexArrays, upload_meshes, upload_molecule
 from .view import View, Window

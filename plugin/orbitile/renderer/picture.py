@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,23 +12,20 @@ from numpy.typing import NDArray
 from ..errors import RenderError
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
+from ..scenes.palette import PALETTES, Colour, ColourPair, colours_of_fields, parse_colour
+from ..scenes.scene import Scene, checked_surfaces, scene_of
 from ..surfaces.colour_maps import RGB
 from .annotation import annotate, margins
 from .camera import Camera, default_camera
 from .draw import draw
 from .legend import LegendPart, legend_of
-from .palette import PALETTES, Colour, ColourPair, colours_of_fields, parse_colour
 from .png import check_path, write_png
-from .scene import Scene, make_scene
 
 LARGEST = 32768
 """Largest width and height of a picture, in pixels."""
 
 MOST = 2**28
 """Largest number of pixels: a gigabyte of them."""
-
-_OPACITY = 0.65
-"""Of a lobe whose colours stand for its sign."""
 
 
 def render(
@@ -97,22 +94,12 @@ def render(
     green and blue, and adds nothing: there are no highlights and no shadows on such a surface.
     """
     drawn = checked_surfaces(surfaces)
-    if wavefunction is not None and not isinstance(wavefunction, Wavefunction):
-        raise RenderError(f"wavefunction of a picture: expected a Wavefunction, got {type(wavefunction).__name__}")
     width, height = checked_size(size)
     pairs = colours_of_fields(drawn, colours)
     paper = paper_of(background)
-    if opacity is not None and (
-        isinstance(opacity, bool) or not isinstance(opacity, (int, float, np.number)) or not 0 <= opacity <= 1
-    ):
-        raise RenderError(f"opacity: expected a number from 0 to 1, got {opacity!r}")
     target = None if path is None else check_path(path)
 
-    usual = [_OPACITY if surface.colouring is None else 1.0 for surface in drawn]
-    opacities = usual if opacity is None else [float(opacity)] * len(drawn)
-    scene = make_scene(drawn, wavefunction, pairs, opacities)
-    if not len(scene.extent()[0]):
-        raise RenderError("nothing to draw: give a surface that has triangles, or a wavefunction for its molecule")
+    scene = scene_of(drawn, wavefunction, colours=colours, opacity=opacity)
     parts = legend_of(drawn, pairs, (width, height)) if legend else []
     camera = place_camera(camera, scene, (width, height), parts, scale, orthographic)
     pixels = render_scene(scene, camera, (width, height), paper, parts, scale=scale)
@@ -190,26 +177,6 @@ def checked_size(size: tuple[int, int]) -> tuple[int, int]:
     if width * height > MOST:
         raise RenderError(f"size of a picture: expected {MOST} pixels at most, got {width} x {height}")
     return width, height
-
-
-def checked_surfaces(surfaces: Surface | Sequence[Surface]) -> tuple[Surface, ...]:
-    """The surfaces of a picture, of which there may be a single one.
-
-    Raises
-    ------
-    RenderError
-        When they are something else.
-    """
-    if isinstance(surfaces, Surface):
-        return (surfaces,)
-    drawn = tuple(surfaces) if isinstance(surfaces, Iterable) else (surfaces,)
-    for surface in drawn:
-        if not isinstance(surface, Surface):
-            raise RenderError(
-                f"surfaces of a picture: expected Surface objects (see `orbitile.surface.isosurface`), got "
-                f"{type(surface).__name__}"
-            )
-    return drawn
 
 
 def place_camera(

@@ -10,10 +10,10 @@ import numpy as np
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
+from ..scenes.palette import PALETTES, colours_of_fields
+from ..scenes.scene import make_scene
 from .camera import Camera
-from .palette import PALETTES, colours_of_fields
 from .picture import checked_size, checked_surfaces, place_camera
-from .scene import make_scene
 
 _ROUND_PIXELS = 18
 """Length in pixels of the edges of triangles at which surfaces look round: that of a sphere of 300 is off by 0.14."""

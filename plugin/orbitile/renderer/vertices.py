@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..scenes.molecule import Molecule
+from ..scenes.scene import Mesh
 from ..surfaces.colour_maps import linear_light
-from .molecule import Molecule
-from .scene import Mesh
 from .view import View, Window
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RenderError
+from ..scenes.scene import Scene
 from .camera import Camera
-from .scene import Scene
 
 Floats = NDArray[np.float64]
 

@@ -17,19 +17,8 @@ from numpy.typing import NDArray
 from ..errors import Cancelled, OrbitileError
 from ..films.writing import Pixels, write_film, write_folder
 from ..model.surface import Surface
-from ..renderer import (
-    Camera,
-    LegendPart,
-    Mesh,
-    Molecule,
-    Scene,
-    annotate,
-    dots,
-    legend_of,
-    render_scene,
-    wires,
-    write_png,
-)
+from ..renderer import Camera, LegendPart, annotate, legend_of, render_scene, write_png
+from ..scenes import Mesh, Molecule, Scene, dots, wires
 from ..surfaces.colour_maps import RGB
 from ..surfaces.subdivision import subdivided
 from ..watch import checkpoint, stage, tell

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
-from ..renderer import Camera, Margins, Mesh, Molecule, Scene, default_camera
+from ..renderer import Camera, Margins, default_camera
+from ..scenes import Mesh, Molecule, Scene
 from ..surfaces.colour_maps import RGB
 
 _WINDOW = (1200, 900)

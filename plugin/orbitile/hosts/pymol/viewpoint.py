@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.units import angstrom
-from ...renderer import Camera, Molecule
+from ...renderer import Camera
+from ...scenes import Molecule
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import RGB
 

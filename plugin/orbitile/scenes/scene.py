@@ -5,7 +5,7 @@ Lengths in bohr. Colours are display (sRGB) values between 0 and 1, as they come
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,12 +16,17 @@ from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
 from ..surfaces.colour_maps import RGB, colours_of
 from .molecule import Molecule, check_array
+from .palette import PALETTES, ColourPair, colours_of_fields
 
 Floats = NDArray[np.float64]
 
 GLASS, MATTE, PAPER = 1.0, 0.5, 0.0
 """Finish of a mesh. Glass: light, shade, highlights, and rims that are denser. Matte: colours stand for values, so they
 darken a little towards the rim and in no other way (see `shaders/mesh_paint.glsl`). Paper: colours are as they are."""
+
+
+OPACITY = 0.65
+"""Of a lobe whose colours stand for its sign."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +42,8 @@ class Mesh:
         Red, green, blue and opacity.
     finish : float
         How light falls on it: `GLASS`, `MATTE` or `PAPER`.
+    name : str
+        What it shows, for people: "HOMO (orbital 21)".
     """
 
     vertices: NDArray[np.floating]
@@ -44,6 +51,7 @@ class Mesh:
     normals: NDArray[np.floating]
     colours: NDArray[np.floating]
     finish: float = GLASS
+    name: str = ""
 
     def __post_init__(self) -> None:
         n = len(self.vertices)
@@ -63,9 +71,10 @@ class Mesh:
             alpha = np.full((len(surface.vertices), 1), opacity, np.float32)
             colours = np.hstack([colours_of(surface.colouring), alpha])
             finish = MATTE if surface.isovalue else PAPER
-            return cls(surface.vertices, surface.faces, surface.normals, colours, finish)
+            return cls(surface.vertices, surface.faces, surface.normals, colours, finish, surface.quantity)
         palette = np.array([[*negative, opacity], [*positive, opacity]], dtype=np.float32)
-        return cls(surface.vertices, surface.faces, surface.normals, palette[(surface.phases > 0).astype(np.intp)])
+        colours = palette[(surface.phases > 0).astype(np.intp)]
+        return cls(surface.vertices, surface.faces, surface.normals, colours, name=surface.quantity)
 
     @property
     def is_opaque(self) -> bool:
@@ -114,3 +123,65 @@ def make_scene(
     )
     molecule = Molecule() if wavefunction is None else Molecule.of(wavefunction)
     return Scene(molecule.showing([mesh.vertices for mesh in meshes]), meshes)
+
+
+def scene_of(
+    surfaces: Surface | Sequence[Surface] = (),
+    wavefunction: Wavefunction | None = None,
+    *,
+    colours: ColourPair | Sequence[ColourPair] = PALETTES,
+    opacity: float | None = None,
+) -> Scene:
+    """The scene of surfaces and a molecule, for `render` and for files that hold scenes.
+
+    Parameters
+    ----------
+    surfaces : Surface, or sequence of Surface
+        What is to be seen; () for the bare molecule.
+    wavefunction : Wavefunction, optional
+        Its atoms are balls and sticks.
+    colours
+        Of the parts where the field is positive and negative: names, hexadecimal strings, or three numbers from 0 to 1.
+        Several such pairs are for several fields: surfaces of one quantity share a pair.
+    opacity : float, optional
+        Of a lobe seen face on, from 0 to 1: its front and its back together. By default 0.65, and 1 for a surface that
+        is coloured by a second field, whose colours would otherwise be mixed with others.
+
+    Raises
+    ------
+    RenderError
+        When an argument does not fit, or nothing would be seen.
+    """
+    drawn = checked_surfaces(surfaces)
+    if wavefunction is not None and not isinstance(wavefunction, Wavefunction):
+        raise RenderError(f"wavefunction of a scene: expected a Wavefunction, got {type(wavefunction).__name__}")
+    pairs = colours_of_fields(drawn, colours)
+    if opacity is not None and (
+        isinstance(opacity, bool) or not isinstance(opacity, (int, float, np.number)) or not 0 <= opacity <= 1
+    ):
+        raise RenderError(f"opacity: expected a number from 0 to 1, got {opacity!r}")
+    usual = [OPACITY if surface.colouring is None else 1.0 for surface in drawn]
+    scene = make_scene(drawn, wavefunction, pairs, usual if opacity is None else [float(opacity)] * len(drawn))
+    if not len(scene.extent()[0]):
+        raise RenderError("nothing to draw: give a surface that has triangles, or a wavefunction for its molecule")
+    return scene
+
+
+def checked_surfaces(surfaces: Surface | Sequence[Surface]) -> tuple[Surface, ...]:
+    """The surfaces of a scene, of which there may be a single one.
+
+    Raises
+    ------
+    RenderError
+        When they are something else.
+    """
+    if isinstance(surfaces, Surface):
+        return (surfaces,)
+    drawn = tuple(surfaces) if isinstance(surfaces, Iterable) else (surfaces,)
+    for surface in drawn:
+        if not isinstance(surface, Surface):
+            raise RenderError(
+                f"surfaces of a scene: expected Surface objects (see `orbitile.isosurface`), got "
+                f"{type(surface).__name__}"
+            )
+    return drawn
