@@ -265,7 +265,7 @@ def test_glb_by_pygltflib(surface, tmp_path):
         ({"path": "x" * 300 + ".cube"}, "too long"),
         ({"path": "a\0.cube"}, "not the name of a file"),
         ({"path": 3}, "expected the name of a file"),
-        ({"what": "text"}, "expected a Volume, a Surface or a Wavefunction"),
+        ({"what": "text"}, "expected a Volume, a Surface, a Scene or a Wavefunction"),
     ],
 )
 def test_refusals(arguments, message, volume, tmp_path, monkeypatch):

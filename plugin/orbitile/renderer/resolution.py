@@ -11,9 +11,9 @@ from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
 from ..scenes.palette import PALETTES, colours_of_fields
-from ..scenes.scene import make_scene
+from ..scenes.scene import checked_surfaces, make_scene
 from .camera import Camera
-from .picture import checked_size, checked_surfaces, place_camera
+from .picture import checked_size, place_camera
 
 _ROUND_PIXELS = 18
 """Length in pixels of the edges of triangles at which surfaces look round: that of a sphere of 300 is off by 0.14."""
