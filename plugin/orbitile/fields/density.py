@@ -16,8 +16,8 @@ from ..model.derived import Derived
 from ..model.orbitals import Spinors
 from ..model.wavefunction import Wavefunction
 from ._field import References
+from ._orbital_ranges import orbital_range
 from ._sums import SMALL, SumField
-from .orbital import orbital_range
 
 PRIORITY = 90
 GROUP = "Electron density"
@@ -229,8 +229,9 @@ def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:
         for spin in ("alpha", "beta") if both else (chosen[0].spin,):
             # a file may hold fewer orbitals of one spin, such as the occupied ones
             columns.update(((spin, orbital.index), None) for orbital in chosen if orbital.index < len(orbitals[spin]))
-    coefficients = np.stack([orbitals[spin].coefficients[:, index] for spin, index in columns], axis=1)
-    weights = np.array([orbitals[spin].occupations[index] for spin, index in columns])
+    parts = [orbitals[spin].parts()[:, :, index].T for spin, index in columns]
+    coefficients = np.hstack(parts)
+    weights = np.repeat([orbitals[spin].occupations[index] for spin, index in columns], parts[0].shape[1])
     if not np.any(weights > 0):
         raise FieldError(f"field 'density:{text}': these orbitals are empty; name occupied ones")
     return density_products(wavefunction, coefficients, weights)
