@@ -2,7 +2,8 @@ r"""Complex orbitals: their magnitudes, drawn as orbitals are, and their phases,
 
 The magnitude of an orbital with components :math:`\psi_\alpha` and :math:`\psi_\beta` is
 :math:`(|\psi_\alpha|^2 + |\psi_\beta|^2)^{1/2}`. Its phase is that of the larger component at each point, which tells
-most of what is there; where the two are equally large the colours jump. A phase common to all of an orbital means
+most of what is there: that of spin up where both are as large, as of a spin in the plane. Where the larger one changes
+the colours jump. A phase common to all of an orbital means
 nothing: it is chosen such that the largest coefficient (the first of those as large) is real and positive. An orbital
 that is real but for that phase then has 0 and pi only.
 """
@@ -39,6 +40,10 @@ _AS_LARGE = 1 - 1e-6
 """Coefficients of such a share of the largest one are as large."""
 
 _REAL = "the orbitals of this file are real: their signs are shown by two colours"
+
+_LARGER = 1.001
+"""How many times as large as that of spin up the component of spin down has to be for its phase to be shown: where a
+spin lies in the plane both are as large, but for rounding."""
 
 _SMALLEST = 1e-30
 """Magnitude below which an orbital has no phase."""
@@ -203,7 +208,7 @@ class Phase(Field):
             parts = [nothing if one is None else one(points) for one in evaluators]
             real, imaginary = parts[:2]
             if len(parts) > 2:
-                down = np.hypot(parts[2], parts[3]) > np.hypot(real, imaginary)
+                down = np.hypot(parts[2], parts[3]) > _LARGER * np.hypot(real, imaginary)
                 real, imaginary = np.where(down, parts[2], real), np.where(down, parts[3], imaginary)
             return np.arctan2(imaginary, real).astype(target.dtype, copy=False)
 
