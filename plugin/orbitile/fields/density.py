@@ -114,6 +114,7 @@ def _paired_spinors(wavefunction: Wavefunction) -> bool:
 
 _OF_FREE_ATOMS = "these are free atoms, which have a density together, but no orbitals and no spin"
 _PAIRED = "all electrons are paired, so there is no spin density"
+_NO_Z = "no spin points along z, so there is no spin density; magnetisation has what points elsewhere"
 _OF_BOTH_SPINS = "these natural orbitals are of both spins, which the file does not tell apart"
 _NO_SPIN_MATRIX = "the file gives no spin density matrix of the correlated method"
 
@@ -137,7 +138,7 @@ def _without_spin(wavefunction: Wavefunction) -> str:
             return _NO_SPIN_MATRIX
         return "" if np.any(np.abs(matrix) > _SAME) else _PAIRED
     if wavefunction.spinors is not None:
-        return _PAIRED if _paired_spinors(wavefunction) else ""
+        return _NO_Z if _paired_spinors(wavefunction) else ""
     if beta is None:
         if _is_of_both_spins(alpha.occupations):
             return _OF_BOTH_SPINS
@@ -167,7 +168,7 @@ def density_of(wavefunction: Wavefunction, which: str = "total", tolerance: floa
             return promolecular_density(wavefunction)
         coefficients, weights = occupied(wavefunction, which)
         if len(weights) == 0:
-            raise FieldError(f"spin: {_PAIRED}")
+            raise FieldError(f"spin: {_PAIRED if wavefunction.spinors is None else _NO_Z}")
         return density_products(wavefunction, coefficients, weights, tolerance)
 
     return _DENSITIES.of(wavefunction, (which, tolerance), make)
