@@ -22,7 +22,7 @@ def assert_same(wavefunction, name, expected, tolerance=1e-10):
     assert np.abs(ob.evaluate(wavefunction, name, POINTS, precision="double") - expected).max() < tolerance
 
 
-@pytest.mark.parametrize("cart", [False, True])
+@pytest.mark.parametrize("cart", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_real_orbitals_have_the_values_that_pyscf_gives_them(tmp_path, cart):
     mol = molecule(basis="cc-pvdz", cart=cart)
     coefficients = orthonormal(mol, 1).real

@@ -1,4 +1,4 @@
-"""HDF5 files of our own: the library, and its errors made ours."""
+"""HDF5 files: the library, and its errors made ours."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MAGIC = b"Orbitile series 1\n"
 USER_BLOCK = 512
 
 
-def library(name: str) -> ModuleType:
-    """The package h5py, for a file of that name.
+def library(name: str, what: str = "series files") -> ModuleType:
+    """The package h5py, for a file of that name; what sort of file it is, for people.
 
     Raises
     ------
@@ -25,7 +25,7 @@ def library(name: str) -> ModuleType:
     try:
         import h5py
     except ImportError as error:
-        raise FileError(f"{name}: series files need the package h5py: pip install 'orbitile[trajectories]'") from error
+        raise FileError(f"{name}: {what} need the package h5py: pip install 'orbitile[trajectories]'") from error
     module: ModuleType = h5py
     return module
 
