@@ -46,6 +46,8 @@ class Reader(Protocol):
     """Optional: whether its files hold bytes that are no text."""
     FOLDERS: tuple[str, ...] = ()
     """Optional: those of the names that may be folders."""
+    NAMES_OTHERS: bool = False
+    """Optional: whether its files name others beside them; they are then read where they are, whatever their encoding."""
     read_atoms: Callable[[Path], tuple[Any, Any, Any]] | None = None
     """Optional, of a format of volumes: atomic numbers, core charges and positions in bohr that a file names too."""
 
@@ -89,7 +91,7 @@ def load(path: str | PathLike[str]) -> Wavefunction:
     file = _checked_path(path)
     with PlainFile(file) as plain, np.errstate(all="ignore"):  # absurd numbers, which are refused
         try:
-            wavefunction = checked(_wavefunction_in(plain.path))
+            wavefunction = checked(_wavefunction_in(plain.path, file))
         except FileError:
             raise
         except OrbitileError as error:  # the model refuses what the reader took for a wavefunction
@@ -282,13 +284,13 @@ def _recognising(start: bytes, kind: str) -> Reader | None:
     return next(fitting, None)
 
 
-def _wavefunction_in(file: Path) -> Wavefunction:
+def _wavefunction_in(file: Path, original: Path) -> Wavefunction:
     found: Wavefunction
     if file.is_file():
         start = beginning(file)
         recognising = _recognising(start, "wavefunction")
         if recognising is not None:
-            found = recognising.read(file)
+            found = recognising.read(original if recognising.NAMES_OTHERS else file)
             return found
         trajectory = _trajectory_reader(file)
         if trajectory is not None:
@@ -298,7 +300,7 @@ def _wavefunction_in(file: Path) -> Wavefunction:
         binary = False
     named = _by_name(file, "wavefunction")
     if named is not None and (not binary or named.BINARY):
-        found = named.read(file)
+        found = named.read(original if named.NAMES_OTHERS else file)
         return found
     if _by_name(file, "volume") is not None:
         raise FileError(f"{file.name}: holds a volume, not a wavefunction; read it with load_volumes")
