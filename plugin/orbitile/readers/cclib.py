@@ -26,9 +26,13 @@ from ._logs.orbitals import columns_of, energies_of, irreps_of, is_complete, occ
 from ._logs.parsing import BOHR, parse_log
 from ._logs.programs import LOG_PATTERNS, Program, is_log, missing_error
 
-DESCRIPTION = "logs of Gaussian, ORCA, GAMESS, GAMESS-UK, NWChem, Psi4, Q-Chem, Molpro, Jaguar and OpenMolcas with basis set and coefficients"
+DESCRIPTION = (
+    "logs of Gaussian, ORCA, GAMESS, GAMESS-UK, NWChem, Psi4, Q-Chem, Molpro, Jaguar and OpenMolcas with basis set and "
+    "coefficients"
+)
 PATTERNS = LOG_PATTERNS
 KIND = "wavefunction"
+ALL_DIGITS = False
 recognises = is_log
 
 
