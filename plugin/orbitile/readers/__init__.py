@@ -33,7 +33,7 @@ from ._formats import (
     recognising,
     within_hdf5,
 )
-from ._places import Place, is_place, within_archive
+from ._places import MEMBER, Place, is_place, within_archive
 
 _MOST_TRIED = 4
 """Kinds of files of a folder that are tried one after another."""
@@ -82,6 +82,11 @@ def files_of(path: str | PathLike[str]) -> tuple[Path, ...]:
         return (file, *sorted(entry for entry in file.iterdir() if entry.is_file()))
     reader = recognising(beginning(file), "wavefunction") or by_name(file, "wavefunction")
     return (file,) if reader is None or reader.others is None else tuple(dict.fromkeys((file, *reader.others(file))))
+
+
+def is_there(path: str) -> bool:
+    """Whether there is a file or a folder of that name, or an archive that may hold such a file."""
+    return _exists(path) or within_archive(path) is not None
 
 
 def _load_file(file: Path) -> Wavefunction:
@@ -358,11 +363,14 @@ def _only_frame(file: Path, frames: Frames) -> Wavefunction:
 
 __all__ = [
     "KINDS",
+    "MEMBER",
     "Reader",
     "descriptions",
     "files_of",
     "folder_patterns",
     "holds_volumes",
+    "is_place",
+    "is_there",
     "load",
     "load_atoms",
     "load_geometries",

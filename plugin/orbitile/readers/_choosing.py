@@ -69,11 +69,12 @@ def choices(entries: Iterable[Entry], rank: Callable[[Entry], Rank | None]) -> l
     return [_of_one_kind([entry for _, entry in kind], len(ranked), 0 if place[0] else n_logs) for place, kind in kinds]
 
 
-def ambiguity(place: str, choice: Choice, separator: str) -> FileError:
+def ambiguity(kind: str, place: str, choice: Choice, separator: str) -> FileError:
     """What a user is told between whose files nothing decides."""
     names = sorted((choice.name, *choice.others))
     shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-    return FileError(f"{place}: several files there are as good: {shown}. Choose one, as {place}{separator}{names[0]}")
+    example = f"{place.rstrip('/')}{separator}{names[0]}"
+    return FileError(f"{place}: several files of this {kind} are as good: {shown}. Choose one, as {example}")
 
 
 def _depth(entry: Entry) -> int:

@@ -22,7 +22,7 @@ from ._isolation import isolated
 MEMBER = "!"
 """What stands between the name of an archive and that of a file in it."""
 
-_DEEPEST = 3
+_DEEPEST = 2
 """Folders within folders that are looked into."""
 
 _MOST_HEADS = 300
@@ -79,7 +79,7 @@ class Place:
             When several files are as good.
         """
         if choice.others:
-            raise ambiguity(str(self.path), choice, self.separator)
+            raise ambiguity("folder" if self._folder else "archive", str(self.path), choice, self.separator)
 
     def files(self, entries: tuple[Entry, ...]) -> list[Path]:
         """Files of this place, those of an archive as copies that last as long as this object.
