@@ -79,7 +79,7 @@ class Place:
             When several files are as good.
         """
         if choice.others:
-            raise ambiguity("folder" if self._folder else "archive", str(self.path), choice, self.separator)
+            raise ambiguity("folder" if self._folder else "archive", str(self.path.absolute()), choice, self.separator)
 
     def files(self, entries: tuple[Entry, ...]) -> list[Path]:
         """Files of this place, those of an archive as copies that last as long as this object.
@@ -101,7 +101,7 @@ class Place:
                 wanted |= dict.fromkeys(e.name for e in self._entries if PurePosixPath(e.name).parent == parent)
         if len({PurePosixPath(name).name for name in wanted}) < len(wanted):
             raise FileError(f"{self.path.name}: frames of the same name in several folders; unpack the archive first")
-        _isolated(extract, self.path, str(self.path), tuple(wanted), folder)
+        _isolated(extract, self.path, str(self.path.absolute()), tuple(wanted), folder)
         return [Path(folder, PurePosixPath(entry.name).name) for entry in entries]
 
     def named(self, name: str) -> Entry:
@@ -141,7 +141,7 @@ class Place:
         return self._rank(entry, ("wavefunction", "trajectory"))
 
     def _in_archive(self) -> tuple[Entry, ...]:
-        found: tuple[Entry, ...] = _isolated(entries_of, self.path, str(self.path), self._patterns)
+        found: tuple[Entry, ...] = _isolated(entries_of, self.path, str(self.path.absolute()), self._patterns)
         return found
 
     def _in_folder(self) -> tuple[Entry, ...]:
