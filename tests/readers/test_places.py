@@ -14,6 +14,7 @@ import orbitile as ob
 from orbitile.errors import FileError
 from orbitile.files.archives import Entry
 from orbitile.files.plain import PlainFile
+from orbitile.readers import load_geometries
 from orbitile.readers._choosing import choices
 from orbitile.session.fingerprint import content_of
 from tests.conftest import SAMPLES
@@ -117,7 +118,7 @@ def test_folders_and_archives_without_anything(tmp_path):
     with pytest.raises(FileError, match="archives of 7-Zip are not read"):
         ob.load(tmp_path / "a.7z")
     with pytest.raises(FileError, match="is a folder, expected a file"):
-        ob.load_geometries(tmp_path / "empty")
+        load_geometries(tmp_path / "empty")
 
 
 def test_numbered_files_are_frames(tmp_path, monkeypatch):
