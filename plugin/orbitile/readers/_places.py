@@ -48,6 +48,7 @@ class Place:
         self._patterns = tuple(patterns("wavefunction", "trajectory"))
         self._folder = path.is_dir()
         self._entries = self._in_folder() if self._folder else self._in_archive()
+        self._names = {entry.name for entry in self._entries}
 
     @property
     def separator(self) -> str:
@@ -133,6 +134,9 @@ class Place:
                 return None
         if reader is None:
             return None
+        main = f"{entry.name.rpartition('/')[0]}/{reader.PATTERNS[0]}".lstrip("/")
+        if reader.others is not None and entry.name != main and main in self._names:
+            return None  # it belongs to that file
         fitting = (n for n, pattern in enumerate(reader.PATTERNS) if is_named(entry.name, (pattern,)))
         place = list(reader_modules().values()).index(reader)
         return not reader.ALL_DIGITS, place, next(fitting, len(reader.PATTERNS))
