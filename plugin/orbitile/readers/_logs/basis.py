@@ -36,14 +36,14 @@ def basis_of(data: Any, program: Program, path: Path) -> list[RawShell]:
             exponents, coefficients = np.array(primitives, float).T
             used = coefficients != 0
             exponents, coefficients = exponents[used], coefficients[used]
-            norm = _self_overlap(exponents, coefficients, l)
+            norm = self_overlap(exponents, coefficients, l)
             if not norm > 0:
                 raise FileError(f"{path.name}: {letter} shell of atom {atom + 1} has no norm: {primitives}")
             shells.append((atom, l, exponents, coefficients / np.sqrt(norm)))
     return shells
 
 
-def _self_overlap(exponents: NDArray[np.float64], coefficients: NDArray[np.float64], l: int) -> float:
+def self_overlap(exponents: NDArray[np.float64], coefficients: NDArray[np.float64], l: int) -> float:
     """Norm of a contraction of normalised primitives."""
     a, b = exponents[:, None], exponents[None, :]
     return float(coefficients @ ((2 * np.sqrt(a * b) / (a + b)) ** (l + 1.5)) @ coefficients)
