@@ -74,7 +74,7 @@ def wavefunction_of(
     Parameters
     ----------
     path
-        The file, whose name tells whether its orbitals are localised: `.loc` is what `orca_loc` writes.
+        The file.
     atoms, contractions
         Atoms, and shells in the order of the basis functions.
     sets
@@ -101,10 +101,15 @@ def wavefunction_of(
         title=title,
         source=str(path),
         program=program,
-        localised="orca_loc" if ".loc" in (suffix.lower() for suffix in path.suffixes) else "",
+        localised=localisation_of(path),
         stated=Stated() if stated is None else stated,
         remarks=named_ghosts(atoms.numbers, atoms.charges),
     )
+
+
+def localisation_of(path: Path) -> str:
+    """How the orbitals of a file are localised, by its name: `.loc` is what `orca_loc` writes; empty where not."""
+    return "orca_loc" if ".loc" in (suffix.lower() for suffix in path.suffixes) else ""
 
 
 def n_functions(angular_momentum: int) -> int:
@@ -121,6 +126,8 @@ def _orbitals(path: Path, part: OrbitalSet, order: NDArray[np.intp], signs: Real
     kept = np.any(part.coefficients != 0, axis=0)  # where functions depend on others, the orbitals missing are empty
     if not kept.any():
         raise FileError(f"{path.name}: all orbital coefficients are 0, so there are no orbitals to show")
+    if not np.isfinite(part.energies).all():
+        raise FileError(f"{path.name}: energies of orbitals: expected finite numbers, got NaN or infinity")
     energies = part.energies[kept] if np.any(part.energies != 0) else np.empty(0)  # those of other orbitals have none
     irreps = tuple(label for label, keep in zip(part.irreps, kept, strict=bool(part.irreps)) if keep)
     return Orbitals(part.coefficients[order][:, kept] * signs[:, None], part.occupations[kept], energies, irreps)

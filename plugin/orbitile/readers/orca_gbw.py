@@ -1,10 +1,10 @@
-r"""ORCA's binary files of orbitals: `.gbw`, and those of the same layout with other orbitals (`.loc`, `.uno`, `.nat` ...).
+r"""ORCA's binary files of orbitals: `.gbw`, and those of the same layout (`.loc`, `.uno`, `.nat` ...).
 
 There is no description of the layout. What is read here was found with files of ORCA 4.2, 5.0, 6.0 and 6.1, whose
 orbitals are orthonormal in it to eight digits or more. All numbers are little-endian:
 
-- places of the blocks below in the file, 64 bits each: settings, geometry, basis set, orbitals, core potentials (0 where
-  there are none). From 6.1 on, three other numbers stand in front of them, the first of which is -1.
+- places of the blocks below in the file, 64 bits each: settings, geometry, basis set, orbitals, core potentials (0
+  where there are none). From 6.1 on, three other numbers stand in front of them, the first of which is -1.
 - geometry: number of atoms (32 bits); of each atom position in bohr, charge that the electrons see, exponent of the
   nucleus, mass, and element (in 32 bits with 16 bytes more, or in 64 bits from 6.1 on).
 - basis set: its version, number of atoms; of each atom its number and that of its shells, and of each shell angular
@@ -20,6 +20,7 @@ What does not fit all of that is read by `orca_2json`, where there is an ORCA.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from ..files.reading import check_room, read_bytes
 from ..model.conventions import radial_normalization
 from ..model.wavefunction import Wavefunction
 from . import _orca_2json, orca_json
-from ._orca import Atoms, Contraction, OrbitalSet, n_functions, wavefunction_of
+from ._orca import Atoms, Contraction, OrbitalSet, localisation_of, n_functions, wavefunction_of
 
 DESCRIPTION = "ORCA's files of orbitals"
 PATTERNS = ("*.gbw", "*.loc", "*.uno", "*.uco", "*.qro", "*.unso", "*.nat", "*.mp2nat")
@@ -80,7 +81,7 @@ def read(path: Path) -> Wavefunction:
                 f"{path.stem}.molden.input"
             ) from error
     with _orca_2json.json_of(path) as written:
-        return orca_json.read(written)
+        return replace(orca_json.read(written), source=str(path), localised=localisation_of(path))
 
 
 class _Blocks:
@@ -154,7 +155,7 @@ def _contractions(blocks: _Blocks, n_centres: int, n_atoms: int, most: int) -> I
             raise _Unknown(f"{n_shells} shells of atom {atom + 1}")
         for shell in blocks.numbers(place, record, n_shells):
             l, n = int(shell["angular_momentum"]), int(shell["n_primitives"])
-            fits = 0 < n <= most and shell["first"] == first and 0 <= l
+            fits = 0 < n <= most and shell["first"] == first and l >= 0
             if not fits or shell["exponents"][n:].any() or not np.all(shell["exponents"][:n] > 0):
                 raise _Unknown(f"a shell of {n} primitives")
             exponents = shell["exponents"][:n]
