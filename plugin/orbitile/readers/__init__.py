@@ -46,6 +46,9 @@ class Reader(Protocol):
     """Optional: whether its files hold bytes that are no text."""
     FOLDERS: tuple[str, ...] = ()
     """Optional: those of the names that may be folders."""
+    read_beside: Callable[[Path, Path], Any] | None = None
+    """Optional, of files that others of the same calculation lie beside: as `read`, given the plain file and the one
+    that the user named, which may be compressed."""
     read_atoms: Callable[[Path], tuple[Any, Any, Any]] | None = None
     """Optional, of a format of volumes: atomic numbers, core charges and positions in bohr that a file names too."""
 
@@ -89,7 +92,7 @@ def load(path: str | PathLike[str]) -> Wavefunction:
     file = _checked_path(path)
     with PlainFile(file) as plain, np.errstate(all="ignore"):  # absurd numbers, which are refused
         try:
-            wavefunction = checked(_wavefunction_in(plain.path))
+            wavefunction = checked(_wavefunction_in(plain.path, file))
         except FileError:
             raise
         except OrbitileError as error:  # the model refuses what the reader took for a wavefunction
@@ -282,14 +285,18 @@ def _recognising(start: bytes, kind: str) -> Reader | None:
     return next(fitting, None)
 
 
-def _wavefunction_in(file: Path) -> Wavefunction:
-    found: Wavefunction
+def _wavefunction_in(file: Path, original: Path) -> Wavefunction:
+    """What a plain file holds; the original is the one that the user named."""
+
+    def read_by(reader: Reader) -> Wavefunction:
+        found: Wavefunction = reader.read(file) if reader.read_beside is None else reader.read_beside(file, original)
+        return found
+
     if file.is_file():
         start = beginning(file)
         recognising = _recognising(start, "wavefunction")
         if recognising is not None:
-            found = recognising.read(file)
-            return found
+            return read_by(recognising)
         trajectory = _trajectory_reader(file)
         if trajectory is not None:
             return _only_frame(file, trajectory.read(file))
@@ -298,8 +305,7 @@ def _wavefunction_in(file: Path) -> Wavefunction:
         binary = False
     named = _by_name(file, "wavefunction")
     if named is not None and (not binary or named.BINARY):
-        found = named.read(file)
-        return found
+        return read_by(named)
     if _by_name(file, "volume") is not None:
         raise FileError(f"{file.name}: holds a volume, not a wavefunction; read it with load_volumes")
     if binary:
