@@ -85,7 +85,9 @@ class Cell:
             free = [n for n in range(3) if held[n] is None]
             away[:, fixed] = np.array([held[n] for n in fixed], float) - fractions[:, fixed]
             if free and fixed:
-                away[:, free] = -away[:, fixed] @ np.linalg.solve(metric[np.ix_(free, free)], metric[np.ix_(free, fixed)]).T
+                away[:, free] = (
+                    -away[:, fixed] @ np.linalg.solve(metric[np.ix_(free, free)], metric[np.ix_(free, fixed)]).T
+                )
             there = fractions[:, free] + away[:, free]
             fits = np.all((there >= -_INSIDE) & (there <= 1 + _INSIDE), axis=1)
             square = np.einsum("ni,ij,nj->n", away, metric, away)

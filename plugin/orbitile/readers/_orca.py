@@ -18,7 +18,7 @@ from ..errors import FileError
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts
 from ..model.wavefunction import Orbitals, Shell, Stated, Wavefunction, are_natural
-from ._logs.basis import self_overlap
+from ._contractions import normalised
 
 ANGSTROM = 1 / 0.5291772083
 """Bohr in an Angstrom as ORCA 5 and 6 have it: that of CODATA 1998. With another one, orbitals of its files that state
@@ -142,10 +142,7 @@ def _shells(path: Path, contractions: Iterable[Contraction]) -> tuple[tuple[Shel
         if l > HIGHEST:
             letter = ANGULAR_MOMENTUM_LETTERS[l]
             raise FileError(f"{path.name}: signs of ORCA's {letter} functions are not known, only those of s to h")
-        norm = self_overlap(exponents, coefficients, l)
-        if not 0 < norm < np.inf:
-            raise FileError(f"{path.name}: a {ANGULAR_MOMENTUM_LETTERS[l]} shell of atom {atom + 1} has no norm")
-        shells.append(Shell(atom, l, True, exponents, coefficients / np.sqrt(norm)))
+        shells.append(Shell(atom, l, True, exponents, normalised(exponents, coefficients, l)))
         ours = component_names(l, True)
         theirs = ("z", "x", "y") if l == 1 else ours
         first = len(order)
