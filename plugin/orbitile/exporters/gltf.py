@@ -1,8 +1,8 @@
 """Binary glTF scenes (.glb), through trimesh: normals at the vertices, materials, names, and what is shown as extras.
 
-The format is glTF 2.0 (https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html). It takes lengths for metres; ours are
-in Angstrom, so that a molecule has the size of a room rather than of nothing. The extras of each mesh say so. Colours are
-in linear light, as the format has them.
+The format is glTF 2.0 (https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html). It takes lengths for metres; ours
+are in Angstrom, so that a molecule has the size of a room rather than of nothing. The extras of each mesh say so.
+Colours are in linear light, as the format has them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """3MF files for printers, through lib3mf: a body for the molecule and for each lobe, in colours and millimetres.
 
-The format is that of the 3MF Consortium (https://3mf.io/spec/), with its extension for materials; the library is its own
-(extra `orbitile[printing]`).
+The format is that of the 3MF Consortium (https://3mf.io/spec/), with its extension for materials; the library is the
+consortium's own (extra `orbitile[printing]`).
 """
 
 from __future__ import annotations

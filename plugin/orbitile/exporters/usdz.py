@@ -1,7 +1,7 @@
 """USDZ files, what phones and tablets show in a room (Quick Look), through OpenUSD's Python (extra `orbitile[usd]`).
 
-The format is that of OpenUSD (https://openusd.org/release/spec_usdz.html). A molecule of 1 Angstrom has 1 centimetre, so
-that benzene stands on a table. Balls and sticks are there once for each element, and placed again and again.
+The format is that of OpenUSD (https://openusd.org/release/spec_usdz.html). An Angstrom is a centimetre, so that benzene
+stands on a table. Balls and sticks are there once for each element, and placed again and again.
 """
 
 from __future__ import annotations

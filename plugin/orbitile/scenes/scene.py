@@ -95,7 +95,7 @@ class Mesh:
         )
 
     def parts(self) -> list[Mesh]:
-        """Its lobes, those of each sign as a mesh that is named for it; the mesh itself where there is one sign or none."""
+        """Its lobes, those of each sign as a mesh that is named for it; itself where there is one sign, or none."""
         words = {phase: word for phase, word in ((1, "positive"), (-1, "negative")) if phase in self.phases}
         return [self._part(phase, word) for phase, word in words.items()] if len(words) > 1 else [self]
 

@@ -25,9 +25,9 @@ class Shape(NamedTuple):
     faces : ndarray of int, shape (m, 3)
     """
 
-    vertices: Floats
-    faces: NDArray[np.int64]
-    normals: Floats
+    vertices: NDArray[np.floating]
+    faces: NDArray[np.integer]
+    normals: NDArray[np.floating]
 
 
 def unit_ball(subdivisions: int = 3) -> Shape:
@@ -45,7 +45,9 @@ def unit_stick(sections: int = 24) -> Shape:
     second = (first + 1) % sections
     lower = np.stack([first, second, second + sections], axis=1)
     upper = np.stack([first, second + sections, first + sections], axis=1)
-    return Shape(np.concatenate([rim, rim + [0, 0, 1]]), np.concatenate([lower, upper]), np.tile(rim, (2, 1)))
+    return Shape(
+        np.concatenate([rim, rim + np.array([0.0, 0.0, 1.0])]), np.concatenate([lower, upper]), np.tile(rim, (2, 1))
+    )
 
 
 @dataclass(frozen=True, eq=False)
