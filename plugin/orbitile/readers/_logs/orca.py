@@ -193,6 +193,7 @@ class _Log:
                 self.lines.back(line)
                 return
             yield row
+        raise FileError(f"{self.name}: cut off within the orbitals")
 
     def _fill(self, spins: list[np.ndarray], occupations: list[np.ndarray]) -> None:
         """Coefficients and number of electrons, or natural orbitals where occupations are fractions."""
