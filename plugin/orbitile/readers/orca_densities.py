@@ -38,7 +38,7 @@ _RECORDS = {
 _MOST = 10_000
 """Matrices in a file."""
 
-_TOLERANCE = 1e-3
+_TOLERANCE = 1e-4
 """Largest deviation of an element of a density from that of the orbitals, which are those of one iteration later."""
 
 
