@@ -73,7 +73,7 @@ def potential_of_charges(
     device
         As for `compute`.
     precision
-        `single`: terms in single precision, error below 3e-7 of the sum of |q| / distance; `double`: 1e-13.
+        `single`: terms in single precision, error below 3e-7 of the sum of abs(q) / distance; `double`: 1e-13.
 
     Returns
     -------

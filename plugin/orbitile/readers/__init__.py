@@ -167,7 +167,7 @@ def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]],
     source
         A series file; a Molden file of several frames; a log that prints orbitals at several geometries (many programs
         print them at the first and the last one of an optimisation unless told otherwise); any file that `load` reads,
-        for a trajectory of one frame; a pattern such as "scan/*.molden", whose files are taken in natural order (2
+        for a trajectory of one frame; a pattern such as `"scan/*.molden"`, whose files are taken in natural order (2
         before 10); or several files, in the order given.
     kept
         Number of frames that stay in memory.
