@@ -85,6 +85,12 @@ def load(path: str | PathLike[str]) -> Wavefunction:
         When the file cannot be read, is of no known format, is damaged, or lacks basis set or orbitals.
     ConventionError
         When its orbitals are not orthonormal in any convention that we know; such a file is never drawn.
+
+    Examples
+    --------
+    >>> wfn = ob.load("benzene.molden")
+    >>> wfn.kind, len(wfn.atomic_numbers), len(wfn.alpha)
+    ('restricted', 12, 31)
     """
     file = _checked_path(path)
     with PlainFile(file) as plain, np.errstate(all="ignore"):  # absurd numbers, which are refused
