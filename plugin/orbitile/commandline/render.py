@@ -38,7 +38,8 @@ def add_arguments(parser: CommandParser) -> None:
         "-o",
         "--output",
         metavar="PNG",
-        help="picture to write, or scene: .glb (default: FILE-FIELD.png in the current folder)",
+        help="picture to write, or scene: .glb, .usdz, .ply, .obj, for printers .stl, .3mf (default: FILE-FIELD.png in "
+        "the current folder)",
     )
     group = parser.add_argument_group("picture")
     add_size(group)
