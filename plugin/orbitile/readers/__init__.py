@@ -54,6 +54,12 @@ def load(path: str | PathLike[str]) -> Wavefunction:
         When the file cannot be read, is of no known format, is damaged, or lacks basis set or orbitals.
     ConventionError
         When its orbitals are not orthonormal in any convention that we know; such a file is never drawn.
+
+    Examples
+    --------
+    >>> wfn = ob.load("benzene.molden")
+    >>> wfn.kind, len(wfn.atomic_numbers), len(wfn.alpha)
+    ('restricted', 12, 31)
     """
     within = within_archive(fspath(path))
     if within is not None:
@@ -195,7 +201,7 @@ def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]],
     source
         A series file; a Molden file of several frames; a log that prints orbitals at several geometries (many programs
         print them at the first and the last one of an optimisation unless told otherwise); any file that `load` reads,
-        for a trajectory of one frame; a pattern such as "scan/*.molden", whose files are taken in natural order (2
+        for a trajectory of one frame; a pattern such as `"scan/*.molden"`, whose files are taken in natural order (2
         before 10); or several files, in the order given.
     kept
         Number of frames that stay in memory.
