@@ -40,7 +40,8 @@ def add_arguments(parser: CommandParser) -> None:
         "-o",
         "--output",
         metavar="PNG",
-        help="picture to write, scene (.glb), or page that turns in a browser (.html) (default: FILE-FIELD.png in the current folder)",
+        help="picture, scene (.glb) or page that turns in a browser (.html) (default: FILE-FIELD.png in the current "
+        "folder)",
     )
     group = parser.add_argument_group("picture")
     add_size(group)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import OrbitileError
 from .conventions import n_components
+from .displayed import Displayed
 from .geometry import check_atoms
 
 Spin = Literal["alpha", "beta"]
@@ -232,7 +233,7 @@ _NOTHING_STATED = Stated()
 
 
 @dataclass(frozen=True, eq=False)
-class Wavefunction:
+class Wavefunction(Displayed):
     """Atoms, basis set and molecular orbitals.
 
     Attributes

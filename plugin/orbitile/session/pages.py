@@ -1,8 +1,9 @@
-"""What a page and the view of a notebook show of a wavefunction: its orbitals to choose from, and slides of its fields."""
+"""What pages and views of notebooks show of a wavefunction: its orbitals to choose from, slides of its fields."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from ..scenes import PALETTES, scene_of
 from ..scenes.palette import ColourPair, colours_of_fields
 from ..web import Choice, Document, Slide, legend_of
 from .orbitals import Level, field_of, level_of, levels_of
+from .words import unit_in_print
 
 MOST_LISTED = 600
 """Orbitals of one spin that are listed, those about the frontier."""
@@ -89,7 +91,8 @@ def slide_of(
         title, field = title_of(wavefunction, surface, field), named_as_listed(wavefunction, field)
     else:
         title = surface.quantity
-    return Slide(scene, field, color_by, title, surface.isovalue, legends=(legend_of(surface, pair),))
+    legend = legend_of(replace(surface, unit=unit_in_print(surface.unit)), pair)
+    return Slide(scene, field, color_by, title, surface.isovalue, legends=(legend,))
 
 
 def bare_slide(wavefunction: Wavefunction, field: str = "", remark: str = "") -> Slide:
