@@ -18,6 +18,8 @@ __version__ = "0.1.0"
 _HOME = {
     "AseCalculator": "scf.ase_calculator",
     "Calculation": "scf.calculation",
+    "Camera": "renderer",
+    "Excitation": "model.wavefunction",
     "Geometry": "model.geometry",
     "Lattice": "model.lattice",
     "Orbitals": "model.wavefunction",
@@ -45,6 +47,7 @@ _HOME = {
     "compute_to_file": "evaluation.streaming",
     "default_isovalue": "evaluation.default_isovalue",
     "draw_correlation": "analysis.correlation",
+    "draw_plots": "analysis.plots",
     "draw_slice": "analysis.planes",
     "enclosing_isovalue": "surfaces.isovalue",
     "enclosing_lattice": "evaluation.boxes",

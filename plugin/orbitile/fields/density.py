@@ -52,6 +52,8 @@ def occupied(wavefunction: Wavefunction, which: str) -> Weighted:
     """
     if wavefunction.promolecule:
         raise FieldError(f"density ({which}): {_OF_FREE_ATOMS}")
+    if wavefunction.density_missing:
+        raise FieldError(f"density ({which}): {wavefunction.density_missing}")
     if wavefunction.density_matrix.size:
         return _of_matrix(wavefunction, which)
     if wavefunction.beta is not None:

@@ -46,6 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.basis import Basis
+from ..model.cell import cell_of
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
 from ..model.derived import Derived
 from ..model.wavefunction import Shell, Wavefunction
@@ -275,7 +276,12 @@ def _pack(wavefunction: Wavefunction | Basis) -> tuple[PackedShells, MergedPrimi
             plan = _plans.get(key)
             if plan is None:
                 plan = _plans[key] = _build(wavefunction.shells)
-        return (*plan.at(wavefunction.positions), plan)
+        packed, merged = plan.at(wavefunction.positions)
+        if isinstance(wavefunction, Wavefunction) and (cell := cell_of(wavefunction)) is not None:
+            from .periodic import with_images  # which is made of what this module has
+
+            packed, merged = with_images(wavefunction, cell, packed, merged, plan.n_exponents)
+        return packed, merged, plan
 
     return _PACKED.of(wavefunction, None, make)
 

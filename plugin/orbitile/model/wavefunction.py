@@ -263,6 +263,11 @@ class Wavefunction(Displayed):
         Excited states, in the order of the file.
     localised : str
         Scheme by which the orbitals were localised, if they were.
+    overlapping : bool
+        True where orbitals overlap by design, as pre-orthogonal natural bond orbitals do.
+    density_missing : str
+        Why there is no density: a sentence, where the occupations of the orbitals do not make it and no matrix is
+        there.
     cell : ndarray, shape (3, 3)
         Vectors of the cell by which everything repeats, one a row, in bohr; empty for a molecule.
     title, source, program : str
@@ -293,6 +298,8 @@ class Wavefunction(Displayed):
     stated: Stated = _NOTHING_STATED
     remarks: tuple[str, ...] = ()
     promolecule: bool = False
+    overlapping: bool = False
+    density_missing: str = ""
     cell: NDArray[np.float64] = field(default_factory=_nothing)
 
     def __post_init__(self) -> None:

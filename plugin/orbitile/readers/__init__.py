@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import FileError, OrbitileError
+from ..files import hdf5
 from ..files.plain import PlainFile, beginning, name_within
 from ..files.reading import user_path
 from ..gaussians.orthonormality import checked
@@ -20,6 +22,7 @@ from ..model.trajectory import Frames, Trajectory
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..registry import modules_of
+from ._isolation import isolated
 
 KINDS = ("wavefunction", "trajectory", "volume", "geometries")
 """What a format may hold."""
@@ -46,6 +49,12 @@ class Reader(Protocol):
     """Optional: whether its files hold bytes that are no text."""
     FOLDERS: tuple[str, ...] = ()
     """Optional: those of the names that may be folders."""
+    read_beside: Callable[[Path, Path], Any] | None = None
+    """Optional, of files that others of the same calculation lie beside: as `read`, given the plain file and the one
+    that the user named, which may be compressed."""
+    CONTENTS: tuple[str, ...] = ()
+    """Optional, of a format within HDF5: names of what stands at the root of its files (groups, datasets, attributes),
+    which together give it away whatever the name of the file."""
     read_atoms: Callable[[Path], tuple[Any, Any, Any]] | None = None
     """Optional, of a format of volumes: atomic numbers, core charges and positions in bohr that a file names too."""
 
@@ -89,7 +98,7 @@ def load(path: str | PathLike[str]) -> Wavefunction:
     file = _checked_path(path)
     with PlainFile(file) as plain, np.errstate(all="ignore"):  # absurd numbers, which are refused
         try:
-            wavefunction = checked(_wavefunction_in(plain.path))
+            wavefunction = checked(_wavefunction_in(plain.path, file))
         except FileError:
             raise
         except OrbitileError as error:  # the model refuses what the reader took for a wavefunction
@@ -282,30 +291,50 @@ def _recognising(start: bytes, kind: str) -> Reader | None:
     return next(fitting, None)
 
 
-def _wavefunction_in(file: Path) -> Wavefunction:
-    found: Wavefunction
+def _wavefunction_in(file: Path, original: Path) -> Wavefunction:
+    """What a plain file holds; the original is the one that the user named."""
+
+    def read_by(reader: Reader) -> Wavefunction:
+        found: Wavefunction = reader.read(file) if reader.read_beside is None else reader.read_beside(file, original)
+        return found
+
     if file.is_file():
         start = beginning(file)
         recognising = _recognising(start, "wavefunction")
         if recognising is not None:
-            found = recognising.read(file)
-            return found
+            return read_by(recognising)
         trajectory = _trajectory_reader(file)
         if trajectory is not None:
             return _only_frame(file, trajectory.read(file))
         binary = b"\0" in start
+        within = _within_hdf5(file) if start.startswith(hdf5.SIGNATURE) else None
     else:
-        binary = False
-    named = _by_name(file, "wavefunction")
+        binary, within = False, None
+    named = within or _by_name(file, "wavefunction")
     if named is not None and (not binary or named.BINARY):
-        found = named.read(file)
-        return found
+        return read_by(named)
     if _by_name(file, "volume") is not None:
         raise FileError(f"{file.name}: holds a volume, not a wavefunction; read it with load_volumes")
     if binary:
         hint = "; a Gaussian .chk file becomes readable by formchk" if file.suffix.lower() == ".chk" else ""
         raise FileError(f"{file.name}: a binary file of no known format{hint}. Known: {_known('wavefunction')}")
     raise FileError(f"{file.name}: not recognised by its beginning nor by its name. Known: {_known('wavefunction')}")
+
+
+def _within_hdf5(file: Path) -> Reader | None:
+    """The module that knows an HDF5 file by what it contains; None where the library that tells is not installed."""
+    if find_spec("h5py") is None:
+        return None
+    names = isolated(hdf5.root_names, file, name=file.name, library="h5py", size=file.stat().st_size)
+    fitting = [reader for reader in _of_kind("wavefunction") if reader.CONTENTS]
+    for reader in fitting:
+        if names.issuperset(reader.CONTENTS):
+            return reader
+    known = ", ".join(reader.DESCRIPTION for reader in fitting)
+    raise FileError(
+        f"{file.name}: an HDF5 file of no known kind; it contains {', '.join(sorted(names)[:8]) or 'nothing'}. "
+        f"Known: {known}. Of other programs, a Molden file of the same calculation would do"
+    )
 
 
 def _only_frame(file: Path, frames: Frames) -> Wavefunction:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..analysis.information import formula
-from ..model.elements import SYMBOLS
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
 from ..renderer import default_camera
@@ -103,13 +102,14 @@ def bare_slide(wavefunction: Wavefunction, field: str = "", remark: str = "") ->
 
 def document_of(slides: Sequence[Slide], wavefunction: Wavefunction | None, n_frames: int = 1) -> Document:
     """A document of slides, with the orbitals of a wavefunction to choose from and whatever else the slides show."""
+    scene = slides[0].scene
+    choices: tuple[Choice, ...]
     if wavefunction is None:
-        title, choices, atoms = slides[0].title, (), ()
-        where = slides[0].scene.extent()[0]
+        title, choices, where = slides[0].title, (), scene.extent()[0]
     else:
         title, choices = wavefunction.title.strip() or formula(wavefunction), choices_of(wavefunction)
-        atoms = tuple(f"{SYMBOLS[int(z)]}{n}" for n, z in enumerate(wavefunction.atomic_numbers, 1))
         where = wavefunction.positions
+    atoms = tuple(f"{symbol}{n}" for n, symbol in enumerate(scene.molecule.symbols, 1))
     return Document(
         title,
         tuple(slides),

@@ -120,4 +120,5 @@ def _below_new(faces: NDArray[np.integer]) -> NDArray[np.uint32]:
 
 def _bytes(shares: NDArray[np.floating]) -> NDArray[np.uint8]:
     """Shares from 0 to 1 as whole numbers to 255."""
-    return np.round(255 * np.clip(shares, 0, 1)).astype(np.uint8)
+    whole: NDArray[np.uint8] = np.round(255 * np.clip(shares, 0, 1)).astype(np.uint8)
+    return whole

@@ -42,7 +42,7 @@ _PRESETS = (
 """What is offered beside the orbitals."""
 
 
-class View(anywidget.AnyWidget):  # type: ignore[misc] # anywidget has no types of its base class
+class View(anywidget.AnyWidget):
     """A molecule with a field of its electrons, which turns, and computes in the kernel what is chosen in it.
 
     Parameters

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import FileError, OrbitileError
 from .._isolation import OutOfTime, isolated
-from .programs import PROGRAMS, Program
+from .programs import INSTEAD, PROGRAMS, Program
 
 BOHR, ELECTRONVOLT = 1.8897261245, 27.21138505
 """Bohr per Angstrom and electronvolt per hartree as cclib has them, so that its conversions are undone to the digit."""
@@ -70,7 +70,8 @@ def attributes_of(name: str, part: bool) -> tuple[dict[str, Any], str]:
     if program not in PROGRAMS:
         known = ", ".join(p.name for p in PROGRAMS.values())
         found = "not a log of any program known to cclib" if parser is None else f"a log of {program}"
-        raise FileError(f"{path.name}: {found}, expected one of {known}")
+        instead = INSTEAD.get(program, f"expected one of {known}")
+        raise FileError(f"{path.name}: {found}; {instead}" if parser else f"{path.name}: {found}, {instead}")
     return vars(data), program
 
 
