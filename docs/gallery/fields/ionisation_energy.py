@@ -29,4 +29,4 @@ H   1.0145  -2.2111   0.0000
 (phenol,) = ob.compute_series("phenol.xyz", "phenol.h5", ob.Calculation("b3lyp", "6-31g*"))
 
 surface = ob.coloured(ob.compute_surface(phenol, "density", 0.001), phenol, "ionisation")
-ob.render(surface, phenol, "ionisation.png", size=(1200, 900), legend=True)
+ob.render(surface, phenol, "ionisation.png", size=(1200, 900), legend=True, opacity=0.85)

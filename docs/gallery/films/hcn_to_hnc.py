@@ -15,4 +15,4 @@ path = ob.compute_series(GEOMETRIES, "path.h5", ob.Calculation("pbe", "6-31g*"))
 tracking = ob.track(path)
 
 film = ob.along(path, "homo", tracking, aligned=True, between=1)
-ob.animate(film, "homo.mp4", rate=12, size=(800, 600))
+ob.animate(film, "homo.mp4", rate=12, size=(640, 480))

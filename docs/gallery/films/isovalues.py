@@ -12,5 +12,5 @@ import numpy as np
 import orbitile as ob
 
 benzene = ob.load(files("orbitile") / "data" / "benzene.molden")
-shells = ob.over_isovalues(benzene, "density", np.geomspace(0.35, 0.001, 40))
-ob.animate(shells, "density.mp4", rate=10, rock=20, size=(800, 600))
+shells = ob.over_isovalues(benzene, "density", np.geomspace(0.35, 0.001, 32))
+ob.animate(shells, "density.mp4", rate=10, rock=20, size=(640, 480))

@@ -24,6 +24,6 @@ with pymol2.PyMOL() as pymol:
     cmd.set("ray_trace_mode", 1)
     cmd.orient("benzene")
     cmd.turn("x", -60)
-    cmd.zoom("benzene", 2.0)
+    cmd.zoom("benzene", -0.2)
     cmd.ray(1200, 800)
     cmd.png("pymol.png")

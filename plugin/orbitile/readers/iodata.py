@@ -28,12 +28,12 @@ from ._statements import Statements, statements
 
 DESCRIPTION = "Molden, formatted checkpoint, Molekel, wfn, wfx and mwfn files"
 FORMATS = {
-    "molden": ("*.molden", "*.molden.input", "*.molf", "*.mold"),
+    "molden": ("*.molden", "*.molden.input", "*.molf", "*.mold", "molden.inp", "molden.input"),
     "fchk": ("*.fchk", "*.fch", "*.fchk.txt"),
     "molekel": ("*.mkl",),
-    "wfn": ("*.wfn",),
-    "wfx": ("*.wfx",),
     "mwfn": ("*.mwfn",),
+    "wfx": ("*.wfx",),
+    "wfn": ("*.wfn",),
 }
 PATTERNS = tuple(pattern for patterns in FORMATS.values() for pattern in patterns)
 KIND = "wavefunction"
@@ -264,7 +264,7 @@ def fast_normalisation_test() -> Iterator[None]:
     ) -> bool:
         shells, order, signs = shells_and_order(basis)
         coefficients = alpha if beta is None else np.hstack([alpha, beta])
-        norms = orbital_norms(shells, positions, coefficients[order] * signs[:, None])
+        norms = orbital_norms(shells, positions, coefficients[order] * signs[:, None], np.zeros(0))
         return bool(np.all(np.abs(norms - 1) <= threshold))
 
     with _patching:
