@@ -137,3 +137,72 @@ def gbw_bytes(made: Sample, *, version="6.1", minus=(3, 4), settings=200) -> byt
         data += block
     head = struct.pack("<5q", start, places["geometry"], places["basis"], places["orbitals"], 0)
     return (struct.pack("<2q8s", -1, 149839, b"00000000") + head + bytes(8) if new else head) + data
+
+
+def densities_files(made: Sample, densities: dict[str, np.ndarray], *, version=5, name="job") -> dict[str, bytes]:
+    """`.densities` of matrices in PySCF's order, by their names; from ORCA 6 on with `.densitiesinfo`."""
+    matrices, about = b"", struct.pack("<i512s", len(densities), name.encode())
+    start = 8 if version == 5 else 0
+    for kind, matrix in densities.items():
+        matrix = made.in_orcas_order(made.in_orcas_order(matrix).T)
+        about += struct.pack("<512sq", f"./{name}.{kind}".encode(), start + len(matrices))
+        about += b"" if version == 5 else struct.pack("<q", -1)
+        about += struct.pack("<2i", *matrix.shape) + bytes(1 if version == 5 else 125)
+        matrices += np.ascontiguousarray(matrix).tobytes()
+    if version == 5:
+        return {f"{name}.densities": struct.pack("<q", 8 + len(matrices)) + matrices + about}
+    return {f"{name}.densities": matrices, f"{name}.densitiesinfo": about}
+
+
+def log_text(made: Sample, version="6.0.1", *, states="") -> str:
+    """A log with basis set and orbitals, as far as these need it."""
+    m = made.molecule
+    elements = [m.atom_pure_symbol(n) for n in range(m.natm)]
+    lines = ["", "* O   R   C   A *", "", f"  Program Version {version}  -  RELEASE  -", ""]
+    lines += ["-" * 28, "CARTESIAN COORDINATES (A.U.)", "-" * 28]
+    lines += ["  NO LB      ZA    FRAG     MASS         X           Y           Z"]
+    for n, element in enumerate(elements):
+        x, y, z = m.atom_coord(n)
+        reduced = "*" if m.atom_charge(n) < gto.charge(element) else " "
+        charge = f"{m.atom_charge(n):10.4f}{reduced}"
+        lines.append(f"{n:4d} {element:<2s}{charge}   0{1.0:10.3f}{x:12.6f}{y:12.6f}{z:12.6f}")
+    lines += ["* core charge reduced due to ECP", "", "-" * 21, "BASIS SET INFORMATION", "-" * 21, ""]
+    lines += [f"Atom {n:3d}{element:<2s}   basis set group =>   1" for n, element in enumerate(elements)]
+    lines += ["", "-" * 25, "BASIS SET IN INPUT FORMAT", "-" * 25, ""]
+    for element in dict.fromkeys(elements):
+        lines += [f" # Basis set for element : {element} ", f" NewGTO {element} "]
+        for atom, l, exponents, contraction, _ in made.shells():
+            if atom == elements.index(element):
+                lines.append(f" {LETTERS[l].upper()} {len(exponents)} ")
+                rows = enumerate(zip(exponents, contraction, strict=True), 1)
+                lines += [f"{k:4d} {e:19.10f} {c:19.10f}" for k, (e, c) in rows]
+        lines += ["  end;", ""]
+    lines += ["-" * 31, "SHARK", ""]
+    electrons = [occupations.sum() for occupations in made.occupations]
+    charge = m.atom_charges().sum() - sum(electrons)
+    unpaired = electrons[0] - electrons[1] if len(electrons) == 2 else np.sum(made.occupations[0] == 1)
+    lines += [f" Total Charge           Charge          ....  {charge:.0f}"]
+    lines += [f" Multiplicity           Mult            ....  {unpaired + 1:.0f}", "", "MOLECULAR ORBITALS", "-" * 18]
+    labels = list(_labels(made, elements))
+    for part, occupations, energies in zip(made.orbitals, made.occupations, made.energies, strict=True):
+        rows = made.in_orcas_order(part)
+        for first in range(0, m.nao, 6):
+            some = slice(first, min(first + 6, m.nao))
+            lines.append(" " * 12 + "".join(f"{n:10d}" for n in range(m.nao)[some]))
+            for numbers in (energies, occupations):
+                lines.append(" " * 16 + "".join(f"{number:10.5f}" for number in numbers[some]))
+            lines.append(" " * 16 + "  --------" * (some.stop - first))
+            for label, row in zip(labels, rows, strict=True):
+                lines.append(f"{label:<16s}" + "".join(f"{number:10.6f}" for number in row[some]))
+        lines.append("")
+    return "\n".join([*lines, states, "****ORCA TERMINATED NORMALLY****", ""])
+
+
+def _labels(made: Sample, elements):
+    counts: dict[tuple[int, int], int] = {}
+    named = {1: ["pz", "px", "py"], 2: ["dz2", "dxz", "dyz", "dx2y2", "dxy"]}
+    for atom, l, *_ in made.shells():
+        counts[atom, l] = counts.get((atom, l), 0) + 1
+        ms = [f"{sign * m:+d}" if m else "0" for m in range(l + 1) for sign in ((1, -1) if m else (1,))]
+        for name in named.get(l, [LETTERS[l] + (m if l else "") for m in ms]):
+            yield f"{atom:3d}{elements[atom]:<2s}{counts[atom, l]:4d}{name}"

@@ -9,8 +9,8 @@ import pytest
 
 import orbitile as ob
 from orbitile.errors import ConventionError, FileError
-from tests.oracle import orbital
-from tests.readers.orca_files import gbw_bytes, json_text, sample
+from tests.oracle import basis_functions, orbital
+from tests.readers.orca_files import densities_files, gbw_bytes, json_text, sample
 
 WATER = "O 0 0 0.1; H 0.1 0.8 -0.5; H 0 -0.7 -0.55"
 UP_TO_H = {"H": [[0, [1.1, 0.7], [0.4, 0.5]], *([l, [0.9 + 0.1 * l, 0.6], [0.35, 0.5]] for l in range(1, 6))]}
@@ -197,3 +197,63 @@ def test_numbers_that_are_none(tmp_path):
         with pytest.raises(FileError, match="expected finite numbers"):
             load(tmp_path, "a.gbw", gbw_bytes(made))
         numbers[0].flat[0] = old
+
+
+# densities ----------------------------------------------------------------------------------------------------------
+
+
+def beside(tmp_path, made, densities, version):
+    (tmp_path / "job.gbw").write_bytes(gbw_bytes(made, version="5" if version == 5 else "6.1"))
+    for name, content in densities_files(made, densities, version=version).items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path / "job.densities"
+
+
+def density_of(made, occupations):
+    return sum((c * o) @ c.T for c, o in zip(made.orbitals, occupations, strict=True))
+
+
+@pytest.mark.parametrize("version", [5, 6])
+def test_densities_beyond_that_of_the_orbitals(tmp_path, samples, version):
+    made = samples["unrestricted"]
+    own = density_of(made, made.occupations)
+    moved = [np.roll(occupations, 1) for occupations in made.occupations]  # as many electrons elsewhere
+    densities = {"scfp": own, "P0.tmp": own * 3, "pmp2re": density_of(made, moved), "rmp2re": own / 7}
+    wavefunction = ob.load(beside(tmp_path, made, densities, version))
+    agree(wavefunction, made)
+    assert "pmp2re of job.densities" in wavefunction.remarks[-1]
+    points = np.random.default_rng(1).uniform(-2, 3, (40, 3))
+    values = made.molecule.eval_gto("GTOval_sph", points)
+    ours = basis_functions(wavefunction, points)
+    for found, expected in (
+        (wavefunction.density_matrix, densities["pmp2re"]),
+        (wavefunction.spin_density_matrix, densities["rmp2re"]),
+    ):
+        at_points = np.einsum("pm,mn,pn->p", values, expected, values)
+        np.testing.assert_allclose(np.einsum("mp,mn,np->p", ours, found, ours), at_points, atol=1e-10)
+    alone = ob.load(beside(tmp_path, made, {"scfp": own}, version))
+    assert not alone.density_matrix.size
+    assert "no density but that of the orbitals" in alone.remarks[-1]
+
+
+@pytest.mark.parametrize("version", [5, 6])
+def test_densities_that_are_refused(tmp_path, samples, version):
+    made = samples["restricted"]
+    own = density_of(made, made.occupations)
+    path = beside(tmp_path, made, {"scfp": own + 0.1}, version)
+    with pytest.raises(FileError, match=r"not that of the orbitals in job\.gbw: they are of different calculations"):
+        ob.load(path)
+    path = beside(tmp_path, made, {"scfp": own}, version)
+    for name in ["job.densities", "job.densitiesinfo"][: version - 4]:
+        content = (tmp_path / name).read_bytes()
+        for size in (1, 9, 300, len(content) // 2, len(content) - 1):
+            (tmp_path / name).write_bytes(content[:size])
+            with pytest.raises(FileError, match=r"job\.densities"):
+                ob.load(path)
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "job.gbw").write_bytes(gbw_bytes(samples["ghost"]))
+    with pytest.raises(FileError, match=r"no matrix of \d+ by \d+"):
+        ob.load(path)
+    (tmp_path / "job.gbw").unlink()
+    with pytest.raises(FileError, match=r"need the job\.gbw"):
+        ob.load(path)

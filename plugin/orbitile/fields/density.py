@@ -13,6 +13,7 @@ from ..gaussians.expansion import GaussianExpansion, merged
 from ..gaussians.products import TOLERANCE, density_products
 from ..gaussians.promolecule import promolecular_density
 from ..model.derived import Derived
+from ..model.orbitals import Spinors
 from ..model.wavefunction import Wavefunction
 from ._field import References
 from ._sums import SMALL, SumField
@@ -56,6 +57,8 @@ def occupied(wavefunction: Wavefunction, which: str) -> Weighted:
         raise FieldError(f"density ({which}): {wavefunction.density_missing}")
     if wavefunction.density_matrix.size:
         return _of_matrix(wavefunction, which)
+    if wavefunction.spinors is not None:
+        return _of_spinors(wavefunction.spinors, which)
     if wavefunction.beta is not None:
         sets = {"alpha": wavefunction.alpha, "beta": wavefunction.beta}
         signs = {"total": (1, 1), "alpha": (1, 0), "beta": (0, 1), "spin": (1, -1)}[which]
@@ -87,6 +90,28 @@ def _of_matrix(wavefunction: Wavefunction, which: str) -> Weighted:
     return vectors[:, counts], values[counts]
 
 
+def _of_spinors(spinors: Spinors, which: str) -> Weighted:
+    """Real and imaginary parts of complex orbitals: the sum of their squares is that of the magnitudes."""
+    n, parts = spinors.occupations, spinors.parts()
+    if len(parts) == 2:  # one component, which both spins share
+        beta = np.floor(n / 2 + 1e-6)
+        of_spins = [{"total": n, "alpha": n - beta, "beta": beta, "spin": n - 2 * beta}[which]] * 2
+    else:
+        up, down = {"total": (1, 1), "alpha": (1, 0), "beta": (0, 1), "spin": (1, -1)}[which]
+        of_spins = [up * n, up * n, down * n, down * n]
+    coefficients, weights = np.hstack(list(parts)), np.concatenate(of_spins)
+    counts = (np.abs(weights) > 1e-10) & np.any(coefficients != 0, axis=0)
+    if not counts.any() and which != "spin":
+        raise FieldError(f"density ({which}): the file gives no occupied orbitals")
+    return coefficients[:, counts], weights[counts]
+
+
+def _paired_spinors(wavefunction: Wavefunction) -> bool:
+    """Whether complex orbitals have no spin density: by its matrix, since pairs of them cancel."""
+    coefficients, weights = occupied(wavefunction, "spin")
+    return not len(weights) or float(np.abs((coefficients * weights) @ coefficients.T).max()) < _SAME
+
+
 _OF_FREE_ATOMS = "these are free atoms, which have a density together, but no orbitals and no spin"
 _PAIRED = "all electrons are paired, so there is no spin density"
 _OF_BOTH_SPINS = "these natural orbitals are of both spins, which the file does not tell apart"
@@ -111,6 +136,8 @@ def _without_spin(wavefunction: Wavefunction) -> str:
         if not matrix.size and wavefunction.kind != "restricted":
             return _NO_SPIN_MATRIX
         return "" if np.any(np.abs(matrix) > _SAME) else _PAIRED
+    if wavefunction.spinors is not None:
+        return _PAIRED if _paired_spinors(wavefunction) else ""
     if beta is None:
         if _is_of_both_spins(alpha.occupations):
             return _OF_BOTH_SPINS

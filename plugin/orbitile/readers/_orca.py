@@ -117,6 +117,19 @@ def n_functions(angular_momentum: int) -> int:
     return 2 * angular_momentum + 1
 
 
+def order_and_signs(shells: Iterable[Shell]) -> tuple[NDArray[np.intp], Reals]:
+    """What takes rows in ORCA's order to ours: their order, and their signs."""
+    order: list[int] = []
+    signs: list[float] = []
+    for shell in shells:
+        ours = component_names(shell.angular_momentum, True)
+        theirs = ("z", "x", "y") if shell.angular_momentum == 1 else ours
+        first = len(order)
+        order += [first + theirs.index(name) for name in ours]
+        signs += [-1.0 if shell.pure and int(name[1:]) in _MINUS else 1.0 for name in ours]
+    return np.array(order, np.intp), np.array(signs)
+
+
 def _orbitals(path: Path, part: OrbitalSet, order: NDArray[np.intp], signs: Reals) -> Orbitals:
     if len(part.coefficients) != len(order):
         raise FileError(
@@ -136,16 +149,9 @@ def _orbitals(path: Path, part: OrbitalSet, order: NDArray[np.intp], signs: Real
 def _shells(path: Path, contractions: Iterable[Contraction]) -> tuple[tuple[Shell, ...], NDArray[np.intp], Reals]:
     """Normalised shells, and what takes the coefficients of the file to ours: order of the rows, their signs."""
     shells: list[Shell] = []
-    order: list[int] = []
-    signs: list[float] = []
     for atom, l, exponents, coefficients in contractions:
         if l > HIGHEST:
             letter = ANGULAR_MOMENTUM_LETTERS[l]
             raise FileError(f"{path.name}: signs of ORCA's {letter} functions are not known, only those of s to h")
         shells.append(Shell(atom, l, True, exponents, normalised(exponents, coefficients, l)))
-        ours = component_names(l, True)
-        theirs = ("z", "x", "y") if l == 1 else ours
-        first = len(order)
-        order += [first + theirs.index(name) for name in ours]
-        signs += [-1.0 if l > 1 and int(name[1:]) in _MINUS else 1.0 for name in ours]
-    return tuple(shells), np.array(order, np.intp), np.array(signs)
+    return tuple(shells), *order_and_signs(shells)
