@@ -40,7 +40,7 @@ def add_arguments(parser: CommandParser) -> None:
         "-o",
         "--output",
         metavar="PNG",
-        help="picture, page that turns in a browser (.html), or scene: .glb, .usdz, .ply, .obj, for printers .stl, .3mf "
+        help="picture, page that turns in a browser (.html), or scene: .glb, .usdz, .ply, .obj, to print .stl, .3mf "
         "(default: FILE-FIELD.png in the current folder)",
     )
     group = parser.add_argument_group("picture")
