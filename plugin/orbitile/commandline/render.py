@@ -40,8 +40,8 @@ def add_arguments(parser: CommandParser) -> None:
         "-o",
         "--output",
         metavar="PNG",
-        help="picture to write, scene (.glb, .usdz, .ply, .obj; for printers .stl, .3mf), or page that turns in a browser "
-        "(.html) (default: FILE-FIELD.png in the current folder)",
+        help="picture, page that turns in a browser (.html), or scene: .glb, .usdz, .ply, .obj, to print .stl, .3mf "
+        "(default: FILE-FIELD.png in the current folder)",
     )
     group = parser.add_argument_group("picture")
     add_size(group)
