@@ -23,7 +23,7 @@ from . import frames, things
 from .materials import element_material
 from .meshes import data_of_shape
 
-_ALONG_Y = np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]], np.float64)
+_ALONG_Y = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
 """Turns what stands along z to y, along which constraints stretch; for rows of coordinates."""
 
 

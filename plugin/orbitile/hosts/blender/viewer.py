@@ -271,6 +271,10 @@ class BlenderViewer(TrajectoryViewer):
     def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
         return self._timers.every(milliseconds, function)
 
+    def stop_timers(self) -> None:
+        """Call nothing again."""
+        self._timers.stop()
+
     def has_window(self) -> bool:
         return not bpy.app.background
 
