@@ -52,7 +52,7 @@ def add(name: str, atoms: Molecule, geometry: int) -> Any:
         if n_frames > 1:
             frames.move_along(ball, paths[:, index])
     _bond(root, drawn.bonds)
-    frames.make_room(n_frames)
+    frames.end_with(max(int(one.get(things.FRAMES, 1)) for one in things.all_of(things.MOLECULE)))
     if n_frames > 1:
         frames.go_to(geometry)
     return root
