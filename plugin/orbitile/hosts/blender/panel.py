@@ -39,9 +39,11 @@ class OrbitalRow(bpy.types.PropertyGroup):  # type: ignore[misc]  # Blender has 
 class Controls(bpy.types.PropertyGroup):  # type: ignore[misc]  # Blender has no types here
     """The controls of the panel, as Blender keeps them while it runs."""
 
-    __annotations__ = {  # noqa: RUF012 - Blender reads it off the class
+    __annotations__ = {
         "molecule": bpy.props.StringProperty(
-            name="Molecule", update=_update(lambda w, c: w.choose_molecule(c.molecule)), search=lambda s, c, t: _molecules()
+            name="Molecule",
+            update=_update(lambda w, c: w.choose_molecule(c.molecule)),
+            search=lambda s, c, t: _molecules(),
         ),
         "orbitals": bpy.props.CollectionProperty(type=OrbitalRow),
         "orbital": bpy.props.IntProperty(name="Orbital", update=_update(lambda w, c: w.choose_orbital(c.orbital))),

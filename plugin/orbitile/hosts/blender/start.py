@@ -5,6 +5,7 @@ Nothing but the standard library and Blender is imported before it is known that
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,18 +22,23 @@ _NEEDED = {
     "mrcfile": "mrcfile",
     "trimesh": "trimesh",
     "PIL": "pillow",
-    "taichi": "taichi==1.7.4",
 }
+_COMPUTING = {"taichi": "taichi==1.7.4"}
 _registered: list[type] = []
 
 
 def missing() -> str:
-    """What is missing and how to get it, for people; empty where all is there."""
-    absent = [package for module, package in _NEEDED.items() if find_spec(module) is None]
+    """What is missing and how to get it, for people; empty where all is there.
+
+    Taichi may be in another Python, which `ORBITILE_PYTHON` names.
+    """
+    needed = _NEEDED if os.environ.get("ORBITILE_PYTHON") else {**_NEEDED, **_COMPUTING}
+    absent = [package for module, package in needed.items() if find_spec(module) is None]
     if not absent:
         return ""
-    return f"Orbitile needs {', '.join(absent)} in Blender's Python. To install: {_python()} -m pip install " + " ".join(
-        f"'{package}'" for package in absent
+    return (
+        f"Orbitile needs {', '.join(absent)} in Blender's Python. To install: {_python()} -m pip install "
+        + " ".join(f"'{package}'" for package in absent)
     )
 
 
@@ -50,12 +56,26 @@ def add_libraries() -> None:
             sys.path.append(str(folder))
 
 
+def tell_workers() -> None:
+    """Have worker processes find what was found here outside of Blender's own folders: wheels of extensions."""
+    from ...workers.processes import places
+
+    if os.environ.get("ORBITILE_PYTHON"):
+        return  # it has its own
+    for module in (*_NEEDED, *_COMPUTING):
+        spec = find_spec(module)
+        folder = str(Path(spec.origin).parents[1]) if spec is not None and spec.origin is not None else ""
+        if folder and not folder.startswith(sys.prefix) and folder not in places:
+            places.append(folder)
+
+
 def register_all() -> None:
     """Add all that is Orbitile's; where something is missing, a panel that says so."""
     if missing():
         _register(_panel_of_what_is_missing())
         return
     add_libraries()
+    tell_workers()
     from .handlers import follow_files
     from .operators import CLASSES as OPERATORS
     from .panel import CLASSES as PANELS

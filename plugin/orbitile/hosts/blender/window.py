@@ -17,6 +17,7 @@ from ...session.orbitals import ENERGY_UNITS, Level, summary
 from ...session.playback import Playback
 from .commands import session
 from .keeping import keep
+from .timers import TIMERS
 from .view3d import redraw, views
 
 _TICK = 30
@@ -81,7 +82,7 @@ class BlenderWindow:
     def close(self) -> None:
         """End the timers, the worker process and the threads."""
         session().panel = None
-        session().host.stop_timers()
+        TIMERS.stop()
         self.browser.close()
 
     # ---- what the user does in the panel

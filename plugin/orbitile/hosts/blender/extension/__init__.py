@@ -3,27 +3,29 @@
 import json
 import os
 import sys
+from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_PLACES = os.path.join(_HERE, "places.json")
+_TOLD = os.path.join(_HERE, "places.json")
 
-# Appended, so that what Blender's own Python has goes first.
-_folders = [_HERE]
-if os.path.exists(_PLACES):  # written by `orbitile install blender`
-    with open(_PLACES, encoding="utf-8") as _stream:
-        _folders = json.load(_stream)
-for _folder in _folders:
+_places: dict[str, Any] = {"folders": [_HERE], "python": ""}
+if os.path.exists(_TOLD):  # written by `orbitile install blender`
+    with open(_TOLD, encoding="utf-8") as _stream:
+        _places = json.load(_stream)
+if _places["python"]:
+    os.environ.setdefault("ORBITILE_PYTHON", _places["python"])
+for _folder in _places["folders"]:
     if _folder not in sys.path:
-        sys.path.append(_folder)
+        sys.path.append(_folder)  # at the end: what Blender's own Python has goes first
 
 from orbitile.hosts import blender as _host  # noqa: E402 - found on the path made above
 
 
-def register():
+def register() -> None:
     """Add the panel and the operators."""
     _host.register()
 
 
-def unregister():
+def unregister() -> None:
     """Take them away."""
     _host.unregister()
