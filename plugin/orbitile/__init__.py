@@ -65,6 +65,7 @@ _HOME = {
     "load_trajectory": "readers",
     "load_volumes": "readers",
     "optimise": "scf.optimisation",
+    "mimebundle": "hosts.notebook.showing",
     "over_isovalues": "films",
     "over_orbitals": "films",
     "overlap_matrix": "gaussians.overlap",
@@ -75,6 +76,7 @@ _HOME = {
     "scene_of": "scenes",
     "slice_field": "analysis.planes",
     "track": "trajectories.tracking",
+    "view": "hosts.notebook.showing",
 }
 
 __all__ = [*_HOME, "__version__"]  # noqa: PLE0604 - the names are strings

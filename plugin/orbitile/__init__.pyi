@@ -28,6 +28,8 @@ from .films import animate as animate
 from .films import over_isovalues as over_isovalues
 from .films import over_orbitals as over_orbitals
 from .gaussians.overlap import overlap_matrix as overlap_matrix
+from .hosts.notebook.showing import mimebundle as mimebundle
+from .hosts.notebook.showing import view as view
 from .model.charges import charges_of_density as charges_of_density
 from .model.geometry import Geometry as Geometry
 from .model.lattice import Lattice as Lattice

@@ -28,12 +28,12 @@ from ._statements import Statements, statements
 
 DESCRIPTION = "Molden, formatted checkpoint, Molekel, wfn, wfx and mwfn files"
 FORMATS = {
-    "molden": ("*.molden", "*.molden.input", "*.molf", "*.mold"),
+    "molden": ("*.molden", "*.molden.input", "*.molf", "*.mold", "molden.inp", "molden.input"),
     "fchk": ("*.fchk", "*.fch", "*.fchk.txt"),
     "molekel": ("*.mkl",),
-    "wfn": ("*.wfn",),
-    "wfx": ("*.wfx",),
     "mwfn": ("*.mwfn",),
+    "wfx": ("*.wfx",),
+    "wfn": ("*.wfn",),
 }
 PATTERNS = tuple(pattern for patterns in FORMATS.values() for pattern in patterns)
 KIND = "wavefunction"

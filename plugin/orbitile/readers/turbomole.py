@@ -1,4 +1,4 @@
-"""Turbomole: the folder of a calculation, by its `control` and the files that it names (coord, basis, mos or alpha, beta).
+"""Turbomole: the folder of a calculation, by its `control` and the files that it names (coord, basis, mos, ...).
 
 Basis functions are real solid harmonics. Their order within a shell is 0, +1, -1, -2, +2, +3, -3, -4, +4, ..., where +m
 goes with cos and -m with sin, and some have the sign opposite to ours: `infsao` in Turbomole's `define` prints them.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from ..model.elements import SYMBOLS
 from ..model.units import angstrom
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
 from ._contractions import normalised
-from ._data_groups import Group, counted, group, groups_in, groups_of
+from ._data_groups import Group, counted, files_named_in, group, groups_in, groups_of
 
 DESCRIPTION = "folders of Turbomole (control, coord, basis, mos)"
 PATTERNS = ("control", "mos", "alpha", "beta")
@@ -50,6 +51,12 @@ def recognises(head: str) -> bool:
 def read_beside(path: Path, original: Path) -> Wavefunction:
     """Read a wavefunction from where its files lie, since each names others."""
     return read(original)
+
+
+def others(path: Path) -> tuple[Path, ...]:
+    """`control` and the files that it names, as far as they are beside a file of Turbomole."""
+    control = path.parent / "control"
+    return tuple(file for file in (control, *files_named_in(control)) if file.is_file()) if control.is_file() else ()
 
 
 def read(path: Path) -> Wavefunction:
@@ -118,9 +125,9 @@ def _number(symbol: str) -> int:
 
 
 def _assigned(atoms: Group, symbols: Sequence[str]) -> dict[str, list[str]]:
-    """Names of basis set and core potential of each atom, by `basis` and `ecp`; empty where there is none.
+    r"""Names of basis set and core potential of each atom, by `basis` and `ecp`; empty where there is none.
 
-    `c 1-2,4 \\` names atoms and the lines below it what they have; what stands above all names is for every atom.
+    `c 1-2,4 \` names atoms and the lines below it what they have; what stands above all names is for every atom.
     """
     names = {"basis": [""] * len(symbols), "ecp": [""] * len(symbols)}
     chosen, complete = list(range(len(symbols))), True
@@ -222,10 +229,11 @@ def _orbitals(
         raise FileError(f"{found.file}: expected 'format(4d20.14)' or the like in the line of ${name}")
     width = int(columns[2])
     n_basis = len(order)
-    energies, values = [], []
+    energies: list[float] = []
+    values: list[NDArray[np.float64]] = []
     irreps: list[str] = []
     headings = [n for n, line in enumerate(found.lines) if "eigenvalue=" in line] + [len(found.lines)]
-    for start, end in zip(headings[:-1], headings[1:], strict=True):
+    for start, end in pairwise(headings):
         heading = re.match(r"\s*\d+\s+(\S+)\s+eigenvalue=\s*(\S+)\s+nsaos=\s*(\d+)", found.lines[start])
         if heading is None:
             raise FileError(f"{found.file}: expected an orbital with eigenvalue and nsaos, got {found.lines[start]!r}")

@@ -1,14 +1,14 @@
-"""What a page and the view of a notebook show of a wavefunction: its orbitals to choose from, and slides of its fields."""
+"""What pages and views of notebooks show of a wavefunction: its orbitals to choose from, slides of its fields."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..analysis.information import formula
-from ..model.elements import SYMBOLS
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
 from ..renderer import default_camera
@@ -16,6 +16,7 @@ from ..scenes import PALETTES, scene_of
 from ..scenes.palette import ColourPair, colours_of_fields
 from ..web import Choice, Document, Slide, legend_of
 from .orbitals import Level, field_of, level_of, levels_of
+from .words import unit_in_print
 
 MOST_LISTED = 600
 """Orbitals of one spin that are listed, those about the frontier."""
@@ -89,7 +90,8 @@ def slide_of(
         title, field = title_of(wavefunction, surface, field), named_as_listed(wavefunction, field)
     else:
         title = surface.quantity
-    return Slide(scene, field, color_by, title, surface.isovalue, legends=(legend_of(surface, pair),))
+    legend = legend_of(replace(surface, unit=unit_in_print(surface.unit)), pair)
+    return Slide(scene, field, color_by, title, surface.isovalue, legends=(legend,))
 
 
 def bare_slide(wavefunction: Wavefunction, field: str = "", remark: str = "") -> Slide:
@@ -100,13 +102,14 @@ def bare_slide(wavefunction: Wavefunction, field: str = "", remark: str = "") ->
 
 def document_of(slides: Sequence[Slide], wavefunction: Wavefunction | None, n_frames: int = 1) -> Document:
     """A document of slides, with the orbitals of a wavefunction to choose from and whatever else the slides show."""
+    scene = slides[0].scene
+    choices: tuple[Choice, ...]
     if wavefunction is None:
-        title, choices, atoms = slides[0].title, (), ()
-        where = slides[0].scene.extent()[0]
+        title, choices, where = slides[0].title, (), scene.extent()[0]
     else:
         title, choices = wavefunction.title.strip() or formula(wavefunction), choices_of(wavefunction)
-        atoms = tuple(f"{SYMBOLS[int(z)]}{n}" for n, z in enumerate(wavefunction.atomic_numbers, 1))
         where = wavefunction.positions
+    atoms = tuple(f"{symbol}{n}" for n, symbol in enumerate(scene.molecule.symbols, 1))
     return Document(
         title,
         tuple(slides),

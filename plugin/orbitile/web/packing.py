@@ -1,9 +1,9 @@
 """A document as bytes: a number, JSON of that length, and the arrays that the JSON refers to, each of them once.
 
 Positions of vertices are whole numbers from 0 to 65535 across the box of their mesh, so that they are off by less than
-its hundred-thousandth part; normals are whole numbers from -127 to 127, colours from 0 to 255. Since that compresses well,
-vertices and normals are stored as the differences of successive ones, modulo 65536 and 256, and each corner of a face
-as how far it is below the least vertex that no face before has used. `scripts/unpack.js` is the inverse.
+its hundred-thousandth part; normals are whole numbers from -127 to 127, colours from 0 to 255. Since that compresses
+well, vertices and normals are stored as the differences of successive ones, modulo 65536 and 256, and each corner of a
+face as how far it is below the least vertex that no face before has used. `scripts/unpack.js` is the inverse.
 """
 
 from __future__ import annotations
@@ -120,4 +120,5 @@ def _below_new(faces: NDArray[np.integer]) -> NDArray[np.uint32]:
 
 def _bytes(shares: NDArray[np.floating]) -> NDArray[np.uint8]:
     """Shares from 0 to 1 as whole numbers to 255."""
-    return np.round(255 * np.clip(shares, 0, 1)).astype(np.uint8)
+    whole: NDArray[np.uint8] = np.round(255 * np.clip(shares, 0, 1)).astype(np.uint8)
+    return whole

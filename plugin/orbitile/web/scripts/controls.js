@@ -127,10 +127,11 @@ export function frameBar(count, ask) {
   };
 }
 
-/** What the colours of a slide stand for. */
-export function legend(legends) {
+/** What the colours of a slide stand for, less what stands in its title. */
+export function legend(legends, title) {
   return legends.map(({ heading, patches, scale, ticks }) => {
-    const node = made("div", { class: "orbitile-legend" }, made("span", {}, heading));
+    const node = made("div", { class: "orbitile-legend" });
+    if (!title.includes(heading)) node.append(made("span", {}, heading));
     for (const [colour, text] of patches) {
       const patch = made("i", {});
       patch.style.background = colour;

@@ -44,7 +44,7 @@ export function diagram(choices, { choose, known, key }) {
   node.append(drawn("line", { x1: LEFT, x2: LEFT, y1: EDGE / 2, y2: HEIGHT - EDGE / 2, class: "orbitile-axis" }));
   node.append(drawn("text", { x: LEFT - 6, y: HEIGHT - 1, class: "orbitile-mark" }, "eV"));
 
-  const spins = [...new Set(listed.map(({ choice }) => choice.spin))];
+  const spins = [...new Set(choices.filter(({ number }) => number).map(({ spin }) => spin))]; // alpha to the left
   const column = (WIDTH - LEFT - 6) / spins.length;
   const lines = new Map();
   spins.forEach((spin, at) => {

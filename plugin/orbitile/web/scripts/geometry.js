@@ -34,10 +34,8 @@ export function turned(rotation, x, y, z = 0) {
   return [right, up, [right[1] * up[2] - right[2] * up[1], right[2] * up[0] - right[0] * up[2], right[0] * up[1] - right[1] * up[0]]];
 }
 
-/** The camera of a rotation that sees all of a slide in a picture so many times as wide as high. */
+/** The camera of a rotation that looks at the middle of a document and sees all of a slide, in a picture of that aspect. */
 export function framed(rotation, slide, aspect) {
-  const low = [Infinity, Infinity, Infinity];
-  const high = [-Infinity, -Infinity, -Infinity];
   const each = (visit) => {
     for (let i = 0; i < slide.radii.length; i++) visit(slide.centres.subarray(3 * i, 3 * i + 3), slide.radii[i]);
     for (const { vertices } of slide.meshes) {
@@ -45,21 +43,13 @@ export function framed(rotation, slide, aspect) {
       for (let i = 0; i < vertices.length; i += stride) visit(vertices.subarray(i, i + 3), 0);
     }
   };
+  let height = 3;
   each((place, radius) => {
-    seen(rotation, place).forEach((value, i) => {
-      low[i] = Math.min(low[i], value - radius);
-      high[i] = Math.max(high[i], value + radius);
-    });
-  });
-  if (!(high[0] >= low[0])) return { rotation, centre: [0, 0, 0], height: 10 };
-  const middle = low.map((value, i) => (value + high[i]) / 2);
-  let height = 2;
-  each((place, radius) => {
-    const [x, y, z] = less(seen(rotation, place), middle);
+    const [x, y, z] = seen(rotation, place);
     const nearer = (z + radius) * HALF_ANGLE; // what is near looks larger
     height = Math.max(height, 2 * (Math.abs(y) + radius + nearer), (2 * (Math.abs(x) + radius)) / aspect + 2 * nearer);
   });
-  return { rotation, centre: inSpace(rotation, middle), height: 1.06 * height };
+  return { rotation, centre: [0, 0, 0], height: 1.1 * height };
 }
 
 /** Radius about the origin within which all of a slide is. */

@@ -22,6 +22,7 @@ const HELP = "Drag to turn, Shift and drag to move, wheel or pinch to zoom, doub
 export function viewer(element, contents, { ask, moved = () => {}, known = () => true, isovalues = () => null, wheel }) {
   let slide = null;
   let camera = null;
+  let untouched = true; // nobody has turned it: then it moves back where a slide needs more room
   let labelled = false;
   let [waiting, still] = [0, 0];
 
@@ -59,10 +60,14 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
   }
 
   const aspect = () => Math.max(canvas.clientWidth, 1) / Math.max(canvas.clientHeight, 1);
-  const reset = () => change(framed(contents.rotation, slide, aspect()));
+  const reset = () => {
+    change(framed(contents.rotation, slide, aspect()));
+    untouched = true;
+  };
 
   function change(next) {
     camera = next;
+    untouched = false;
     draw();
     moved({ ...camera, centre: camera.centre.map((value, i) => value + contents.middle[i]) });
   }
@@ -80,7 +85,10 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     const ratio = Math.max(window.devicePixelRatio || 1, fineness);
     const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
-    camera ??= framed(contents.rotation, slide, aspect());
+    if (untouched) {
+      const whole = framed(contents.rotation, slide, width / height);
+      if (!camera || whole.height > camera.height) camera = whole;
+    }
     drawing.draw(camera, paper());
     if (labelled) place();
   }
@@ -115,7 +123,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     levels?.select(keyOf(slide));
     slider.set(isovalue, slide.range, isovalues(slide));
     frames.set(frame);
-    legends.replaceChildren(...legend(slide.legends));
+    legends.replaceChildren(...legend(slide.legends, slide.title));
     caption.textContent = slide.title;
     canvas.setAttribute("aria-label", [contents.title, slide.title, slide.remark].filter(Boolean).join(". "));
     element.dataset.shown = keyOf(slide);
@@ -151,6 +159,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     /** Look from somewhere else; places in bohr as in the files. */
     look({ rotation, centre, height }) {
       camera = { rotation, centre: centre.map((value, i) => value - contents.middle[i]), height };
+      untouched = false;
       draw();
     },
     dispose() {
