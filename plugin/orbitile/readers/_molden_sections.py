@@ -220,7 +220,7 @@ def _orbitals(text: bytes) -> bytes | None:
     return filled
 
 
-_PURE = {"5d": "d", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh"}
+_PURE = {"5d": "df", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh"}
 """Sections that say which functions are pure, and letters of these."""
 
 _SHELL = re.compile(rb"^[ \t]*(sp|[spdfghi])[ \t]+\d+[^\n]*$", re.MULTILINE | re.IGNORECASE)
