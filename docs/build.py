@@ -43,7 +43,7 @@ def main() -> int:
 
 def make_copy(source: Path) -> None:
     """Copy this folder, and keep what earlier builds have made of the gallery."""
-    source.mkdir(parents=True, exist_ok=True)
+    (source / PICTURES / "static").mkdir(parents=True, exist_ok=True)
     for path in source.iterdir():
         if path.name != PICTURES:
             shutil.rmtree(path) if path.is_dir() else path.unlink()

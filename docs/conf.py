@@ -10,7 +10,7 @@ sys.path.insert(0, str(DOCS / "extensions"))
 
 os.environ.setdefault("ORBITILE_DEVICE", "cpu")  # the same pictures everywhere
 os.environ.setdefault("OMP_NUM_THREADS", "2")
-os.environ.setdefault("COLUMNS", "96")
+os.environ.setdefault("COLUMNS", "92")
 
 import orbitile  # noqa: E402 - after the folder of the extensions
 
@@ -49,7 +49,7 @@ python_maximum_signature_line_length = 88
 
 html_theme = "furo"
 html_title = "Orbitile"
-html_static_path = ["styles"]
+html_static_path = ["styles", "pictures/static"]
 html_css_files = ["site.css"]
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b5cad", "color-brand-content": "#0b5cad"},
@@ -65,6 +65,8 @@ sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "pictures",
     "filename_pattern": r"\.py$",
+    "subsection_order": [f"gallery/{section}" for section in ("fields", "analyses", "films", "viewers")],
+    "capture_repr": (),
     "example_extensions": {".py", ".tcl"},
     "image_scrapers": ("written_files.scraper",),
     "reset_modules": (),

@@ -123,7 +123,7 @@ class CommandLine(Declared):
         """A section a command."""
         from orbitile.commandline import known_commands
 
-        lines = ["```text", _help(), "```", ""]
+        lines = ["## orbitile", "", "```text", _help(), "```", ""]
         for name, command in known_commands().items():
             lines += [f"## orbitile {name}", "", f"{command.HELP[0].upper()}{command.HELP[1:]}.", ""]
             lines += ["```text", _help(name), "```", ""]

@@ -29,7 +29,7 @@ N  -2.8500   0.0000   0.0000
 O  -3.4300   1.0900   0.0000
 O  -3.4300  -1.0900   0.0000
 """)
-(molecule,) = ob.compute_series("nitroaniline.xyz", "nitroaniline.h5", ob.Calculation("b3lyp", "6-31g*"))
+(molecule,) = ob.compute_series("nitroaniline.xyz", "nitroaniline.h5", ob.Calculation("pbe", "6-31g*"))
 
 for name in ("homo", "lumo"):
     surface = ob.compute_surface(molecule, name, 0.04)

@@ -25,5 +25,5 @@ with pymol2.PyMOL() as pymol:
     cmd.orient("benzene")
     cmd.turn("x", -60)
     cmd.zoom("benzene", -0.2)
-    cmd.ray(1200, 800)
+    cmd.ray(900, 675)
     cmd.png("pymol.png")
