@@ -73,7 +73,7 @@ def _orbitals_beside(path: Path) -> Wavefunction:
 
 def _beside(path: Path, suffix: str) -> Path:
     """A file of the same calculation."""
-    return path.with_name(name_within(path)).with_suffix(suffix)
+    return path.with_name(name_within(path.name)).with_suffix(suffix)
 
 
 def _densities(data: bytes, path: Path) -> Iterator[Density]:
