@@ -100,6 +100,9 @@ class ElectrostaticPotential(Field):
     is_smooth: bool = field(default=True, init=False)
     peaks_at_nuclei: bool = field(default=True, init=False)
 
+    def __post_init__(self) -> None:
+        molecules_only(self.wavefunction, "electrostatic potential", _NOT_PERIODIC)
+
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box about the atoms and what charge, dipole and quadrupole tell of the isosurface beyond.
 
@@ -252,7 +255,6 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> El
     family, _, file = name.partition(":")
     if family.strip().lower() != "esp":
         return None
-    molecules_only(wavefunction, "esp", _NOT_PERIODIC)
     charges = references.charges(file.strip()) if file.strip() else None
     quantity = (
         "electrostatic potential" if charges is None else f"electrostatic potential with {len(charges.charges)} charges"
