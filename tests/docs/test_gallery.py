@@ -40,7 +40,9 @@ def test_twenty_at_least_and_one_for_each_field_and_analysis():
         for module, family in field_modules().items()
     }
     missing = [
-        module for module, names in patterns.items() if not any(re.search(rf"[\"':,]{re.escape(n)}\b", text) for n in names)
+        module
+        for module, names in patterns.items()
+        if not any(re.search(rf"[\"':,]{re.escape(n)}\b", text) for n in names)
     ]
     assert missing == []
 

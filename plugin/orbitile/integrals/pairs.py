@@ -113,7 +113,9 @@ def pairs_of(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) -> Pairs
     """
     if isinstance(basis, Wavefunction):
         molecules_only(
-            basis, "integrals over basis functions", "they are taken over all space, not over the cell; charges by mulliken, loewdin and iao need none"
+            basis,
+            "integrals over basis functions",
+            "they are taken over all space, not over the cell; charges by mulliken, loewdin and iao need none",
         )
     return _PAIRS.of(
         basis, tolerance, lambda: pairs_of_primitives(merged_primitives(basis), basis.positions, tolerance)
