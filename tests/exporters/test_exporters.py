@@ -225,7 +225,7 @@ def test_meshes_by_trimesh(suffix, surface, tmp_path):
     np.testing.assert_allclose(theirs.vertex_normals, surface.normals, atol=1e-5)
     assert theirs.is_watertight
     assert theirs.volume * angstrom**3 > 1
-    colours = theirs.visual.vertex_colors
+    colours = theirs.visual.vertex_attributes["color"] if suffix == "glb" else theirs.visual.vertex_colors
     for phase in (1, -1):
         (colour,) = np.unique(colours[surface.phases == phase], axis=0)
         assert (colour[2] > colour[0]) == (phase > 0)  # blue and red

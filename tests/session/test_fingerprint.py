@@ -70,7 +70,9 @@ def test_a_folder_that_is_read_as_a_file_holds_names_and_contents(tmp_path):
     known = content_of(str(folder))
     (folder / "a").rename(folder / "c")
     assert content_of(str(folder)) != known != ""
-    assert content_of(str(tmp_path)) == ""  # no reader takes it: nothing below it is looked at
+    assert content_of(str(tmp_path)) == content_of(str(folder))  # it is what is read there
+    (tmp_path / "empty").mkdir()
+    assert content_of(str(tmp_path / "empty")) == ""
 
 
 def test_of_a_large_file_places_are_read(tmp_path, monkeypatch):

@@ -30,6 +30,7 @@ PATTERNS = ("*.trexio", "*.h5", "*.hdf5")
 KIND = "wavefunction"
 FOLDERS = ("*.trexio",)
 BINARY = True
+CONTENTS = ("metadata", "nucleus", "basis", "mo")
 
 _ENTRIES = """
 ao_cartesian ao_normalization ao_shell basis_coefficient basis_exponent basis_nucleus_index basis_prim_factor

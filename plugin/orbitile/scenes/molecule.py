@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import RenderError
 from ..model.bonds import covalent_radius, find_bonds
+from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry
 from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
@@ -65,6 +66,8 @@ class Molecule:
         Balls that a stick joins; each half has the colour of its ball.
     stick_radius : float or ndarray, shape (m,)
         In bohr, of all bonds or of each.
+    symbols : tuple of str
+        Of the elements of the balls; none where they are not known.
     """
 
     centres: Floats = field(default_factory=lambda: np.zeros((0, 3)))
@@ -72,6 +75,7 @@ class Molecule:
     colours: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     bonds: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     stick_radius: float | Floats = STICK_RADIUS
+    symbols: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(self.centres)
@@ -92,6 +96,7 @@ class Molecule:
             radii=np.array([ball_radius(z) if z else GHOST_RADIUS for z in numbers]),
             colours=np.array([element_colour(z) if z else GHOST_COLOUR for z in numbers]).reshape(-1, 3),
             bonds=real[find_bonds(numbers[real], positions[real])],
+            symbols=tuple(SYMBOLS[z] for z in numbers),
         )
 
     def showing(self, surfaces: Sequence[NDArray[np.floating]]) -> Molecule:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..errors import OrbitileError
 from ..model.trajectory import Frames, Trajectory
 from ..model.wavefunction import Wavefunction
-from ..readers import load_trajectory, natural_order
+from ..readers import is_there, load_trajectory, natural_order
 from .fingerprint import content_of, require_unchanged
 
 
@@ -207,7 +207,7 @@ def changes(text: str) -> list[str]:
         known, grown = list(zip_longest(source.files, source.contents, fillvalue="")), len(source.files) == 1
     found = []
     for file, content in known:
-        if not exists(file) and not glob(file):
+        if not is_there(file) and not glob(file):
             found.append(f"{file} is not there any more")
         elif content and content_of(file, content if grown else "") != content:
             found.append(f"{file} has changed")

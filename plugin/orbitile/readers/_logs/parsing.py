@@ -8,7 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MethodType, SimpleNamespace
 from typing import Any
@@ -17,7 +17,8 @@ import numpy as np
 
 from ...errors import FileError, OrbitileError
 from .._isolation import OutOfTime, isolated
-from .programs import PROGRAMS, Program
+from .orca import attributes_of_log
+from .programs import INSTEAD, PROGRAMS, Program
 
 BOHR, ELECTRONVOLT = 1.8897261245, 27.21138505
 """Bohr per Angstrom and electronvolt per hartree as cclib has them, so that its conversions are undone to the digit."""
@@ -56,9 +57,14 @@ def attributes_of(name: str, part: bool) -> tuple[dict[str, Any], str]:
                 parser.extract = MethodType(_extract_part if part else _extract, parser)
                 with _progressing(parser.inputfile):
                     data = parser.parse()
+                if program == "ORCA" and not hasattr(data, "atomcoords"):
+                    raise EOFError("no atoms")
         except (OutOfTime, OrbitileError):
             raise
         except Exception as error:  # its parsers raise whatever comes
+            if program == "ORCA":
+                with suppress(ValueError, LookupError):
+                    return attributes_of_log(path), program
             what = f"{PROGRAMS[program].name} log" if program in PROGRAMS else "damaged log"
             detail = f"{type(error).__name__}: {error}".rstrip(": ").split("\n")[0]
             raise FileError(
@@ -71,7 +77,8 @@ def attributes_of(name: str, part: bool) -> tuple[dict[str, Any], str]:
     if program not in PROGRAMS:
         known = ", ".join(p.name for p in PROGRAMS.values())
         found = "not a log of any program known to cclib" if parser is None else f"a log of {program}"
-        raise FileError(f"{path.name}: {found}, expected one of {known}")
+        instead = INSTEAD.get(program, f"expected one of {known}")
+        raise FileError(f"{path.name}: {found}; {instead}" if parser else f"{path.name}: {found}, {instead}")
     return vars(data), program
 
 
