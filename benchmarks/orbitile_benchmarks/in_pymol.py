@@ -38,7 +38,7 @@ def tell_from_pymol(drive: Callable[[Callable[[str], None]], None]) -> None:
             drive(lines.append)
         except BaseException:  # whatever it is, it is what there is to report
             lines.append(traceback.format_exc())
-        Path(os.environ[_REPORT]).write_text("\n".join(lines))
+        Path(os.environ[_REPORT]).write_text("\n".join(lines), encoding="utf-8")
         os._exit(0)  # PyMOL asks questions otherwise
 
     QtCore.QTimer.singleShot(1000, inside)

@@ -38,7 +38,7 @@ def json_of(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="orbitile-") as folder:
         copy = Path(folder, path.name)
         shutil.copyfile(path, copy)
-        Path(folder, f"{copy.stem}.json.conf").write_text(_CONTENTS)
+        Path(folder, f"{copy.stem}.json.conf").write_text(_CONTENTS, encoding="utf-8")
         try:
             done = subprocess.run(
                 [program(), copy.name, "-json"],
