@@ -108,10 +108,10 @@ def test_hosts_are_found_without_the_programs():
     program = (
         "import sys\n"
         "from orbitile.hosts import installable_hosts, installation_of\n"
-        "assert list(installable_hosts()) == ['pymol', 'vmd']\n"
-        "assert not {'numpy', 'pymol', 'PyQt5', 'vmd'} & set(sys.modules)\n"
+        "assert list(installable_hosts()) == ['blender', 'pymol', 'vmd']\n"
+        "assert not {'numpy', 'bpy', 'pymol', 'PyQt5', 'vmd'} & set(sys.modules)\n"
         "assert all(callable(installation_of(name).install) for name in installable_hosts())\n"
-        "assert not {'pymol', 'PyQt5', 'vmd'} & set(sys.modules)\n"
+        "assert not {'bpy', 'pymol', 'PyQt5', 'vmd'} & set(sys.modules)\n"
     )
     environment = {**os.environ, "PYTHONPATH": ROOTS}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)

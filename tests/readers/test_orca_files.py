@@ -1,5 +1,6 @@
 """ORCA's JSON and binary files, made here from molecules of PySCF, read by us."""
 
+import gzip
 import json
 import struct
 import time
@@ -153,6 +154,11 @@ def test_json_that_lacks_something(tmp_path, change, message):
         load(tmp_path, "a.json", json_text(made, **change))
 
 
+def test_excited_states_without_energies_are_told(tmp_path):
+    text = json_text(sample("He 0 0 0", "sto-3g"), **{"TD-DFT": [{"Energy": 0.0, "IRoot": 1, "X": [1.0]}]})
+    assert load(tmp_path, "a.json", text).remarks == ("excited states are left out: the file gives them no energies",)
+
+
 def test_json_of_other_origin(tmp_path):
     for content in ('{"a": 1}', "[1, 2]", '{"ORCA Header": ' + '{"a":' * 5000, '{"Molecule": {"Atoms": NaN}}'):
         with pytest.raises(FileError, match=r"a\.json"):
@@ -257,3 +263,18 @@ def test_densities_that_are_refused(tmp_path, samples, version):
     (tmp_path / "job.gbw").unlink()
     with pytest.raises(FileError, match=r"need the job\.gbw"):
         ob.load(path)
+
+
+def test_densities_that_are_compressed_and_of_a_folder(tmp_path, samples):
+    made = samples["restricted"]
+    own = density_of(made, made.occupations)
+    path = beside(tmp_path, made, {"scfp": own, "cisp": own}, 6)
+    folder = ob.load(tmp_path)
+    assert folder.source == str(tmp_path / "job.gbw")  # the orbitals come first
+    assert not folder.density_matrix.size
+    packed = path.with_name("job.densities.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    orbitals = folder.alpha
+    expected = (orbitals.coefficients * orbitals.occupations) @ orbitals.coefficients.T
+    np.testing.assert_allclose(ob.load(packed).density_matrix, expected, atol=1e-12)

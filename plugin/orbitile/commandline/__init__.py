@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import Any, Protocol
 
 from .. import __version__
@@ -59,6 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(_with_negative_values(sys.argv[1:] if arguments is None else list(arguments)))
     from ..workers.processes import Terminated, ended_in_order  # after the help, since NumPy comes along
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # an encoding of old may lack our Greek letters, as on Windows in a pipe
+            stream.reconfigure(errors="replace")
     try:
         with ended_in_order():
             _refuse_to_overwrite(options)

@@ -40,8 +40,8 @@ def add_arguments(parser: CommandParser) -> None:
         "-o",
         "--output",
         metavar="PNG",
-        help="picture to write, scene (.glb, .usdz, .ply, .obj; for printers .stl, .3mf), or page that turns in a browser "
-        "(.html) (default: FILE-FIELD.png in the current folder)",
+        help="picture, page that turns in a browser (.html), or scene: .glb, .usdz, .ply, .obj, to print .stl, .3mf "
+        "(default: FILE-FIELD.png in the current folder)",
     )
     group = parser.add_argument_group("picture")
     add_size(group)
@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: list[str]) -> list[argparse.Namespace]:
     """The options for each field of a picture alone: lists of orbitals taken apart, each with its isovalue."""
-    from ..fields.orbital import orbital_list, orbital_range
+    from ..fields._orbital_ranges import orbital_list, orbital_range
 
     fields: list[str] = []
     for name in names:
@@ -149,7 +149,7 @@ def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: li
         argparse.Namespace(**{**vars(options), "field": field, "isovalue": isovalue})
         for field, isovalue in zip(fields, isovalues, strict=True)
     ]
-    return requests if options.plane is not None else [as_drawn(request) for request in requests]
+    return requests if options.plane is not None else [as_drawn(request, wavefunction) for request in requests]
 
 
 def _drawn_surfaces(

@@ -67,7 +67,12 @@ def _try(purpose: str, name: str) -> tuple[bool, str]:
     program = _PROGRAM[purpose].format(name=name)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, timeout=_PATIENCE, check=False
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return False, f"its driver did not answer within {_PATIENCE} s"

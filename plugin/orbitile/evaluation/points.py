@@ -12,6 +12,7 @@ from ..model.charges import PointCharges
 from ..model.wavefunction import Wavefunction
 from ..watch import Cancel, watched
 from .devices import device_session, dtype_of
+from .periodic import at_points
 from .requests import field_of
 from .slabs import at_tiles
 
@@ -61,7 +62,7 @@ def evaluate(
     with watched(cancelled=cancelled):
         resolved = field_of(wavefunction, field).with_kernel(kernel)
         with device_session(device, precision) as target:
-            at_tiles(resolved.at_points(target), where, values)
+            at_tiles(at_points(wavefunction, resolved, target), where, values)
     return values
 
 

@@ -84,6 +84,9 @@ class _Stage:
 
     def fill(self, scene: Scene) -> None:
         """Put all of a scene into it."""
+        geom = self._library.geom
+        geom.Scope.Define(self._stage, "/scene/materials")
+        geom.Xform.Define(self._stage, "/scene/molecule")  # a parent of no type would be passed over by some readers
         parts = placed_parts(scene.molecule)
         for material in dict.fromkeys(part.material for part in parts):
             some = [part for part in parts if part.material == material]

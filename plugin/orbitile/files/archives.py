@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import struct
 import tarfile
 import zipfile
@@ -17,7 +16,7 @@ from typing import IO, Any
 from ..errors import FileError
 from .compression import write_bounded
 from .encodings import beginning_of_text, is_binary
-from .plain import HEAD, PlainFile, beginning, name_within
+from .plain import HEAD, PlainFile, beginning, matching, name_within
 
 MOST_ENTRIES = 100_000
 """Entries of an archive or a folder that are looked at; one of more is refused."""
@@ -120,13 +119,12 @@ def extract(path: str, names: tuple[str, ...], folder: str) -> None:
 
 def is_named(name: str, patterns: tuple[str, ...]) -> bool:
     """Whether the last part of a path fits one of the patterns."""
-    last = name_within(Path(PurePosixPath(name).name)).lower()
-    return any(fnmatch.fnmatchcase(last, pattern) for pattern in patterns)
+    return matching(patterns).fullmatch(name_within(name.rpartition("/")[2]).lower()) is not None
 
 
 def is_hidden(name: str) -> bool:
     """Whether a part of a path begins with a point, or is what macOS adds to archives."""
-    return any(part.startswith(".") or part == "__MACOSX" for part in PurePosixPath(name).parts)
+    return name.startswith((".", "__MACOSX/")) or "/." in name
 
 
 class _Archive(ABC):

@@ -7,11 +7,13 @@ name; of encodings see `encodings`.
 from __future__ import annotations
 
 import codecs
+import fnmatch
 import re
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 
@@ -57,9 +59,16 @@ def beginning(path: Path) -> bytes:
     return head if is_binary(head) else beginning_of_text(head).lstrip("\n").encode()
 
 
-def name_within(path: Path) -> str:
-    """Name of a file without the suffix of its compression."""
-    return path.stem if path.suffix.lower() in SUFFIXES else path.name
+@lru_cache(maxsize=64)
+def matching(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """What names fit that one of several patterns such as "*.molden" stands for."""
+    return re.compile("|".join(map(fnmatch.translate, patterns)) or r"(?!)")
+
+
+def name_within(name: str) -> str:
+    """Name of a file without the ending of its compression."""
+    ending = next((suffix for suffix in SUFFIXES if name[1:].lower().endswith(suffix)), "")
+    return name[: len(name) - len(ending)]
 
 
 class PlainFile:
@@ -96,7 +105,7 @@ class PlainFile:
                 return
             folder = Path(tempfile.mkdtemp(prefix="orbitile-"))
             self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            self.path = folder / name_within(path)
+            self.path = folder / name_within(path.name)
             if compression is not None:
                 expand(path, compression, self.path)
             if compression is None or not _is_plain(self.path, False):

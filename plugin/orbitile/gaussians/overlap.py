@@ -34,6 +34,9 @@ _CHUNK = 1 << 17
 """Pairs of primitives, and elements, worked on at once: some 20 MB. The lists of near pairs and of elements of a sparse
 matrix take about six times what it takes."""
 
+_NO_CELL = np.empty(0)
+"""Stands for the vectors of the cell of a molecule."""
+
 _ROW = 2000
 """Functions of images whose overlaps are computed together."""
 
@@ -83,7 +86,7 @@ def orbital_norms(
     shells: Sequence[Shell],
     positions: NDArray[np.float64],
     coefficients: NDArray[np.float64],
-    cell: NDArray[np.float64],
+    cell: NDArray[np.float64] = _NO_CELL,
 ) -> NDArray[np.float64]:
     """Norms <psi|psi> of orbitals, shape (n_orbitals,), from coefficients of shape (n_basis, n_orbitals).
 

@@ -45,7 +45,7 @@ def load(path: str | PathLike[str]) -> Wavefunction:
     Parameters
     ----------
     path
-        A Molden, fchk, mkl, wfn, wfx, mwfn or TREXIO file, or a log of Gaussian, ORCA, GAMESS, NWChem, Psi4, Q-Chem or
+        A Molden, fchk, mkl, wfn, wfx, mwfn, gbw or TREXIO file, or a log of Gaussian, ORCA, GAMESS, NWChem, Psi4, Q-Chem or
         Molpro in which basis set and orbital coefficients are printed.
 
     Raises

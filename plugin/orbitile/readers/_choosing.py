@@ -78,7 +78,7 @@ def ambiguity(kind: str, place: str, choice: Choice, separator: str) -> FileErro
 
 
 def _depth(entry: Entry) -> int:
-    return len(PurePosixPath(entry.name).parts)
+    return entry.name.count("/")
 
 
 def _of_one_kind(entries: list[Entry], n_files: int, n_logs: int) -> Choice:

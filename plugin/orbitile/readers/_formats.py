@@ -11,7 +11,7 @@ from ..errors import FileError
 from ..files import hdf5
 from ..files.archives import Entry
 from ..files.compression import compression_of
-from ..files.plain import name_within
+from ..files.plain import matching, name_within
 from ..registry import modules_of
 from ._isolation import isolated
 
@@ -102,9 +102,9 @@ def within_hdf5(file: Path) -> Reader | None:
 
 
 def by_name(file: Path, kind: str) -> Reader | None:
-    name = Path(name_within(file).lower())
-    fitting = (reader for reader in of_kind(kind) if any(name.match(pattern) for pattern in reader.PATTERNS))
-    return next(fitting, None)
+    """The first module of a kind that reads files of such a name."""
+    name = name_within(file.name).lower()
+    return next((reader for reader in of_kind(kind) if matching(reader.PATTERNS).fullmatch(name)), None)
 
 
 def known(kind: str) -> str:
@@ -113,7 +113,7 @@ def known(kind: str) -> str:
 
 def reader_of(entry: Entry, kind: str) -> Reader | None:
     """The module that reads a file by its beginning and its name; text has to be recognised where that is possible."""
-    found = recognising(entry.head, kind)
+    found = recognising(entry.head, kind) if entry.head else None
     named = by_name(Path(entry.name), kind)
     if found is not None or named is None:
         return found

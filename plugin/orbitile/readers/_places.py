@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import FileError
 from ..files import hdf5
 from ..files.archives import MOST_ENTRIES, Entry, entries_of, extract, is_archive, is_hidden, is_named
-from ..files.plain import beginning, name_within
+from ..files.plain import beginning
 from ._choosing import Choice, Rank, ambiguity, choices
 from ._formats import KINDS, by_name, folder_patterns, patterns, reader_modules, reader_of, within_hdf5
 from ._isolation import isolated
@@ -123,6 +123,8 @@ class Place:
 
     def _rank(self, entry: Entry, kinds: tuple[str, ...] = ("wavefunction",)) -> Rank | None:
         """How good a file is."""
+        if not is_named(entry.name, self._patterns):
+            return None
         reader = next((found for kind in kinds if (found := reader_of(entry, kind)) is not None), None)
         if entry.head.startswith(hdf5.SIGNATURE) and self._folder:
             try:
@@ -131,8 +133,7 @@ class Place:
                 return None
         if reader is None:
             return None
-        name = Path(name_within(Path(entry.name)).lower())
-        fitting = (n for n, pattern in enumerate(reader.PATTERNS) if name.match(pattern))
+        fitting = (n for n, pattern in enumerate(reader.PATTERNS) if is_named(entry.name, (pattern,)))
         place = list(reader_modules().values()).index(reader)
         return not reader.ALL_DIGITS, place, next(fitting, len(reader.PATTERNS))
 

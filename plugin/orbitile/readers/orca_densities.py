@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import FileError
+from ..files.plain import name_within
 from ..files.reading import check_room, read_bytes
 from ..gaussians.overlap import own_overlap
 from ..model.wavefunction import Wavefunction
@@ -27,6 +29,13 @@ DESCRIPTION = "ORCA's densities, beside its .gbw or JSON"
 PATTERNS = ("*.densities",)
 KIND = "wavefunction"
 BINARY = True
+PRIORITY = -1  # of a folder, the orbitals themselves are read first
+
+_ORBITALS = {".gbw": orca_gbw.read, ".json": orca_json.read}
+"""Files beside it that hold the orbitals."""
+
+_ABOUT = ".densitiesinfo"
+"""What ORCA 6 writes beside it."""
 
 _NAME = 512
 _RECORDS = {
@@ -51,8 +60,18 @@ class _Density(NamedTuple):
 
 def read(path: Path) -> Wavefunction:
     """Read the orbitals beside the file, and with them the last density that is not theirs, if there is one."""
+    return read_beside(path, path)
+
+
+def others(path: Path) -> tuple[Path, ...]:
+    """The files beside it that belong to it."""
+    return tuple(found for found in map(partial(_beside, path), (*_ORBITALS, _ABOUT)) if found.is_file())
+
+
+def read_beside(plain: Path, path: Path) -> Wavefunction:
+    """The same of a plain copy of a file, the others of the calculation lying beside the original."""
     wavefunction = _orbitals_beside(path)
-    densities = list(_densities(path, wavefunction))
+    densities = list(_densities(read_bytes(plain), path, wavefunction))
     own = _density_of(wavefunction)
     overlap = own_overlap(wavefunction)
     if not densities:
@@ -91,10 +110,16 @@ def read(path: Path) -> Wavefunction:
 
 
 def _orbitals_beside(path: Path) -> Wavefunction:
-    for suffix, reader in ((".gbw", orca_gbw.read), (".json", orca_json.read)):
-        if (beside := path.with_suffix(suffix)).is_file():
+    for suffix, reader in _ORBITALS.items():
+        if (beside := _beside(path, suffix)).is_file():
             return reader(beside)
-    raise FileError(f"{path.name}: densities alone, which need the {path.stem}.gbw of the same calculation beside them")
+    needed = _beside(path, ".gbw").name
+    raise FileError(f"{path.name}: densities alone, which need the {needed} of the same calculation beside them")
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    """A file of the same calculation."""
+    return path.with_name(name_within(path.name)).with_suffix(suffix)
 
 
 def _density_of(wavefunction: Wavefunction) -> Reals:
@@ -109,9 +134,9 @@ def _spins_of(name: str) -> tuple[str, str]:
     return f"r{name[1:]}", f"{name[:-1]}r"
 
 
-def _densities(path: Path, wavefunction: Wavefunction) -> Iterator[_Density]:
+def _densities(data: bytes, path: Path, wavefunction: Wavefunction) -> Iterator[_Density]:
     """All densities of the file that are over the basis functions of the orbitals."""
-    data, information = read_bytes(path), path.with_suffix(".densitiesinfo")
+    information = _beside(path, _ABOUT)
     order, signs = order_and_signs(wavefunction.shells)
     n = len(order)
     if information.is_file():
@@ -141,9 +166,9 @@ def _densities(path: Path, wavefunction: Wavefunction) -> Iterator[_Density]:
             raise FileError(f"{path.name}: {name} is at byte {place}: damaged")
         check_room(path.name, n * n, len(data) - place, 8, "numbers")
         matrix = np.frombuffer(data, "<f8", n * n, place).reshape(n, n)
-        yield _Density(_kind(name, path), matrix[np.ix_(order, order)] * signs[:, None] * signs)
+        yield _Density(_kind(name, _beside(path, "").name), matrix[np.ix_(order, order)] * signs[:, None] * signs)
 
 
-def _kind(name: str, path: Path) -> str:
+def _kind(name: str, calculation: str) -> str:
     """`scfp` of `job.scfp`."""
-    return name.removeprefix(f"{path.stem}.") if name.startswith(f"{path.stem}.") else name.rpartition(".")[2]
+    return name.removeprefix(f"{calculation}.") if name.startswith(f"{calculation}.") else name.rpartition(".")[2]

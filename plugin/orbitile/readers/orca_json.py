@@ -28,6 +28,9 @@ _UNITS = {"Angs": ANGSTROM, "Bohrs": 1.0}
 _EXPANSION = 6
 """Memory that a file takes as Python objects, in its own size: a number of 18 characters becomes one of 32 bytes."""
 
+_LEFT_OUT = "excited states are left out: the file gives them no energies"
+"""ORCA 6.1 writes an energy of 0 for every excited state."""
+
 
 def recognises(head: str) -> bool:
     """Whether the beginning of a file is that of such JSON."""
@@ -97,6 +100,7 @@ def _wavefunction(data: dict[str, Any], molecule: dict[str, Any], path: Path) ->
         program=f"ORCA {version} JSON".replace("  ", " "),
         title=str(molecule.get("BaseName", "")),
         stated=Stated(charge=float(molecule["Charge"]), multiplicity=int(molecule["Multiplicity"])),
+        remarks=(_LEFT_OUT,) if molecule.get("TD-DFT") else (),
     )
 
 

@@ -224,7 +224,7 @@ def _side_by_side(coefficients: NDArray[Any], occupations: Reals, energies: Real
 def _two_components(
     molecule: _Molecule, coefficients: NDArray[Any], rows: NDArray[np.intp], factors: Reals
 ) -> tuple[NDArray[np.complex128], tuple[Shell, ...]]:
-    """Components over our functions, and these: from functions of each spin or from spinors, as they are orthonormal."""
+    """Components over our functions, and these: from functions of both spins or from spinors, as is orthonormal."""
     candidates: list[tuple[NDArray[Any], tuple[Shell, ...]]] = []
     if len(coefficients) == 2 * len(rows):
         candidates.append((coefficients.reshape(2, len(rows), -1)[:, rows] * factors[:, None], molecule.ours))

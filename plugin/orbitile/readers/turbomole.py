@@ -82,9 +82,9 @@ def _wavefunction(path: Path) -> Wavefunction:
     if "periodic" in groups and groups["periodic"].options.strip() not in ("", "0"):
         raise FileError(f"{control.name}: orbitals of periodic calculations of Turbomole are not supported")
     symbols, positions = _atoms(group(groups, "coord", control, "expected the atoms"))
+    numbers = np.array([_number(symbol) for symbol in symbols], np.int64)
     assigned = _assigned(group(groups, "atoms", control, "expected the basis set of each atom"), symbols)
     shells, order, signs = _shells(group(groups, "basis", control, "expected the basis set"), assigned)
-    numbers = np.array([_number(symbol) for symbol in symbols], np.int64)
     core = numbers - np.array(_core_electrons(groups, assigned, symbols), float)
     unrestricted = "uhfmo_alpha" in groups and "scfmo" not in orbitals
     names = ("uhfmo_alpha", "uhfmo_beta") if unrestricted else ("scfmo",)

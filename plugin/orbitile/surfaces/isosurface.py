@@ -53,7 +53,7 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
     -------
     Surface
         The positive part first, then the negative part; either may be missing, but not both. It is closed unless it
-        leaves the lattice, and then it ends at the faces of the lattice.
+        leaves the lattice, and then it ends at the faces of the lattice; of a periodic one, at those of its cell.
 
     Raises
     ------
@@ -77,6 +77,7 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
     >>> surface.vertices.shape[1], sorted(set(surface.phases.tolist()))
     (3, [-1, 1])
     """
+    volume = volume.closed
     lattice = volume.lattice
     check_shape(lattice, name_of(volume))
     isovalue = positive_isovalue(isovalue, name_of(volume), volume)

@@ -15,9 +15,9 @@ __all__ = ["TITLE", "register", "unregister"]
 
 
 def register() -> None:
-    """Add the panel, the operators, and what keeps saved files and undo in step; in a Python that lacks something, say so.
+    """Add the panel, the operators, and what keeps saved files and undo in step.
 
-    Nothing but the standard library and Blender is imported before it is known that the rest can be.
+    In a Python that lacks something, a panel says so; nothing else is imported then.
     """
     from .start import register_all
 

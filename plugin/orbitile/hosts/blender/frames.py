@@ -29,15 +29,10 @@ def go_to(frame: int) -> None:
     bpy.context.scene.frame_set(blender_frame(frame))
 
 
-def make_room(n_frames: int) -> None:
-    """Have the scene be as long as a trajectory."""
-    scene = bpy.context.scene
+def end_with(n_frames: int) -> None:
+    """Have the scene end with the last frame of the longest trajectory."""
     if n_frames > 1:
-        scene.frame_end = max(blender_frame(n_frames - 1), scene.frame_end if _has_films() else 0)
-
-
-def _has_films() -> bool:
-    return any("orbitile_frames" in thing for thing in bpy.context.scene.objects)
+        bpy.context.scene.frame_end = blender_frame(n_frames - 1)
 
 
 def move_along(thing: Any, path: NDArray[np.float64]) -> None:

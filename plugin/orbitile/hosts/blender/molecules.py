@@ -23,7 +23,7 @@ from . import frames, things
 from .materials import element_material
 from .meshes import data_of_shape
 
-_ALONG_Y = np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]], np.float64)
+_ALONG_Y = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
 """Turns what stands along z to y, along which constraints stretch; for rows of coordinates."""
 
 
@@ -52,7 +52,7 @@ def add(name: str, atoms: Molecule, geometry: int) -> Any:
         if n_frames > 1:
             frames.move_along(ball, paths[:, index])
     _bond(root, drawn.bonds)
-    frames.make_room(n_frames)
+    frames.end_with(max(int(one.get(things.FRAMES, 1)) for one in things.all_of(things.MOLECULE)))
     if n_frames > 1:
         frames.go_to(geometry)
     return root

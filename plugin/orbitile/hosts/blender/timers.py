@@ -31,6 +31,10 @@ class Timers:
         self._running.clear()
 
 
+TIMERS = Timers()
+"""Those of this Blender."""
+
+
 def _again(seconds: float, function: Callable[[], None]) -> Callable[[], float | None]:
     def run() -> float | None:
         try:

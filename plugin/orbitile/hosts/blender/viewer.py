@@ -23,11 +23,11 @@ from ...session.look import Look
 from . import frames, molecules, things
 from .materials import set_opacity
 from .meshes import data_of_mesh
-from .timers import Timers
+from .timers import TIMERS
 from .view3d import directions, look_at
 
 _LONGEST_NAME = 60
-"""Bytes of a name that is given to an object, and begins those of its parts: older files of Blender have room for 63."""
+"""Bytes of a name that is given to an object, and begins those of its parts; before Blender 5 there was room for 63."""
 _BYTES_A_FACE = 100
 _WIRE, _DOT = 0.02 * angstrom, 0.03 * angstrom
 """Radius in bohr of what meshes and dots are drawn with."""
@@ -36,16 +36,14 @@ _WIRE, _DOT = 0.02 * angstrom, 0.03 * angstrom
 class BlenderViewer(TrajectoryViewer):
     """The Blender of this process as a host; see `orbitile.session.host`."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._timers = Timers()
-
     # ---- molecules
 
     def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
         surfaces = [thing.name for thing in self._surfaces_of(name)]
         root = molecules.add(name, atoms, geometry)
-        root[things.ORDER] = max((int(one.get(things.ORDER, 0)) for one in things.all_of(things.MOLECULE)), default=0) + 1
+        root[things.ORDER] = (
+            max((int(one.get(things.ORDER, 0)) for one in things.all_of(things.MOLECULE)), default=0) + 1
+        )
         for surface in surfaces:
             bpy.data.objects[surface].parent = root
         self.adopt(name, atoms.source)
@@ -153,7 +151,9 @@ class BlenderViewer(TrajectoryViewer):
             there = None
         collection = things.collection_of(root)
         if frame is None:
-            self._put(there, name, drawing, look, lambda data: things.made(name, data, things.SURFACE, collection, root))
+            self._put(
+                there, name, drawing, look, lambda data: things.made(name, data, things.SURFACE, collection, root)
+            )
             return
         film = there or things.made(name, None, things.SURFACE, collection, root)
         film.empty_display_size = 0.1
@@ -240,7 +240,9 @@ class BlenderViewer(TrajectoryViewer):
         found = set()
         for name in surfaces:
             thing = things.get(name, things.SURFACE)
-            if thing is not None and (thing.hide_viewport or things.collection_of(thing).hide_viewport or _is_off(thing)):
+            if thing is not None and (
+                thing.hide_viewport or things.collection_of(thing).hide_viewport or _is_off(thing)
+            ):
                 found.add(name)
         return found
 
@@ -269,7 +271,7 @@ class BlenderViewer(TrajectoryViewer):
         print(f"Orbitile: {text}")
 
     def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
-        return self._timers.every(milliseconds, function)
+        return TIMERS.every(milliseconds, function)
 
     def has_window(self) -> bool:
         return not bpy.app.background

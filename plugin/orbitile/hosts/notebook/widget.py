@@ -95,14 +95,14 @@ class View(anywidget.AnyWidget):
         device: str | None = None,
         **traits: Any,
     ) -> None:
+        self._newest: Newest[Slide] = Newest()
+        self._due: asyncio.TimerHandle | None = None  # these two first: a widget that could not be made is closed too
         self._subject = Subject(of)
         self._quality, self._device = quality, device
-        self._newest: Newest[Slide] = Newest()
         self._arrived: deque[tuple[Wish, Slide | None, Exception | None]] = deque()
         self._slides: OrderedDict[tuple[str, str, int], Slide] = OrderedDict()
         self._is_quiet = True
         self._beside: Any = None
-        self._due: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         with suppress(RuntimeError):  # outside of a kernel nothing runs
             self._loop = asyncio.get_running_loop()

@@ -89,6 +89,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
       const whole = framed(contents.rotation, slide, width / height);
       if (!camera || whole.height > camera.height) camera = whole;
     }
+    element.dataset.height = camera.height; // of what is seen, in bohr
     drawing.draw(camera, paper());
     if (labelled) place();
   }
