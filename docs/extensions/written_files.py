@@ -1,4 +1,4 @@
-"""What the examples of the gallery write becomes part of their pages: pictures, films with a poster, pages that turn."""
+"""What examples of the gallery write becomes part of their pages: pictures, films with a poster, pages that turn."""
 
 import shutil
 import subprocess
@@ -41,7 +41,14 @@ def _shown(path, block_vars, gallery_conf):
     _write_poster(film, picture)
     place = f"/{film.relative_to(gallery_conf['src_dir']).as_posix()}"
     shutil.copyfile(picture, Path(gallery_conf["src_dir"]) / "pictures" / STATIC / picture.name)
-    options = {"poster": f"../../_static/{picture.name}", "loop": "", "muted": "", "width": "100%", "preload": "none"}
+    options = {
+        "poster": f"../../_static/{picture.name}",
+        "loop": "",
+        "muted": "",
+        "width": "100%",
+        "preload": "none",
+        "align": "center",
+    }
     return "\n".join([f".. video:: {place}", *(f"   :{name}: {value}".rstrip() for name, value in options.items()), ""])
 
 
