@@ -46,6 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.basis import Basis
+from ..model.cell import cell_of
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
 from ..model.derived import Derived
 from ..model.wavefunction import Shell, Wavefunction
@@ -268,16 +269,34 @@ def merged_primitives(wavefunction: Wavefunction | Basis) -> MergedPrimitives:
     return _pack(wavefunction)[1]
 
 
+def primitives_of_one_cell(wavefunction: Wavefunction) -> MergedPrimitives:
+    """Merged primitives without images, about the places of the atoms in the cell; all there are, for a molecule."""
+    cell = cell_of(wavefunction)
+    if cell is None:
+        return merged_primitives(wavefunction)
+    return _plan_of(wavefunction.shells).at(cell.wrapped(wavefunction.positions))[1]
+
+
 def _pack(wavefunction: Wavefunction | Basis) -> tuple[PackedShells, MergedPrimitives, _Plan]:
     def make() -> tuple[PackedShells, MergedPrimitives, _Plan]:
-        key = tuple((shell.atom, *_kind(shell)) for shell in wavefunction.shells)
-        with _plans_lock:
-            plan = _plans.get(key)
-            if plan is None:
-                plan = _plans[key] = _build(wavefunction.shells)
-        return (*plan.at(wavefunction.positions), plan)
+        plan = _plan_of(wavefunction.shells)
+        packed, merged = plan.at(wavefunction.positions)
+        if isinstance(wavefunction, Wavefunction) and (cell := cell_of(wavefunction)) is not None:
+            from .periodic import with_images  # which is made of what this module has
+
+            packed, merged = with_images(wavefunction, cell, packed, merged, plan.n_exponents)
+        return packed, merged, plan
 
     return _PACKED.of(wavefunction, None, make)
+
+
+def _plan_of(shells: tuple[Shell, ...]) -> _Plan:
+    key = tuple((shell.atom, *_kind(shell)) for shell in shells)
+    with _plans_lock:
+        plan = _plans.get(key)
+        if plan is None:
+            plan = _plans[key] = _build(shells)
+    return plan
 
 
 def _kind(shell: Shell) -> tuple[object, ...]:

@@ -54,6 +54,12 @@ def load(path: str | PathLike[str]) -> Wavefunction:
         When the file cannot be read, is of no known format, is damaged, or lacks basis set or orbitals.
     ConventionError
         When its orbitals are not orthonormal in any convention that we know; such a file is never drawn.
+
+    Examples
+    --------
+    >>> wfn = ob.load("benzene.molden")
+    >>> wfn.kind, len(wfn.atomic_numbers), len(wfn.alpha)
+    ('restricted', 12, 31)
     """
     within = within_archive(fspath(path))
     if within is not None:
@@ -211,7 +217,7 @@ def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]],
     source
         A series file; a Molden file of several frames; a log that prints orbitals at several geometries (many programs
         print them at the first and the last one of an optimisation unless told otherwise); any file that `load` reads,
-        for a trajectory of one frame; a pattern such as "scan/*.molden", whose files are taken in natural order (2
+        for a trajectory of one frame; a pattern such as `"scan/*.molden"`, whose files are taken in natural order (2
         before 10); or several files, in the order given.
     kept
         Number of frames that stay in memory.
@@ -341,13 +347,17 @@ def _neighbour(file: Path) -> str:
 
 
 def _wavefunction_in(file: Path, original: Path) -> Wavefunction:
-    found: Wavefunction
+    """What a plain file holds; the original is the one that the user named."""
+
+    def read_by(reader: Reader) -> Wavefunction:
+        found: Wavefunction = reader.read(file) if reader.read_beside is None else reader.read_beside(file, original)
+        return found
+
     if file.is_file():
         start = beginning(file)
         recognised = recognising(start, "wavefunction")
         if recognised is not None:
-            found = recognised.read(original if recognised.others else file)
-            return found
+            return read_by(recognised)
         trajectory = _trajectory_reader(file)
         if trajectory is not None:
             return _only_frame(file, trajectory.read(file))
@@ -357,8 +367,7 @@ def _wavefunction_in(file: Path, original: Path) -> Wavefunction:
         binary, within = False, None
     named = within or by_name(file, "wavefunction")
     if named is not None and (not binary or named.BINARY):
-        found = named.read(original if named.others else file)
-        return found
+        return read_by(named)
     if by_name(file, "volume") is not None:
         raise FileError(f"{file.name}: holds a volume, not a wavefunction; read it with load_volumes")
     if binary:

@@ -20,7 +20,7 @@ def normalised(
     """
     a, b = exponents[:, None], exponents[None, :]
     norm = float(coefficients @ ((2 * np.sqrt(a * b) / (a + b)) ** (angular_momentum + 1.5)) @ coefficients)
-    if not norm > 0:
+    if not 0 < norm < np.inf:
         raise FileError(f"contraction without a norm: coefficients {coefficients.tolist()}")
     result: NDArray[np.float64] = coefficients / np.sqrt(norm)
     return result

@@ -46,8 +46,10 @@ class Reader(Protocol):
     ALL_DIGITS: bool = True
     """Optional: whether its files have all digits that there are; of a folder, those are read first."""
     others: Callable[[Path], tuple[Path, ...]] | None = None
-    """Optional: files beside one of its own that belong to it, which it reads itself: it is given the file where it is,
-    whatever its compression and encoding."""
+    """Optional: files beside one of its own that belong to it, so that a change of theirs is seen."""
+    read_beside: Callable[[Path, Path], Any] | None = None
+    """Optional, of files that others of the same calculation lie beside: as `read`, given the plain file and the one
+    that the user named, which may be compressed."""
     read_atoms: Callable[[Path], tuple[Any, Any, Any]] | None = None
     """Optional, of a format of volumes: atomic numbers, core charges and positions in bohr that a file names too."""
 

@@ -49,6 +49,11 @@ def recognises(head: str) -> bool:
     )
 
 
+def read_beside(path: Path, original: Path) -> Wavefunction:
+    """Read a wavefunction from where its files lie, since each names others."""
+    return read(original)
+
+
 def others(path: Path) -> tuple[Path, ...]:
     """`control` and the files that it names, as far as they are beside a file of Turbomole."""
     control = path.parent / "control"

@@ -94,8 +94,8 @@ PROGRAMS = {
     "ORCA": Program(
         "ORCA",
         ("* O   R   C   A *",),
-        "! PrintBasis",
-        "! PrintMOs",
+        "! PrintBasis, or open the .gbw file of the calculation",
+        "! PrintMOs, or open the .gbw file of the calculation",
         ("CARTESIAN COORDINATES (ANGSTROEM)",),
         ("MOLECULAR ORBITALS",),
         {label: (2, component) for label, component in _ORCA_D.items()},
