@@ -77,8 +77,7 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
     cells: tuple[NDArray[np.float64], ...] = ()
     for name, start, end in sections:
         if name == "cell":
-            heading = data[data.rfind(b"[", 0, start) : start]
-            cells = _cells(heading, data[start:end])
+            cells = _cells(data[data.rfind(b"[", 0, start) : start], data[start:end])
         elif name == "atoms":
             names, column, text = _atoms(data[start:end])
             if text is not None:
