@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from ..gaussians.expansion import GaussianExpansion, largest_magnitudes
 from ..gaussians.packing import MergedPrimitives, merged_primitives, polynomial_powers
-from ..model.cell import molecules_only
 from ..model.basis import Basis
+from ..model.cell import molecules_only
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 from ..watch import checkpoint
@@ -113,7 +113,9 @@ def pairs_of(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) -> Pairs
     """
     if isinstance(basis, Wavefunction):
         molecules_only(
-            basis, "integrals over basis functions", "they are taken over all space, not over the cell; charges by mulliken, loewdin and iao need none"
+            basis,
+            "integrals over basis functions",
+            "they are taken over all space, not over the cell; charges by mulliken, loewdin and iao need none",
         )
     return _PAIRS.of(
         basis, tolerance, lambda: pairs_of_primitives(merged_primitives(basis), basis.positions, tolerance)
