@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import OrbitileError
 from .conventions import n_components
+from .displayed import Displayed
 from .geometry import check_atoms
 from .orbitals import COMPLEX, Spinors, frozen, nothing
 from .orbitals import Orbitals as Orbitals
@@ -165,7 +166,7 @@ _NOTHING_STATED = Stated()
 
 
 @dataclass(frozen=True, eq=False)
-class Wavefunction:
+class Wavefunction(Displayed):
     """Atoms, basis set and molecular orbitals.
 
     Attributes
