@@ -249,7 +249,7 @@ def why_not_normalised(data: bytes) -> str:
 _LOOKED_AT = 1 << 16
 """Bytes of the orbitals whose digits are counted."""
 
-_PURE = {"5d": "d", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh"}
+_PURE = {"5d": "df", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh"}
 """Sections that say which functions are pure, and letters of these."""
 
 _SHELL = re.compile(rb"^[ \t]*(sp|[spdfghi])[ \t]+\d+[^\n]*$", re.MULTILINE | re.IGNORECASE)
