@@ -80,8 +80,8 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
             names, column, text = _atoms(data[start:end])
             if text is not None:
                 changes.append((start, end, text))
-        elif name == "gto" and (heading := _heading_above(data, start)) is not None:
-            changes.append((heading, start, b"[GTO]\n"))
+        elif name == "gto" and (above := _heading_above(data, start)) is not None:
+            changes.append((above, start, b"[GTO]\n"))
         if name == "mo" and (filled := _filled(data[start:end], _n_functions(data, sections))) is not None:
             changes.append((start, end, filled))
         elif name in rewritten and (text := rewritten[name](data[start:end])) is not None:
