@@ -1,7 +1,7 @@
 """Builds the site: python docs/build.py [--links] [--only WORD] [FOLDER]; ./install/docs installs what it needs first.
 
-Sphinx works on a copy of this folder in FOLDER (docs/_build), since the gallery writes pages beside the others. Pages of
-examples that did not change are kept from one build to the next.
+Sphinx works on a copy of this folder in FOLDER (docs/_build), since the gallery writes pages beside the others. Pages
+of examples that did not change are kept from one build to the next.
 """
 
 import argparse

@@ -3,6 +3,7 @@
 import os
 import sys
 from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -64,7 +65,7 @@ copybutton_prompt_is_regexp = True
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "pictures",
-    "filename_pattern": r"\.py$",
+    "filename_pattern": r"\.py$" if find_spec("bpy") else r"^(?!.*blender).*\.py$",
     "subsection_order": [f"gallery/{section}" for section in ("fields", "analyses", "films", "viewers")],
     "capture_repr": (),
     "example_extensions": {".py", ".tcl"},

@@ -1,7 +1,7 @@
 """Directives that write the reference from what the code declares: fields, file formats, analyses, commands.
 
-    ```{declared-fields}
-    ```
+```{declared-fields}
+```
 """
 
 import io
@@ -39,7 +39,11 @@ class Fields(Declared):
 
         lines = []
         for title, names in field_groups():
-            lines += [f"## {title}", "", *table(["field", "what it shows"], ((f"`{name}`", why) for name, why in names))]
+            lines += [
+                f"## {title}",
+                "",
+                *table(["field", "what it shows"], ((f"`{name}`", why) for name, why in names)),
+            ]
         return lines
 
 
@@ -75,7 +79,9 @@ class ConsoleCommands(Declared):
                 lines += ["```text", *command.examples, "```", ""]
             if command.related:
                 known = {one.name for one in COMMANDS}
-                links = [f"[{name}](#{name.replace('_', '-')})" if name in known else f"`{name}`" for name in command.related]
+                links = [
+                    f"[{name}](#{name.replace('_', '-')})" if name in known else f"`{name}`" for name in command.related
+                ]
                 lines += [f"See also {', '.join(links)}.", ""]
         return lines
 

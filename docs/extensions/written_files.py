@@ -1,4 +1,4 @@
-"""What the examples of the gallery write becomes part of their pages: pictures, films with a poster, pages that turn."""
+"""What examples of the gallery write becomes part of their pages: pictures, films with a poster, pages that turn."""
 
 import shutil
 import subprocess
@@ -21,7 +21,9 @@ taken: set[tuple[Path, int]] = set()
 def scraper(block, block_vars, gallery_conf):
     """The pictures and films that a block of an example has written, as reStructuredText (see sphinx-gallery)."""
     folder = Path(block_vars["src_file"]).parent
-    written = [(path, path.stat().st_mtime_ns) for suffix in ("png", "mp4", "html") for path in folder.glob(f"*.{suffix}")]
+    written = [
+        (path, path.stat().st_mtime_ns) for suffix in ("png", "mp4", "html") for path in folder.glob(f"*.{suffix}")
+    ]
     new = sorted((when, path) for path, when in written if when >= STARTED and (path, when) not in taken)
     taken.update((path, when) for when, path in new)
     return "\n\n".join(_shown(path, block_vars, gallery_conf) for _, path in new)
@@ -39,7 +41,14 @@ def _shown(path, block_vars, gallery_conf):
     _write_poster(film, picture)
     place = f"/{film.relative_to(gallery_conf['src_dir']).as_posix()}"
     shutil.copyfile(picture, Path(gallery_conf["src_dir"]) / "pictures" / STATIC / picture.name)
-    options = {"poster": f"../../_static/{picture.name}", "loop": "", "muted": "", "width": "100%", "preload": "none"}
+    options = {
+        "poster": f"../../_static/{picture.name}",
+        "loop": "",
+        "muted": "",
+        "width": "100%",
+        "preload": "none",
+        "align": "center",
+    }
     return "\n".join([f".. video:: {place}", *(f"   :{name}: {value}".rstrip() for name, value in options.items()), ""])
 
 

@@ -54,6 +54,7 @@ def typed(text: str, folder: Path, program: tuple[str, ...]) -> str:
 BASH, PYTHON = ("bash", "-euo", "pipefail", "-c"), (sys.executable, "-c")
 
 
+@pytest.mark.slow
 def test_examples_of_docstrings(folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("ORBITILE_DEVICE", "cpu")

@@ -13,7 +13,7 @@ from tests.docs.pages import DOCS
 
 EXAMPLES = sorted((DOCS / "gallery").rglob("*.py"))
 TEXTS = {path: path.read_text(encoding="utf-8") for path in EXAMPLES}
-PUBLIC_MODULES = {"orbitile", "orbitile.hosts.pymol"}
+PUBLIC_MODULES = {"orbitile", "orbitile.hosts.pymol", "orbitile.hosts.blender"}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -40,7 +40,9 @@ def test_twenty_at_least_and_one_for_each_field_and_analysis():
         for module, family in field_modules().items()
     }
     missing = [
-        module for module, names in patterns.items() if not any(re.search(rf"[\"':,]{re.escape(n)}\b", text) for n in names)
+        module
+        for module, names in patterns.items()
+        if not any(re.search(rf"[\"':,]{re.escape(n)}\b", text) for n in names)
     ]
     assert missing == []
 
@@ -48,3 +50,9 @@ def test_twenty_at_least_and_one_for_each_field_and_analysis():
 def test_every_viewer_has_one():
     there = " ".join(path.stem for path in (DOCS / "gallery" / "viewers").iterdir())
     assert [name for name in hosts() if name not in there] == []
+
+
+def test_the_reference_of_python_has_all_public_names():
+    page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^   (\w+)$", page, flags=re.M))
+    assert listed == {*ob.__all__, *analyses()} - {"__version__"}

@@ -2,9 +2,10 @@
 Charges of atoms
 ================
 
-How many electrons are an atom's is a choice, so there are ten schemes. What stands below each table says how far it
-closes: here, how well the charges add up to that of the molecule. The picture is PyMOL's: ``orb_charges`` writes the
-charges beside the atoms and colours them, red where electrons are and blue where they lack.
+How many electrons are an atom's is a choice, so there are ten schemes. What stands below each table
+says how far it closes: here, how well the charges add up to that of the molecule. The picture is
+PyMOL's: ``orb_charges`` writes the charges beside the atoms and colours them, red where electrons
+are and blue where they lack.
 """
 
 from pathlib import Path

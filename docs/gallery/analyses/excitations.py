@@ -2,8 +2,9 @@
 Spectra and charge transfer
 ===========================
 
-Three excited states of formaldehyde: how much charge goes how far, and the spectrum. Amplitudes are from PySCF here;
-from a log that has them ``ob.load`` reads them, and ``orbitile excitations job.log`` does all of this.
+Three excited states of formaldehyde: how much charge goes how far, and the spectrum. Amplitudes are
+from PySCF here; from a log that has them ``ob.load`` reads them, and ``orbitile excitations
+job.log`` does all of this.
 """
 
 from dataclasses import replace

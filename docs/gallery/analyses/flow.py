@@ -2,8 +2,9 @@
 Which electrons become which bond
 =================================
 
-Fluoride displaces chloride from methyl chloride (SN2). Localised orbitals are followed along the path: a lone pair of
-fluoride becomes the new bond, the old bond becomes a lone pair of chloride, and the C-H bonds look on.
+Fluoride displaces chloride from methyl chloride (SN2). Localised orbitals are followed along the
+path: a lone pair of fluoride becomes the new bond, the old bond becomes a lone pair of chloride,
+and the C-H bonds look on.
 """
 
 from pathlib import Path

@@ -2,8 +2,8 @@
 Weak interactions in numbers
 ============================
 
-The same dimer of formic acid as in the picture of its hydrogen bonds: each spike of this diagram is one kind of contact.
-Left of zero are attractions; how far left, how strong.
+The same dimer of formic acid as in the picture of its hydrogen bonds: each spike of this diagram is
+one kind of contact. Left of zero are attractions; how far left, how strong.
 """
 
 from pathlib import Path

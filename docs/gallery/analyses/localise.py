@@ -2,8 +2,9 @@
 Lone pairs by different schemes
 ===============================
 
-Where the canonical orbitals of water mix its two lone pairs and its bonds, Foster-Boys makes them two rabbit's ears, and
-intrinsic bond orbitals keep one of sigma and one of pi type. Each is drawn at the same isovalue.
+Where the canonical orbitals of water mix its two lone pairs and its bonds, Foster-Boys makes them
+two rabbit's ears, and intrinsic bond orbitals keep one of sigma and one of pi type. Each is drawn
+at the same isovalue.
 """
 
 from pathlib import Path

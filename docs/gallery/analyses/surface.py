@@ -2,8 +2,8 @@
 A surface in numbers
 ====================
 
-Area, volume, and the statistics of the potential on the surface of formamide, each with its error; the extrema are what
-hydrogen bonds and solvents see. PyMOL marks them.
+Area, volume, and the statistics of the potential on the surface of formamide, each with its error;
+the extrema are what hydrogen bonds and solvents see. PyMOL marks them.
 """
 
 from pathlib import Path

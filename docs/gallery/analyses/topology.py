@@ -2,8 +2,9 @@
 Bond paths and critical points
 ==============================
 
-Atoms in molecules: where the gradient of the density vanishes, and the paths that join atoms through those points. In
-the dimer of formic acid two of them are hydrogen bonds, and they close a ring.
+Atoms in molecules: where the gradient of the density vanishes, and the paths that join atoms
+through those points. In the dimer of formic acid two of them are hydrogen bonds, and they close a
+ring.
 """
 
 from pathlib import Path

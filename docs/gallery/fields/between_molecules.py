@@ -2,8 +2,8 @@
 Only what is between two molecules
 ==================================
 
-The independent gradient model (IGMH) shows nothing but the contact of two fragments, here atoms 1 to 3, the donor
-of a hydrogen bond, and the rest.
+The independent gradient model (IGMH) shows nothing but the contact of two fragments, here atoms 1
+to 3, the donor of a hydrogen bond, and the rest.
 """
 
 from pathlib import Path

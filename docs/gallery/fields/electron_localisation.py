@@ -2,8 +2,8 @@
 Lone pairs and bonds by the localisation function
 =================================================
 
-The electron localisation function (ELF) tells where electrons are paired, without any orbital: two lone pairs at the
-oxygen atom of formaldehyde, its C-H bonds, and the double bond.
+The electron localisation function (ELF) tells where electrons are paired, without any orbital: two
+lone pairs at the oxygen atom of formaldehyde, its C-H bonds, and the double bond.
 """
 
 from pathlib import Path

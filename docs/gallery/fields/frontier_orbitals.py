@@ -2,8 +2,8 @@
 HOMO and LUMO of a push-pull molecule
 =====================================
 
-para-Nitroaniline: electrons come from the amino group and go to the nitro group. The legend
-tells what is drawn at which isovalue, and the bar how long two Angstrom are.
+para-Nitroaniline: electrons come from the amino group and go to the nitro group. The legend tells
+what is drawn at which isovalue, and the bar how long two Angstrom are.
 """
 
 from pathlib import Path

@@ -2,8 +2,8 @@
 Where electrons are easily taken
 ================================
 
-The average local ionisation energy on the surface of phenol: where it is low, electrophiles attack. The carbon atoms
-opposite and beside the oxygen atom are lower than those between.
+The average local ionisation energy on the surface of phenol: where it is low, electrophiles attack.
+The carbon atoms opposite and beside the oxygen atom are lower than those between.
 """
 
 from pathlib import Path

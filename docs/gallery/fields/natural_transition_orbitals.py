@@ -2,8 +2,9 @@
 Where an excitation leads
 =========================
 
-The lowest excited state of formaldehyde as one pair of natural transition orbitals: an electron leaves the lone pair for
-the antibonding pi orbital. The amplitudes are from PySCF here; from a log that has them, ``ob.load`` reads them.
+The lowest excited state of formaldehyde as one pair of natural transition orbitals: an electron
+leaves the lone pair for the antibonding pi orbital. The amplitudes are from PySCF here; from a log
+that has them, ``ob.load`` reads them.
 """
 
 from dataclasses import replace

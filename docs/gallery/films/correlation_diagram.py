@@ -2,8 +2,8 @@
 Which orbital crosses which
 ===========================
 
-Ethylene is turned about its double bond. Each orbital keeps its colour; where lines cross, orbitals change places without
-mixing. At 90 degrees pi (occupied) meets pi* (empty, dashed).
+Ethylene is turned about its double bond. Each orbital keeps its colour; where lines cross, orbitals
+change places without mixing. At 90 degrees pi (occupied) meets pi* (empty, dashed).
 """
 
 from pathlib import Path

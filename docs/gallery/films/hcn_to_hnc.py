@@ -2,8 +2,9 @@
 An orbital along a reaction
 ===========================
 
-HCN becomes HNC: the hydrogen atom goes round the CN group. The orbital that is the highest at the start is followed, by
-its overlap with itself in the frame before, so that it neither flips its signs nor jumps to another one.
+HCN becomes HNC: the hydrogen atom goes round the CN group. The orbital that is the highest at the
+start is followed, by its overlap with itself in the frame before, so that it neither flips its
+signs nor jumps to another one.
 """
 
 from pathlib import Path

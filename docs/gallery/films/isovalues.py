@@ -2,7 +2,8 @@
 From the core to the rim
 ========================
 
-One density, from 0.3 down to 0.001 electrons a cubic bohr: first the cores, then bonds, then the shape of the molecule.
+One density, from 0.3 down to 0.001 electrons a cubic bohr: first the cores, then bonds, then the
+shape of the molecule.
 """
 
 from importlib.resources import files

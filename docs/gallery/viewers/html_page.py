@@ -2,8 +2,9 @@
 A page that turns
 =================
 
-Orbitals and density of benzene in one HTML file: it needs no server, no network and no Python where it is opened, so it
-goes with a mail or into supporting information. Below is the page itself: turn it, and choose another orbital.
+Orbitals and density of benzene in one HTML file: it needs no server, no network and no Python where
+it is opened, so it goes with a mail or into supporting information. Below is the page itself: turn
+it, and choose another orbital.
 """
 
 import subprocess
@@ -17,8 +18,8 @@ shown = ["homo", "lumo", "density"]
 subprocess.run([sys.executable, "-m", "orbitile", "render", benzene, *shown, "-o", "benzene.html"], check=True)
 
 # %%
-# That is what ``orbitile render benzene.molden homo lumo density -o benzene.html`` does in a shell. A scene that was put
-# together in Python is saved as a page too:
+# That is what ``orbitile render benzene.molden homo lumo density -o benzene.html`` does in a shell.
+# A scene that was put together in Python is saved as a page too:
 
 wfn = ob.load(benzene)
 potential = ob.coloured(ob.compute_surface(wfn, "density", 0.001), wfn, "esp")

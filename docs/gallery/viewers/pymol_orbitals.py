@@ -2,8 +2,8 @@
 PyMOL, without a window
 =======================
 
-The commands of the window work in scripts: here from Python, in a file of PyMOL's commands as ``orb_mo benzene, homo``.
-Surfaces are PyMOL's own objects, so its ray tracer draws them.
+The commands of the window work in scripts: here from Python, in a file of PyMOL's commands as
+``orb_mo benzene, homo``. Surfaces are PyMOL's own objects, so its ray tracer draws them.
 """
 
 from importlib.resources import files

@@ -2,8 +2,8 @@
 A program of your own, through a pipe
 =====================================
 
-``orbitile serve`` is Orbitile for viewers that have no Python: lines of JSON go in and come out. VMD uses it, and any
-program can. Here a script asks for an orbital as a mesh.
+``orbitile serve`` is Orbitile for viewers that have no Python: lines of JSON go in and come out.
+VMD uses it, and any program can. Here a script asks for an orbital as a mesh.
 """
 
 import json

@@ -13,8 +13,8 @@ from ..model.trajectory import Trajectory
 from ..model.wavefunction import Wavefunction
 from ..readers._references import FileReferences
 from ..trajectories.interpolation import interpolate
-from ..trajectories.paths import align
 from ..trajectories.localised import localised_for
+from ..trajectories.paths import align
 from ..trajectories.tracking import Tracking, track
 
 

@@ -45,8 +45,8 @@ def load(path: str | PathLike[str]) -> Wavefunction:
     Parameters
     ----------
     path
-        A Molden, fchk, mkl, wfn, wfx, mwfn, gbw or TREXIO file, or a log of Gaussian, ORCA, GAMESS, NWChem, Psi4, Q-Chem or
-        Molpro in which basis set and orbital coefficients are printed.
+        A file of `descriptions("wavefunction")`; a folder or an archive (ZIP, tar) of a calculation, of which the best
+        file is read, and `remarks` of the wavefunction say which one; `job.zip!inner.molden` for a file in an archive.
 
     Raises
     ------
@@ -88,6 +88,22 @@ def files_of(path: str | PathLike[str]) -> tuple[Path, ...]:
         return (file, *sorted(entry for entry in file.iterdir() if entry.is_file()))
     reader = recognising(beginning(file), "wavefunction") or by_name(file, "wavefunction")
     return (file,) if reader is None or reader.others is None else tuple(dict.fromkeys((file, *reader.others(file))))
+
+
+def series_in(path: str | PathLike[str]) -> tuple[str, ...]:
+    """Files of a folder that `load_trajectory` takes for frames, in their order; none where it takes one file.
+
+    Raises
+    ------
+    FileError
+        When the folder cannot be read, or has nothing in it.
+    """
+    folder = user_path(path)
+    if not folder.is_dir() or not is_place(folder):
+        return ()
+    place = Place(folder)
+    files = place.files(place.choices(frames=True)[0].entries)
+    return tuple(map(str, files)) if len(files) > 1 else ()
 
 
 def is_there(path: str) -> bool:
@@ -388,4 +404,5 @@ __all__ = [
     "natural_order",
     "patterns",
     "reader_modules",
+    "series_in",
 ]

@@ -24,6 +24,8 @@ from ..gaussians.overlap import orbital_norms
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts, settled_charges
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
+from ._molden_sections import why_not_normalised
+from ._saved_orbitals import REMARK, saved_orbitals
 from ._statements import Statements, statements
 
 Reals = NDArray[np.float64]
@@ -79,7 +81,7 @@ def read(path: Path) -> Wavefunction:
         except OrbitileError as error:  # of a cell that its functions do not fit
             raise FileError(f"{path.name}: {error}") from error
         except (LoadError, FileFormatError) as error:
-            raise _translated(error, path, format_name) from error
+            raise _translated(error, path, format_name, content) from error
         except (
             ValueError,
             TypeError,
@@ -141,12 +143,13 @@ def _format_of(head: str, name: str) -> str | None:
     return None
 
 
-def _translated(error: Exception, path: Path, format_name: str) -> OrbitileError:
+def _translated(error: Exception, path: Path, format_name: str, content: bytes) -> OrbitileError:
     text = str(getattr(error, "message", None) or error).split("\n")[0]
     if "contains errors" in text:
         return ConventionError(
             f"{path.name}: the orbitals are not normalised in any known {format_name} dialect (as written, ORCA, Psi4, "
-            "Turbomole, CFOUR, unnormalised contractions): order, sign or norm of its basis functions is unknown"
+            "Turbomole, CFOUR, unnormalised contractions): "
+            + (why_not_normalised(content) or "order, sign or norm of its basis functions is unknown")
         )
     line = getattr(error, "lineno", None) or getattr(getattr(error, "file", None), "lineno", None)
     cause = error.__cause__
@@ -185,6 +188,17 @@ def _wavefunction(
     coefficients = mo.coeffs[order] * signs[:, None]
     occupations = np.zeros(coefficients.shape[1]) if mo.occs is None else mo.occs
     energies = np.empty(0) if mo.energies is None else mo.energies
+    remarked, density, spin_density = _other_density(data), np.empty(0), np.empty(0)
+    if remarked:
+        density, spin_density = (_density(data, name, order, signs) for name in ("scf", "scf_spin"))
+        parts = [coefficients] if mo.kind == "restricted" else np.split(coefficients, [mo.norba], axis=1)
+        spins = spin_density if spin_density.size else None
+        saved = saved_orbitals(shells, data.atcoords, parts, mo.energies, density, spins)
+        if saved is None:
+            density = spin_density = np.empty(0)
+        else:
+            occupations, remarked = saved.occupations, (REMARK,)
+            energies = energies if saved.are_energies else np.empty(0)
     labels = () if mo.irreps is None else tuple("" if str(label) == "??" else str(label) for label in mo.irreps)
     numbers = data.atnums if found.numbers is None else found.numbers
     charges, assumed = settled_charges(
@@ -213,12 +227,17 @@ def _wavefunction(
         title=(data.title or "").strip(),
         source=str(path),
         program="; ".join([format_name, *repairs]),
-        density_matrix=_post_scf(data, "post_scf_ao", order, signs),
-        spin_density_matrix=_post_scf(data, "post_scf_spin_ao", order, signs),
+        density_matrix=density if density.size else _density(data, "post_scf_ao", order, signs),
+        spin_density_matrix=spin_density if density.size else _density(data, "post_scf_spin_ao", order, signs),
         geometries=_geometries(path) if format_name == "fchk" else np.empty(0),
         method="/".join(part.upper() for part in (data.lot, data.obasis_name) if part),
         stated=found.whole,
-        remarks=(*named_ghosts(np.where(numbers > 0, data.atnums, 0), charges), *assumed, *remarks, *_other_density(data)),
+        remarks=(
+            *named_ghosts(np.where(numbers > 0, data.atnums, 0), charges),
+            *assumed,
+            *remarks,
+            *remarked,
+        ),
         cell=cell,
     )
 
@@ -242,8 +261,8 @@ def _other_density(data: Any) -> tuple[str, ...]:
     )
 
 
-def _post_scf(data: Any, name: str, order: NDArray[np.intp], signs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A density matrix of a correlated method in our order of basis functions, if the file has it."""
+def _density(data: Any, name: str, order: NDArray[np.intp], signs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A density matrix in our order of basis functions, if the file has it."""
     matrix = (data.one_rdms or {}).get(name)
     if matrix is None:
         return np.empty(0)
@@ -295,7 +314,7 @@ _patching = threading.Lock()
 
 @contextmanager
 def fast_normalisation_test(cell: Reals = _NO_CELL) -> Iterator[None]:
-    """Our overlap in place of qc-iodata's slow one, while a file is read: with the vectors of a cell the periodic one."""
+    """Our overlap in place of qc-iodata's slow one, while a file is read; the periodic one where there is a cell."""
     from iodata.formats import molden
 
     def is_normalized(
