@@ -1,9 +1,9 @@
 """How Sphinx builds the site: ./install/docs."""
 
 import os
-import shutil
 import sys
 from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -11,7 +11,7 @@ sys.path.insert(0, str(DOCS / "extensions"))
 
 os.environ.setdefault("ORBITILE_DEVICE", "cpu")  # the same pictures everywhere
 os.environ.setdefault("OMP_NUM_THREADS", "2")
-os.environ.setdefault("COLUMNS", "100")
+os.environ.setdefault("COLUMNS", "92")
 
 import orbitile  # noqa: E402 - after the folder of the extensions
 
@@ -25,14 +25,13 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
-    "sphinx_argparse_cli",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.video",
     "declared",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "examples", "gallery", "paper"]
+exclude_patterns = ["_build", "examples", "gallery", "paper", "extensions"]
 nitpicky = True
 nitpick_ignore_regex = [(r"py:.*", r".*")]  # names in backticks link where there is something to link to
 default_role = "py:obj"
@@ -40,19 +39,18 @@ suppress_warnings = ["config.cache"]  # functions of the gallery's configuration
 
 myst_enable_extensions = ["colon_fence", "dollarmath", "html_image"]
 myst_heading_anchors = 4
-myst_number_code_blocks: list[str] = []
+
 
 autosummary_generate = True
 autodoc_typehints = "none"  # the signature has them, the docstring says what they are
 autodoc_member_order = "bysource"
-autodoc_use_legacy_class_based = True
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 python_maximum_signature_line_length = 88
 
 html_theme = "furo"
 html_title = "Orbitile"
-html_static_path = ["styles"]
+html_static_path = ["styles", "pictures/static"]
 html_css_files = ["site.css"]
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b5cad", "color-brand-content": "#0b5cad"},
@@ -63,28 +61,15 @@ html_show_sphinx = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# The examples run in a copy of their folder, so that what they write stays out of the source.
-GALLERY = DOCS / "_build" / "gallery"
-
-
-def copy_examples() -> None:
-    """Make the copy; what was written there before stays, since examples that did not change are not run again."""
-    GALLERY.mkdir(parents=True, exist_ok=True)
-    for path in (DOCS / "gallery").iterdir():
-        if path.is_file():
-            shutil.copyfile(path, GALLERY / path.name)
-    for path in GALLERY.glob("*.py"):
-        if not (DOCS / "gallery" / path.name).exists():
-            path.unlink()
-
-
-copy_examples()
-
+# install/docs gives Sphinx a copy of this folder, so that what examples write stays out of the source.
 sphinx_gallery_conf = {
-    "examples_dirs": str(GALLERY),
-    "gallery_dirs": "examples_run",
-    "filename_pattern": r"/run_",
-    "image_scrapers": ("written_files.WrittenFiles",),
+    "examples_dirs": "gallery",
+    "gallery_dirs": "pictures",
+    "filename_pattern": r"\.py$" if find_spec("bpy") else r"^(?!.*blender).*\.py$",
+    "subsection_order": [f"gallery/{section}" for section in ("fields", "analyses", "films", "viewers")],
+    "capture_repr": (),
+    "example_extensions": {".py", ".tcl"},
+    "image_scrapers": ("written_files.scraper",),
     "reset_modules": (),
     "download_all_examples": False,
     "show_memory": False,

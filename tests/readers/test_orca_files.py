@@ -1,5 +1,6 @@
 """ORCA's JSON and binary files, made here from molecules of PySCF, read by us."""
 
+import gzip
 import json
 import struct
 import time
@@ -144,6 +145,7 @@ def test_unknown_layouts_are_read_by_orca_2json(tmp_path, samples, monkeypatch):
         ({"MolecularOrbitals": {"MOs": [{"Occupancy": 1}]}}, 'no orbital coefficients.*"MOCoefficients": true'),
         ({"Atoms": [{"Coords": [0, 0, 0]}]}, 'no basis set.*"Basisset": true'),
         ({"Charge": "much"}, "damaged ORCA JSON"),
+        ({"MolecularOrbitals": {"MOs": [{"MOCoefficients": [1]}] * 3}}, "3 orbitals of 1 basis functions"),
         ({"Atoms": 3}, "damaged ORCA JSON"),
     ],
 )
@@ -151,6 +153,18 @@ def test_json_that_lacks_something(tmp_path, change, message):
     made = sample("He 0 0 0", "sto-3g")
     with pytest.raises(FileError, match=message):
         load(tmp_path, "a.json", json_text(made, **change))
+
+
+def test_orbitals_of_an_unrestricted_calculation_that_both_spins_share(tmp_path):
+    made = sample("O 0 0 0; H 0.3 0.4 0.8", "sto-3g")
+    made.occupations[0][:] = [2, 2, 2, 1.8, 1, 0.2]
+    natural = load(tmp_path, "a.json", json_text(made, HFTyp="UHF"))
+    assert (natural.kind, len(natural.alpha)) == ("natural", 6)
+
+
+def test_excited_states_without_energies_are_told(tmp_path):
+    text = json_text(sample("He 0 0 0", "sto-3g"), **{"TD-DFT": [{"Energy": 0.0, "IRoot": 1, "X": [1.0]}]})
+    assert load(tmp_path, "a.json", text).remarks == ("excited states are left out: the file gives them no energies",)
 
 
 def test_json_of_other_origin(tmp_path):
@@ -236,6 +250,25 @@ def test_densities_beyond_that_of_the_orbitals(tmp_path, samples, version):
     assert "no density but that of the orbitals" in alone.remarks[-1]
 
 
+def test_densities_in_json(tmp_path, samples):
+    made = samples["unrestricted"]
+    own = density_of(made, made.occupations)
+    other = density_of(made, [np.roll(occupations, 1) for occupations in made.occupations])
+    in_file = {
+        name: made.in_orcas_order(made.in_orcas_order(matrix).T).tolist()
+        for name, matrix in (("scfp", own), ("cisp", other), ("cisr", other / 3))
+    }
+    wavefunction = load(tmp_path, "a.json", json_text(made, Densities=in_file))
+    assert "cisp of a.json" in wavefunction.remarks[-1]
+    np.testing.assert_allclose(wavefunction.density_matrix, wavefunction.spin_density_matrix * 3, atol=1e-12)
+    points = np.random.default_rng(1).uniform(-2, 3, (10, 3))
+    values, ours = made.molecule.eval_gto("GTOval_sph", points), basis_functions(wavefunction, points)
+    found = np.einsum("mp,mn,np->p", ours, wavefunction.density_matrix, ours)
+    np.testing.assert_allclose(found, np.einsum("pm,mn,pn->p", values, other, values), atol=1e-10)
+    with pytest.raises(FileError, match="different calculations"):
+        load(tmp_path, "a.json", json_text(made, Densities={**in_file, "scfp": in_file["cisp"]}))
+
+
 @pytest.mark.parametrize("version", [5, 6])
 def test_densities_that_are_refused(tmp_path, samples, version):
     made = samples["restricted"]
@@ -257,3 +290,18 @@ def test_densities_that_are_refused(tmp_path, samples, version):
     (tmp_path / "job.gbw").unlink()
     with pytest.raises(FileError, match=r"need the job\.gbw"):
         ob.load(path)
+
+
+def test_densities_that_are_compressed_and_of_a_folder(tmp_path, samples):
+    made = samples["restricted"]
+    own = density_of(made, made.occupations)
+    path = beside(tmp_path, made, {"scfp": own, "cisp": own}, 6)
+    folder = ob.load(tmp_path)
+    assert folder.source == str(tmp_path / "job.gbw")  # the orbitals come first
+    assert not folder.density_matrix.size
+    packed = path.with_name("job.densities.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    orbitals = folder.alpha
+    expected = (orbitals.coefficients * orbitals.occupations) @ orbitals.coefficients.T
+    np.testing.assert_allclose(ob.load(packed).density_matrix, expected, atol=1e-12)

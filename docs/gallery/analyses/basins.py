@@ -2,9 +2,9 @@
 Atoms by their basins
 =====================
 
-Each atom of Bader's has the space from which the density rises to its nucleus. The integrals over these basins add up to
-the electrons without being scaled, which says how exact they are. The localisation function has basins too, one for each
-core, bond and lone pair.
+Each atom of Bader's has the space from which the density rises to its nucleus. The integrals over
+these basins add up to the electrons without being scaled, which says how exact they are. The
+localisation function has basins too, one for each core, bond and lone pair.
 """
 
 from pathlib import Path

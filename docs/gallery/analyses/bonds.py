@@ -2,8 +2,7 @@
 Orders of bonds
 ===============
 
-Butadiene: two double bonds and one between a single and a double one, by three schemes. The last column but two is the
-length in Angstrom.
+Butadiene: two double bonds, and between them one that is a little more than single, by two schemes.
 """
 
 from pathlib import Path

@@ -2,9 +2,10 @@
 Charges of atoms
 ================
 
-How many electrons are an atom's is a choice, so there are ten schemes. What stands below each table says how far it
-closes: here, how well the charges add up to that of the molecule. The picture is PyMOL's: ``orb_charges`` writes the
-charges beside the atoms and colours them, red where electrons are and blue where they lack.
+How many electrons are an atom's is a choice, so there are ten schemes. What stands below each table
+says how far it closes: here, how well the charges add up to that of the molecule. The picture is
+PyMOL's: ``orb_charges`` writes the charges beside the atoms and colours them, red where electrons
+are and blue where they lack.
 """
 
 from pathlib import Path
@@ -37,16 +38,15 @@ with pymol2.PyMOL() as pymol:
     cmd = pymol.cmd
     commands.register(cmd)
     commands.orb_load("formamide.h5", _self=cmd)
-    commands.orb_charges("formamide", "hirshfeld", _self=cmd)
-    cmd.bg_color("white")
     cmd.show_as("sticks spheres", "formamide")
-    cmd.set("stick_radius", 0.12)
     cmd.set("sphere_scale", 0.28)
-    cmd.set("label_size", 28)
+    commands.orb_charges("formamide", "hirshfeld", quiet=1, _self=cmd)
+    cmd.show("labels", "formamide")
+    cmd.set("label_size", -0.4)
     cmd.set("label_color", "black")
-    cmd.set("label_outline_color", "white")
-    cmd.set("label_position", (0, 0.35, 1))
+    cmd.set("label_position", (0, 0.55, 1))
+    cmd.bg_color("white")
     cmd.orient("formamide")
-    cmd.zoom("formamide", 1.2)
-    cmd.ray(1200, 800)
+    cmd.zoom("formamide", 0.3)
+    cmd.ray(1200, 900)
     cmd.png("charges.png")

@@ -28,10 +28,16 @@ N  -2.8500   0.0000   0.0000
 O  -3.4300   1.0900   0.0000
 O  -3.4300  -1.0900   0.0000
 """)
-(molecule,) = ob.compute_series("nitroaniline.xyz", "nitroaniline.h5", ob.Calculation("b3lyp", "6-31g*"))
+(molecule,) = ob.compute_series("nitroaniline.xyz", "nitroaniline.h5", ob.Calculation("pbe", "6-31g*"))
 
 fragments = "ring = 1-10; amino = 11-13; nitro = 14-16"
 report = ob.composition(molecule, orbitals="homo-1..lumo+1", fragments=fragments)
 table = report.table("fragments")
 for row in range(len(table)):
     print("  ".join(f"{column.text(row):>12s}" for column in table.columns))
+
+# %%
+# The lowest unoccupied one is the nitro group's:
+
+lumo = ob.compute_surface(molecule, "lumo", 0.04)
+ob.render(lumo, molecule, "lumo.png", size=(1200, 750), legend=True)

@@ -2,8 +2,9 @@
 Spectra and charge transfer
 ===========================
 
-Three excited states of formaldehyde: how much charge goes how far, and the spectrum. Amplitudes are from PySCF here;
-from a log that has them ``ob.load`` reads them, and ``orbitile excitations job.log`` does all of this.
+Three excited states of formaldehyde: how much charge goes how far, and the spectrum. Amplitudes are
+from PySCF here; from a log that has them ``ob.load`` reads them, and ``orbitile excitations
+job.log`` does all of this.
 """
 
 from dataclasses import replace
@@ -29,8 +30,10 @@ wfn = replace(ob.load("formaldehyde.molden"), excitations=tuple(excitations))
 
 report = ob.excitations(wfn, fragments="CO = 1,2; hydrogen = 3,4")
 states = report.table("states")
+NAMES = ("energy", "strength", "orbitals", "distance")
+print("  ".join(f"{states.column(name).title:>22s}" for name in NAMES))
 for row in range(len(states)):
-    print("  ".join(f"{column.title}: {column.text(row)}" for column in states.columns[:8]))
+    print("  ".join(f"{states.column(name).text(row):>22s}" for name in NAMES))
 ob.draw_plots(report, "spectrum.png")
 
 # %%

@@ -2,8 +2,9 @@
 Which electrons become which bond
 =================================
 
-Fluoride displaces chloride from methyl chloride (SN2). Localised orbitals are followed along the path: a lone pair of
-fluoride becomes the new bond, the old bond becomes a lone pair of chloride, and the C-H bonds look on.
+Fluoride displaces chloride from methyl chloride (SN2). Localised orbitals are followed along the
+path: a lone pair of fluoride becomes the new bond, the old bond becomes a lone pair of chloride,
+and the C-H bonds look on.
 """
 
 from pathlib import Path
@@ -23,7 +24,7 @@ path = ob.compute_series("sn2.xyz", "sn2.h5", ob.Calculation("pbe", "6-31g*", ch
 
 report = ob.flow(path)
 table = report.tables[0]
-for row in range(len(table)):
+for row in range(7):
     print("  ".join(f"{column.text(row):<16s}" for column in table.columns[:4]).rstrip())
 ob.draw_plots(report, "flow.png")
 
@@ -31,4 +32,4 @@ ob.draw_plots(report, "flow.png")
 # One of them as a film:
 
 becomes = next(field for field, end in zip(table.fields, table["at_end"]) if "F" in end and "C1" in end)
-ob.animate(ob.along(ob.follow(path), becomes, aligned=True), "bond.mp4", rate=4, size=(800, 480))
+ob.animate(ob.along(path, becomes, ob.track(path), aligned=True, between=2), "bond.mp4", rate=12, size=(800, 480))

@@ -2,8 +2,8 @@
 Weak interactions in numbers
 ============================
 
-The same dimer of formic acid as in the picture of its hydrogen bonds: each spike of this diagram is one kind of contact.
-Left of zero are attractions; how far left, how strong.
+The same dimer of formic acid as in the picture of its hydrogen bonds: each spike of this diagram is
+one kind of contact. Left of zero are attractions; how far left, how strong.
 """
 
 from pathlib import Path
@@ -28,5 +28,5 @@ H  -2.9899  -0.1241   0.0000
 report = ob.interactions(dimer)
 ob.draw_plots(report, "interactions.png")
 regions = report.table("regions")
-for row in range(len(regions)):
-    print("  ".join(f"{column.title}: {column.text(row)}" for column in regions.columns))
+for column in regions.columns:
+    print(f"{column.title:>22s}", *(f"{column.text(row):>18s}" for row in range(len(regions))))

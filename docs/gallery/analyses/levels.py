@@ -2,8 +2,8 @@
 Density of states
 =================
 
-The levels of benzene, and how much of each element is in them: sticks are orbitals, curves their sum with lines of half an
-electronvolt.
+The levels of benzene, and how much of each element is in them: sticks are orbitals, curves their
+sum with lines of half an electronvolt.
 """
 
 from importlib.resources import files

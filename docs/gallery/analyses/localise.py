@@ -2,8 +2,9 @@
 Lone pairs by different schemes
 ===============================
 
-Where the canonical orbitals of water mix its two lone pairs and its bonds, Foster-Boys makes them two rabbit's ears, and
-intrinsic bond orbitals keep one of sigma and one of pi type. The table has what each orbital is and how it is shared out.
+Where the canonical orbitals of water mix its two lone pairs and its bonds, Foster-Boys makes them
+two rabbit's ears, and intrinsic bond orbitals keep one of sigma and one of pi type. Each is drawn
+at the same isovalue.
 """
 
 from pathlib import Path
@@ -18,10 +19,12 @@ H   0.0000  -0.7572  -0.4692
 """)
 (water,) = ob.compute_series("water.xyz", "water.h5", ob.Calculation("pbe", "6-31g*"))
 
-view = ob.Camera.from_direction((1, 0.45, 0.3), up=(0, 0, 1))
+COLOURS = [("#4c9be8", "#f2a33a"), ("#8e6bbf", "#c9425e")]
+view = ob.Camera.from_direction((0.3, 1, 0.25), up=(0, 0, 1))
 for scheme in ("ibo", "boys"):
     table = ob.localise(water, scheme=scheme).table("orbitals")
-    print(scheme, "   ".join(f"{name} ({shares})" for name, shares in zip(table["name"], table["shares"])))
+    print(f"{scheme}: {', '.join(table['name'])}")
     pairs = [field for name, field in zip(table["name"], table.fields) if "lone" in name]
-    surfaces = [ob.compute_surface(water, field, 0.1) for field in pairs]
-    ob.render(surfaces, water, f"{scheme}.png", size=(1200, 800), camera=view, colours=[("#4c9be8", "#f2a33a"), ("#8e6bbf", "#c9425e")])
+    lattice = ob.enclosing_lattice(water, pairs[0], 0.12, quality="fine")
+    surfaces = [ob.compute_surface(water, field, 0.12, lattice) for field in pairs]
+    ob.render(surfaces, water, f"{scheme}.png", size=(1000, 750), camera=view, colours=COLOURS)

@@ -2,8 +2,8 @@
 A surface in numbers
 ====================
 
-Area, volume, and the statistics of the potential on the surface of formamide, each with its error; the extrema are what
-hydrogen bonds and solvents see. PyMOL marks them.
+Area, volume, and the statistics of the potential on the surface of formamide, each with its error;
+the extrema are what hydrogen bonds and solvents see. PyMOL marks them.
 """
 
 from pathlib import Path
@@ -38,11 +38,13 @@ with pymol2.PyMOL() as pymol:
     commands.register(cmd)
     commands.orb_load("formamide.h5", _self=cmd)
     commands.orb_preset("formamide", "potential", _self=cmd)
-    commands.orb_surface("formamide", "esp", _self=cmd)
+    commands.orb_surface("formamide", "esp", quiet=1, _self=cmd)
     cmd.bg_color("white")
-    cmd.set("label_size", 24)
+    cmd.set("label_size", -0.5)
     cmd.orient("formamide")
     cmd.turn("x", -30)
-    cmd.zoom("formamide", 2.2)
+    cmd.set("specular", 0.1)
+    cmd.set("label_position", (0, 0.4, 2))
+    cmd.zoom("formamide", 1.7)
     cmd.ray(1200, 900)
     cmd.png("surface.png")

@@ -2,8 +2,9 @@
 Bond paths and critical points
 ==============================
 
-Atoms in molecules: where the gradient of the density vanishes, and the paths that join atoms through those points. In
-the dimer of formic acid two of them are hydrogen bonds, and they close a ring.
+Atoms in molecules: where the gradient of the density vanishes, and the paths that join atoms
+through those points. In the dimer of formic acid two of them are hydrogen bonds, and they close a
+ring.
 """
 
 from pathlib import Path
@@ -41,12 +42,14 @@ with pymol2.PyMOL() as pymol:
     cmd = pymol.cmd
     commands.register(cmd)
     commands.orb_load("dimer.h5", _self=cmd)
-    commands.orb_topology("dimer", _self=cmd)
+    commands.orb_topology("dimer", quiet=1, _self=cmd)
+    cmd.set("label_size", -0.22)
+    cmd.set("label_position", (0, 0.25, 1))
     cmd.bg_color("white")
     cmd.show_as("spheres", "dimer")
     cmd.set("sphere_scale", 0.18, "dimer")
     cmd.orient("dimer")
     cmd.turn("x", -35)
-    cmd.zoom("dimer", 0.8)
-    cmd.ray(1200, 750)
+    cmd.zoom("dimer", -0.6)
+    cmd.ray(1200, 900)
     cmd.png("topology.png")

@@ -2,8 +2,9 @@
 What a bond does to the density
 ===============================
 
-Ammonia and borane make a bond of ammonia's lone pair. The density of the whole less that of its two halves, each with its
-own electrons at the same place: electrons come (blue) between the atoms, and go (orange) from the lone pair.
+Ammonia and borane make a bond of ammonia's lone pair. The density of the whole less that of its two
+halves, each with its own electrons at the same place: electrons come (blue) between the atoms, and
+go (orange) from the lone pair.
 """
 
 from pathlib import Path

@@ -2,8 +2,8 @@
 HOMO and LUMO of a push-pull molecule
 =====================================
 
-para-Nitroaniline: electrons come from the amino group and go to the nitro group. The legend
-tells what is drawn at which isovalue, and the bar how long two Angstrom are.
+para-Nitroaniline: electrons come from the amino group and go to the nitro group. The legend tells
+what is drawn at which isovalue, and the bar how long two Angstrom are.
 """
 
 from pathlib import Path
@@ -29,7 +29,7 @@ N  -2.8500   0.0000   0.0000
 O  -3.4300   1.0900   0.0000
 O  -3.4300  -1.0900   0.0000
 """)
-(molecule,) = ob.compute_series("nitroaniline.xyz", "nitroaniline.h5", ob.Calculation("b3lyp", "6-31g*"))
+(molecule,) = ob.compute_series("nitroaniline.xyz", "nitroaniline.h5", ob.Calculation("pbe", "6-31g*"))
 
 for name in ("homo", "lumo"):
     surface = ob.compute_surface(molecule, name, 0.04)

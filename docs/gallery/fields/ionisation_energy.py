@@ -2,8 +2,8 @@
 Where electrons are easily taken
 ================================
 
-The average local ionisation energy on the surface of phenol: where it is low, electrophiles attack. The carbon atoms
-opposite and beside the oxygen atom are lower than those between.
+The average local ionisation energy on the surface of phenol: where it is low, electrophiles attack.
+The carbon atoms opposite and beside the oxygen atom are lower than those between.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ H  -2.7668  -0.0744   0.0000
 H  -1.4923  -2.2315   0.0000
 H   1.0145  -2.2111   0.0000
 """)
-(phenol,) = ob.compute_series("phenol.xyz", "phenol.h5", ob.Calculation("b3lyp", "6-31g*"))
+(phenol,) = ob.compute_series("phenol.xyz", "phenol.h5", ob.Calculation("pbe", "6-31g*"))
 
 surface = ob.coloured(ob.compute_surface(phenol, "density", 0.001), phenol, "ionisation")
-ob.render(surface, phenol, "ionisation.png", size=(1200, 900), legend=True)
+ob.render(surface, phenol, "ionisation.png", size=(1200, 900), legend=True, opacity=0.85)

@@ -2,8 +2,8 @@
 A slice through a field
 =======================
 
-The Laplacian of the density of formamide in the plane of its atoms. Where it is negative, density is concentrated: bonds,
-lone pairs, the shells of atoms. Contours are dashed there.
+The Laplacian of the density of formamide in the plane of its atoms. Where it is negative, density
+is concentrated: bonds, lone pairs, the shells of atoms. Contours are dashed there.
 """
 
 from pathlib import Path

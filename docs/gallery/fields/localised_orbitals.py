@@ -2,8 +2,9 @@
 Bonds as chemists draw them
 ===========================
 
-Orbitals of a self-consistent field are spread over the molecule. Intrinsic bond orbitals span the same space, and each is
-a bond, a lone pair or a core, with a name: here a C-C, a C-H and a pi bond of benzene.
+Orbitals of a self-consistent field are spread over the molecule. Intrinsic bond orbitals span the
+same space, and each is a bond, a lone pair or a core, with a name: here a C-C, a C-H and a pi bond
+of benzene.
 """
 
 from importlib.resources import files

@@ -2,8 +2,9 @@
 Where an excitation leads
 =========================
 
-The lowest excited state of formaldehyde as one pair of natural transition orbitals: an electron leaves the lone pair for
-the antibonding pi orbital. The amplitudes are from PySCF here; from a log that has them, ``ob.load`` reads them.
+The lowest excited state of formaldehyde as one pair of natural transition orbitals: an electron
+leaves the lone pair for the antibonding pi orbital. The amplitudes are from PySCF here; from a log
+that has them, ``ob.load`` reads them.
 """
 
 from dataclasses import replace
@@ -27,5 +28,7 @@ for energy, strength, (x, _) in zip(states.e, states.oscillator_strength(), stat
     excitations.append(ob.Excitation(source, occupied + target, spin, amplitudes, energy, strength))
 wfn = replace(ob.load("formaldehyde.molden"), excitations=tuple(excitations))
 
-pair = [ob.compute_surface(wfn, name, 0.06) for name in ("nto:1:hole", "nto:1:electron")]
-ob.render(pair, wfn, "transition.png", size=(1200, 900), legend=True)
+view = ob.Camera.facing(wfn.positions).turned(x=-40, y=-35)
+for name in ("hole", "electron"):
+    surface = ob.compute_surface(wfn, f"nto:1:{name}", 0.06)
+    ob.render(surface, wfn, f"{name}.png", size=(1200, 800), legend=True, camera=view)

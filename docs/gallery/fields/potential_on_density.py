@@ -2,8 +2,9 @@
 The electrostatic potential on the surface of a molecule
 ========================================================
 
-Where the density is 0.001 is about where another molecule begins. There the potential says what that one meets: red,
-the negative oxygen atom; blue, the acidic hydrogen atoms. The potential is exact, not that of point charges.
+Where the density is 0.001 is about where another molecule begins. There the potential says what
+that one meets: red, the negative oxygen atom; blue, the acidic hydrogen atoms. The potential is
+exact, not that of point charges.
 """
 
 from pathlib import Path

@@ -2,8 +2,9 @@
 Where a nucleophile attacks
 ===========================
 
-The Fukui function f+ of formaldehyde: its density with one electron more less its own, at the same geometry. It is large
-at the carbon atom. The dual descriptor adds where electrophiles attack, the oxygen atom.
+The Fukui function f+ of formaldehyde: its density with one electron more less its own, at the same
+geometry. It is large at the carbon atom. The dual descriptor adds where electrophiles attack, the
+oxygen atom.
 """
 
 from pathlib import Path

@@ -2,8 +2,9 @@
 Where the unpaired electron is
 ==============================
 
-The allyl radical: the spin density is that of alpha less that of beta electrons. It is positive on both ends, and,
-since the others are polarised, negative in the middle, which no single orbital shows.
+The allyl radical: the spin density is that of alpha less that of beta electrons. It is positive on
+both ends, and, since the others are polarised, negative in the middle, which no single orbital
+shows.
 """
 
 from pathlib import Path

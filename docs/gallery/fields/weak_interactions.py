@@ -2,8 +2,9 @@
 Hydrogen bonds
 ==============
 
-Two molecules of formic acid. Surfaces of the reduced density gradient, coloured by the density with the sign of an
-eigenvalue of its Hessian (NCI): hydrogen bonds are blue, van der Waals contacts green, clashes red.
+Two molecules of formic acid. Surfaces of the reduced density gradient, coloured by the density with
+the sign of an eigenvalue of its Hessian (NCI): hydrogen bonds are blue, van der Waals contacts
+green, clashes red.
 """
 
 from pathlib import Path

@@ -2,8 +2,9 @@
 An orbital along a reaction
 ===========================
 
-HCN becomes HNC: the hydrogen atom goes round the CN group. The orbital that is the highest at the start is followed, by
-its overlap with itself in the frame before, so that it neither flips its signs nor jumps to another one.
+HCN becomes HNC: the hydrogen atom goes round the CN group. The orbital that is the highest at the
+start is followed, by its overlap with itself in the frame before, so that it neither flips its
+signs nor jumps to another one.
 """
 
 from pathlib import Path
@@ -15,4 +16,4 @@ path = ob.compute_series(GEOMETRIES, "path.h5", ob.Calculation("pbe", "6-31g*"))
 tracking = ob.track(path)
 
 film = ob.along(path, "homo", tracking, aligned=True, between=1)
-ob.animate(film, "homo.mp4", rate=12, size=(800, 600))
+ob.animate(film, "homo.mp4", rate=12, size=(640, 480))

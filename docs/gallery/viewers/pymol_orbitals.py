@@ -2,8 +2,8 @@
 PyMOL, without a window
 =======================
 
-The commands of the window work in scripts: here from Python, in a file of PyMOL's commands as ``orb_mo benzene, homo``.
-Surfaces are PyMOL's own objects, so its ray tracer draws them.
+The commands of the window work in scripts: here from Python, in a file of PyMOL's commands as
+``orb_mo benzene, homo``. Surfaces are PyMOL's own objects, so its ray tracer draws them.
 """
 
 from importlib.resources import files
@@ -24,6 +24,6 @@ with pymol2.PyMOL() as pymol:
     cmd.set("ray_trace_mode", 1)
     cmd.orient("benzene")
     cmd.turn("x", -60)
-    cmd.zoom("benzene", 2.0)
-    cmd.ray(1200, 800)
+    cmd.zoom("benzene", -0.2)
+    cmd.ray(900, 675)
     cmd.png("pymol.png")

@@ -3,6 +3,7 @@ A scene for slides and the web
 ==============================
 
 Molecule and surfaces as one binary glTF file: PowerPoint, Blender, browsers and phones show it.
+``.usdz`` is what Apple's devices show in a room, ``.stl`` and ``.3mf`` are for printers.
 """
 
 from importlib.resources import files

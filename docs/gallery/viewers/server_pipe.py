@@ -2,8 +2,8 @@
 A program of your own, through a pipe
 =====================================
 
-``orbitile serve`` is Orbitile for viewers that have no Python: lines of JSON go in and come out. VMD uses it, and any
-program can. Here a script asks for an orbital as a mesh.
+``orbitile serve`` is Orbitile for viewers that have no Python: lines of JSON go in and come out.
+VMD uses it, and any program can. Here a script asks for an orbital as a mesh.
 """
 
 import json
@@ -29,15 +29,19 @@ with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, te
     server.stdin.close()
 
 # %%
-# The mesh is read by whatever reads PLY; here by Matplotlib's and trimesh's hands.
+# The mesh is one for all programs that read PLY. Here Matplotlib draws it, as trimesh has read it:
 
 import trimesh
 from matplotlib import pyplot
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 mesh = trimesh.load("lumo.ply")
+colours = mesh.visual.face_colors / 255
 axes = pyplot.figure(figsize=(8, 6)).add_subplot(projection="3d")
-axes.plot_trisurf(*mesh.vertices.T, triangles=mesh.faces, color="#4c9be8", linewidth=0)
-axes.set_axis_off()
+axes.add_collection3d(Poly3DCollection(mesh.triangles, facecolors=colours, shade=True))
+axes.auto_scale_xyz(*mesh.bounds.T)
 axes.set_aspect("equal")
-axes.view_init(30, 20)
+axes.set_box_aspect(None, zoom=1.5)
+axes.set_axis_off()
+axes.view_init(35, 20)
 pyplot.savefig("mesh.png", dpi=150)

@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: list[str]) -> list[argparse.Namespace]:
     """The options for each field of a picture alone: lists of orbitals taken apart, each with its isovalue."""
-    from ..fields.orbital import orbital_list, orbital_range
+    from ..fields._orbital_ranges import orbital_list, orbital_range
 
     fields: list[str] = []
     for name in names:
@@ -149,7 +149,7 @@ def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: li
         argparse.Namespace(**{**vars(options), "field": field, "isovalue": isovalue})
         for field, isovalue in zip(fields, isovalues, strict=True)
     ]
-    return requests if options.plane is not None else [as_drawn(request) for request in requests]
+    return requests if options.plane is not None else [as_drawn(request, wavefunction) for request in requests]
 
 
 def _drawn_surfaces(

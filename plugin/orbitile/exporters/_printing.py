@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..errors import FileError
 from ..model.surface import Surface
 from ..model.units import angstrom
 from ..scenes import Mesh, Molecule, Scene, scene_of
-from ..scenes.solids import placed_parts
+from ..scenes.solids import stick_between, unit_stick
 
 SCALES = (10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1)
 """Millimetres an Angstrom: the first at which a scene is no larger than `BED` is taken, or else the last."""
@@ -26,8 +27,8 @@ BED = 200.0
 THINNEST = 2.0
 """Diameter of a stick in millimetres, at least: thinner ones break."""
 
-_OVERLAP = 0.02
-"""Millimetres by which half a stick reaches into the other half, so that they are one body."""
+_SECTIONS = 24
+"""Sides of a stick, and triangles around a ball."""
 _TOLERANCE = 0.002
 """Millimetres below which triangles are taken together; printers are ten times as coarse."""
 
@@ -42,8 +43,8 @@ class Body:
     vertices : ndarray of float32, shape (n, 3)
         In millimetres.
     faces : ndarray of uint32, shape (m, 3)
-    colours : ndarray of uint8, shape (m, 3, 4)
-        Of the corners of each face, for the display.
+    colours : ndarray of uint8, shape (m, 3, 3)
+        Red, green and blue of the corners of each face, for the display.
     """
 
     name: str
@@ -115,26 +116,43 @@ def _molecule(manifold: Any, molecule: Molecule, scale: float) -> Any:
     thick = replace(
         molecule, radii=np.maximum(molecule.radii, 1.2 * np.max(sticks, initial=least)), stick_radius=sticks
     )
-    shapes = {
-        "ball": manifold.Manifold.sphere(1.0, 32).to_mesh(),
-        "stick": manifold.Manifold.cylinder(1.0, 1.0, 1.0, 24).to_mesh(),
-    }
     solids = []
-    for part in placed_parts(thick):
-        shape, transform = shapes[part.shape], part.transform.copy()
-        transform[:3] *= scale / angstrom
-        if part.shape == "stick":
-            length = np.linalg.norm(transform[:3, 2])
-            transform[:3, 2] *= 1 + _OVERLAP / length
-        corners = shape.vert_properties[:, :3] @ transform[:3, :3].T + transform[:3, 3]
-        colours = np.tile([*part.colour, 1.0], (len(corners), 1))
-        solids.append(_solid(manifold, corners, shape.tri_verts, colours))
+    ball = manifold.Manifold.sphere(1.0, _SECTIONS).to_mesh()
+    for centre, radius, colour in zip(thick.centres, thick.radii, thick.colours, strict=True):
+        corners = ball.vert_properties[:, :3] * radius + centre
+        solids.append(
+            _solid(manifold, corners * (scale / angstrom), ball.tri_verts, np.tile(colour, (len(corners), 1)))
+        )
+    radii = np.broadcast_to(thick.stick_radius, len(thick.bonds))
+    for bond, radius in zip(thick.bonds, radii, strict=True):
+        first, second = thick.centres[bond]
+        transform = stick_between(first, second, float(radius))
+        corners, faces, halves, same = _stick()
+        corners = corners @ transform[:3, :3].T + transform[:3, 3]
+        colours = thick.colours[bond[halves]]
+        solids.append(_solid(manifold, corners * (scale / angstrom), faces, colours, same))
     return manifold.Manifold.batch_boolean(solids, manifold.OpType.Add)
+
+
+@cache
+def _stick() -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], tuple[NDArray[Any], NDArray[Any]]]:
+    """A closed cylinder of two halves: corners, faces, the half of each corner, and which corners are the same."""
+    wall = unit_stick(_SECTIONS)
+    half = wall.vertices * [1, 1, 0.5]
+    n, m = len(half), _SECTIONS
+    corners = np.concatenate([half, half + np.array([0, 0, 0.5]), [[0, 0, 0], [0, 0, 1]]])
+    first = np.arange(m)
+    second = (first + 1) % m
+    lid = np.stack([np.full(m, 2 * n + 1), first + n + m, second + n + m], axis=1)
+    bottom = np.stack([np.full(m, 2 * n), second, first], axis=1)
+    faces = np.concatenate([wall.faces, wall.faces + n, bottom, lid])
+    halves = np.concatenate([np.zeros(n, np.int64), np.ones(n, np.int64), [0, 1]])
+    return corners, faces, halves, (first + n, first + m)
 
 
 def _closed(manifold: Any, part: Mesh, scale: float) -> Any:
     """A lobe as a body."""
-    solid = _solid(manifold, part.vertices * (scale / angstrom), part.faces, part.colours)
+    solid = _solid(manifold, part.vertices * (scale / angstrom), part.faces, part.colours[:, :3])
     if solid.status() != manifold.Error.NoError or solid.num_tri() == 0:
         raise FileError(
             f"{part.name or 'surface'}: this surface is not closed, so it has no inside to print: a plane, or one that "
@@ -143,9 +161,17 @@ def _closed(manifold: Any, part: Mesh, scale: float) -> Any:
     return solid
 
 
-def _solid(manifold: Any, corners: NDArray[Any], faces: NDArray[Any], colours: NDArray[Any]) -> Any:
+def _solid(
+    manifold: Any,
+    corners: NDArray[Any],
+    faces: NDArray[Any],
+    colours: NDArray[Any],
+    same: tuple[NDArray[Any], NDArray[Any]] = (np.zeros(0), np.zeros(0)),
+) -> Any:
+    """A body of corners in colours, red, green and blue; corners at the same place are told, each with the other."""
     properties = np.ascontiguousarray(np.hstack([corners, colours]), np.float32)
-    return manifold.Manifold(manifold.Mesh(properties, np.ascontiguousarray(faces, np.uint32)))
+    joined = [np.ascontiguousarray(one, np.uint32) for one in same]
+    return manifold.Manifold(manifold.Mesh(properties, np.ascontiguousarray(faces, np.uint32), *joined))
 
 
 def _body(name: str, solid: Any) -> Body:
@@ -153,7 +179,7 @@ def _body(name: str, solid: Any) -> Body:
     same = np.arange(len(mesh.vert_properties), dtype=np.uint32)  # corners in several colours are several vertices
     same[mesh.merge_from_vert] = mesh.merge_to_vert
     used, faces = np.unique(same[mesh.tri_verts], return_inverse=True)
-    colours = np.clip(np.round(255 * mesh.vert_properties[:, 3:7]), 0, 255).astype(np.uint8)
+    colours = np.clip(np.round(255 * mesh.vert_properties[:, 3:]), 0, 255).astype(np.uint8)
     return Body(
         name,
         np.ascontiguousarray(mesh.vert_properties[used, :3]),

@@ -13,7 +13,7 @@ from ..files.characters import plain
 from ..model.surface import Surface
 from ..model.units import angstrom
 from ..scenes import Scene, facts_of
-from ..scenes.solids import solid_of
+from ..scenes.solids import Shape, solid_of
 from ..surfaces.colour_maps import NEGATIVE, POSITIVE, colours_of
 
 
@@ -28,6 +28,11 @@ def trimesh_of(surface: Surface) -> Any:
         metadata=described(surface),
         process=False,
     )
+
+
+def in_angstrom(shape: Shape) -> Shape:
+    """A shape whose lengths are in bohr, in Angstrom."""
+    return shape._replace(vertices=shape.vertices.astype(np.float64) / angstrom)
 
 
 def trimesh_of_scene(scene: Scene) -> Any:

@@ -20,7 +20,7 @@ from ..model.wavefunction import Wavefunction
 from ..scenes import Mesh, Scene
 from ..scenes.solids import Shape, placed_parts, unit_ball, unit_stick
 from ..surfaces.colour_maps import linear_light
-from ._trimesh import described_as, trimesh_of
+from ._trimesh import described_as, in_angstrom, trimesh_of
 
 DESCRIPTION = "binary glTF scene"
 PATTERNS = ("*.glb",)
@@ -77,8 +77,7 @@ def _add_molecule(whole: Any, scene: Scene, materials: _Materials) -> None:
 
 
 def _trimesh_of_part(part: Mesh, materials: _Materials) -> Any:
-    shape = Shape(part.vertices.astype(np.float64) / angstrom, part.faces, part.normals)
-    body = _trimesh(shape, described_as(part.facts))
+    body = _trimesh(in_angstrom(Shape(part.vertices, part.faces, part.normals)), described_as(part.facts))
     name, colour = part.name or "surface", part.colour
     if colour is not None:
         body.visual = materials.visual(name, colour[:3], colour[3], "surface")

@@ -58,15 +58,14 @@ def _mesh(library: Any, model: Any, body: Body) -> Any:
     mesh = model.AddMeshObject()
     mesh.SetName(body.name)
     mesh.SetGeometry(_array(library.Position, body.vertices.astype(np.float32)), _array(library.Triangle, body.faces))
-    colours, which = np.unique(body.colours.reshape(-1, 4), axis=0, return_inverse=True)
-    colours[:, 3] = 255  # plastic: how much can be seen through it is not for the file to say
+    colours, which = np.unique(body.colours.reshape(-1, 3), axis=0, return_inverse=True)
     if len(colours) == 1:
         group = model.AddBaseMaterialGroup()
-        number = group.AddMaterial(body.name, library.Color(*colours[0].tolist()))
+        number = group.AddMaterial(body.name, library.Color(*colours[0].tolist(), 255))
         mesh.SetObjectLevelProperty(group.GetResourceID(), number)
         return mesh
     group = model.AddColorGroup()
-    numbers = np.array([group.AddColor(library.Color(*colour)) for colour in colours.tolist()], np.uint32)
+    numbers = np.array([group.AddColor(library.Color(*colour, 255)) for colour in colours.tolist()], np.uint32)
     corners = numbers[which.reshape(-1, 3)]
     properties = np.hstack([np.full((len(corners), 1), group.GetResourceID(), np.uint32), corners])
     mesh.SetAllTriangleProperties(_array(library.TriangleProperties, properties))

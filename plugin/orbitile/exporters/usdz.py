@@ -1,7 +1,7 @@
 """USDZ files, what phones and tablets show in a room (Quick Look), through OpenUSD's Python (extra `orbitile[usd]`).
 
 The format is that of OpenUSD (https://openusd.org/release/spec_usdz.html). An Angstrom is a centimetre, so that benzene
-stands on a table. Balls and sticks are there once for each element, and placed again and again.
+stands on a table. Balls and sticks of an element are one mesh: phones draw few meshes faster than many.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from ..errors import FileError
 from ..model.surface import Surface
-from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
 from ..scenes import Mesh, Scene, scene_of
-from ..scenes.solids import Shape, placed_parts, unit_ball, unit_stick
+from ..scenes.solids import Shape, joined, placed_parts
 from ..surfaces.colour_maps import linear_light
+from ._trimesh import in_angstrom
 
 DESCRIPTION = "USDZ scene"
 PATTERNS = ("*.usdz",)
@@ -64,9 +64,9 @@ class _Library:
     """The modules of OpenUSD."""
 
     def __init__(self) -> None:
-        modules = ("Usd", "UsdGeom", "UsdShade", "UsdUtils", "Sdf", "Gf", "Vt")
+        modules = ("Usd", "UsdGeom", "UsdShade", "UsdUtils", "Sdf", "Vt")
         loaded: list[Any] = [importlib.import_module(f"pxr.{name}") for name in modules]
-        self.usd, self.geom, self.shade, self.utils, self.sdf, self.gf, self.vt = loaded
+        self.usd, self.geom, self.shade, self.utils, self.sdf, self.vt = loaded
 
 
 class _Stage:
@@ -84,25 +84,19 @@ class _Stage:
 
     def fill(self, scene: Scene) -> None:
         """Put all of a scene into it."""
-        shapes = {"ball": unit_ball(2), "stick": unit_stick(16)}
-        geom, gf = self._library.geom, self._library.gf
-        for part in placed_parts(scene.molecule):
-            shape = f"/scene/shapes/{_word(f'{part.shape}_{part.material}')}"
-            if not self._stage.GetPrimAtPath(shape):
-                geom.Scope.Define(self._stage, "/scene/shapes")
-                self._stage.CreateClassPrim(shape)
-                body = self._mesh(f"{shape}/mesh", shapes[part.shape])
-                self._bind(body, self._material(part.material, part.colour, 1.0))
-            placed = geom.Xform.Define(self._stage, f"/scene/molecule/{_word(part.name)}")
-            transform = part.transform.copy()
-            transform[:3] /= angstrom
-            placed.AddTransformOp().Set(gf.Matrix4d(*transform.T.ravel().tolist()))
-            placed.GetPrim().GetReferences().AddInternalReference(shape)
-            placed.GetPrim().SetInstanceable(True)
+        geom = self._library.geom
+        geom.Scope.Define(self._stage, "/scene/materials")
+        geom.Xform.Define(self._stage, "/scene/molecule")  # a parent of no type would be passed over by some readers
+        parts = placed_parts(scene.molecule)
+        for material in dict.fromkeys(part.material for part in parts):
+            some = [part for part in parts if part.material == material]
+            shape, _ = joined(some, subdivisions=2, sections=16)
+            body = self._mesh(f"/scene/molecule/{_word(material)}", in_angstrom(shape))
+            self._bind(body, self._material(material, some[0].colour, 1.0))
         for mesh in scene.meshes:
-            for part in mesh.parts():
-                if len(part.faces):
-                    self._lobe(part)
+            for lobe in mesh.parts():
+                if len(lobe.faces):
+                    self._lobe(lobe)
 
     def _lobe(self, part: Mesh) -> None:
         name = part.name or "surface"
@@ -111,7 +105,7 @@ class _Stage:
         while self._stage.GetPrimAtPath(path):
             number += 1
             path = f"{stem}_{number}"
-        shape = Shape(part.vertices.astype(np.float64) / angstrom, part.faces, part.normals)
+        shape = in_angstrom(Shape(part.vertices, part.faces, part.normals))
         body, colour = self._mesh(path, shape), part.colour
         body.CreateDoubleSidedAttr(True)
         for key, value in part.facts.items():

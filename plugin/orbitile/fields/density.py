@@ -16,8 +16,8 @@ from ..model.derived import Derived
 from ..model.orbitals import Spinors
 from ..model.wavefunction import Wavefunction
 from ._field import References
+from ._orbital_ranges import orbital_range
 from ._sums import SMALL, SumField
-from .orbital import orbital_range
 
 PRIORITY = 90
 GROUP = "Electron density"
@@ -114,6 +114,7 @@ def _paired_spinors(wavefunction: Wavefunction) -> bool:
 
 _OF_FREE_ATOMS = "these are free atoms, which have a density together, but no orbitals and no spin"
 _PAIRED = "all electrons are paired, so there is no spin density"
+_NO_Z = "no spin points along z, so there is no spin density; magnetisation has what points elsewhere"
 _OF_BOTH_SPINS = "these natural orbitals are of both spins, which the file does not tell apart"
 _NO_SPIN_MATRIX = "the file gives no spin density matrix of the correlated method"
 
@@ -137,7 +138,7 @@ def _without_spin(wavefunction: Wavefunction) -> str:
             return _NO_SPIN_MATRIX
         return "" if np.any(np.abs(matrix) > _SAME) else _PAIRED
     if wavefunction.spinors is not None:
-        return _PAIRED if _paired_spinors(wavefunction) else ""
+        return _NO_Z if _paired_spinors(wavefunction) else ""
     if beta is None:
         if _is_of_both_spins(alpha.occupations):
             return _OF_BOTH_SPINS
@@ -167,7 +168,7 @@ def density_of(wavefunction: Wavefunction, which: str = "total", tolerance: floa
             return promolecular_density(wavefunction)
         coefficients, weights = occupied(wavefunction, which)
         if len(weights) == 0:
-            raise FieldError(f"spin: {_PAIRED}")
+            raise FieldError(f"spin: {_PAIRED if wavefunction.spinors is None else _NO_Z}")
         return density_products(wavefunction, coefficients, weights, tolerance)
 
     return _DENSITIES.of(wavefunction, (which, tolerance), make)
@@ -229,8 +230,9 @@ def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:
         for spin in ("alpha", "beta") if both else (chosen[0].spin,):
             # a file may hold fewer orbitals of one spin, such as the occupied ones
             columns.update(((spin, orbital.index), None) for orbital in chosen if orbital.index < len(orbitals[spin]))
-    coefficients = np.stack([orbitals[spin].coefficients[:, index] for spin, index in columns], axis=1)
-    weights = np.array([orbitals[spin].occupations[index] for spin, index in columns])
+    parts = [orbitals[spin].parts()[:, :, index].T for spin, index in columns]
+    coefficients = np.hstack(parts)
+    weights = np.repeat([orbitals[spin].occupations[index] for spin, index in columns], parts[0].shape[1])
     if not np.any(weights > 0):
         raise FieldError(f"field 'density:{text}': these orbitals are empty; name occupied ones")
     return density_products(wavefunction, coefficients, weights)

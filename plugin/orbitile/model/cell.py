@@ -19,7 +19,7 @@ _INSIDE = 1e-9
 _AT_A_FACE = 1e-4
 """Part of a vector of the cell by which atoms at its faces may lie outside it, as files round them."""
 
-_MOST_IMAGES = 1 << 20
+_MOST_IMAGES = 1 << 14
 """Images of the cell that are looked at, at most."""
 
 
@@ -95,6 +95,38 @@ class Cell:
         result: Reals = np.sqrt(np.maximum(least, 0))
         return result
 
+    def shortest(self, separations: Reals) -> Reals:
+        """From points to the nearest images of others: the shortest of the vectors that differ by images of the cell.
+
+        Parameters
+        ----------
+        separations : ndarray, shape (n, 3)
+            Of the points and any image of each, in bohr.
+        """
+        fractions = separations @ np.linalg.inv(self.vectors)
+        fractions = fractions - np.rint(fractions)
+        near = np.array(list(product((0, -1, 1), repeat=3)), float)  # of skewed cells that one may not be the nearest
+        candidates = (fractions[:, None] + near) @ self.vectors
+        nearest = np.argmin(np.einsum("nid,nid->ni", candidates, candidates), axis=1)
+        result: Reals = candidates[np.arange(len(candidates)), nearest]
+        return result
+
+    def corners(self) -> Reals:
+        """Its eight corners in bohr, shape (8, 3), those of the last vector next to each other."""
+        result: Reals = self.origin + np.array(list(product((0.0, 1.0), repeat=3))) @ self.vectors
+        return result
+
+    def with_faces(self, points: Reals) -> tuple[NDArray[np.intp], Reals]:
+        """Points, and the images of those at a face that lie at the opposite one: which they are, and where in bohr."""
+        fractions = self.fractions(points)
+        which, places = [np.arange(len(points))], [points]
+        for step in product((-1, 0, 1), repeat=3):
+            moved = fractions + step
+            at_face = np.all((moved > -_AT_A_FACE) & (moved < 1 + _AT_A_FACE), axis=1) & bool(any(step))
+            which.append(np.flatnonzero(at_face))
+            places.append(points[at_face] + np.array(step, float) @ self.vectors)
+        return np.concatenate(which), np.concatenate(places)
+
     def images_within(self, reach: float) -> Reals:
         """Translations to the cells that come within a distance of this one, itself first, in bohr, shape (n, 3).
 
@@ -106,10 +138,11 @@ class Cell:
             When they are too many: the cell is much smaller than what is to repeat in it.
         """
         most = np.floor(reach / self.heights).astype(np.int64) + 1
-        if not np.prod(2.0 * most + 1) <= _MOST_IMAGES:
+        count = float(np.prod(2.0 * most + 1))
+        if not count <= _MOST_IMAGES:
             raise OrbitileError(
-                f"cell of {self.volume:.3g} bohr^3: its functions reach over {np.prod(2.0 * most + 1):.3g} images of it; "
-                "expected a cell that is not as small, or functions that are not as diffuse"
+                f"cell of {self.volume:.3g} bohr^3: its functions reach over {count:.3g} images of it; expected a cell "
+                "that is not as small, or functions that are not as diffuse"
             )
         ranges = [np.arange(-n, n + 1) for n in most.tolist()]
         steps = np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1).reshape(-1, 3)

@@ -95,6 +95,10 @@ class Orbitals:
         """Number of basis functions."""
         return int(self.coefficients.shape[0])
 
+    def parts(self) -> NDArray[np.float64]:
+        """Real functions whose squares add up to that of each orbital, shape (n_parts, n_basis, n_orbitals)."""
+        return self.coefficients[None]
+
 
 class Spinors(Orbitals):
     r"""Complex orbitals: of one component, or of one for each spin.

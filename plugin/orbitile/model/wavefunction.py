@@ -15,8 +15,8 @@ from ..errors import OrbitileError
 from .conventions import n_components
 from .displayed import Displayed
 from .geometry import check_atoms
+from .orbitals import COMPLEX, Spinors, frozen, nothing
 from .orbitals import Orbitals as Orbitals
-from .orbitals import Spinors, frozen, nothing
 
 Spin = Literal["alpha", "beta"]
 Kind = Literal[
@@ -317,6 +317,17 @@ class Wavefunction(Displayed):
     def spinors(self) -> Spinors | None:
         """The orbitals where they are complex; None for real ones."""
         return self.alpha if isinstance(self.alpha, Spinors) else None
+
+    def require_real(self) -> None:
+        """Refuse complex orbitals where what follows holds for real ones only.
+
+        Raises
+        ------
+        OrbitileError
+            When the orbitals are complex.
+        """
+        if self.spinors is not None:
+            raise OrbitileError(COMPLEX)
 
     @property
     def capacity(self) -> int:

@@ -22,4 +22,5 @@ def normalised(
     norm = float(coefficients @ ((2 * np.sqrt(a * b) / (a + b)) ** (angular_momentum + 1.5)) @ coefficients)
     if not 0 < norm < np.inf:
         raise FileError(f"contraction without a norm: coefficients {coefficients.tolist()}")
-    return coefficients / np.sqrt(norm)
+    result: NDArray[np.float64] = coefficients / np.sqrt(norm)
+    return result

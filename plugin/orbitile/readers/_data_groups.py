@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import FileError
+from ..files.encodings import text_of
 from ..files.plain import PlainFile
 from ..files.reading import read_bytes
 
@@ -57,6 +58,13 @@ def groups_of(control: Path) -> dict[str, Group]:
     return groups
 
 
+def files_named_in(control: Path) -> tuple[Path, ...]:
+    """Files in which there are the groups that are read, as `control` names them."""
+    groups = groups_in(control)
+    found = (re.search(r"\bfile=(\S+)", groups[name].options) for name in _WANTED if name in groups)
+    return tuple(dict.fromkeys(control.parent / match[1] for match in found if match is not None))
+
+
 _WANTED = ("coord", "basis", "ecp", "scfmo", "uhfmo_alpha", "uhfmo_beta")
 """Groups whose files are read; others may be large."""
 
@@ -64,7 +72,7 @@ _WANTED = ("coord", "basis", "ecp", "scfmo", "uhfmo_alpha", "uhfmo_beta")
 def groups_in(path: Path) -> dict[str, Group]:
     """Data groups of one file by name."""
     with PlainFile(path) as plain:
-        text = read_bytes(plain.path).decode("utf-8", errors="replace")
+        text = text_of(read_bytes(plain.path))
     groups: dict[str, Group] = {}
     for part in re.split(r"^\$", text, flags=re.MULTILINE)[1:]:
         heading, _, rest = part.partition("\n")

@@ -68,6 +68,7 @@ def wavefunction_of(
     program: str,
     title: str = "",
     stated: Stated | None = None,
+    remarks: tuple[str, ...] = (),
 ) -> Wavefunction:
     """The wavefunction of what a file of ORCA holds.
 
@@ -79,7 +80,7 @@ def wavefunction_of(
         Atoms, and shells in the order of the basis functions.
     sets
         Orbitals of one spin, or of both.
-    program, title, stated
+    program, title, stated, remarks
         As in `Wavefunction`.
 
     Raises
@@ -103,7 +104,7 @@ def wavefunction_of(
         program=program,
         localised=localisation_of(path),
         stated=Stated() if stated is None else stated,
-        remarks=named_ghosts(atoms.numbers, atoms.charges),
+        remarks=(*named_ghosts(atoms.numbers, atoms.charges), *remarks),
     )
 
 

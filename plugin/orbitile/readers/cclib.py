@@ -26,10 +26,17 @@ from ._logs.orbitals import columns_of, energies_of, irreps_of, is_complete, occ
 from ._logs.parsing import BOHR, parse_log
 from ._logs.programs import LOG_PATTERNS, Program, is_log, missing_error
 
-DESCRIPTION = "logs of Gaussian, ORCA, GAMESS, GAMESS-UK, NWChem, Psi4, Q-Chem, Molpro, Jaguar and OpenMolcas with basis set and coefficients"
+DESCRIPTION = (
+    "logs of Gaussian, ORCA, GAMESS, GAMESS-UK, NWChem, Psi4, Q-Chem, Molpro, Jaguar and OpenMolcas with basis set and "
+    "coefficients"
+)
 PATTERNS = LOG_PATTERNS
 KIND = "wavefunction"
+ALL_DIGITS = False
 recognises = is_log
+
+_SLACK = 1e-3
+"""Electrons in orbitals that may be left out: the least occupied natural ones."""
 
 
 def read(path: Path) -> Wavefunction:
@@ -76,6 +83,12 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
     choice, step = choose_convention(data, program, basis, geometries, everything, path)
 
     occupations, note = occupations_of(data, columns, natural, float(core.sum()))
+    unread = sum(occupied[~chosen].sum() for chosen, occupied in zip(kept, occupations, strict=True))
+    if unread > _SLACK:
+        raise FileError(
+            f"{path.name}: the orbitals of {unread:g} electrons are not printed in this {program.name} log, or not as "
+            f"cclib reads them; run it again with {program.coefficients}"
+        )
     n_decimals = decimals(everything)
     ours = [
         made_orthonormal(choice.shells, geometries[step], choice.applied(block[chosen].T), n_decimals)

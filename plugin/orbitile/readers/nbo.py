@@ -80,7 +80,7 @@ def read_beside(path: Path, original: Path) -> Wavefunction:
     if head.lstrip().lower().startswith(MARK):
         return _of_archive(read_archive(path), original)
     try:
-        kind = heading_of(head) or KINDS.get(Path(name_within(original).lower()).suffix)
+        kind = heading_of(head) or KINDS.get(Path(name_within(original.name).lower()).suffix)
     except FileError as error:
         raise FileError(f"{original.name}: {error}") from error
     if kind not in NAMES:
@@ -104,7 +104,7 @@ class _Job:
         if basis is None and archive is not None:
             basis = archive.basis
         if basis is None:
-            stem = Path(name_within(original)).stem
+            stem = Path(name_within(original.name)).stem
             raise FileError(
                 f"{original.name}: holds coefficients only; their basis set is in {stem}.31 (or the archive "
                 f"{stem}.47), which is not beside it. PLOT in $NBO writes it"
@@ -192,9 +192,9 @@ class _Job:
 
 def _names_beside(original: Path, suffix: str) -> list[str]:
     """Files of the same job with another suffix, in small or capital letters, compressed or not."""
-    wanted = (Path(name_within(original)).stem + suffix).lower()
+    wanted = (Path(name_within(original.name)).stem + suffix).lower()
     try:
-        return sorted(path.name for path in original.parent.iterdir() if name_within(path).lower() == wanted)
+        return sorted(path.name for path in original.parent.iterdir() if name_within(path.name).lower() == wanted)
     except OSError:  # a folder whose files can be read, but not be listed
         return []
 

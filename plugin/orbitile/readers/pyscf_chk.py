@@ -70,7 +70,7 @@ def read(path: Path) -> Wavefunction:
 def contents_of(path: str) -> dict[str, Any]:
     """The molecule as text, and of the best group its name and its arrays; called in a process of its own."""
     name = Path(path).name
-    h5py = library(name)
+    h5py = library(name, "checkpoint files of PySCF")
     try:
         with h5py.File(path, "r") as file:
             group = next((one for one in _GROUPS if one in file and "mo_coeff" in file[one]), None)
@@ -224,7 +224,7 @@ def _side_by_side(coefficients: NDArray[Any], occupations: Reals, energies: Real
 def _two_components(
     molecule: _Molecule, coefficients: NDArray[Any], rows: NDArray[np.intp], factors: Reals
 ) -> tuple[NDArray[np.complex128], tuple[Shell, ...]]:
-    """Components over our functions, and these: from functions of each spin or from spinors, as they are orthonormal."""
+    """Components over our functions, and these: from functions of both spins or from spinors, as is orthonormal."""
     candidates: list[tuple[NDArray[Any], tuple[Shell, ...]]] = []
     if len(coefficients) == 2 * len(rows):
         candidates.append((coefficients.reshape(2, len(rows), -1)[:, rows] * factors[:, None], molecule.ours))

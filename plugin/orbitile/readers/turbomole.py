@@ -1,4 +1,4 @@
-"""Turbomole: the folder of a calculation, by its `control` and the files that it names (coord, basis, mos or alpha, beta).
+"""Turbomole: the folder of a calculation, by its `control` and the files that it names (coord, basis, mos, ...).
 
 Basis functions are real solid harmonics. Their order within a shell is 0, +1, -1, -2, +2, +3, -3, -4, +4, ..., where +m
 goes with cos and -m with sin, and some have the sign opposite to ours: `infsao` in Turbomole's `define` prints them.
@@ -12,20 +12,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, OrbitileError
+from ..errors import ConventionError, FileError, OrbitileError
 from ..files.reading import numbers_in_text
+from ..gaussians.orthonormality import checked
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts
 from ..model.elements import SYMBOLS
 from ..model.units import angstrom
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
 from ._contractions import normalised
-from ._data_groups import Group, counted, group, groups_in, groups_of
+from ._data_groups import Group, counted, files_named_in, group, groups_in, groups_of
 
 DESCRIPTION = "folders of Turbomole (control, coord, basis, mos)"
 PATTERNS = ("control", "mos", "alpha", "beta")
@@ -52,10 +54,21 @@ def read_beside(path: Path, original: Path) -> Wavefunction:
     return read(original)
 
 
+def others(path: Path) -> tuple[Path, ...]:
+    """`control` and the files that it names, as far as they are beside a file of Turbomole."""
+    control = path.parent / "control"
+    return tuple(file for file in (control, *files_named_in(control)) if file.is_file()) if control.is_file() else ()
+
+
 def read(path: Path) -> Wavefunction:
     """Read a wavefunction from `control`, or from orbitals that have their `control` beside them."""
     try:
-        return _wavefunction(path)
+        return checked(_wavefunction(path))
+    except ConventionError as error:
+        raise ConventionError(
+            f"{error}; if {path.parent.name or 'the folder'} has a geometry newer than its orbitals, another run of "
+            "dscf or ridft makes them agree"
+        ) from error
     except FileError:
         raise
     except (OrbitileError, ValueError, LookupError, ArithmeticError) as error:
@@ -75,11 +88,11 @@ def _wavefunction(path: Path) -> Wavefunction:
     if "periodic" in groups and groups["periodic"].options.strip() not in ("", "0"):
         raise FileError(f"{control.name}: orbitals of periodic calculations of Turbomole are not supported")
     symbols, positions = _atoms(group(groups, "coord", control, "expected the atoms"))
+    numbers = np.array([_number(symbol) for symbol in symbols], np.int64)
     assigned = _assigned(group(groups, "atoms", control, "expected the basis set of each atom"), symbols)
     shells, order, signs = _shells(group(groups, "basis", control, "expected the basis set"), assigned)
-    numbers = np.array([_number(symbol) for symbol in symbols], np.int64)
     core = numbers - np.array(_core_electrons(groups, assigned, symbols), float)
-    unrestricted = "uhfmo_alpha" in groups and "scfmo" not in orbitals
+    unrestricted = "uhfmo_alpha" in groups and "scfmo" not in orbitals and ("uhf" in groups or "scfmo" not in groups)
     names = ("uhfmo_alpha", "uhfmo_beta") if unrestricted else ("scfmo",)
     parts = [_orbitals(group(groups, name, control, _MOLDEN), groups, name, order, signs) for name in names]
     return Wavefunction(
@@ -118,9 +131,9 @@ def _number(symbol: str) -> int:
 
 
 def _assigned(atoms: Group, symbols: Sequence[str]) -> dict[str, list[str]]:
-    """Names of basis set and core potential of each atom, by `basis` and `ecp`; empty where there is none.
+    r"""Names of basis set and core potential of each atom, by `basis` and `ecp`; empty where there is none.
 
-    `c 1-2,4 \\` names atoms and the lines below it what they have; what stands above all names is for every atom.
+    `c 1-2,4 \` names atoms and the lines below it what they have; what stands above all names is for every atom.
     """
     names = {"basis": [""] * len(symbols), "ecp": [""] * len(symbols)}
     chosen, complete = list(range(len(symbols))), True
@@ -217,15 +230,18 @@ def _orbitals(
     found: Group, groups: Mapping[str, Group], name: str, order: NDArray[np.intp], signs: NDArray[np.float64]
 ) -> Orbitals:
     """The orbitals of a group."""
+    if "expanded" in found.options:
+        raise FileError(f"{found.file}: orbitals to start from, as define makes them; dscf or ridft has not run yet")
     columns = re.search(r"format\((\d+)[a-z](\d+)\.\d+\)", found.options, re.IGNORECASE)
     if columns is None:
         raise FileError(f"{found.file}: expected 'format(4d20.14)' or the like in the line of ${name}")
     width = int(columns[2])
     n_basis = len(order)
-    energies, values = [], []
+    energies: list[float] = []
+    values: list[NDArray[np.float64]] = []
     irreps: list[str] = []
     headings = [n for n, line in enumerate(found.lines) if "eigenvalue=" in line] + [len(found.lines)]
-    for start, end in zip(headings[:-1], headings[1:], strict=True):
+    for start, end in pairwise(headings):
         heading = re.match(r"\s*\d+\s+(\S+)\s+eigenvalue=\s*(\S+)\s+nsaos=\s*(\d+)", found.lines[start])
         if heading is None:
             raise FileError(f"{found.file}: expected an orbital with eigenvalue and nsaos, got {found.lines[start]!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -109,35 +110,42 @@ def stick_between(start: Floats, end: Floats, radius: float) -> Floats:
     return transform
 
 
-def solid_of(molecule: Molecule, *, subdivisions: int = 3, sections: int = 24) -> Mesh:
-    """All balls and sticks of a molecule as one mesh, each half of a stick in the colour of its ball.
+def joined(parts: Sequence[Placed], *, subdivisions: int = 3, sections: int = 24) -> tuple[Shape, NDArray[np.int64]]:
+    """Balls and half sticks as one shape, and which of them each vertex belongs to, from 0.
 
     Parameters
     ----------
-    molecule : Molecule
+    parts : sequence of Placed
     subdivisions : int
         How often the triangles of an icosahedron are divided into four for a ball.
     sections : int
         Sides of a stick.
     """
     shapes = {"ball": unit_ball(subdivisions), "stick": unit_stick(sections)}
+    nothing = np.zeros((0, 3))
+    vertices, normals, faces, start = [nothing], [nothing], [np.zeros((0, 3), np.int64)], 0
+    for part in parts:
+        shape, turn = shapes[part.shape], part.transform[:3, :3]
+        vertices.append(shape.vertices @ turn.T + part.transform[:3, 3])
+        normals.append(shape.normals @ (turn / np.linalg.norm(turn, axis=0)).T)  # a stick has none along its axis
+        faces.append(np.asarray(shape.faces + start, np.int64))
+        start += len(shape.vertices)
+    whole = Shape(np.concatenate(vertices), np.concatenate(faces), np.concatenate(normals))
+    return whole, np.repeat(np.arange(len(parts)), [len(corners) for corners in vertices[1:]])
+
+
+def solid_of(molecule: Molecule, *, subdivisions: int = 3, sections: int = 24) -> Mesh:
+    """All balls and sticks of a molecule as one mesh, each half of a stick in the colour of its ball.
+
+    Parameters are those of `joined`.
+    """
     parts = placed_parts(molecule)
-    if not parts:
-        nothing = np.zeros((0, 3), np.float32)
-        return Mesh(nothing, np.zeros((0, 3), np.int32), nothing, np.zeros((0, 4), np.float32), name="molecule")
-    placed = [shapes[part.shape] for part in parts]
-    starts = np.cumsum([0, *(len(shape.vertices) for shape in placed[:-1])])
-    vertices, normals, colours = [], [], []
-    for part, shape in zip(parts, placed, strict=True):
-        turn, place = part.transform[:3, :3], part.transform[:3, 3]
-        vertices.append(shape.vertices @ turn.T + place)
-        radial = shape.normals @ (turn / np.linalg.norm(turn, axis=0)).T  # a stick has no normals along its axis
-        normals.append(radial)
-        colours.append(np.tile([*part.colour, 1.0], (len(shape.vertices), 1)))
+    shape, owners = joined(parts, subdivisions=subdivisions, sections=sections)
+    colours = np.array([[*part.colour, 1.0] for part in parts]).reshape(-1, 4)
     return Mesh(
-        vertices=np.concatenate(vertices).astype(np.float32),
-        faces=np.concatenate([shape.faces + start for shape, start in zip(placed, starts, strict=True)]),
-        normals=np.concatenate(normals).astype(np.float32),
-        colours=np.concatenate(colours),
+        vertices=shape.vertices.astype(np.float32),
+        faces=shape.faces,
+        normals=shape.normals.astype(np.float32),
+        colours=colours[owners],
         name="molecule",
     )

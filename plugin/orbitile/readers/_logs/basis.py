@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FileError
-from ...files.plain import text_of
+from ...files.encodings import text_of
 from ...model.conventions import ANGULAR_MOMENTUM_LETTERS
 from .._contractions import normalised
 from .programs import Program, missing_error

@@ -32,7 +32,7 @@ def noise(image: Reals, n_decimals: int) -> float:
 def made_orthonormal(
     shells: Sequence[Shell], positions: Reals, coefficients: Reals, n_decimals: int
 ) -> tuple[Reals, str]:
-    """Orbitals of one spin, orthonormal where rounding alone has kept them from being so, and a remark if that was done.
+    """Orbitals of one spin, made orthonormal where rounding alone keeps them from being so, and a remark if they were.
 
     Symmetric orthonormalisation changes orbitals by the least that there is (P. O. Loewdin, J. Chem. Phys. 1950, 18,
     365): here by less than what was rounded off.
@@ -55,6 +55,6 @@ def made_orthonormal(
         return coefficients, ""
     values, vectors = np.linalg.eigh(overlap)
     return coefficients @ (vectors / np.sqrt(values)) @ vectors.T, (
-        f"orbitals are printed with {n_decimals} decimals, with which they are orthonormal within {deviation:.0e} only; "
-        "they were made orthonormal within these digits"
+        f"orbitals are printed with {n_decimals} decimals, with which they are orthonormal within {deviation:.0e} "
+        "only; they were made orthonormal within these digits"
     )

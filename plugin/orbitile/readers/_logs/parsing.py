@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ BOHR, ELECTRONVOLT = 1.8897261245, 27.21138505
 def parse_log(path: Path, *, part: bool = False) -> tuple[Any, Program]:
     """What cclib finds in a log, or in part of one, where it may stumble over what is missing below the orbitals."""
     attributes, program = isolated(
-        attributes_of, str(path), part, name=path.name, library="cclib", size=path.stat().st_size
+        attributes_of, str(path.absolute()), part, name=path.name, library="cclib", size=path.stat().st_size
     )
     if part:
         attributes["metadata"].pop("success", None)  # what it says of the log is not said of its part
@@ -99,14 +100,17 @@ def _progressing(stream: Any) -> Iterator[None]:
             )
         last = stream.pos
 
-    before = signal.signal(signal.SIGPROF, look)
-    allowed = _STUCK + _STUCK_PER_BYTE * stream.size
-    signal.setitimer(signal.ITIMER_PROF, allowed, allowed)
-    try:
+    if sys.platform == "win32":  # which has no such clock: the process is ended when it has taken too long
         yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+    else:
+        before = signal.signal(signal.SIGPROF, look)
+        allowed = _STUCK + _STUCK_PER_BYTE * stream.size
+        signal.setitimer(signal.ITIMER_PROF, allowed, allowed)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
 
 
 def _extract(parser: Any, stream: Any, line: str) -> None:
