@@ -110,10 +110,11 @@ def document_of(slides: Sequence[Slide], wavefunction: Wavefunction | None, n_fr
     scene = slides[0].scene
     choices: tuple[Choice, ...]
     if wavefunction is None:
-        title, choices, where = slides[0].title, (), scene.extent()[0]
+        title, choices, atoms_at = slides[0].title, (), scene.extent()[0]
     else:
         title, choices = wavefunction.title.strip() or formula(wavefunction), choices_of(wavefunction)
-        where = wavefunction.positions
+        atoms_at = wavefunction.positions
+    drawn_at = scene.molecule.centres if len(scene.molecule.centres) else atoms_at
     n_atoms = 0 if wavefunction is None else wavefunction.n_atoms  # beyond are images of them, and corners of a cell
     atoms = tuple(f"{symbol}{n}" for n, symbol in enumerate(scene.molecule.symbols[:n_atoms], 1))
     return Document(
@@ -122,8 +123,8 @@ def document_of(slides: Sequence[Slide], wavefunction: Wavefunction | None, n_fr
         with_others(choices, slides),
         atoms,
         n_frames,
-        default_camera(_few(where)).rotation,
-        (where.min(axis=0) + where.max(axis=0)) / 2,
+        default_camera(_few(atoms_at)).rotation,
+        (drawn_at.min(axis=0) + drawn_at.max(axis=0)) / 2,
     )
 
 
