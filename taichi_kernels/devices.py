@@ -93,7 +93,7 @@ def _probe_cpu() -> Probe:
 def _probe_cuda() -> Probe:
     driver = cuda_driver()
     if driver is None:
-        return Probe("cuda", False, "no NVIDIA driver (libcuda.so.1) on this machine")
+        return Probe("cuda", False, "no NVIDIA driver on this machine")
     status = driver.cuInit(0)
     if status:
         return Probe("cuda", False, f"the NVIDIA driver does not start (cuInit returned {status})")
@@ -157,7 +157,7 @@ _SHADER_FLOAT64 = 39  # place of shaderFloat64 in VkPhysicalDeviceFeatures
 def _probe_vulkan() -> Probe:
     driver = _library("vulkan", "libvulkan.so.1", "vulkan-1.dll")
     if driver is None:
-        return Probe("vulkan", False, "no Vulkan loader (Debian package libvulkan1) on this machine")
+        return Probe("vulkan", False, "no Vulkan loader on this machine (Debian package libvulkan1)")
     instance = ctypes.c_void_p()
     if driver.vkCreateInstance(ctypes.byref(_InstanceInfo(structure_type=1)), None, ctypes.byref(instance)):
         return Probe("vulkan", False, "no Vulkan driver (for a software one: Debian package mesa-vulkan-drivers)")

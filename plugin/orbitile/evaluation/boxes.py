@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import LatticeError
 from ..fields import Field
 from ..kernels._tolerances import tolerances
+from ..model.cell import cell_of
 from ..model.lattice import QUALITIES, Lattice, spacing_for, spacing_of
 from ..model.wavefunction import Wavefunction
 from .requests import field_of
@@ -33,6 +34,8 @@ def enclosing_lattice(
 ) -> Lattice:
     """A lattice that holds the whole isosurface of a field: outside it the field is smaller than the isovalue, proven.
 
+    Of a periodic system it is the lattice of the cell.
+
     For the electrostatic potential, which falls too slowly for a bound, it is an estimate, and reaches 30 bohr at most;
     `is_cut` tells whether the surface is whole.
 
@@ -54,6 +57,11 @@ def enclosing_lattice(
     resolved = field_of(wavefunction, field)
     if not (math.isfinite(isovalue) and isovalue >= _FAINTEST):
         raise LatticeError(f"isovalue: expected a positive number of {_FAINTEST:g} or more, got {isovalue}")
+    if (cell := cell_of(wavefunction)) is not None:
+        if spacing is None and points is None:
+            spacing = resolving_spacing(wavefunction, resolved, isovalue, quality)
+            spacing = max(spacing, (cell.volume / _MOST_RESOLVING) ** (1 / 3))
+        return Lattice.of_cell(cell, spacing, points=points)
     low, high = resolved.enclosing_box(isovalue)
     first, last = wavefunction.positions.min(axis=0), wavefunction.positions.max(axis=0)
     if resolved.is_local:
@@ -109,6 +117,9 @@ def fits(wavefunction: Wavefunction, field: str | Field, isovalue: float, lattic
     than a new lattice.
     """
     resolved = field_of(wavefunction, field)
+    if (cell := cell_of(wavefunction)) is not None:
+        spanned = lattice.axes * np.array(lattice.shape)[:, None]
+        return lattice.periodic and np.allclose(spanned, cell.vectors) and np.allclose(lattice.origin, cell.origin)
     if not np.array_equal(lattice.axes, np.diag(np.diag(lattice.axes))):
         return False
     step = np.diag(lattice.axes)

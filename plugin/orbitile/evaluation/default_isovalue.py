@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ..fields import DegenerateSet, Field
 from ..gaussians.extent import Spread, directions
+from ..model.cell import Cell, cell_of
 from ..model.derived import Derived
-from ..model.lattice import Lattice
+from ..model.lattice import Lattice, spacing_of
 from ..model.wavefunction import Wavefunction
 from ..surfaces.enclosure import enclosure, enclosure_along_rays
 from ..surfaces.isovalue import check_share
@@ -37,6 +38,9 @@ _OUTSIDE, _MISSING = 3e-3, 0.02
 _ROUGH, _SMOOTH, _ATTEMPTS = 0.9, 0.7, 5
 """Change from point to point at the surface, in units of the isovalue, above which a finer lattice is taken; what that
 one aims at; and how often."""
+
+_UNCHANGED, _FINER = 0.01, 1.5
+"""Change of the isovalue of a periodic field with the spacing of the lattice that is none, and ratio of spacings."""
 
 _AGREEING, _DRAWN, _NO_GAP = 0.009, 0.0195, 1e-6
 """Difference of the logarithms of the isovalues in a degenerate set; by how much each may be moved for that, which
@@ -75,6 +79,11 @@ def default_isovalue(
         In the unit of the field, rounded to four digits. The share is met within 0.005: an orbital on one atom is
         sampled along rays from it, others on a lattice whose spacing follows from how close the surface comes to the
         atoms. Within this, those of degenerate orbitals agree to 1 %, unless their shapes differ too much for that.
+
+    Examples
+    --------
+    >>> round(ob.default_isovalue(ob.load("benzene.molden"), "homo"), 3)
+    0.028
     """
     resolved = field_of(wavefunction, field)
     if coloured and resolved.coloured_isovalue is not None:
@@ -123,6 +132,8 @@ def _enclosing_isovalues(
     wavefunction: Wavefunction, fields: Sequence[Field], share: float, device: str | None
 ) -> list[float]:
     """Isovalues that enclose a share of each field: along rays where it is on one atom, else on lattices."""
+    if (cell := cell_of(wavefunction)) is not None:
+        return _isovalues_in_cell(wavefunction, cell, fields, share, device)
     on_atoms = [_spread_of(field).atoms(_ELSEWHERE * (1 - share)) for field in fields]
     spread_out = [field for field, atoms in zip(fields, on_atoms, strict=True) if len(atoms) > 1]
     on_lattices = iter(_isovalues_on_lattices(wavefunction, spread_out, share, device) if spread_out else ())
@@ -137,6 +148,25 @@ def _enclosing_isovalues(
 def _spread_of(field: Field) -> Spread:
     assert field.spread is not None  # every field without a customary isovalue has one
     return field.spread
+
+
+def _isovalues_in_cell(
+    wavefunction: Wavefunction, cell: Cell, fields: Sequence[Field], share: float, device: str | None
+) -> list[float]:
+    """Of periodic fields, on ever finer lattices of the cell, which holds all of each, until they hardly change."""
+    step, found = spacing_of("coarse"), np.full(len(fields), np.nan)
+    while cell.volume / step**3 <= _MOST:
+        before, found = found, np.zeros(len(fields))
+        lattice = Lattice.of_cell(cell, step)
+        for n, volume in enumerate(compute_many(wavefunction, fields, lattice, device=device)):
+            squares = np.sort(np.square(volume.values, dtype=np.float64), axis=None)
+            outside = np.cumsum(squares) * lattice.cell_volume
+            border = min(int(np.searchsorted(outside, 1 - share)), len(squares) - 1)
+            found[n] = np.sqrt(squares[border])
+        if np.all(np.abs(found - before) <= _UNCHANGED * found):
+            break
+        step /= _FINER
+    return [float(isovalue) for isovalue in found]
 
 
 def _isovalue_along_rays(

@@ -18,6 +18,7 @@ from ..model.wavefunction import Wavefunction
 from ..watch import Cancel, Progress, Watch, checkpoint, stage, tell, watched
 from .devices import device_session, dtype_of, several
 from .memory import require_memory
+from .periodic import lies_within, on_slabs
 from .requests import field_of
 from .several_devices import prepared
 from .slabs import MOST_POINTS, slabs_of
@@ -47,7 +48,7 @@ def compute(
         Name of a field: `homo`, `lumo+1`, `mo:17:beta`, ...
     lattice
         Where: any origin, axes and shape. Orthogonal axes, in any orientation, are fastest by far; then those of
-        which one is at right angles to the other two.
+        which one is at right angles to the other two. Of a periodic system, those that lie in its cell.
     device
         `auto` (the default: CUDA, then a real Vulkan GPU, then the CPU), `cuda`, `vulkan` or `cpu`; or several of one
         machine, each in a process of its own: `cuda:0,1`, `cuda:all`.
@@ -78,6 +79,13 @@ def compute(
         When the device cannot be used.
     Cancelled
         When `cancelled` said so.
+
+    Examples
+    --------
+    >>> wfn = ob.load("benzene.molden")
+    >>> volume = ob.compute(wfn, "homo", ob.Lattice.around(wfn, spacing=0.4, margin=5.0))
+    >>> volume.values.shape, volume.quantity, volume.unit
+    ((50, 47, 26), 'HOMO (orbital 21)', 'bohr^-3/2')
     """
     dtype = dtype_of(precision)
     with watched(progress, cancelled):
@@ -88,7 +96,7 @@ def compute(
                 values = task.whole()
             return Volume(values, lattice, resolved.quantity, resolved.unit)
         with device_session(device, precision) as target:
-            slabs = slabs_of(resolved, lattice, target)
+            slabs = slabs_of(wavefunction, resolved, lattice, target)
             values = np.empty(lattice.shape, dtype)
             for start, stop in slabs.cuts:
                 with stage(start / lattice.shape[0], stop / lattice.shape[0]):
@@ -129,7 +137,7 @@ def computed_slabs(
         return
     with device_session(device, precision) as target:
         with watch.stage():
-            slabs = slabs_of(resolved, lattice, target)
+            slabs = slabs_of(wavefunction, resolved, lattice, target)
         held = np.empty((max(stop - start for start, stop in slabs.cuts), *lattice.shape[1:]), dtype)
         for start, stop in slabs.cuts:
             with watch.stage(start / lattice.shape[0], stop / lattice.shape[0]):
@@ -192,7 +200,7 @@ def _computed(
     done = 0
     while done < len(fields):
         group = _group(fields[done:], lattice)
-        alone = len(group) < 2 or _several(device, group[0])
+        alone = len(group) < 2 or _several(device, group[0]) or not lies_within(wavefunction, lattice)
         values = None
         if not alone:
             with watch.stage(done / len(fields), (done + len(group)) / len(fields)):
@@ -271,7 +279,7 @@ def compute_on_device(
         from taichi_kernels.arrays import allocate
         from taichi_kernels.launching import synchronise
 
-        evaluate = resolved.on_slabs(lattice, target)
+        evaluate = on_slabs(wavefunction, resolved, lattice, target)
         if evaluate is None:
             raise LatticeError(
                 "values stay on the device for fields with a separable form (no potentials) on lattices with an axis "

@@ -12,6 +12,7 @@ from ..model.charges import PointCharges
 from ..model.wavefunction import Wavefunction
 from ..watch import Cancel, watched
 from .devices import device_session, dtype_of
+from .periodic import at_points
 from .requests import field_of
 from .slabs import at_tiles
 
@@ -48,6 +49,12 @@ def evaluate(
         When the points have another shape or are not finite numbers; otherwise as for `compute`.
     Cancelled
         When `cancelled` said so.
+
+    Examples
+    --------
+    >>> wfn = ob.load("benzene.molden")
+    >>> ob.evaluate(wfn, "density", [[0.0, 0.0, 0.0], [0.0, 0.0, 2.0]], precision="double").round(4).tolist()
+    [0.0198, 0.0062]
     """
     dtype = dtype_of(precision)
     where = checked_points(points)
@@ -55,7 +62,7 @@ def evaluate(
     with watched(cancelled=cancelled):
         resolved = field_of(wavefunction, field).with_kernel(kernel)
         with device_session(device, precision) as target:
-            at_tiles(resolved.at_points(target), where, values)
+            at_tiles(at_points(wavefunction, resolved, target), where, values)
     return values
 
 
@@ -73,7 +80,7 @@ def potential_of_charges(
     device
         As for `compute`.
     precision
-        `single`: terms in single precision, error below 3e-7 of the sum of |q| / distance; `double`: 1e-13.
+        `single`: terms in single precision, error below 3e-7 of the sum of abs(q) / distance; `double`: 1e-13.
 
     Returns
     -------

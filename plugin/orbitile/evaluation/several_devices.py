@@ -140,9 +140,10 @@ def _prepared(plan: Plan) -> _Prepared:
     from taichi_kernels.target import Target
 
     field, lattice, precision = pickle.loads(plan.request.data.data)
-    resolved = field_of(_wavefunction(plan.wavefunction), field)
+    wavefunction = _wavefunction(plan.wavefunction)
+    resolved = field_of(wavefunction, field)
     with session(None, precision) as name:
-        return _Prepared(slabs_of(resolved, lattice, Target(name, precision)), lattice.shape, precision)
+        return _Prepared(slabs_of(wavefunction, resolved, lattice, Target(name, precision)), lattice.shape, precision)
 
 
 @contextmanager

@@ -17,7 +17,9 @@ from taichi_kernels.target import Target
 from ..errors import LatticeError
 from ..fields import Field, PointEvaluator, SlabEvaluator
 from ..model.lattice import Lattice
+from ..model.wavefunction import Wavefunction
 from ..watch import checkpoint, stage
+from .periodic import at_points, on_slabs
 
 SLAB_POINTS = 1 << 23
 """Points of a slab: 32 MiB on a device."""
@@ -52,18 +54,18 @@ class Slabs:
     fill: Callable[[int, int, NDArray[np.floating]], None]
 
 
-def slabs_of(field: Field, lattice: Lattice, target: Target) -> Slabs:
-    """Prepare a field on a lattice; within a session of the device.
+def slabs_of(wavefunction: Wavefunction, field: Field, lattice: Lattice, target: Target) -> Slabs:
+    """Prepare a field of a wavefunction on a lattice; within a session of the device.
 
     Raises
     ------
     LatticeError
         When a plane has too many points to be computed at once.
     """
-    evaluate = field.on_slabs(lattice, target)
+    evaluate = on_slabs(wavefunction, field, lattice, target)
     if evaluate is not None:
         return _separable(evaluate, lattice, target)
-    return _direct(field.at_points(target), lattice)
+    return _direct(at_points(wavefunction, field, target), lattice)
 
 
 def _separable(evaluate: SlabEvaluator, lattice: Lattice, target: Target) -> Slabs:

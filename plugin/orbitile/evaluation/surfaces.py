@@ -22,6 +22,7 @@ from .boxes import enclosing_lattice
 from .devices import device_session, dtype_of
 from .lattices import compute
 from .memory import require_memory
+from .periodic import on_slabs
 from .points import evaluate
 from .requests import field_of
 
@@ -79,10 +80,11 @@ def compute_surface(
             )
         if lattice is None:
             lattice = enclosing_lattice(wavefunction, resolved, isovalue)
+        lattice = lattice.closed
         with device_session(device, precision) as target, absence_explained(resolved, isovalue):
             on_device = None
             if not target.on_host and _fits_kernel(lattice):
-                on_device = resolved.on_slabs(lattice, target)
+                on_device = on_slabs(wavefunction, resolved, lattice, target)
             if on_device is not None:
                 checkpoint()
                 values = target.empty(lattice.shape)
@@ -137,6 +139,7 @@ def extract_surface(volume: Volume, isovalue: float, *, device: str | None = Non
     DeviceError
         When the device cannot be used.
     """
+    volume = volume.closed
     if not _fits_kernel(volume.lattice):
         return isosurface(volume, isovalue)
     with device_session(device, "single") as target:
@@ -196,6 +199,8 @@ def is_cut(
     wavefunction, field, lattice, device
         With which it was computed.
     """
+    if lattice.periodic:
+        return False  # beyond its faces is what enters by the opposite ones
     if on_faces(surface, lattice):
         return True
     resolved = field_of(wavefunction, field)

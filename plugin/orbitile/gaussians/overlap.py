@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
@@ -17,6 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.cell import Cell
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
 from ..model.wavefunction import Shell, Wavefunction
 
@@ -31,6 +33,12 @@ _NEGLIGIBLE_EXPONENT = 37.0
 _CHUNK = 1 << 17
 """Pairs of primitives, and elements, worked on at once: some 20 MB. The lists of near pairs and of elements of a sparse
 matrix take about six times what it takes."""
+
+_NO_CELL = np.empty(0)
+"""Stands for the vectors of the cell of a molecule."""
+
+_ROW = 2000
+"""Functions of images whose overlaps are computed together."""
 
 _DENSE = 2000**2
 """Up to this many elements (32 MB) a matrix is an ordinary array."""
@@ -51,12 +59,13 @@ def overlap_matrix(bra: Wavefunction, ket: Wavefunction | None = None) -> csr_ma
     Returns
     -------
     scipy.sparse.csr_matrix, shape (bra.n_basis, ket.n_basis)
-        Overlaps, in the conventions of `orbitile.model.conventions`.
+        Overlaps, in the conventions of `orbitile.model.conventions`; of a periodic system those of a function of one
+        cell with a function of all cells.
     """
     from scipy.sparse import csr_matrix
 
     other = bra if ket is None else ket
-    return csr_matrix(shell_overlap(bra.shells, bra.positions, other.shells, other.positions))
+    return csr_matrix(repeated_overlap(bra.shells, bra.positions, other.shells, other.positions, bra.cell))
 
 
 def own_overlap(wavefunction: Wavefunction) -> Matrix:
@@ -64,7 +73,8 @@ def own_overlap(wavefunction: Wavefunction) -> Matrix:
     known = _latest.get(wavefunction)
     if known is not None:
         return known
-    made = shell_overlap(wavefunction.shells, wavefunction.positions, wavefunction.shells, wavefunction.positions)
+    shells, positions = wavefunction.shells, wavefunction.positions
+    made = repeated_overlap(shells, positions, shells, positions, wavefunction.cell)
     if isinstance(made, np.ndarray):
         made.setflags(write=False)
         _latest.clear()
@@ -73,10 +83,16 @@ def own_overlap(wavefunction: Wavefunction) -> Matrix:
 
 
 def orbital_norms(
-    shells: Sequence[Shell], positions: NDArray[np.float64], coefficients: NDArray[np.float64]
+    shells: Sequence[Shell],
+    positions: NDArray[np.float64],
+    coefficients: NDArray[np.float64],
+    cell: NDArray[np.float64] = _NO_CELL,
 ) -> NDArray[np.float64]:
-    """Norms <psi|psi> of orbitals, shape (n_orbitals,), from coefficients of shape (n_basis, n_orbitals)."""
-    matrix = shell_overlap(shells, positions, shells, positions)
+    """Norms <psi|psi> of orbitals, shape (n_orbitals,), from coefficients of shape (n_basis, n_orbitals).
+
+    With the vectors of a cell, shape (3, 3), those within one cell of orbitals that repeat with it.
+    """
+    matrix = repeated_overlap(shells, positions, shells, positions, cell)
     norms: NDArray[np.float64] = np.einsum("ij,ij->j", coefficients, matrix @ coefficients)
     return norms
 
@@ -118,6 +134,60 @@ def shell_overlap(
         return coo_matrix(shape).tocsr()
     entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     return coo_matrix(entries, shape=shape).tocsr()
+
+
+def repeated_overlap(
+    bra: Sequence[Shell],
+    bra_positions: NDArray[np.float64],
+    ket: Sequence[Shell],
+    ket_positions: NDArray[np.float64],
+    vectors: NDArray[np.float64],
+) -> Matrix:
+    """Overlap of functions with others that repeat with a cell; `shell_overlap` where there is no cell.
+
+    Parameters
+    ----------
+    bra, bra_positions, ket, ket_positions
+        As for `shell_overlap`.
+    vectors : ndarray, shape (3, 3) or (0,)
+        Of the cell, in bohr; empty for a molecule.
+
+    Raises
+    ------
+    OrbitileError
+        When the cell is too small for functions that are as diffuse.
+    """
+    if not len(vectors):
+        return shell_overlap(bra, bra_positions, ket, ket_positions)
+    cell = Cell(np.zeros(3), vectors)
+    # where a function is does not matter when it repeats; near each other, few images are met
+    left, right = cell.wrapped(bra_positions), cell.wrapped(ket_positions)
+    widths = [1 / min(shell.exponents.min() for shell in shells) for shells in (bra, ket)]
+    shifts = cell.images_within(float(np.sqrt(_NEGLIGIBLE_EXPONENT * sum(widths))))
+    total = shell_overlap(bra, left, ket, right)
+    shifts = shifts[1:]
+    same = bra is ket and bra_positions is ket_positions
+    if same:  # the image on the other side has the transposed overlap
+        shifts = shifts[_is_ahead(np.rint(shifts @ np.linalg.inv(vectors)))]
+    n_ket = sum(shell.n_functions for shell in ket)
+    together = max(1, _ROW // n_ket)
+    for first in range(0, len(shifts), together):
+        some = shifts[first : first + together]
+        shells = [
+            replace(shell, atom=shell.atom + n * len(right)) for n in range(len(some)) for shell in ket
+        ]  # one list for several images: small matrices take longer to begin than to compute
+        images = shell_overlap(bra, left, shells, (right + some[:, None]).reshape(-1, 3))
+        for n in range(len(some)):
+            image = images[:, n * n_ket : (n + 1) * n_ket]
+            total = total + image + image.T if same else total + image
+    return total
+
+
+def _is_ahead(steps: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """One of each pair of opposite translations, by numbers of cells along each vector, shape (n, 3)."""
+    x, y, z = steps.T
+    ahead: NDArray[np.bool_] = (x > 0) | ((x == 0) & ((y > 0) | ((y == 0) & (z > 0))))
+    return ahead
 
 
 def _entries(

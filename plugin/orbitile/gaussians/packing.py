@@ -46,9 +46,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.basis import Basis
+from ..model.cell import cell_of
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
 from ..model.derived import Derived
 from ..model.wavefunction import Shell, Wavefunction
+from .block_matrix import block_matrix, starts_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -268,16 +270,34 @@ def merged_primitives(wavefunction: Wavefunction | Basis) -> MergedPrimitives:
     return _pack(wavefunction)[1]
 
 
+def primitives_of_one_cell(wavefunction: Wavefunction) -> MergedPrimitives:
+    """Merged primitives without images, about the places of the atoms in the cell; all there are, for a molecule."""
+    cell = cell_of(wavefunction)
+    if cell is None:
+        return merged_primitives(wavefunction)
+    return _plan_of(wavefunction.shells).at(cell.wrapped(wavefunction.positions))[1]
+
+
 def _pack(wavefunction: Wavefunction | Basis) -> tuple[PackedShells, MergedPrimitives, _Plan]:
     def make() -> tuple[PackedShells, MergedPrimitives, _Plan]:
-        key = tuple((shell.atom, *_kind(shell)) for shell in wavefunction.shells)
-        with _plans_lock:
-            plan = _plans.get(key)
-            if plan is None:
-                plan = _plans[key] = _build(wavefunction.shells)
-        return (*plan.at(wavefunction.positions), plan)
+        plan = _plan_of(wavefunction.shells)
+        packed, merged = plan.at(wavefunction.positions)
+        if isinstance(wavefunction, Wavefunction) and (cell := cell_of(wavefunction)) is not None:
+            from .periodic import with_images  # which is made of what this module has
+
+            packed, merged = with_images(wavefunction, cell, packed, merged, plan.n_exponents)
+        return packed, merged, plan
 
     return _PACKED.of(wavefunction, None, make)
+
+
+def _plan_of(shells: tuple[Shell, ...]) -> _Plan:
+    key = tuple((shell.atom, *_kind(shell)) for shell in shells)
+    with _plans_lock:
+        plan = _plans.get(key)
+        if plan is None:
+            plan = _plans[key] = _build(shells)
+    return plan
 
 
 def _kind(shell: Shell) -> tuple[object, ...]:
@@ -323,7 +343,7 @@ def _build(shells: tuple[Shell, ...]) -> _Plan:
         contraction=np.concatenate(
             [shell.coefficients * radial_normalization(shell.exponents, shell.angular_momentum) for shell in all_shells]
         ),
-        from_basis=_block_matrix([basis.packed_block for basis in chosen], columns, n_basis),
+        from_basis=block_matrix([basis.packed_block for basis in chosen], columns, n_basis),
     )
     degree = np.concatenate([basis.degrees for basis in chosen])
     merged = MergedPrimitives(
@@ -331,14 +351,9 @@ def _build(shells: tuple[Shell, ...]) -> _Plan:
         exponent=np.concatenate([basis.exponents for basis in chosen]),
         degree=degree,
         first_term=starts_of([len(polynomial_powers(int(n))) for n in degree]),
-        from_basis=_block_matrix([basis.merged_block for basis in chosen], columns, n_basis),
+        from_basis=block_matrix([basis.merged_block for basis in chosen], columns, n_basis),
     )
     return _Plan(packed, merged, atoms, n_exponents)
-
-
-def starts_of(counts: list[int]) -> Integers:
-    """Where parts of given lengths begin that follow one another, and behind the last where it ends."""
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
 
 def _atom_basis(shells: tuple[Shell, ...]) -> _AtomBasis:
@@ -376,17 +391,3 @@ def _atom_basis(shells: tuple[Shell, ...]) -> _AtomBasis:
         row += len(powers)
         column += shell.n_functions
     return _AtomBasis(shells, exponents, degrees, packed_block, merged_block)
-
-
-def _block_matrix(blocks: list[Reals], columns: list[NDArray[np.int64]], n_columns: int) -> csr_matrix:
-    """Sparse matrix with the blocks below each other, each in the columns given for it."""
-    from scipy.sparse import csr_matrix
-
-    values, indices, counts = [], [], []
-    for block, column in zip(blocks, columns, strict=True):
-        i, j = block.nonzero()
-        values.append(block[i, j])
-        indices.append(column[j])
-        counts.append(np.bincount(i, minlength=len(block)))
-    starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    return csr_matrix((np.concatenate(values), np.concatenate(indices), starts), shape=(len(starts) - 1, n_columns))

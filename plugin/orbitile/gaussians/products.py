@@ -10,19 +10,26 @@ is a sum over pairs of primitives, and by the Gaussian product theorem (S. F. Bo
 
 each pair is a Gaussian about :math:`P = (\alpha A + \beta B)/(\alpha+\beta)`, times a polynomial that is found by
 moving both polynomials to P. Most pairs are too far apart to matter: their number grows with the number of atoms.
+
+In a periodic system the pairs are those of a primitive of the cell with the images of all that are as diffuse or more
+so: by a translation, each other pair is one of these. The images of the products that reach into the cell are then what
+the sum is made of.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.cell import Cell, cell_of
 from ..model.wavefunction import Wavefunction
 from ..watch import checkpoint, patiently
 from .expansion import GaussianExpansion, concatenated, derivative, largest_magnitudes, starts, term_counts
-from .packing import MergedPrimitives, merged_primitives, polynomial_powers
+from .packing import MergedPrimitives, polynomial_powers, primitives_of_one_cell
+from .periodic import images_of, unfolded
 
 Reals = NDArray[np.float64]
 
@@ -34,6 +41,12 @@ _SHARE = 0.8
 
 _ROWS = 1 << 23
 """Entries of the density matrix over primitives that are held at once."""
+
+_COLUMNS = 1 << 21
+"""Pairs of a primitive and an image that are looked at at once."""
+
+_OF_IMAGES = 1e-3
+"""Part of the tolerance for products that are left out with all their images; half of it is for single images."""
 
 _PAIRS = 1 << 21
 """Entries of polynomials that are moved at once."""
@@ -60,9 +73,9 @@ def density_products(
     GaussianExpansion
         In e bohr^-3.
     """
-    primitives = merged_primitives(wavefunction)
+    primitives = primitives_of_one_cell(wavefunction)
     left: Reals = primitives.from_basis @ coefficients
-    return _products(_as_expansion(primitives, left), [(left * occupations, left)], tolerance)
+    return _products(_as_expansion(primitives, left), [(left * occupations, left)], tolerance, cell_of(wavefunction))
 
 
 def transition_products(
@@ -79,10 +92,11 @@ def transition_products(
     tolerance
         As for `density_products`.
     """
-    primitives = merged_primitives(wavefunction)
+    primitives = primitives_of_one_cell(wavefunction)
     first, second = (np.asarray(primitives.from_basis @ coefficients) for coefficients in (left, right))
     # half of each order: pairs of primitives are visited once, and taken for both
-    return _products(_as_expansion(primitives, first), [(0.5 * first, second), (0.5 * second, first)], tolerance)
+    factors = [(0.5 * first, second), (0.5 * second, first)]
+    return _products(_as_expansion(primitives, first), factors, tolerance, cell_of(wavefunction))
 
 
 def kinetic_products(
@@ -92,10 +106,11 @@ def kinetic_products(
 
     Parameters and result as for `density_products`, in hartree bohr^-3.
     """
-    primitives = merged_primitives(wavefunction)
+    primitives = primitives_of_one_cell(wavefunction)
     orbitals = _as_expansion(primitives, primitives.from_basis @ coefficients)
     gradient = [derivative(orbitals, axis) for axis in range(3)]
-    return _products(gradient[0], [(0.5 * d.terms * occupations, d.terms) for d in gradient], tolerance)
+    factors = [(0.5 * d.terms * occupations, d.terms) for d in gradient]
+    return _products(gradient[0], factors, tolerance, cell_of(wavefunction))
 
 
 def _as_expansion(primitives: MergedPrimitives, terms: Reals) -> GaussianExpansion:
@@ -104,9 +119,38 @@ def _as_expansion(primitives: MergedPrimitives, terms: Reals) -> GaussianExpansi
     )
 
 
-def _products(primitives: GaussianExpansion, factors: list[tuple[Reals, Reals]], tolerance: float) -> GaussianExpansion:
+@dataclass(frozen=True, eq=False)
+class _Images:
+    """Images of primitives that primitives of the cell are paired with.
+
+    Attributes
+    ----------
+    of : ndarray of int, shape (n,)
+        Which primitives they are images of, ascending.
+    centre : ndarray, shape (n, 3)
+        In bohr.
+    rank : ndarray of int, shape (n_primitives,)
+        Of the primitives by falling exponents: each is paired with the images of those that do not come before it.
+    """
+
+    of: NDArray[np.intp]
+    centre: Reals
+    rank: NDArray[np.intp]
+
+
+def _images(primitives: GaussianExpansion, factors: list[tuple[Reals, Reals]], tolerance: float, cell: Cell) -> _Images:
+    # two of one exponent that are d apart have a product as large as one of them has at d / sqrt(2): the square there
+    largest = np.max([np.abs(side).max(axis=1) for factor in factors for side in factor], axis=0)
+    of, centre = images_of(replace(primitives, terms=largest), cell, tolerance**2)
+    return _Images(of, centre, np.argsort(np.argsort(-primitives.exponent, kind="stable")))
+
+
+def _products(
+    primitives: GaussianExpansion, factors: list[tuple[Reals, Reals]], tolerance: float, cell: Cell | None
+) -> GaussianExpansion:
     """Sum over pairs of primitives of the matrix that is the sum of left @ right.T over the factors."""
     counts = np.diff(primitives.first_term)
+    images = None if cell is None else _images(primitives, factors, tolerance, cell)
     parts: list[GaussianExpansion] = []
     bounds: list[Reals] = []
     first = 0
@@ -116,46 +160,73 @@ def _products(primitives: GaussianExpansion, factors: list[tuple[Reals, Reals]],
         stop = first + max(1, int(np.searchsorted(rows, _ROWS // int(primitives.first_term[-1]), side="right")))
         here = slice(int(primitives.first_term[first]), int(primitives.first_term[stop]))
         # pairs of a primitive with itself and with those before it; the others are their mirror images
-        there = slice(0, here.stop)
+        there = slice(0, here.stop if images is None else None)
         matrix = np.zeros(())
         for left, right in factors:
             matrix = matrix + patiently(partial(np.matmul, left[here], right[there].T))
             checkpoint()
-        for part in _block(primitives, matrix, first, stop, tolerance):
+        for part in _block(primitives, matrix, first, stop, tolerance, images):
             parts.append(part)
             bounds.append(largest_magnitudes(part))
         first = stop
     everything, bound = concatenated(parts), np.concatenate(bounds)
     order = np.argsort(bound)
-    dropped = order[: int(np.searchsorted(np.cumsum(bound[order]), tolerance / 2))]
+    negligible = tolerance / 2 if images is None else _OF_IMAGES * tolerance
+    dropped = order[: int(np.searchsorted(np.cumsum(bound[order]), negligible))]
     kept = np.ones(len(bound), bool)
     kept[dropped] = False
-    return everything.chosen(kept)
+    return unfolded(everything.chosen(kept), cell, tolerance / 2)
 
 
 def _block(
-    primitives: GaussianExpansion, matrix: Reals, first: int, stop: int, tolerance: float
+    primitives: GaussianExpansion, matrix: Reals, first: int, stop: int, tolerance: float, images: _Images | None
 ) -> list[GaussianExpansion]:
-    """Products of the primitives first <= p < stop with q <= p; matrix has the terms of the former as rows."""
+    """Products of the primitives first <= p < stop with q <= p, or images; rows of the matrix are terms of p."""
     offset = primitives.first_term[first]
     heights, widths = np.abs(matrix), np.arange(first, stop)
     checkpoint()
-    # largest element of each block of terms, shape (stop - first, stop)
+    # largest element of each block of terms, shape (stop - first, stop), all columns where there are images
     by_row = np.maximum.reduceat(heights, primitives.first_term[first:stop] - offset, axis=0)
     checkpoint()
-    largest = np.maximum.reduceat(by_row, primitives.first_term[:stop], axis=1)
+    n_columns = stop if images is None else len(primitives)
+    largest = np.maximum.reduceat(by_row, primitives.first_term[:n_columns], axis=1)
     checkpoint()
-    alpha, beta = primitives.exponent[widths][:, None], primitives.exponent[None, :stop]
-    distance = ((primitives.centre[widths][:, None] - primitives.centre[None, :stop]) ** 2).sum(axis=2)
     ceiling = _ceilings(primitives)
-    with np.errstate(under="ignore"):
-        rough = largest * ceiling[widths][:, None] * ceiling[None, :stop]
-        rough *= np.exp(-_SHARE * alpha * beta / (alpha + beta) * distance)
-    checkpoint()
-    below = np.arange(stop)[None, :] <= widths[:, None]
-    pairs = len(primitives) ** 2 / 2
-    p, q = np.nonzero((2 * rough > tolerance / (2 * pairs)) & below)
-    p += first
+    if images is None:
+        ranges = [(np.arange(stop), primitives.centre[:stop])]
+    else:
+        step = max(1, _COLUMNS // (stop - first))
+        cuts = range(0, len(images.of), step)
+        ranges = [(images.of[begin : begin + step], images.centre[begin : begin + step]) for begin in cuts]
+    parts = []
+    for of, centre in ranges:
+        alpha, beta = primitives.exponent[widths][:, None], primitives.exponent[None, of]
+        distance = ((primitives.centre[widths][:, None] - centre[None]) ** 2).sum(axis=2)
+        with np.errstate(under="ignore"):
+            rough = (largest if images is None else largest[:, of]) * ceiling[widths][:, None] * ceiling[None, of]
+            rough *= np.exp(-_SHARE * alpha * beta / (alpha + beta) * distance)
+        checkpoint()
+        if images is None:
+            meets, pairs = of[None, :] <= widths[:, None], len(primitives) ** 2 / 2
+        else:
+            meets, pairs = images.rank[of][None, :] >= images.rank[widths][:, None], len(primitives) * len(images.of)
+        p, q = np.nonzero((2 * rough > tolerance / (2 * pairs)) & meets)
+        parts += _pairs_moved(primitives, matrix, offset, p + first, of[q], centre[q])
+    return parts
+
+
+def _pairs_moved(
+    primitives: GaussianExpansion,
+    matrix: Reals,
+    offset: np.int32,
+    p: NDArray[np.intp],
+    q: NDArray[np.intp],
+    centre: Reals,
+) -> list[GaussianExpansion]:
+    """Products of primitives p with q about other centres, shape (n, 3), twice where they are two of the list.
+
+    The rows of the matrix are the terms from the one of number `offset` on.
+    """
     parts = []
     for a in np.unique(primitives.degree[p]):
         for b in np.unique(primitives.degree[q]):
@@ -168,7 +239,7 @@ def _block(
                 columns = primitives.first_term[q[some]][:, None] + np.arange(counts_of(int(b)))
                 blocks = matrix[rows[:, :, None], columns[:, None, :]]
                 blocks *= np.where(p[some] == q[some], 1.0, 2.0)[:, None, None]
-                parts.append(_moved(primitives, p[some], q[some], int(a), int(b), blocks))
+                parts.append(_moved(primitives, p[some], q[some], centre[some], int(a), int(b), blocks))
     return parts
 
 
@@ -188,13 +259,22 @@ def _ceilings(primitives: GaussianExpansion) -> Reals:
 
 
 def _moved(
-    primitives: GaussianExpansion, p: NDArray[np.intp], q: NDArray[np.intp], a: int, b: int, blocks: Reals
+    primitives: GaussianExpansion,
+    p: NDArray[np.intp],
+    q: NDArray[np.intp],
+    B: Reals,
+    a: int,
+    b: int,
+    blocks: Reals,
 ) -> GaussianExpansion:
-    """Products of primitives of degrees a and b, with matrix elements blocks, shape (n, terms of a, terms of b)."""
+    """Products of primitives of degrees a and b, the latter about B, shape (n, 3).
+
+    The matrix elements are blocks, shape (n, terms of a, terms of b).
+    """
     n, degree = len(p), a + b
     alpha, beta = primitives.exponent[p], primitives.exponent[q]
     exponent = alpha + beta
-    A, B = primitives.centre[p], primitives.centre[q]
+    A = primitives.centre[p]
     centre = (alpha[:, None] * A + beta[:, None] * B) / exponent[:, None]
     decay = np.exp(-alpha * beta / exponent * ((A - B) ** 2).sum(axis=1))
     powers_a, powers_b = np.array(polynomial_powers(a)), np.array(polynomial_powers(b))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import LatticeError
+from .cell import Cell, cell_of
 from .units import angstrom
 from .wavefunction import Wavefunction
 
@@ -60,11 +61,14 @@ class Lattice:
         `axes[i]` is the step along index i, in bohr: any three independent vectors.
     shape : tuple of three int
         Number of points along each axis.
+    periodic : bool
+        Whether it spans a cell that repeats: one step behind the last point is the first one of the next cell.
     """
 
     origin: NDArray[np.float64]
     axes: NDArray[np.float64]
     shape: tuple[int, int, int]
+    periodic: bool = False
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -111,10 +115,39 @@ class Lattice:
         return cls((low + high - steps * spacing) / 2, np.eye(3) * spacing, (nx, ny, nz))
 
     @classmethod
+    def of_cell(cls, cell: Cell, spacing: float | None = None, *, points: int | None = None) -> Lattice:
+        """Periodic lattice along the vectors of a cell: each point stands for an equal part of it.
+
+        Parameters
+        ----------
+        cell
+            The cell.
+        spacing : float
+            Distance of neighbouring points along each vector in bohr, at most.
+        points : int
+            Number of points along the longest vector, in place of a spacing.
+
+        Raises
+        ------
+        LatticeError
+            When not exactly one of `spacing` and `points` is given, or a number is out of range.
+        """
+        lengths = np.linalg.norm(cell.vectors, axis=1)
+        if (spacing is None) == (points is None):
+            raise LatticeError("a lattice needs either a spacing or a number of points along its longest edge")
+        if points is not None:
+            spacing = spacing_for(np.zeros(1), lengths.max(), points + 1)
+        if spacing is None or not (np.isfinite(spacing) and spacing > 0):
+            raise LatticeError(f"spacing of a lattice: expected a positive length in bohr, got {spacing}")
+        steps = np.maximum(np.ceil(lengths / spacing - 1e-9), 1).astype(np.int64)
+        nx, ny, nz = (int(n) for n in steps)
+        return cls(cell.origin, cell.vectors / steps[:, None], (nx, ny, nz), periodic=True)
+
+    @classmethod
     def around(
         cls, wavefunction: Wavefunction, spacing: float | None = None, margin: float = 5.0, *, points: int | None = None
     ) -> Lattice:
-        """Lattice around the atoms of a wavefunction.
+        """Lattice around the atoms of a wavefunction; where it has a cell, the periodic lattice `of_cell`.
 
         Parameters
         ----------
@@ -123,7 +156,7 @@ class Lattice:
         spacing : float
             Distance of neighbouring points in bohr.
         margin : float
-            Distance of the outermost atoms from the faces at least, in bohr.
+            Distance of the outermost atoms from the faces at least, in bohr; has no meaning where there is a cell.
         points : int
             Number of points along the longest edge, in place of a spacing.
 
@@ -134,12 +167,22 @@ class Lattice:
         """
         if not (np.isfinite(margin) and margin >= 0):
             raise LatticeError(f"margin of a lattice: expected a length in bohr, 0 or more, got {margin}")
+        if (cell := cell_of(wavefunction)) is not None:
+            return cls.of_cell(cell, spacing, points=points)
         low, high = wavefunction.positions.min(axis=0) - margin, wavefunction.positions.max(axis=0) + margin
         if (spacing is None) == (points is None):
             raise LatticeError("a lattice needs either a spacing or a number of points along its longest edge")
         if spacing is None:
             spacing = spacing_for(low, high, points)
         return cls.box(low, high, spacing)
+
+    @cached_property
+    def closed(self) -> Lattice:
+        """The lattice with the points behind the last ones too, where it is periodic: isosurfaces end at its faces."""
+        if not self.periodic:
+            return self
+        nx, ny, nz = self.shape
+        return Lattice(self.origin, self.axes, (nx + 1, ny + 1, nz + 1))
 
     @property
     def far_corner(self) -> NDArray[np.float64]:
@@ -179,5 +222,5 @@ class Lattice:
         return points.reshape(-1, 3)
 
     def slab(self, start: int, stop: int) -> Lattice:
-        """The part `start <= i < stop` along the first axis, as a lattice of its own."""
+        """The part `start <= i < stop` along the first axis, as a lattice of its own, which is not periodic."""
         return Lattice(self.origin + start * self.axes[0], self.axes, (stop - start, *self.shape[1:]))

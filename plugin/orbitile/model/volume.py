@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LatticeError
+from .displayed import Displayed
 from .lattice import Lattice
 
 
@@ -32,7 +33,7 @@ class VolumeHeader:
 
 
 @dataclass(frozen=True, eq=False)
-class Volume:
+class Volume(Displayed):
     """Values of a scalar field on a lattice.
 
     Attributes
@@ -61,10 +62,19 @@ class Volume:
         """All but the values."""
         return VolumeHeader(self.lattice, self.values.dtype, self.quantity, self.unit)
 
+    @property
+    def closed(self) -> Volume:
+        """The volume with the values of the first points behind the last ones, where its lattice is periodic."""
+        if not self.lattice.periodic:
+            return self
+        values = np.pad(self.values, ((0, 1), (0, 1), (0, 1)), mode="wrap")
+        return Volume(values, self.lattice.closed, self.quantity, self.unit)
+
     def every(self, step: int) -> Volume:
         """Every `step`-th point along each axis, from the first on; the values are not copied."""
         if step == 1:
             return self
         values = self.values[::step, ::step, ::step]
-        lattice = Lattice(self.lattice.origin, self.lattice.axes * step, values.shape)
+        whole = self.lattice.periodic and not any(n % step for n in self.lattice.shape)
+        lattice = Lattice(self.lattice.origin, self.lattice.axes * step, values.shape, whole)
         return Volume(values, lattice, self.quantity, self.unit)

@@ -1,4 +1,6 @@
-"""Parts of Molden files that qc-iodata does not understand: ghosts, core potentials, shells `sp`, empty lines.
+"""Parts of Molden files that qc-iodata does not understand.
+
+They are cells, ghosts, core potentials, shells `sp`, units, empty lines, and coefficients that are left out.
 
 They are looked at before it reads the file; where they are there, it is given a copy that it understands. What the
 parts say of the atoms is kept.
@@ -14,7 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
+from ..model.conventions import n_components
 from ..model.elements import SYMBOLS
+from ..model.geometry import FARTHEST
+from ..model.units import angstrom
+from ..model.wavefunction import SMALLEST_CELL
 
 _GHOST = re.compile(r"(ghost|gh|bq|du|xx|@).*|[xq]([^a-z].*)?|.*[-_:](bq|gh|ghost)|[a-z]+:")
 """Names of atoms without a nucleus, in small letters: those of PySCF, Gaussian, NWChem, ORCA, Psi4, Molden ..."""
@@ -35,10 +41,13 @@ class Nuclei:
         Core charges as the file may be understood: by the sections that tell of core potentials, where there are any,
         and by the third column of `[Atoms]`, which is the atomic number by definition and the core charge in files of
         some programs.
+    cells : tuple of ndarray, shape (3, 3)
+        Vectors of the cell in bohr, as the file may be understood: the likelier first; none for a molecule.
     """
 
     numbers: NDArray[np.int64]
     charges: tuple[NDArray[np.float64], ...]
+    cells: tuple[NDArray[np.float64], ...] = ()
 
 
 def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
@@ -57,7 +66,7 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
     Raises
     ------
     FileError
-        When `[Atoms]` names no unit, or a section of core potentials is damaged.
+        When `[Atoms]` names no unit, or a section of core potentials or a cell is damaged.
     """
     sections = list(_sections(data))
     rewritten = {"gto": _without_sp, "mo": _orbitals}
@@ -65,11 +74,18 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
     names: list[str] = []
     column: list[float] = []
     stated: dict[int, float] = {}
+    cells: tuple[NDArray[np.float64], ...] = ()
     for name, start, end in sections:
-        if name == "atoms":
+        if name == "cell":
+            cells = _cells(data[data.rfind(b"[", 0, start) : start], data[start:end])
+        elif name == "atoms":
             names, column, text = _atoms(data[start:end])
             if text is not None:
                 changes.append((start, end, text))
+        elif name == "gto" and (heading := _heading_above(data, start)) is not None:
+            changes.append((heading, start, b"[GTO]\n"))
+        if name == "mo" and (filled := _filled(data[start:end], _n_functions(data, sections))) is not None:
+            changes.append((start, end, filled))
         elif name in rewritten and (text := rewritten[name](data[start:end])) is not None:
             changes.append((start, end, text))
     if not names:
@@ -84,9 +100,9 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
     if stated:
         by_sections = np.where(by_column == 0, 0.0, numbers.astype(float))
         for atom, charge in stated.items():
-            if not 0 < charge <= numbers[atom]:
+            if not 0 <= charge <= numbers[atom]:
                 raise FileError(
-                    f"core potential of atom {atom + 1} ({names[atom]}): expected a core charge from 1 to "
+                    f"core potential of atom {atom + 1} ({names[atom]}): expected a core charge from 0 (a ghost) to "
                     f"{numbers[atom]}, got {charge:g}"
                 )
             by_sections[atom] = charge
@@ -98,7 +114,33 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
             parts += [data[at:start], text]
             at = end
         copy = b"".join([*parts, data[at:]])
-    return copy, Nuclei(numbers, tuple(charges))
+    return copy, Nuclei(numbers, tuple(charges), cells)
+
+
+def _cells(heading: bytes, text: bytes) -> tuple[NDArray[np.float64], ...]:
+    """Vectors of a cell: in the unit of the heading, as CP2K writes it, or else in Angstrom, as Multiwfn asks for.
+
+    CP2K for some time wrote them in bohr without a unit: so they are understood where nothing else fits.
+    """
+    rows = [line.split() for line in text.decode("latin-1").splitlines() if line.strip()]
+    try:
+        vectors = np.array([[float(word) for word in row] for row in rows])
+    except ValueError:
+        vectors = np.empty(0)
+    volume = abs(np.linalg.det(vectors)) if vectors.shape == (3, 3) and np.all(np.abs(vectors) < FARTHEST) else 0.0
+    if not volume > SMALLEST_CELL:
+        raise FileError(
+            f"[Cell]: expected three lines of three numbers, the vectors that span a cell, got "
+            f"{text.decode('latin-1')[:80]!r}"
+        )
+    unit = heading.partition(b"]")[2].strip().lower()
+    if unit.startswith(b"au"):
+        return (vectors,)
+    if unit.startswith(b"angs"):
+        return (vectors * angstrom,)
+    if unit:
+        raise FileError(f"[Cell]: expected the unit AU or Angs, got {unit.decode('latin-1')!r}")
+    return vectors * angstrom, vectors
 
 
 def _sections(data: bytes) -> list[tuple[str, int, int]]:
@@ -115,6 +157,12 @@ def _sections(data: bytes) -> list[tuple[str, int, int]]:
         bracket = data.find(b"[", end)
     ends = [*(start for _, start, _ in headings[1:]), len(data)]
     return [(name, begin, end) for (name, _, begin), end in zip(headings, ends, strict=False)]
+
+
+def _heading_above(data: bytes, start: int) -> int | None:
+    """Where the line `[GTO] (AU)` above a place begins; None of another, as `[GTO]` alone."""
+    begin = data.rfind(b"\n", 0, max(start - 1, 0)) + 1
+    return begin if re.fullmatch(rb"\[gto\]\s+\(?au\)?", data[begin:start].strip().lower()) else None
 
 
 def _number(name: str) -> int:
@@ -178,6 +226,98 @@ def _orbitals(text: bytes) -> bytes | None:
             f"[MO]: expected one energy, spin and occupation for each orbital, got {told}; recompute the file"
         )
     return filled
+
+
+_FEW_DIGITS = 5
+"""Digits of coefficients behind the point below which norms are off by more than rounding may explain."""
+
+
+def why_not_normalised(data: bytes) -> str:
+    """Why the orbitals of a file may not be normalised though it is sound, in part of a sentence; empty where unknown.
+
+    CP2K writes three digits unless it is told to write more, and no cell unless it is told to.
+    """
+    at = data.lower().find(b"[mo]")
+    written = (
+        re.findall(rb"^[ \t]*\d+[ \t]+[-+]?\d*\.(\d+)", data[at : at + _LOOKED_AT], re.MULTILINE) if at >= 0 else []
+    )
+    digits = max(map(len, written), default=_FEW_DIGITS)
+    if digits < _FEW_DIGITS:
+        return (
+            f"its coefficients have {digits} digits behind the point, too few to tell; let it be written with more "
+            "(NDIGITS 9 of CP2K's MO_MOLDEN)"
+        )
+    if data.lstrip(b"\r\n").startswith(b" [Molden") and b"[cell]" not in data[:at].lower():
+        return (
+            "of a periodic system, as this file of CP2K may be, it needs the cell: WRITE_CELL of CP2K's MO_MOLDEN, or a "
+            "section [Cell] with the three vectors in Angstrom"
+        )
+    return ""
+
+
+_LOOKED_AT = 1 << 16
+"""Bytes of the orbitals whose digits are counted."""
+
+_PURE = {"5d": "df", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh"}
+"""Sections that say which functions are pure, and letters of these."""
+
+_SHELL = re.compile(rb"^[ \t]*(sp|[spdfghi])[ \t]+\d+[^\n]*$", re.MULTILINE | re.IGNORECASE)
+
+
+def _n_functions(data: bytes, sections: list[tuple[str, int, int]]) -> int:
+    """Number of basis functions."""
+    pure = "".join(_PURE.get(name, "") for name, _, _ in sections)
+    total = 0
+    for name, start, end in sections:
+        if name == "gto":
+            for found in _SHELL.finditer(data, start, end):
+                for letter in found[1].decode().lower():
+                    total += n_components("spdfghi".index(letter), letter in pure)
+    return total
+
+
+def _filled(text: bytes, n_functions: int) -> bytes | None:
+    """The orbitals with all their coefficients, or None where none is missing.
+
+    Those that are zero, to the digits of the others, may be left out, as CP2K does; qc-iodata counts lines.
+
+    Raises
+    ------
+    FileError
+        When the number of a coefficient is not that of a basis function.
+    """
+    n_lines, n_keys = text.count(b"\n") + (not text.endswith(b"\n")), text.count(b"=")
+    n_orbitals = len(re.findall(rb"^[ \t]*occup[ \t]*=", text, re.MULTILINE | re.IGNORECASE))
+    if n_lines - n_keys >= n_orbitals * n_functions:
+        return None
+    if n_orbitals * n_functions > _MOST_COEFFICIENTS:
+        raise FileError(f"[MO]: expected {_MOST_COEFFICIENTS} coefficients at most, got {n_orbitals * n_functions}")
+    result: list[bytes] = []
+    values: dict[int, bytes] | None = None
+
+    def finish() -> None:
+        if values is not None:
+            result.extend(b"%d %s\n" % (n, values.get(n, b"0.0")) for n in range(1, n_functions + 1))
+
+    for line in text.splitlines():
+        if b"=" in line:
+            finish()
+            values = None
+            result.append(line + b"\n")
+            continue
+        number, _, value = line.strip().partition(b" ")
+        if not number:
+            continue
+        if not number.isdigit() or not 1 <= int(number) <= n_functions:
+            raise FileError(f"[MO]: expected a coefficient of one of {n_functions} functions, got {line[:40]!r}")
+        values = {} if values is None else values
+        values[int(number)] = value
+    finish()
+    return b"".join(result)
+
+
+_MOST_COEFFICIENTS = 1 << 28
+"""Coefficients of all orbitals, at most: 2 GiB."""
 
 
 def _without_sp(text: bytes) -> bytes | None:

@@ -36,12 +36,15 @@ class Statements:
         Core charges as the file may be understood, what it says most plainly first; empty for those of qc-iodata.
     copy : bytes or None
         The file as qc-iodata is to see it, where that is not the file itself.
+    cells : tuple of ndarray, shape (3, 3)
+        Vectors of the cell in bohr as the file may be understood, the likelier first; none for a molecule.
     """
 
     whole: Stated = _NOTHING
     numbers: NDArray[np.int64] | None = None
     charges: tuple[Reals, ...] = ()
     copy: bytes | None = None
+    cells: tuple[Reals, ...] = ()
 
 
 def statements(format_name: str, data: bytes) -> Statements:
@@ -71,7 +74,9 @@ def _whole(number: float | None) -> int | None:
 
 def _molden(data: bytes) -> Statements:
     copy, nuclei = molden_sections.understood(data)
-    return Statements() if nuclei is None else Statements(Stated(), nuclei.numbers, nuclei.charges, copy)
+    if nuclei is None:
+        return Statements()
+    return Statements(Stated(), nuclei.numbers, nuclei.charges, copy, nuclei.cells)
 
 
 # Formatted checkpoint files ---------------------------------------------------------------------------------------

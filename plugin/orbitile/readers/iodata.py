@@ -24,19 +24,26 @@ from ..gaussians.overlap import orbital_norms
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts, settled_charges
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
+from ._molden_sections import why_not_normalised
+from ._saved_orbitals import REMARK, saved_orbitals
 from ._statements import Statements, statements
+
+Reals = NDArray[np.float64]
 
 DESCRIPTION = "Molden, formatted checkpoint, Molekel, wfn, wfx and mwfn files"
 FORMATS = {
-    "molden": ("*.molden", "*.molden.input", "*.molf", "*.mold"),
+    "molden": ("*.molden", "*.molden.input", "*.molf", "*.mold", "molden.inp", "molden.input"),
     "fchk": ("*.fchk", "*.fch", "*.fchk.txt"),
     "molekel": ("*.mkl",),
-    "wfn": ("*.wfn",),
-    "wfx": ("*.wfx",),
     "mwfn": ("*.mwfn",),
+    "wfx": ("*.wfx",),
+    "wfn": ("*.wfn",),
 }
 PATTERNS = tuple(pattern for patterns in FORMATS.values() for pattern in patterns)
 KIND = "wavefunction"
+
+_NO_CELL = np.empty(0)
+"""Stands for the vectors of the cell of a molecule."""
 
 _MARKS = {
     "molden": ("[molden format]",),
@@ -55,7 +62,6 @@ def recognises(head: str) -> bool:
 
 def read(path: Path) -> Wavefunction:
     """Read a wavefunction, in whatever dialect makes its orbitals normalised."""
-    from iodata.api import load_one
     from iodata.utils import FileFormatError, LoadError, LoadWarning
 
     with path.open(encoding="utf-8", errors="replace") as stream:
@@ -64,16 +70,18 @@ def read(path: Path) -> Wavefunction:
     if format_name is None:
         raise FileError(f"{path.name}: none of the formats {', '.join(FORMATS)} (its beginning fits none of them)")
     content = path.read_bytes()  # which may take its time, and is not to hold up who reads other files
-    with warnings.catch_warnings(record=True) as caught, fast_normalisation_test():
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             found = statements(format_name, content)
             with _plain(path, found.copy) as file:
-                data = load_one(str(file), fmt=format_name)
+                data, cell = _first_that_fits(file, format_name, found.cells or (_NO_CELL,))
         except FileError as error:
             raise FileError(f"{path.name}: damaged {format_name} file ({error})") from error
+        except OrbitileError as error:  # of a cell that its functions do not fit
+            raise FileError(f"{path.name}: {error}") from error
         except (LoadError, FileFormatError) as error:
-            raise _translated(error, path, format_name) from error
+            raise _translated(error, path, format_name, content) from error
         except (
             ValueError,
             TypeError,
@@ -86,9 +94,30 @@ def read(path: Path) -> Wavefunction:
             raise FileError(f"{path.name}: damaged {format_name} file ({type(error).__name__}: {error})") from error
     repairs = [_repair(str(w.message)) for w in caught if issubclass(w.category, LoadWarning)]
     try:
-        return _wavefunction(data, found, path, format_name, [repair for repair in repairs if repair])
+        return _wavefunction(data, found, cell, path, format_name, [repair for repair in repairs if repair])
     except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
         raise FileError(f"{path.name}: damaged {format_name} file ({type(error).__name__}: {error})") from error
+
+
+def _first_that_fits(file: Path, format_name: str, cells: tuple[Reals, ...]) -> tuple[Any, Reals]:
+    """What qc-iodata reads, and the first of the cells with which the orbitals are normalised.
+
+    Raises
+    ------
+    LoadError, FileFormatError
+        With the last cell, when there is none.
+    """
+    from iodata.api import load_one
+    from iodata.utils import LoadError
+
+    for cell in cells[:-1]:
+        try:
+            with fast_normalisation_test(cell):
+                return load_one(str(file), fmt=format_name), cell
+        except (LoadError, OrbitileError):  # a cell may also be too small to be one
+            continue
+    with fast_normalisation_test(cells[-1]):
+        return load_one(str(file), fmt=format_name), cells[-1]
 
 
 @contextmanager
@@ -114,12 +143,13 @@ def _format_of(head: str, name: str) -> str | None:
     return None
 
 
-def _translated(error: Exception, path: Path, format_name: str) -> OrbitileError:
+def _translated(error: Exception, path: Path, format_name: str, content: bytes) -> OrbitileError:
     text = str(getattr(error, "message", None) or error).split("\n")[0]
     if "contains errors" in text:
         return ConventionError(
             f"{path.name}: the orbitals are not normalised in any known {format_name} dialect (as written, ORCA, Psi4, "
-            "Turbomole, CFOUR, unnormalised contractions): order, sign or norm of its basis functions is unknown"
+            "Turbomole, CFOUR, unnormalised contractions): "
+            + (why_not_normalised(content) or "order, sign or norm of its basis functions is unknown")
         )
     line = getattr(error, "lineno", None) or getattr(getattr(error, "file", None), "lineno", None)
     cause = error.__cause__
@@ -134,10 +164,21 @@ def _repair(message: str) -> str:
     return start.replace("Corrected for", "corrected for").strip() if start.startswith("Corrected") else ""
 
 
-def _wavefunction(data: Any, found: Statements, path: Path, format_name: str, repairs: list[str]) -> Wavefunction:
+def _wavefunction(
+    data: Any,
+    found: Statements,
+    cell: Reals,
+    path: Path,
+    format_name: str,
+    repairs: list[str],
+) -> Wavefunction:
     for name, what in (("atcoords", "atoms"), ("obasis", "basis set"), ("mo", "orbitals")):
         if getattr(data, name, None) is None:
             raise FileError(f"{path.name}: this {format_name} file holds no {what}, so there are no orbitals to show")
+    remarks: tuple[str, ...] = ()
+    if len(found.cells) > 1:
+        unit = "Angstrom" if cell is found.cells[0] else "bohr"
+        remarks = (f"the file does not say in which unit its cell is: {unit} is taken",)
     mo = data.mo
     if mo.kind == "generalized":
         raise FileError(f"{path.name}: two-component (generalised) orbitals are not supported")
@@ -147,9 +188,20 @@ def _wavefunction(data: Any, found: Statements, path: Path, format_name: str, re
     coefficients = mo.coeffs[order] * signs[:, None]
     occupations = np.zeros(coefficients.shape[1]) if mo.occs is None else mo.occs
     energies = np.empty(0) if mo.energies is None else mo.energies
+    remarked, density, spin_density = _other_density(data), np.empty(0), np.empty(0)
+    if remarked:
+        density, spin_density = (_density(data, name, order, signs) for name in ("scf", "scf_spin"))
+        parts = [coefficients] if mo.kind == "restricted" else np.split(coefficients, [mo.norba], axis=1)
+        spins = spin_density if spin_density.size else None
+        saved = saved_orbitals(shells, data.atcoords, parts, mo.energies, density, spins)
+        if saved is None:
+            density = spin_density = np.empty(0)
+        else:
+            occupations, remarked = saved.occupations, (REMARK,)
+            energies = energies if saved.are_energies else np.empty(0)
     labels = () if mo.irreps is None else tuple("" if str(label) == "??" else str(label) for label in mo.irreps)
     numbers = data.atnums if found.numbers is None else found.numbers
-    charges, remarks = settled_charges(
+    charges, assumed = settled_charges(
         numbers, found.charges or (data.atcorenums,), float(occupations.sum()), found.whole.charge
     )
     if mo.kind == "restricted":
@@ -175,12 +227,18 @@ def _wavefunction(data: Any, found: Statements, path: Path, format_name: str, re
         title=(data.title or "").strip(),
         source=str(path),
         program="; ".join([format_name, *repairs]),
-        density_matrix=_post_scf(data, "post_scf_ao", order, signs),
-        spin_density_matrix=_post_scf(data, "post_scf_spin_ao", order, signs),
+        density_matrix=density if density.size else _density(data, "post_scf_ao", order, signs),
+        spin_density_matrix=spin_density if density.size else _density(data, "post_scf_spin_ao", order, signs),
         geometries=_geometries(path) if format_name == "fchk" else np.empty(0),
         method="/".join(part.upper() for part in (data.lot, data.obasis_name) if part),
         stated=found.whole,
-        remarks=(*named_ghosts(np.where(numbers > 0, data.atnums, 0), charges), *remarks, *_other_density(data)),
+        remarks=(
+            *named_ghosts(np.where(numbers > 0, data.atnums, 0), charges),
+            *assumed,
+            *remarks,
+            *remarked,
+        ),
+        cell=cell,
     )
 
 
@@ -203,8 +261,8 @@ def _other_density(data: Any) -> tuple[str, ...]:
     )
 
 
-def _post_scf(data: Any, name: str, order: NDArray[np.intp], signs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A density matrix of a correlated method in our order of basis functions, if the file has it."""
+def _density(data: Any, name: str, order: NDArray[np.intp], signs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A density matrix in our order of basis functions, if the file has it."""
     matrix = (data.one_rdms or {}).get(name)
     if matrix is None:
         return np.empty(0)
@@ -255,8 +313,8 @@ _patching = threading.Lock()
 
 
 @contextmanager
-def fast_normalisation_test() -> Iterator[None]:
-    """Our overlap in place of qc-iodata's slow one, while a file is read."""
+def fast_normalisation_test(cell: Reals = _NO_CELL) -> Iterator[None]:
+    """Our overlap in place of qc-iodata's slow one, while a file is read; the periodic one where there is a cell."""
     from iodata.formats import molden
 
     def is_normalized(
@@ -264,7 +322,7 @@ def fast_normalisation_test() -> Iterator[None]:
     ) -> bool:
         shells, order, signs = shells_and_order(basis)
         coefficients = alpha if beta is None else np.hstack([alpha, beta])
-        norms = orbital_norms(shells, positions, coefficients[order] * signs[:, None])
+        norms = orbital_norms(shells, positions, coefficients[order] * signs[:, None], cell)
         return bool(np.all(np.abs(norms - 1) <= threshold))
 
     with _patching:

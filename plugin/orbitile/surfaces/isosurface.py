@@ -53,7 +53,7 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
     -------
     Surface
         The positive part first, then the negative part; either may be missing, but not both. It is closed unless it
-        leaves the lattice, and then it ends at the faces of the lattice.
+        leaves the lattice, and then it ends at the faces of the lattice; of a periodic one, at those of its cell.
 
     Raises
     ------
@@ -68,7 +68,16 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
     -----
     Marching cubes as in T. Lewiner et al., J. Graph. Tools 2003, 8, 1 (scikit-image). Index coordinates u map to
     positions by :math:`x = o + u A`, so gradients map by :math:`\nabla_x f = A^{-1} \nabla_u f`.
+
+    Examples
+    --------
+    >>> wfn = ob.load("benzene.molden")
+    >>> volume = ob.compute(wfn, "homo", ob.Lattice.around(wfn, spacing=0.4, margin=5.0))
+    >>> surface = ob.isosurface(volume, 0.03)
+    >>> surface.vertices.shape[1], sorted(set(surface.phases.tolist()))
+    (3, [-1, 1])
     """
+    volume = volume.closed
     lattice = volume.lattice
     check_shape(lattice, name_of(volume))
     isovalue = positive_isovalue(isovalue, name_of(volume), volume)

@@ -1,0 +1,52 @@
+"""
+Charges of atoms
+================
+
+How many electrons are an atom's is a choice, so there are ten schemes. What stands below each table
+says how far it closes: here, how well the charges add up to that of the molecule. The picture is
+PyMOL's: ``orb_charges`` writes the charges beside the atoms and colours them, red where electrons
+are and blue where they lack.
+"""
+
+from pathlib import Path
+
+import pymol2
+
+import orbitile as ob
+from orbitile.hosts.pymol import commands
+
+Path("formamide.xyz").write_text("""6
+
+O  -1.6785   0.2897   0.0000
+C  -0.4680   0.4808   0.0000
+N   0.4830  -0.5027   0.0000
+H  -0.0016   1.4987   0.0000
+H   0.1881  -1.4774   0.0000
+H   1.4770  -0.2891   0.0000
+""")
+(formamide,) = ob.compute_series("formamide.xyz", "formamide.h5", ob.Calculation("pbe", "6-31g*"))
+
+for scheme in ("hirshfeld", "resp", "iao"):
+    table = ob.charges(formamide, scheme=scheme).table("atoms")
+    charges = "  ".join(f"{element} {charge:+.2f}" for element, charge in zip(table["element"], table["charge"]))
+    print(f"{scheme:10s} {charges}   {table.closures[0].text}")
+
+# %%
+# The same in PyMOL:
+
+with pymol2.PyMOL() as pymol:
+    cmd = pymol.cmd
+    commands.register(cmd)
+    commands.orb_load("formamide.h5", _self=cmd)
+    cmd.show_as("sticks spheres", "formamide")
+    cmd.set("sphere_scale", 0.28)
+    commands.orb_charges("formamide", "hirshfeld", quiet=1, _self=cmd)
+    cmd.show("labels", "formamide")
+    cmd.set("label_size", -0.4)
+    cmd.set("label_color", "black")
+    cmd.set("label_position", (0, 0.55, 1))
+    cmd.bg_color("white")
+    cmd.orient("formamide")
+    cmd.zoom("formamide", 0.3)
+    cmd.ray(1200, 900)
+    cmd.png("charges.png")

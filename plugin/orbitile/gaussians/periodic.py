@@ -1,0 +1,174 @@
+r"""Gaussians of periodic systems: those whose images reach into the cell, as if they were of a molecule.
+
+At the Gamma point an orbital repeats with the cell, and so do its coefficients. Its value in the cell is the sum over
+all images of the basis functions,
+
+.. math::  \psi(r) = \sum_T \sum_\mu c_\mu \phi_\mu(r - T)
+
+where images share the coefficient of the function that they are images of. So the images that matter stand in the same
+lists as the functions themselves, with the same rows of the matrices that take orbital coefficients to theirs, and no
+kernel has to know of cells: within the cell the sum over the list is the periodic orbital. What lies outside is moved
+into the cell before it is evaluated (`orbitile.evaluation.periodic`).
+
+The images of a Gaussian that are left out are those that add least: all that is left out together changes an orbital by
+less than `TOLERANCE` anywhere in the cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OrbitileError
+from ..model.cell import Cell
+from ..model.wavefunction import Wavefunction
+from ..watch import checkpoint
+from .block_matrix import starts_of
+from .expansion import GaussianExpansion, radial_bounds, reach
+from .packing import MergedPrimitives, PackedShells
+
+Reals = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+TOLERANCE = 1e-11
+"""Bound, in bohr^-3/2, on what all images that are left out add up to in an orbital."""
+
+_NOT_SEEN = 1e-6
+"""Images that are smaller than this part of the tolerance are not even looked at."""
+
+_MOST = 1 << 23
+"""Images of Gaussians, at most: a gigabyte or two with their polynomials."""
+
+_STEP = 1.3
+"""Ratio of the reaches of Gaussians whose images are looked for together."""
+
+
+def images_of(expansion: GaussianExpansion, cell: Cell, tolerance: float) -> tuple[Indices, Reals]:
+    """The images of Gaussians that matter in a cell.
+
+    Parameters
+    ----------
+    expansion
+        The Gaussians; where several sums have them, with the largest magnitudes of the terms.
+    cell
+        Where they are to be evaluated.
+    tolerance
+        Bound on what those that are left out add up to at any point of the cell.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Which Gaussians they are images of, ascending.
+    ndarray, shape (n, 3)
+        Their centres in bohr.
+
+    Raises
+    ------
+    OrbitileError
+        When they are too many.
+    """
+    bounds, radius = radial_bounds(expansion), reach(expansion, _NOT_SEEN * tolerance)
+    lengths = np.linalg.norm(cell.vectors, axis=1)
+    expected = np.prod(lengths + 2 * radius[:, None], axis=1).sum() / np.prod(lengths)
+    if not expected <= _MOST:
+        raise OrbitileError(
+            f"cell of {cell.volume:.3g} bohr^3: some {expected:.1e} images of Gaussians reach into it, expected "
+            f"{_MOST:.0e} at most: the cell is too small for functions that are as diffuse"
+        )
+    base = cell.wrapped(expansion.centre)
+    orders = np.arange(bounds.shape[1])
+    flattest = np.sqrt(expansion.degree / (2 * expansion.exponent))
+    found: list[tuple[Indices, Reals, Reals]] = []
+    some = np.flatnonzero(radius > 0)
+    class_of = np.ceil(np.log(np.maximum(radius[some], 0.1)) / np.log(_STEP)).astype(np.int64)
+    for class_ in np.unique(class_of).tolist():
+        mine = some[class_of == class_]
+        for shift in cell.images_within(float(radius[mine].max())):
+            checkpoint()
+            centre = base[mine] + shift
+            away = cell.distances(centre)
+            near = np.flatnonzero(away <= radius[mine])
+            which = mine[near]
+            distance = np.maximum(away[near], flattest[which])
+            with np.errstate(under="ignore"):
+                value = (bounds[which] * distance[:, None] ** orders).sum(axis=1)
+                value *= np.exp(-expansion.exponent[which] * distance**2)
+            found.append((which, centre[near], value))
+    which, centre, value = (np.concatenate(column) for column in zip(*found, strict=True))
+    least = np.argsort(value)
+    left_out = int(np.searchsorted(np.cumsum(value[least]), tolerance))
+    kept = np.sort(least[left_out:])
+    kept = kept[np.argsort(which[kept], kind="stable")]
+    return which[kept], centre[kept]
+
+
+def unfolded(expansion: GaussianExpansion, cell: Cell | None, tolerance: float) -> GaussianExpansion:
+    """A sum of Gaussians with their images that matter in a cell; as it is without a cell.
+
+    Raises
+    ------
+    OrbitileError
+        When the images are too many.
+    """
+    if cell is None:
+        return expansion
+    which, centre = images_of(expansion, cell, tolerance)
+    return replace(expansion.chosen(which), centre=centre)
+
+
+def with_images(
+    wavefunction: Wavefunction, cell: Cell, packed: PackedShells, merged: MergedPrimitives, n_primitives: list[int]
+) -> tuple[PackedShells, MergedPrimitives]:
+    """Both forms of a basis set with the images of its functions that matter in the cell.
+
+    Parameters
+    ----------
+    wavefunction
+        The largest coefficients of its orbitals tell how large a function may become.
+    cell
+        Where its orbitals are to be evaluated.
+    packed, merged
+        The forms of the basis set itself.
+    n_primitives
+        Merged primitives of each packed atom.
+    """
+    orbitals = [wavefunction.alpha] if wavefunction.beta is None else [wavefunction.alpha, wavefunction.beta]
+    largest = np.max([np.abs(some.coefficients).max(axis=1) for some in orbitals if len(some)], axis=0)
+    terms = abs(merged.from_basis) @ largest
+    expansion = GaussianExpansion(merged.centre, merged.exponent, merged.degree, merged.first_term, terms)
+    which, centre = images_of(expansion, cell, TOLERANCE)
+    counts = np.diff(merged.first_term)
+    primitives = MergedPrimitives(
+        centre=centre,
+        exponent=merged.exponent[which],
+        degree=merged.degree[which],
+        first_term=starts_of(counts[which].tolist()),
+        from_basis=merged.from_basis[_runs(merged.first_term[which], counts[which])],
+    )
+    # an atom goes with each of its primitives
+    of_primitive = np.repeat(np.arange(len(n_primitives)), n_primitives)[which]
+    shift = np.rint((centre - packed.atom_position[of_primitive]) @ np.linalg.inv(cell.vectors))
+    rows = np.unique(np.column_stack([of_primitive, shift.astype(np.int64)]), axis=0)
+    atom = rows[:, 0]
+    size = np.diff([*packed.atom_first_coefficient, packed.from_basis.shape[0]])
+    shells = PackedShells(
+        atom_position=packed.atom_position[atom] + rows[:, 1:] @ cell.vectors,
+        atom_basis=packed.atom_basis[atom],
+        atom_first_coefficient=starts_of(size[atom].tolist())[:-1],
+        basis_first_shell=packed.basis_first_shell,
+        shell_angular_momentum=packed.shell_angular_momentum,
+        shell_first_primitive=packed.shell_first_primitive,
+        exponent=packed.exponent,
+        contraction=packed.contraction,
+        from_basis=packed.from_basis[_runs(packed.atom_first_coefficient[atom], size[atom])],
+    )
+    return shells, primitives
+
+
+def _runs(first: NDArray[np.integer], counts: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The numbers of several runs, one run after the other."""
+    ends = np.cumsum(counts)
+    result: NDArray[np.int64] = np.arange(int(ends[-1])) + np.repeat(first - ends + counts, counts)
+    return result
