@@ -342,6 +342,7 @@ def test_disk_full_is_a_file_error(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.linux
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 def test_permissions_and_links(volume, tmp_path):
     path, link = tmp_path / "a.npz", tmp_path / "link.npz"
@@ -363,6 +364,7 @@ def test_permissions_and_links(volume, tmp_path):
         save(volume, loop / "a.npz")
 
 
+@pytest.mark.linux
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
 def test_unwritable_folder(volume, tmp_path):
     tmp_path.chmod(0o500)

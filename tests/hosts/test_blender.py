@@ -420,6 +420,45 @@ def test_vdb_files_are_where_the_volume_is(tmp_path):
     assert np.all(corner < lattice.origin / angstrom + 1e-6)
 
 
+def test_values_are_added_as_a_volume(tmp_path):
+    bpy.ops.orbitile.load(filename=BENZENE)
+    bpy.ops.orbitile.field(object_name="benzene", field="density", quality="coarse")
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "a.blend"))
+    assert bpy.ops.orbitile.add_volume() == {"FINISHED"}
+    assert (tmp_path / "benzene_density.vdb").exists()
+    volume = shown("benzene_density volume")
+    assert volume.data.grids.load()
+    corners = vertices_of(shown("benzene_density").data)
+    low, high = np.array(volume.bound_box).min(axis=0), np.array(volume.bound_box).max(axis=0)
+    assert np.all(low < corners.min(axis=0))
+    assert np.all(high > corners.max(axis=0))
+
+
+def test_a_mesh_that_is_being_edited_is_left_alone():
+    bpy.ops.orbitile.load(filename=BENZENE)
+    bpy.ops.orbitile.mo(quality="coarse")
+    bpy.context.view_layer.objects.active = shown("benzene_homo")
+    bpy.ops.object.mode_set(mode="EDIT")
+    with pytest.raises(RuntimeError, match="is being edited in Blender"):
+        bpy.ops.orbitile.iso(isovalue="0.05")
+    with pytest.raises(RuntimeError, match="is being edited in Blender"):
+        bpy.ops.orbitile.delete(object_name="benzene_homo")
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.ops.orbitile.iso(isovalue="0.05")
+
+
+def test_files_are_opened_from_a_list(tmp_path):
+    assert bpy.ops.orbitile.open(filepath=BENZENE) == {"FINISHED"}
+    assert session().shelf.present() == ["benzene_homo"]
+    bpy.data.collections.new("own")
+    bpy.context.scene.collection.children.link(bpy.data.collections["own"])
+    own = tmp_path / "own.molden"
+    own.write_bytes((files("orbitile") / "data" / "benzene.molden").read_bytes())
+    bpy.ops.orbitile.open(directory=str(tmp_path), files=[{"name": "own.molden"}])
+    assert not bpy.data.collections["own"].objects
+    assert shown("own").users_collection[0].name == "own.001"
+
+
 @pytest.mark.parametrize("suffix", ["glb", "usdz", "stl"])
 def test_scenes_in_files_as_blender_reads_them(suffix, tmp_path):
     if suffix == "stl":

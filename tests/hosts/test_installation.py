@@ -24,6 +24,7 @@ def home(tmp_path, monkeypatch):
 LATIN_1 = "# -*- coding: latin-1 -*-\n# préférences\nx = 1\n".encode("latin-1")
 
 
+@pytest.mark.linux
 def test_a_plugin_list_in_another_encoding_keeps_its_bytes(home):
     preferences = home / ".pymolpluginsrc.py"
     preferences.write_bytes(LATIN_1)
@@ -47,6 +48,7 @@ def test_a_home_folder_with_letters_beyond_ascii(home, monkeypatch):
     compile(source, "list", "exec")
 
 
+@pytest.mark.linux
 @pytest.mark.skipif(os.name != "posix", reason="needs a limit on the size of files")
 @pytest.mark.parametrize("host", ["pymol", "vmd"])
 def test_a_full_disk_leaves_them_as_they_were(home, host):

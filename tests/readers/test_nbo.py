@@ -1,6 +1,7 @@
 """Files of NBO, written here of calculations by PySCF, read by us."""
 
 import gzip
+import re
 from functools import lru_cache
 
 import numpy as np
@@ -14,6 +15,7 @@ from orbitile.evaluation.requests import field_of
 from orbitile.readers._nbo.plot_files import read_orbitals
 from orbitile.session.orbital_filter import conditions_of, passes
 from orbitile.session.orbitals import ENERGY_UNITS, columns_of, levels_of
+from tests.conftest import SAMPLES
 
 from .nbo_files import archive, basis_file, label_lists, norms_of, orbital_file, rows_of
 
@@ -150,6 +152,7 @@ def test_pre_orthogonal_orbitals_may_overlap_and_have_the_names_of_their_parents
         ob.load(put(tmp_path, _40=orbital_file(mol, "MO", [mixed])))
 
 
+@pytest.mark.slow
 def test_densities_are_those_of_the_job_or_are_refused(tmp_path):
     mol, mf = water()
     turn = np.linalg.qr(np.random.default_rng(1).normal(size=(mol.nao, mol.nao)))[0]
@@ -172,8 +175,8 @@ def test_densities_are_those_of_the_job_or_are_refused(tmp_path):
     assert np.allclose(with_energies.alpha.energies, np.diag(nbos.T @ mf.get_fock() @ nbos), atol=1e-6)
 
 
-@pytest.mark.parametrize("cart", [False, True])
-@pytest.mark.parametrize(("upper", "angstrom"), [(True, True), (False, False)])
+@pytest.mark.parametrize("cart", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("upper", "angstrom"), [(True, True), pytest.param(False, False, marks=pytest.mark.slow)])
 def test_archives_have_orbitals_energies_and_occupations(tmp_path, cart, upper, angstrom):
     mol, coefficients = without_field(cart)
     overlap = mol.intor("int1e_ovlp")
@@ -190,6 +193,7 @@ def test_archives_have_orbitals_energies_and_occupations(tmp_path, cart, upper, 
     assert_same(found, "density", (2 * values_of(mol, occupied) ** 2).sum(axis=1))
 
 
+@pytest.mark.slow
 def test_an_archive_without_bond_order_matrix_has_elements_of_the_density(tmp_path):
     mol, mf = water()
     overlap = mol.intor("int1e_ovlp")
@@ -202,6 +206,7 @@ def test_an_archive_without_bond_order_matrix_has_elements_of_the_density(tmp_pa
     assert_same(found, "density", (2 * values_of(mol, mf.mo_coeff[:, :5]) ** 2).sum(axis=1), 1e-6)
 
 
+@pytest.mark.slow
 def test_an_archive_without_orbitals_has_those_of_its_fock_matrix(tmp_path):
     mol, mf = water()
     made = archive(mol, density=[mf.make_rdm1()], fock=[mf.get_fock() * 27.211386245988], options="BODM EV")
@@ -280,3 +285,30 @@ def test_rows_of_orbitals_without_a_heading_are_read_by_their_name(tmp_path):
     assert found.method == "natural atomic orbitals"
     assert_same(found, "mo:1", values_of(mol, coefficients[:, 0]))
     assert read_orbitals(tmp_path / "job.33", mol.nao)[0].labels == ()
+
+
+def rotated(text, label, turn):
+    """A formatted checkpoint file with other orbitals: those of the file, multiplied by a matrix."""
+    head = re.search(rf"^{label} .* N= +(\d+)\n", text, re.MULTILINE)
+    count, n = int(head[1]), len(turn)
+    numbers = re.match(rf"(?:\s*\S+){{{count}}}", text[head.end() :])[0]
+    values = np.array(numbers.split(), float).reshape(n, n)
+    lines = rows_of(turn.T @ values, 5, "{:16.8E}", indent="").rstrip("\n")
+    return text[: head.end()] + lines + text[head.end() + len(numbers) :]
+
+
+def test_bond_orbitals_saved_in_a_checkpoint_file_have_their_occupations(tmp_path):
+    text = (SAMPLES / "h2o_sto3g.fchk").read_text()
+    (tmp_path / "sound.fchk").write_text(text)
+    sound = ob.load(tmp_path / "sound.fchk")
+    n = len(sound.alpha)
+    angle = 0.1  # between an occupied orbital and an unoccupied one
+    turn = np.eye(n)
+    turn[4:6, 4:6] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    (tmp_path / "saved.fchk").write_text(rotated(text, "Alpha MO coefficients", turn))
+    saved = ob.load(tmp_path / "saved.fchk")
+    expected = [2, 2, 2, 2, 2 * np.cos(angle) ** 2, 2 * np.sin(angle) ** 2, 0]
+    assert np.allclose(saved.alpha.occupations, expected, atol=1e-6)
+    assert "saved in their place" in "; ".join(saved.remarks)
+    density = ob.evaluate(sound, "density", POINTS, precision="double")
+    assert_same(saved, "density", density, 1e-6)

@@ -145,6 +145,7 @@ def test_unknown_layouts_are_read_by_orca_2json(tmp_path, samples, monkeypatch):
         ({"MolecularOrbitals": {"MOs": [{"Occupancy": 1}]}}, 'no orbital coefficients.*"MOCoefficients": true'),
         ({"Atoms": [{"Coords": [0, 0, 0]}]}, 'no basis set.*"Basisset": true'),
         ({"Charge": "much"}, "damaged ORCA JSON"),
+        ({"MolecularOrbitals": {"MOs": [{"MOCoefficients": [1]}] * 3}}, "3 orbitals of 1 basis functions"),
         ({"Atoms": 3}, "damaged ORCA JSON"),
     ],
 )
@@ -152,6 +153,13 @@ def test_json_that_lacks_something(tmp_path, change, message):
     made = sample("He 0 0 0", "sto-3g")
     with pytest.raises(FileError, match=message):
         load(tmp_path, "a.json", json_text(made, **change))
+
+
+def test_orbitals_of_an_unrestricted_calculation_that_both_spins_share(tmp_path):
+    made = sample("O 0 0 0; H 0.3 0.4 0.8", "sto-3g")
+    made.occupations[0][:] = [2, 2, 2, 1.8, 1, 0.2]
+    natural = load(tmp_path, "a.json", json_text(made, HFTyp="UHF"))
+    assert (natural.kind, len(natural.alpha)) == ("natural", 6)
 
 
 def test_excited_states_without_energies_are_told(tmp_path):
@@ -240,6 +248,25 @@ def test_densities_beyond_that_of_the_orbitals(tmp_path, samples, version):
     alone = ob.load(beside(tmp_path, made, {"scfp": own}, version))
     assert not alone.density_matrix.size
     assert "no density but that of the orbitals" in alone.remarks[-1]
+
+
+def test_densities_in_json(tmp_path, samples):
+    made = samples["unrestricted"]
+    own = density_of(made, made.occupations)
+    other = density_of(made, [np.roll(occupations, 1) for occupations in made.occupations])
+    in_file = {
+        name: made.in_orcas_order(made.in_orcas_order(matrix).T).tolist()
+        for name, matrix in (("scfp", own), ("cisp", other), ("cisr", other / 3))
+    }
+    wavefunction = load(tmp_path, "a.json", json_text(made, Densities=in_file))
+    assert "cisp of a.json" in wavefunction.remarks[-1]
+    np.testing.assert_allclose(wavefunction.density_matrix, wavefunction.spin_density_matrix * 3, atol=1e-12)
+    points = np.random.default_rng(1).uniform(-2, 3, (10, 3))
+    values, ours = made.molecule.eval_gto("GTOval_sph", points), basis_functions(wavefunction, points)
+    found = np.einsum("mp,mn,np->p", ours, wavefunction.density_matrix, ours)
+    np.testing.assert_allclose(found, np.einsum("pm,mn,pn->p", values, other, values), atol=1e-10)
+    with pytest.raises(FileError, match="different calculations"):
+        load(tmp_path, "a.json", json_text(made, Densities={**in_file, "scfp": in_file["cisp"]}))
 
 
 @pytest.mark.parametrize("version", [5, 6])

@@ -196,6 +196,8 @@ def test_a_change_in_any_of_its_files_is_seen(water, tmp_path):
         ("basis", " 3  p", " 300000000  p", "announced"),
         ("coord", " o\n", " qq\n", "'qq' is no element"),
         ("mos", "format(4d20.14)", "", "expected 'format"),
+        ("mos", "scfconv=7", "expanded", "orbitals to start from"),
+        ("coord", "0.18", "0.58", "another run of dscf or ridft"),
     ],
 )
 def test_what_is_refused(water, tmp_path, file, old, new, message):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..fields.density import occupied
+from ..model.cell import molecules_only
 
 if TYPE_CHECKING:
     from taichi_kernels.target import Target
@@ -48,6 +49,7 @@ def quadrature_with_density(
     level, borders
         As for `grid_of`.
     """
+    molecules_only(wavefunction, "integrals of the density", "the quadrature is over all space, and not over the cell")
     from ..integrals.grids import grid_of
     from ..integrals.hermite_map import to_hermite
     from ..integrals.pairs import pairs_of

@@ -24,6 +24,7 @@ from ..evaluation.points import evaluate
 from ..evaluation.requests import field_of
 from ..fields.weak_interactions import plain, within_range
 from ..gaussians.promolecule import free_atoms_of
+from ..model.cell import molecules_only
 from ..model.bonds import find_bonds
 from ..watch import checkpoint, stage
 
@@ -135,6 +136,7 @@ def sampled_interactions(
     FieldError
         As `orbitile.fields.weak_interactions.resolve`.
     """
+    molecules_only(wavefunction, "interactions", "regions that cross the faces of the cell would be counted twice")
     behind = f":{listed}" if listed else ""
     surface = field_of(wavefunction, f"rdg{behind}")
     low, high = surface.enclosing_box(1.0)

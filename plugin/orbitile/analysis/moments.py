@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from ..gaussians.expansion import GaussianExpansion, integrals
 
 if TYPE_CHECKING:
-    from ..model.wavefunction import Wavefunction
+    from ..model.cell import molecules_only
+from ..model.wavefunction import Wavefunction
 
 
 Reals = NDArray[np.float64]
@@ -39,6 +40,7 @@ class Moments:
 
 
 def _with_nuclei(wavefunction: Wavefunction, zeroth: float, first: Reals, second: Reals) -> Moments:
+    molecules_only(wavefunction, "moments", "the dipole of a cell depends on where it is cut")
     charges, positions = wavefunction.core_charges, wavefunction.positions
     dipole = charges @ positions - first
     whole = np.einsum("a,ai,aj->ij", charges, positions, positions) - second

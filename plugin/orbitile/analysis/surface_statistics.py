@@ -27,6 +27,7 @@ from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.points import evaluate
 from ..evaluation.requests import field_of
 from ..evaluation.surfaces import compute_surface, is_cut
+from ..model.cell import molecules_only
 from ..model.bonds import covalent_radius
 from ..model.surface import Colouring, Surface
 from ..model.wavefunction import Wavefunction
@@ -179,6 +180,7 @@ def measured_surface(
     OrbitileError
         When the field does not reach the isovalue; otherwise as `orbitile.compute_surface` does.
     """
+    molecules_only(wavefunction, "surface", "it would be cut at the faces of the cell, and its area with it")
     resolved = field_of(wavefunction, field)
     lattice = enclosing_lattice(wavefunction, resolved, isovalue, spacing=spacing)
     coarse = compute_surface(wavefunction, resolved, isovalue, lattice, device=device)

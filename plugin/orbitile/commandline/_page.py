@@ -50,8 +50,7 @@ def slides_of(
     from ..scenes.palette import colours_of_fields
     from ..session.pages import slide_of
     from ..session.request import MOST_FACES, surface_within
-    from ..surfaces.isovalue import range_of_magnitude
-    from ._surfaces import coloured_as_asked, lattice_of, sampling_of
+    from ._surfaces import coloured_as_asked, lattice_of, sampling_of, tell_if_cut
 
     references, found = FileReferences(), []
     for request in requests:
@@ -67,11 +66,15 @@ def slides_of(
                 precision=request.precision,
                 progress=progress,
             )
-        greatest = range_of_magnitude(volume)[1]
         for share in sorted(shares, key=lambda share: abs(share - 1)):
-            if share > 1 and isovalue * share >= greatest:
+            try:
+                surface, _ = surface_within(volume, isovalue * share, MOST_FACES)
+            except NoSurface:
+                if share == 1:
+                    raise
                 continue
-            surface, _ = surface_within(volume, isovalue * share, MOST_FACES)
+            if share == 1:
+                tell_if_cut(request, wavefunction, surface, field, lattice)
             surface = coloured_as_asked(request, wavefunction, surface, field, references)
             pair = colours_of_fields([surface], colours)[0]
             found.append(

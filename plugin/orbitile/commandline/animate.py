@@ -19,6 +19,9 @@ PRIORITY = 70
 _MOST_PICTURES = 100_000
 """Of a film: an hour and more at 25 a second."""
 
+_MOST_FRAMES = 1000
+"""Of a page, which is read as a whole: some 20 kB each and more."""
+
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
@@ -90,6 +93,10 @@ def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[],
     """Write a film as a page with a slider of frames."""
     from ..session.pages import document_of
 
+    if options.turn or options.rock:
+        raise OrbitileError("--turn and --rock are of films: whoever looks at a page turns it")
+    if shots.most > _MOST_FRAMES:
+        raise OrbitileError(f"{options.output}: expected {_MOST_FRAMES} frames at most in a page, got {shots.most}")
     sequence = list(shots())
     slides = slides_of_shots(sequence, options, cancelled)
     document = document_of(slides, sequence[0].wavefunction, len(slides))

@@ -80,9 +80,12 @@ def _write_orbitals(options: argparse.Namespace, wavefunction: Wavefunction, orb
         if isovalue is None:
             isovalue = default_isovalue(wavefunction, orbital, device=options.device)
         lattices.append(lattice_of(options, wavefunction, isovalue, orbital))
-    ends = [np.array([box.origin, box.far_corner]) for box in lattices]
-    spacing = max(float(box.spacings[0]) for box in lattices)
-    lattice = Lattice.box(np.min(ends, axis=(0, 1)), np.max(ends, axis=(0, 1)), spacing)
+    if lattices[0].periodic:
+        lattice = max(lattices, key=lambda one: one.n_points)
+    else:
+        ends = [np.array([box.origin, box.far_corner]) for box in lattices]
+        spacing = max(float(box.spacings[0]) for box in lattices)
+        lattice = Lattice.box(np.min(ends, axis=(0, 1)), np.max(ends, axis=(0, 1)), spacing)
     note(options, "{} x {} x {} points".format(*lattice.shape))
     with progress_bar(options, f"{len(orbitals)} orbitals") as progress:
         volumes = compute_many(

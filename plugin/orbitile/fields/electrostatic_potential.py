@@ -17,6 +17,7 @@ from ..gaussians.products import TOLERANCE
 from ..kernels._charges import potential_at
 from ..kernels._sums import in_double
 from ..kernels._tolerances import tolerances
+from ..model.cell import molecules_only
 from ..model.charges import PointCharges
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
@@ -43,6 +44,11 @@ _ORDER, _ORDER_TIGHT, _TIGHT = 10, 16, 1e-7
 
 _SINGLE_SUFFICES = 200.0
 """Sum of the magnitudes of all terms, in hartree/e, up to which single precision keeps the error below 1e-5."""
+
+_NOT_PERIODIC = (
+    "the potentials of all cells add up to no limit of their own (an Ewald sum has to choose one), and Orbitile adds up "
+    "those of molecules"
+)
 
 _DIRECTIONS = np.array([[1.0, 1, 1], [-1, -1, 1], [-1, 1, -1], [1, -1, -1]]) / np.sqrt(3)
 _DISTANCE = 1.2
@@ -93,6 +99,9 @@ class ElectrostaticPotential(Field):
     is_bounded: bool = field(default=False, init=False)
     is_smooth: bool = field(default=True, init=False)
     peaks_at_nuclei: bool = field(default=True, init=False)
+
+    def __post_init__(self) -> None:
+        molecules_only(self.wavefunction, "electrostatic potential", _NOT_PERIODIC)
 
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box about the atoms and what charge, dipole and quadrupole tell of the isosurface beyond.
@@ -228,6 +237,11 @@ _FAR_FIELDS = Derived[FarField](most=4)
 _CANCELLATIONS = Derived[bool](most=1)
 
 
+def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
+    """The potential, with the reason, of a periodic system."""
+    return {"esp": _NOT_PERIODIC} if len(wavefunction.cell) else {}
+
+
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> ElectrostaticPotential | None:
     """The potential, or None for another name.
 
@@ -235,6 +249,8 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> El
     ------
     FileError
         When charges are named that cannot be read.
+    OrbitileError
+        When the wavefunction is periodic.
     """
     family, _, file = name.partition(":")
     if family.strip().lower() != "esp":

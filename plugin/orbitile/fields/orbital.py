@@ -34,9 +34,8 @@ NAMES = (
     ("lumo", "The lowest unoccupied orbital"),
     ("homo-N", "The Nth orbital below the highest occupied one"),
     ("lumo+N", "The Nth orbital above the lowest unoccupied one"),
-    ("mo:N", "Orbital N, counted from 1 in the order of the file"),
+    ("mo:N", "Orbital N, counted from 1 in the order of the file, or what the file calls it: mo:BD (1) C 1 - H 2"),
     ("mo:N:alpha", "The same, of one spin (:alpha or :beta, also behind homo and lumo)"),
-    ("mo:NAME", "The orbital of that name, where the file names them: mo:BD (1) C 1 - H 2"),
 )
 
 _NAME = re.compile(r"(?:(homo|lumo)([+-]\d+)?|mo:?\s*(\d+))(?::(a|alpha|b|beta))?")

@@ -24,6 +24,9 @@ _WIDE = (("utf-32-le", 4, 0), ("utf-32-be", 4, 3), ("utf-16-le", 2, 0), ("utf-16
 _SHORTEST = 4
 """Characters by which an encoding without a mark is known, at least."""
 
+_ZEROS = 0.7
+"""Part of the other bytes that are zero then, at least."""
+
 _KANA = re.compile("[\u3041-\u30fe]")
 _UNPRINTABLE = re.compile("[\0-\x08\x0e-\x1f\x7f\ufffd]")
 _LOOKED_AT = 4096
@@ -37,8 +40,9 @@ def unicode_encoding(head: bytes) -> str:
             return encoding if "\0" not in head.decode(encoding, "replace") else ""
     head = head[: min(len(head), _LOOKED_AT) // 4 * 4]
     for encoding, width, place in _WIDE:
-        ascii_part = head[place::width]
-        if len(ascii_part) < _SHORTEST or head.count(0) < len(head) - len(head) // width * 1.1:
+        others = [head[n::width] for n in range(width) if n != place]
+        zeros = sum(part.count(0) for part in others)
+        if len(head) < _SHORTEST * width or zeros < _ZEROS * len(head) * (width - 1) / width:
             continue
         if not _UNPRINTABLE.search(head.decode(encoding, "replace")):
             return encoding

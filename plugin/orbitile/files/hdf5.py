@@ -17,8 +17,8 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 """First bytes of an HDF5 file without a user block."""
 
 
-def library(name: str) -> ModuleType:
-    """The package h5py, for a file of that name.
+def library(name: str, what: str = "series files") -> ModuleType:
+    """The package h5py, for a file of that name; what sort of file it is, for people.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def library(name: str) -> ModuleType:
     try:
         import h5py
     except ImportError as error:
-        raise FileError(f"{name}: HDF5 files need the package h5py: pip install 'orbitile[trajectories]'") from error
+        raise FileError(f"{name}: {what} need the package h5py: pip install 'orbitile[trajectories]'") from error
     module: ModuleType = h5py
     return module
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.cell import molecules_only
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
 from ..model.derived import Derived
 from ..model.wavefunction import Shell, Wavefunction
@@ -62,7 +63,13 @@ def position_integrals(wavefunction: Wavefunction, orbitals: Reals) -> Reals:
     Returns
     -------
     ndarray, shape (3, n, n)
+
+    Raises
+    ------
+    OrbitileError
+        For a periodic system.
     """
+    molecules_only(wavefunction, "positions of orbitals", "where an orbital that repeats is has no meaning")
     basis = enlarged(wavefunction)
     positions = wavefunction.positions
     image = shell_overlap(basis.shells, positions, wavefunction.shells, positions) @ orbitals

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..gaussians.expansion import GaussianExpansion, largest_magnitudes
 from ..gaussians.packing import MergedPrimitives, merged_primitives, polynomial_powers
+from ..model.cell import molecules_only
 from ..model.basis import Basis
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
@@ -104,7 +105,18 @@ def pairs_of(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) -> Pairs
         Shells and positions.
     tolerance
         Pairs below it, by `Pairs.bound`, are left out, in hartree^(1/2).
+
+    Raises
+    ------
+    OrbitileError
+        For a periodic system.
     """
+    if isinstance(basis, Wavefunction):
+        molecules_only(
+            basis,
+            "integrals over basis functions",
+            "they are taken over all space, not over the cell; charges by mulliken, loewdin and iao need none",
+        )
     return _PAIRS.of(
         basis, tolerance, lambda: pairs_of_primitives(merged_primitives(basis), basis.positions, tolerance)
     )

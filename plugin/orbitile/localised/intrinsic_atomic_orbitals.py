@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
-from ..gaussians.overlap import own_overlap, shell_overlap
+from ..gaussians.overlap import own_overlap, repeated_overlap
 from ..memory import require_memory
 from ..model.derived import Derived
 from ..model.wavefunction import Shell, Spin, Wavefunction
@@ -111,8 +111,9 @@ def _made(wavefunction: Wavefunction, spin: Spin) -> IntrinsicAtomicOrbitals:
             f"occupied orbitals than these, got {n} functions and {occupied.shape[1]} occupied orbitals; choose the "
             "scheme boys or pm"
         )
-    mixed = _dense(shell_overlap(wavefunction.shells, wavefunction.positions, minimal.shells, minimal.positions))
-    of_minimal = _dense(shell_overlap(minimal.shells, minimal.positions, minimal.shells, minimal.positions))
+    cell, places = wavefunction.cell, minimal.positions
+    mixed = _dense(repeated_overlap(wavefunction.shells, wavefunction.positions, minimal.shells, places, cell))
+    of_minimal = _dense(repeated_overlap(minimal.shells, places, minimal.shells, places, cell))
     overlap = own_overlap(wavefunction)
     projected = patiently(lambda: _solved(_dense(overlap), mixed))
     coefficients = patiently(lambda: _polarised(occupied, overlap, projected, mixed, of_minimal))

@@ -95,6 +95,38 @@ class Cell:
         result: Reals = np.sqrt(np.maximum(least, 0))
         return result
 
+    def shortest(self, separations: Reals) -> Reals:
+        """From points to the nearest images of others: the shortest of the vectors that differ by images of the cell.
+
+        Parameters
+        ----------
+        separations : ndarray, shape (n, 3)
+            Of the points and any image of each, in bohr.
+        """
+        fractions = separations @ np.linalg.inv(self.vectors)
+        fractions = fractions - np.rint(fractions)
+        near = np.array(list(product((0, -1, 1), repeat=3)), float)  # of skewed cells that one may not be the nearest
+        candidates = (fractions[:, None] + near) @ self.vectors
+        nearest = np.argmin(np.einsum("nid,nid->ni", candidates, candidates), axis=1)
+        result: Reals = candidates[np.arange(len(candidates)), nearest]
+        return result
+
+    def corners(self) -> Reals:
+        """Its eight corners in bohr, shape (8, 3), those of the last vector next to each other."""
+        result: Reals = self.origin + np.array(list(product((0.0, 1.0), repeat=3))) @ self.vectors
+        return result
+
+    def with_faces(self, points: Reals) -> tuple[NDArray[np.intp], Reals]:
+        """Points, and the images of those at a face that lie at the opposite one: which they are, and where in bohr."""
+        fractions = self.fractions(points)
+        which, places = [np.arange(len(points))], [points]
+        for step in product((-1, 0, 1), repeat=3):
+            moved = fractions + step
+            at_face = np.all((moved > -_AT_A_FACE) & (moved < 1 + _AT_A_FACE), axis=1) & bool(any(step))
+            which.append(np.flatnonzero(at_face))
+            places.append(points[at_face] + np.array(step, float) @ self.vectors)
+        return np.concatenate(which), np.concatenate(places)
+
     def images_within(self, reach: float) -> Reals:
         """Translations to the cells that come within a distance of this one, itself first, in bohr, shape (n, 3).
 

@@ -45,8 +45,8 @@ def load(path: str | PathLike[str]) -> Wavefunction:
     Parameters
     ----------
     path
-        A Molden, fchk, mkl, wfn, wfx, mwfn, gbw or TREXIO file, or a log of Gaussian, ORCA, GAMESS, NWChem, Psi4, Q-Chem or
-        Molpro in which basis set and orbital coefficients are printed.
+        A file of `descriptions("wavefunction")`; a folder or an archive (ZIP, tar) of a calculation, of which the best
+        file is read, and `remarks` of the wavefunction say which one; `job.zip!inner.molden` for a file in an archive.
 
     Raises
     ------

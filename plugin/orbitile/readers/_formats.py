@@ -89,7 +89,7 @@ def within_hdf5(file: Path) -> Reader | None:
     """The module that knows an HDF5 file by what it contains; None where the library that tells is not installed."""
     if find_spec("h5py") is None:
         return None
-    names = isolated(hdf5.root_names, file, name=file.name, library="h5py", size=file.stat().st_size)
+    names = isolated(hdf5.root_names, file.absolute(), name=file.name, library="h5py", size=file.stat().st_size)
     fitting = [reader for reader in of_kind("wavefunction") if reader.CONTENTS]
     for reader in fitting:
         if names.issuperset(reader.CONTENTS):

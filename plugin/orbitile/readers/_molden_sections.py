@@ -1,5 +1,6 @@
-"""Parts of Molden files that qc-iodata does not understand: cells, ghosts, core potentials, shells `sp`, empty lines,
-coefficients that are left out.
+"""Parts of Molden files that qc-iodata does not understand.
+
+They are cells, ghosts, core potentials, shells `sp`, units, empty lines, and coefficients that are left out.
 
 They are looked at before it reads the file; where they are there, it is given a copy that it understands. What the
 parts say of the atoms is kept.
@@ -82,7 +83,9 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
             names, column, text = _atoms(data[start:end])
             if text is not None:
                 changes.append((start, end, text))
-        elif name == "mo" and (filled := _filled(data[start:end], _n_functions(data, sections))) is not None:
+        elif name == "gto" and (heading := _heading_above(data, start)) is not None:
+            changes.append((heading, start, b"[GTO]\n"))
+        if name == "mo" and (filled := _filled(data[start:end], _n_functions(data, sections))) is not None:
             changes.append((start, end, filled))
         elif name in rewritten and (text := rewritten[name](data[start:end])) is not None:
             changes.append((start, end, text))
@@ -157,6 +160,12 @@ def _sections(data: bytes) -> list[tuple[str, int, int]]:
     return [(name, begin, end) for (name, _, begin), end in zip(headings, ends, strict=False)]
 
 
+def _heading_above(data: bytes, start: int) -> int | None:
+    """Where the line `[GTO] (AU)` above a place begins; None of another, as `[GTO]` alone."""
+    begin = data.rfind(b"\n", 0, max(start - 1, 0)) + 1
+    return begin if re.fullmatch(rb"\[gto\]\s+\(?au\)?", data[begin:start].strip().lower()) else None
+
+
 def _number(name: str) -> int:
     """Atomic number by the name of an atom, which may carry a number or a label; 0 for a ghost."""
     lowered = name.lower()
@@ -220,7 +229,7 @@ def _orbitals(text: bytes) -> bytes | None:
     return filled
 
 
-_PURE = {"5d": "d", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh"}
+_PURE = {"5d": "df", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh"}
 """Sections that say which functions are pure, and letters of these."""
 
 _SHELL = re.compile(rb"^[ \t]*(sp|[spdfghi])[ \t]+\d+[^\n]*$", re.MULTILINE | re.IGNORECASE)

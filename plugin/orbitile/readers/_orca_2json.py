@@ -13,9 +13,7 @@ from pathlib import Path
 from ..errors import FileError
 
 _SECONDS = 600.0
-"""What it may take: it computes integrals unless it is told otherwise."""
-
-_CONTENTS = '{"MOCoefficients": true, "Basisset": true, "1elPropertyIntegrals": [], "1elIntegrals": []}'
+"""What it may take: that of ORCA 5 computes integrals too."""
 
 
 def program() -> str:
@@ -38,21 +36,24 @@ def json_of(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="orbitile-") as folder:
         copy = Path(folder, path.name)
         shutil.copyfile(path, copy)
-        Path(folder, f"{copy.stem}.json.conf").write_text(_CONTENTS)
-        try:
-            done = subprocess.run(
-                [program(), copy.name, "-json"],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise FileError(f"{path.name}: orca_2json cannot read it ({error})") from error
-        written = next(iter(Path(folder).glob("*.json")), None)
-        if written is None:
-            said = (done.stdout + done.stderr).decode("utf-8", "replace").split("\n")
-            last = next((line.strip() for line in reversed(said) if line.strip()), "nothing was said")
-            raise FileError(f"{path.name}: orca_2json cannot read it ({last[:200]}); is it of the ORCA that wrote it?")
-        yield written
+        said = ""
+        for named in (copy.name, copy.stem):  # ORCA 6, and ORCA 5
+            try:
+                done = subprocess.run(
+                    [program(), named, "-json"],
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    timeout=_SECONDS,
+                    check=False,
+                )
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise FileError(f"{path.name}: orca_2json cannot read it ({error})") from error
+            written = next(iter(Path(folder).glob("*.json")), None)
+            if written is not None:
+                yield written
+                return
+            said = said or done.stdout.decode("utf-8", "replace").strip()
+        last = said.rpartition("\n")[2][:200] or "it said nothing"
+        raise FileError(f"{path.name}: orca_2json cannot read it ({last}); is it of the ORCA that wrote the file?")

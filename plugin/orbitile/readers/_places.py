@@ -48,6 +48,7 @@ class Place:
         self._patterns = tuple(patterns("wavefunction", "trajectory"))
         self._folder = path.is_dir()
         self._entries = self._in_folder() if self._folder else self._in_archive()
+        self._names = {entry.name for entry in self._entries}
 
     @property
     def separator(self) -> str:
@@ -79,7 +80,7 @@ class Place:
             When several files are as good.
         """
         if choice.others:
-            raise ambiguity("folder" if self._folder else "archive", str(self.path), choice, self.separator)
+            raise ambiguity("folder" if self._folder else "archive", str(self.path.absolute()), choice, self.separator)
 
     def files(self, entries: tuple[Entry, ...]) -> list[Path]:
         """Files of this place, those of an archive as copies that last as long as this object.
@@ -101,7 +102,7 @@ class Place:
                 wanted |= dict.fromkeys(e.name for e in self._entries if PurePosixPath(e.name).parent == parent)
         if len({PurePosixPath(name).name for name in wanted}) < len(wanted):
             raise FileError(f"{self.path.name}: frames of the same name in several folders; unpack the archive first")
-        _isolated(extract, self.path, str(self.path), tuple(wanted), folder)
+        _isolated(extract, self.path, str(self.path.absolute()), tuple(wanted), folder)
         return [Path(folder, PurePosixPath(entry.name).name) for entry in entries]
 
     def named(self, name: str) -> Entry:
@@ -133,6 +134,9 @@ class Place:
                 return None
         if reader is None:
             return None
+        main = f"{entry.name.rpartition('/')[0]}/{reader.PATTERNS[0]}".lstrip("/")
+        if reader.others is not None and entry.name != main and main in self._names:
+            return None  # it belongs to that file
         fitting = (n for n, pattern in enumerate(reader.PATTERNS) if is_named(entry.name, (pattern,)))
         place = list(reader_modules().values()).index(reader)
         return not reader.ALL_DIGITS, place, next(fitting, len(reader.PATTERNS))
@@ -141,7 +145,7 @@ class Place:
         return self._rank(entry, ("wavefunction", "trajectory"))
 
     def _in_archive(self) -> tuple[Entry, ...]:
-        found: tuple[Entry, ...] = _isolated(entries_of, self.path, str(self.path), self._patterns)
+        found: tuple[Entry, ...] = _isolated(entries_of, self.path, str(self.path.absolute()), self._patterns)
         return found
 
     def _in_folder(self) -> tuple[Entry, ...]:

@@ -24,6 +24,7 @@ from ..gaussians.overlap import orbital_norms
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts, settled_charges
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
+from ._saved_orbitals import REMARK, saved_orbitals
 from ._statements import Statements, statements
 
 Reals = NDArray[np.float64]
@@ -185,6 +186,17 @@ def _wavefunction(
     coefficients = mo.coeffs[order] * signs[:, None]
     occupations = np.zeros(coefficients.shape[1]) if mo.occs is None else mo.occs
     energies = np.empty(0) if mo.energies is None else mo.energies
+    remarked, density, spin_density = _other_density(data), np.empty(0), np.empty(0)
+    if remarked:
+        density, spin_density = (_density(data, name, order, signs) for name in ("scf", "scf_spin"))
+        parts = [coefficients] if mo.kind == "restricted" else np.split(coefficients, [mo.norba], axis=1)
+        spins = spin_density if spin_density.size else None
+        saved = saved_orbitals(shells, data.atcoords, parts, mo.energies, density, spins)
+        if saved is None:
+            density = spin_density = np.empty(0)
+        else:
+            occupations, remarked = saved.occupations, (REMARK,)
+            energies = energies if saved.are_energies else np.empty(0)
     labels = () if mo.irreps is None else tuple("" if str(label) == "??" else str(label) for label in mo.irreps)
     numbers = data.atnums if found.numbers is None else found.numbers
     charges, assumed = settled_charges(
@@ -213,12 +225,12 @@ def _wavefunction(
         title=(data.title or "").strip(),
         source=str(path),
         program="; ".join([format_name, *repairs]),
-        density_matrix=_post_scf(data, "post_scf_ao", order, signs),
-        spin_density_matrix=_post_scf(data, "post_scf_spin_ao", order, signs),
+        density_matrix=density if density.size else _density(data, "post_scf_ao", order, signs),
+        spin_density_matrix=spin_density if density.size else _density(data, "post_scf_spin_ao", order, signs),
         geometries=_geometries(path) if format_name == "fchk" else np.empty(0),
         method="/".join(part.upper() for part in (data.lot, data.obasis_name) if part),
         stated=found.whole,
-        remarks=(*named_ghosts(np.where(numbers > 0, data.atnums, 0), charges), *assumed, *remarks, *_other_density(data)),
+        remarks=(*named_ghosts(np.where(numbers > 0, data.atnums, 0), charges), *assumed, *remarks, *remarked),
         cell=cell,
     )
 
@@ -242,8 +254,8 @@ def _other_density(data: Any) -> tuple[str, ...]:
     )
 
 
-def _post_scf(data: Any, name: str, order: NDArray[np.intp], signs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A density matrix of a correlated method in our order of basis functions, if the file has it."""
+def _density(data: Any, name: str, order: NDArray[np.intp], signs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A density matrix in our order of basis functions, if the file has it."""
     matrix = (data.one_rdms or {}).get(name)
     if matrix is None:
         return np.empty(0)

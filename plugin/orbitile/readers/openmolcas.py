@@ -43,7 +43,7 @@ _KINDS = "FI123S"
 
 def read(path: Path) -> Wavefunction:
     """Read a wavefunction; the library that this needs, h5py, is an extra."""
-    contents = isolated(arrays_of, str(path), name=path.name, library="h5py", size=path.stat().st_size)
+    contents = isolated(arrays_of, str(path.absolute()), name=path.name, library="h5py", size=path.stat().st_size)
     try:
         with np.errstate(all="ignore"):  # absurd numbers, which the wavefunction refuses
             return _wavefunction(contents, path)

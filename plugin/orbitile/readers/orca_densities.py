@@ -13,17 +13,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import FileError
 from ..files.plain import name_within
 from ..files.reading import check_room, read_bytes
-from ..gaussians.overlap import own_overlap
 from ..model.wavefunction import Wavefunction
 from . import orca_gbw, orca_json
-from ._orca import Reals, order_and_signs
+from ._orca_density import Density, with_density
 
 DESCRIPTION = "ORCA's densities, beside its .gbw or JSON"
 PATTERNS = ("*.densities",)
@@ -47,16 +45,6 @@ _RECORDS = {
 _MOST = 10_000
 """Matrices in a file."""
 
-_TOLERANCE = 1e-4
-"""Largest deviation of an element of a density from that of the orbitals, which are those of one iteration later."""
-
-
-class _Density(NamedTuple):
-    """A matrix over our basis functions, and its name, such as scfp, or cisr: the last letter tells charge and spin."""
-
-    name: str
-    matrix: Reals
-
 
 def read(path: Path) -> Wavefunction:
     """Read the orbitals beside the file, and with them the last density that is not theirs, if there is one."""
@@ -71,42 +59,8 @@ def others(path: Path) -> tuple[Path, ...]:
 def read_beside(plain: Path, path: Path) -> Wavefunction:
     """The same of a plain copy of a file, the others of the calculation lying beside the original."""
     wavefunction = _orbitals_beside(path)
-    densities = list(_densities(read_bytes(plain), path, wavefunction))
-    own = _density_of(wavefunction)
-    overlap = own_overlap(wavefunction)
-    if not densities:
-        raise FileError(
-            f"{path.name}: no matrix of {len(own)} by {len(own)}, as the orbitals of {Path(wavefunction.source).name} "
-            "ask for: they are of different calculations, or it is damaged"
-        )
-    for name, matrix in densities:
-        if name == "scfp" and np.abs(matrix - own).max() > _TOLERANCE * max(1.0, np.abs(own).max()):
-            raise FileError(
-                f"{path.name}: its density of the self-consistent field is not that of the orbitals in "
-                f"{Path(wavefunction.source).name}: they are of different calculations"
-            )
-    others = [
-        density
-        for density in densities
-        if density.name != "scfp"
-        and not density.name.endswith(".tmp")
-        and abs(float(np.sum(density.matrix * overlap)) - wavefunction.n_electrons) < 1e-3
-    ]
-    if not others:
-        remark = f"{path.name} holds no density but that of the orbitals"
-        return replace(wavefunction, source=str(path), remarks=(*wavefunction.remarks, remark))
-    chosen = others[-1]
-    spin = next((density.matrix for density in densities if density.name in _spins_of(chosen.name)), np.empty(0))
-    remark = f"the density is {chosen.name} of {path.name}, not that of the orbitals"
-    if len(others) > 1:
-        remark += f"; it holds {', '.join(density.name for density in others[:-1])} too"
-    return replace(
-        wavefunction,
-        source=str(path),
-        density_matrix=chosen.matrix,
-        spin_density_matrix=spin,
-        remarks=(*wavefunction.remarks, remark),
-    )
+    densities = list(_densities(read_bytes(plain), path))
+    return replace(with_density(wavefunction, densities, path.name), source=str(path))
 
 
 def _orbitals_beside(path: Path) -> Wavefunction:
@@ -122,23 +76,9 @@ def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(name_within(path.name)).with_suffix(suffix)
 
 
-def _density_of(wavefunction: Wavefunction) -> Reals:
-    parts = (wavefunction.alpha, wavefunction.beta)
-    matrices = [(part.coefficients * part.occupations) @ part.coefficients.T for part in parts if part is not None]
-    total: Reals = np.sum(matrices, axis=0)
-    return total
-
-
-def _spins_of(name: str) -> tuple[str, str]:
-    """What ORCA may call the spin density that goes with a density: pmp2re and rmp2re, cisp and cisr."""
-    return f"r{name[1:]}", f"{name[:-1]}r"
-
-
-def _densities(data: bytes, path: Path, wavefunction: Wavefunction) -> Iterator[_Density]:
-    """All densities of the file that are over the basis functions of the orbitals."""
+def _densities(data: bytes, path: Path) -> Iterator[Density]:
+    """All square matrices of the file."""
     information = _beside(path, _ABOUT)
-    order, signs = order_and_signs(wavefunction.shells)
-    n = len(order)
     if information.is_file():
         version, about = 6, read_bytes(information)
     else:
@@ -159,14 +99,13 @@ def _densities(data: bytes, path: Path, wavefunction: Wavefunction) -> Iterator[
     check_room(path.name, count, len(about) - 4 - _NAME, record.itemsize, "names of densities")
     for entry in np.frombuffer(about, record, count, 4 + _NAME):
         name = entry["name"].split(b"\0")[0].decode("utf-8", "replace").replace("\\", "/").rpartition("/")[2]
-        if entry["shape"].tolist() != [n, n]:
-            continue  # over orbitals, or of another calculation
-        place = int(entry["place"])
-        if place < 0:
-            raise FileError(f"{path.name}: {name} is at byte {place}: damaged")
+        place, (n, n_columns) = int(entry["place"]), entry["shape"].tolist()
+        if place < 0 or n < 0:
+            raise FileError(f"{path.name}: {name} is at byte {place}, of {n} rows: damaged")
+        if n != n_columns:
+            continue
         check_room(path.name, n * n, len(data) - place, 8, "numbers")
-        matrix = np.frombuffer(data, "<f8", n * n, place).reshape(n, n)
-        yield _Density(_kind(name, _beside(path, "").name), matrix[np.ix_(order, order)] * signs[:, None] * signs)
+        yield Density(_kind(name, _beside(path, "").name), np.frombuffer(data, "<f8", n * n, place).reshape(n, n))
 
 
 def _kind(name: str, calculation: str) -> str:

@@ -18,12 +18,15 @@ from ..memory import require_memory
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ..model.wavefunction import Stated, Wavefunction
 from ._orca import ANGSTROM, Atoms, Contraction, OrbitalSet, wavefunction_of
+from ._orca_density import Density, with_density
 
 DESCRIPTION = "JSON of ORCA's orca_2json"
 PATTERNS = ("*.json",)
 KIND = "wavefunction"
 
 _UNITS = {"Angs": ANGSTROM, "Bohrs": 1.0}
+
+_MOMENTA = {letter: l for l, letter in enumerate(ANGULAR_MOMENTUM_LETTERS)}
 
 _EXPANSION = 6
 """Memory that a file takes as Python objects, in its own size: a number of 18 characters becomes one of 32 bytes."""
@@ -79,7 +82,7 @@ def _wavefunction(data: dict[str, Any], molecule: dict[str, Any], path: Path) ->
         if what not in known:
             raise FileError(f"{path.name}: {name} in {what!r}, expected {' or '.join(known)}")
     version = str(data.get("ORCA Header", {}).get("Version", "")).partition(" ")[0]
-    return wavefunction_of(
+    wavefunction = wavefunction_of(
         path,
         Atoms(
             np.array([atom["ElementNumber"] for atom in atoms], np.int64),
@@ -89,35 +92,44 @@ def _wavefunction(data: dict[str, Any], molecule: dict[str, Any], path: Path) ->
         [
             Contraction(
                 n,
-                ANGULAR_MOMENTUM_LETTERS.index(shell["Shell"].lower()),
+                _MOMENTA[shell["Shell"].lower()],
                 np.array(shell["Exponents"], float),
                 np.array(shell["Coefficients"], float),
             )
             for n, basis in enumerate(bases)
             for shell in basis or ()
         ],
-        [_set(part) for part in _spins(molecule, orbitals)],
+        [_set(part) for part in _spins(orbitals)],
         program=f"ORCA {version} JSON".replace("  ", " "),
         title=str(molecule.get("BaseName", "")),
         stated=Stated(charge=float(molecule["Charge"]), multiplicity=int(molecule["Multiplicity"])),
         remarks=(_LEFT_OUT,) if molecule.get("TD-DFT") else (),
     )
+    densities = molecule.get("Densities")
+    if not densities:
+        return wavefunction
+    matrices = [Density(name.rpartition(".")[2], np.array(matrix, float)) for name, matrix in densities.items()]
+    return with_density(wavefunction, matrices, path.name)
 
 
-def _spins(molecule: dict[str, Any], orbitals: list[Any]) -> list[list[Any]]:
-    """Orbitals of one spin, or those of alpha and beta spin, which follow each other."""
-    n_basis = len(orbitals[0]["MOCoefficients"])
-    if molecule.get("HFTyp") == "UHF" or len(orbitals) == 2 * n_basis:
-        half = len(orbitals) // 2
-        return [orbitals[:half], orbitals[half:]]
-    return [orbitals]
+def _spins(orbitals: list[Any]) -> list[list[Any]]:
+    """Orbitals of one spin, or those of alpha and beta spin, which follow each other.
+
+    An unrestricted calculation may have orbitals that both spins share too, as natural ones: no more than functions.
+    """
+    n, n_basis = len(orbitals), len(orbitals[0]["MOCoefficients"])
+    if n <= n_basis:
+        return [orbitals]
+    if n % 2 or n > 2 * n_basis:
+        raise ValueError(f"{n} orbitals of {n_basis} basis functions")
+    return [orbitals[: n // 2], orbitals[n // 2 :]]
 
 
 def _set(orbitals: list[Any]) -> OrbitalSet:
     return OrbitalSet(
         np.array([orbital["MOCoefficients"] for orbital in orbitals], float).T,
         np.array([orbital["Occupancy"] for orbital in orbitals], float),
-        np.array([orbital["OrbitalEnergy"] for orbital in orbitals], float),
+        np.array([orbital.get("OrbitalEnergy", 0.0) for orbital in orbitals], float),
         tuple(str(orbital.get("OrbitalSymLabel", "")) for orbital in orbitals),
     )
 

@@ -70,7 +70,7 @@ def read(path: Path) -> Wavefunction:
 def contents_of(path: str) -> dict[str, Any]:
     """The molecule as text, and of the best group its name and its arrays; called in a process of its own."""
     name = Path(path).name
-    h5py = library(name)
+    h5py = library(name, "checkpoint files of PySCF")
     try:
         with h5py.File(path, "r") as file:
             group = next((one for one in _GROUPS if one in file and "mo_coeff" in file[one]), None)

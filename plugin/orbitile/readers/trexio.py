@@ -43,7 +43,8 @@ mo_symmetry mo_type nucleus_charge nucleus_coord nucleus_label
 
 def read(path: Path) -> Wavefunction:
     """Read a wavefunction; the library that this needs is an extra."""
-    contents = isolated(arrays_of, str(path), name=path.name, library="the library of TREXIO", size=_size(path))
+    name = str(path.absolute())
+    contents = isolated(arrays_of, name, name=path.name, library="the library of TREXIO", size=_size(path))
     try:
         with np.errstate(all="ignore"):  # absurd numbers, which the wavefunction refuses
             return _wavefunction(contents, path)

@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, OrbitileError
+from ..errors import ConventionError, FileError, OrbitileError
 from ..files.reading import numbers_in_text
+from ..gaussians.orthonormality import checked
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts
 from ..model.elements import SYMBOLS
@@ -62,7 +63,12 @@ def others(path: Path) -> tuple[Path, ...]:
 def read(path: Path) -> Wavefunction:
     """Read a wavefunction from `control`, or from orbitals that have their `control` beside them."""
     try:
-        return _wavefunction(path)
+        return checked(_wavefunction(path))
+    except ConventionError as error:
+        raise ConventionError(
+            f"{error}; if {path.parent.name or 'the folder'} has a geometry newer than its orbitals, another run of "
+            "dscf or ridft makes them agree"
+        ) from error
     except FileError:
         raise
     except (OrbitileError, ValueError, LookupError, ArithmeticError) as error:
@@ -86,7 +92,7 @@ def _wavefunction(path: Path) -> Wavefunction:
     assigned = _assigned(group(groups, "atoms", control, "expected the basis set of each atom"), symbols)
     shells, order, signs = _shells(group(groups, "basis", control, "expected the basis set"), assigned)
     core = numbers - np.array(_core_electrons(groups, assigned, symbols), float)
-    unrestricted = "uhfmo_alpha" in groups and "scfmo" not in orbitals
+    unrestricted = "uhfmo_alpha" in groups and "scfmo" not in orbitals and ("uhf" in groups or "scfmo" not in groups)
     names = ("uhfmo_alpha", "uhfmo_beta") if unrestricted else ("scfmo",)
     parts = [_orbitals(group(groups, name, control, _MOLDEN), groups, name, order, signs) for name in names]
     return Wavefunction(
@@ -224,6 +230,8 @@ def _orbitals(
     found: Group, groups: Mapping[str, Group], name: str, order: NDArray[np.intp], signs: NDArray[np.float64]
 ) -> Orbitals:
     """The orbitals of a group."""
+    if "expanded" in found.options:
+        raise FileError(f"{found.file}: orbitals to start from, as define makes them; dscf or ridft has not run yet")
     columns = re.search(r"format\((\d+)[a-z](\d+)\.\d+\)", found.options, re.IGNORECASE)
     if columns is None:
         raise FileError(f"{found.file}: expected 'format(4d20.14)' or the like in the line of ${name}")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import RenderError
 from ..model.bonds import covalent_radius, find_bonds
+from ..model.cell import Cell, cell_of
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry
 from ..model.units import angstrom
@@ -37,6 +38,10 @@ _INSIDE = 0.5
 
 STICK_RADIUS = 0.11 * angstrom
 """Radius of a bond, in bohr."""
+
+
+EDGE_RADIUS, EDGE_COLOUR = 0.025 * angstrom, (0.45, 0.45, 0.45)
+"""Radius in bohr and colour of the edges of a cell."""
 
 
 def element_colour(atomic_number: int) -> RGB:
@@ -88,15 +93,37 @@ class Molecule:
 
     @classmethod
     def of(cls, atoms: Wavefunction | Geometry) -> Molecule:
-        """Balls and sticks for the atoms of a wavefunction; ghosts are small pale balls without sticks."""
+        """Balls and sticks for the atoms of a wavefunction; ghosts are small pale balls without sticks.
+
+        Of a periodic system, atoms at a face of the cell are drawn at the opposite one too, and the edges of the cell
+        are thin sticks.
+        """
         numbers, positions = atoms.atomic_numbers, atoms.positions
+        cell = cell_of(atoms) if isinstance(atoms, Wavefunction) else None
+        if cell is not None:
+            which, positions = cell.with_faces(positions)
+            numbers = numbers[which]
         real = np.flatnonzero(numbers > 0)
-        return cls(
+        molecule = cls(
             centres=positions,
             radii=np.array([ball_radius(z) if z else GHOST_RADIUS for z in numbers]),
             colours=np.array([element_colour(z) if z else GHOST_COLOUR for z in numbers]).reshape(-1, 3),
             bonds=real[find_bonds(numbers[real], positions[real])],
             symbols=tuple(SYMBOLS[z] for z in numbers),
+        )
+        return molecule if cell is None else molecule.with_edges(cell)
+
+    def with_edges(self, cell: Cell) -> Molecule:
+        """The same, and the edges of a cell."""
+        corners, n = cell.corners(), len(self.centres)
+        ends = np.array([(i, i | bit) for i in range(8) for bit in (1, 2, 4) if not i & bit])
+        return Molecule(
+            centres=np.concatenate([self.centres, corners]),
+            radii=np.concatenate([self.radii, np.full(8, EDGE_RADIUS)]),
+            colours=np.concatenate([self.colours, np.tile(EDGE_COLOUR, (8, 1))]),
+            bonds=np.concatenate([self.bonds, n + ends]),
+            stick_radius=np.concatenate([np.full(len(self.bonds), self.stick_radius), np.full(12, EDGE_RADIUS)]),
+            symbols=(*self.symbols, *("cell",) * 8) if self.symbols else (),
         )
 
     def showing(self, surfaces: Sequence[NDArray[np.floating]]) -> Molecule:

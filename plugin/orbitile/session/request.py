@@ -41,7 +41,7 @@ def lattice_of(box: Box) -> Lattice:
 
 def shared_lattice(needed: Lattice, box: Box | None) -> Lattice:
     """The lattice that is needed, or the given one, extended where it does not reach."""
-    if box is None or not math.isclose(box[1], needed.axes[0, 0], rel_tol=1e-9):
+    if box is None or needed.periodic or not math.isclose(box[1], needed.axes[0, 0], rel_tol=1e-9):
         return needed
     origin, spacing, shape = np.array(box[0]), box[1], np.array(box[2])
     low = np.minimum(np.floor((needed.origin - origin) / spacing + 1e-6), 0)

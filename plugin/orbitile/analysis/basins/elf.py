@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OrbitileError
+from ...model.cell import molecules_only
 from ...model.derived import Derived
 from ...model.elements import SYMBOLS
 from ...model.lattice import Lattice
@@ -100,6 +101,7 @@ def elf_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: str
     OrbitileError
         For another accuracy, or when there are no basins.
     """
+    molecules_only(wavefunction, "basins", "those that cross the faces of the cell would be cut there")
     if accuracy not in SPACINGS:
         raise OrbitileError(f"accuracy: expected {' or '.join(SPACINGS)}, got {accuracy!r}")
     return _BASINS.of(wavefunction, accuracy, lambda: _found(wavefunction, SPACINGS[accuracy], device))

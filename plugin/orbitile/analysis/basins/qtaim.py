@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import OrbitileError
+from ...model.cell import molecules_only
 from ...model.derived import Derived
 from ...watch import stage
 from .ascent import Gradient, Reals, attractors_of, gradient_of_density
@@ -64,6 +65,7 @@ def qtaim_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: s
     OrbitileError
         For another accuracy, or when nothing attracts electrons.
     """
+    molecules_only(wavefunction, "basins", "those that cross the faces of the cell would be cut there")
     if accuracy not in DEGREES:
         raise OrbitileError(f"accuracy: expected {' or '.join(DEGREES)}, got {accuracy!r}")
     return _BASINS.of(wavefunction, accuracy, lambda: _integrated(wavefunction, accuracy, device))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import NUMBER, Argument
+from ...model.cell import cell_of
 from ...model.elements import SYMBOLS
 from ...model.orbitals import COMPLEX
 from ...model.report import AtomValues, Closure, Column, Drawing, Points, Report, Table, atom_columns
@@ -53,7 +54,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     bonds = bonds_of(wavefunction)
     mayer = bonds.orders["mayer"].orders
     listed = np.argwhere(np.triu(np.abs(mayer) >= parameters["threshold"], 1))
-    middles = wavefunction.positions[listed].mean(axis=1)
+    middles = wavefunction.positions[listed[:, 0]] + _between(wavefunction, listed) / 2
     labels = tuple(f"{mayer[i, j]:.2f}" for i, j in listed)
     atoms = _atom_table(wavefunction, bonds)
     drawings: tuple[Drawing, ...] = (
@@ -64,6 +65,13 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     return Report("bonds", "Bond orders", tables, drawings=drawings, remarks=bonds.remarks)
 
 
+def _between(wavefunction: Wavefunction, pairs: NDArray[np.intp]) -> NDArray[np.float64]:
+    """From the first atom of each pair to the second one, or to its nearest image, in bohr."""
+    between = wavefunction.positions[pairs[:, 1]] - wavefunction.positions[pairs[:, 0]]
+    cell = cell_of(wavefunction)
+    return between if cell is None else cell.shortest(between)
+
+
 def _bond_table(wavefunction: Wavefunction, bonds: Bonds, listed: NDArray[np.intp]) -> Table:
     """A row for each bond, and the electrons of each scheme that all pairs share and the atoms keep."""
     ends = [
@@ -71,7 +79,8 @@ def _bond_table(wavefunction: Wavefunction, bonds: Bonds, listed: NDArray[np.int
         for k, n in enumerate((1, 2))
         for elements in [[SYMBOLS[z] for z in wavefunction.atomic_numbers[listed[:, k]].tolist()]]
     ]
-    apart = np.linalg.norm(wavefunction.positions[listed[:, 0]] - wavefunction.positions[listed[:, 1]], axis=1)
+    between = _between(wavefunction, listed)
+    apart = np.linalg.norm(between, axis=1)
     orders = [
         Column(scheme, tuple(found.orders[listed[:, 0], listed[:, 1]].tolist()))
         for scheme, found in bonds.orders.items()
@@ -84,7 +93,7 @@ def _bond_table(wavefunction: Wavefunction, bonds: Bonds, listed: NDArray[np.int
     ]
     columns = (*ends[0], *ends[1], Column("distance", tuple((apart / angstrom).tolist()), "Angstrom"), *orders)
     pairs = tuple((i, j) for i, j in listed.tolist())
-    places = tuple((x, y, z) for x, y, z in wavefunction.positions[listed].mean(axis=1).tolist())
+    places = tuple((x, y, z) for x, y, z in (wavefunction.positions[listed[:, 0]] + between / 2).tolist())
     return Table("bonds", "Bond orders", columns, tuple(closures), pairs, places=places)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OrbitileError
+from ...model.cell import molecules_only
 from ...model.derived import Derived
 from ...model.elements import ATOMIC_RADII
 from ...model.wavefunction import Wavefunction
@@ -154,6 +155,7 @@ def topology_of(wavefunction: Wavefunction, least: float = LEAST) -> Topology:
     OrbitileError
         When there are no nuclei, or no occupied orbitals.
     """
+    molecules_only(wavefunction, "topology", "critical points are looked for about the atoms of one cell alone")
     if bool(wavefunction.is_ghost.all()):
         raise OrbitileError("topology: expected nuclei, got ghost atoms only")
     return _TOPOLOGIES.of(wavefunction, least, partial(_topology, wavefunction, least))

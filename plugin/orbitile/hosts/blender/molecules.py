@@ -30,9 +30,7 @@ _ALONG_Y = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
 def add(name: str, atoms: Molecule, geometry: int) -> Any:
     """Show atoms at one of their geometries, with a key for each where there are several; gives the empty."""
     take_away(name)
-    collection = bpy.data.collections.get(name) or bpy.data.collections.new(name)
-    if not bpy.context.scene.user_of_id(collection):
-        bpy.context.scene.collection.children.link(collection)
+    collection = _collection(name)
     root = things.made(name, None, things.MOLECULE, collection)
     root.empty_display_size = 0.2
     n_frames = len(atoms.geometries)
@@ -56,6 +54,18 @@ def add(name: str, atoms: Molecule, geometry: int) -> Any:
     if n_frames > 1:
         frames.go_to(geometry)
     return root
+
+
+def _collection(name: str) -> Any:
+    """The collection of a molecule: one that was made for it before, or a new one beside those of the user."""
+    collection = bpy.data.collections.get(name)
+    if collection is None or things.KIND not in collection:
+        collection = bpy.data.collections.new(name)
+        collection[things.KIND] = things.MOLECULE
+    inside = bpy.context.scene.collection
+    if collection not in inside.children_recursive:
+        inside.children.link(collection)
+    return collection
 
 
 def take_away(name: str) -> None:

@@ -11,9 +11,9 @@ from bpy_extras.io_utils import ImportHelper
 
 from ...errors import OrbitileError
 from ...readers import patterns
-from ...session.commands import COMMANDS, orb_load, orb_mo
+from ...session.commands import COMMANDS, orb_export, orb_load, orb_mo
 from ...session.declaration import Command
-from .commands import run
+from .commands import run, session
 from .window import window
 
 _PATTERNS = patterns("wavefunction", "trajectory", "volume")
@@ -113,6 +113,32 @@ class Recompute(bpy.types.Operator):  # type: ignore[misc]  # Blender has no typ
         return _DONE
 
 
+class AddVolume(bpy.types.Operator):  # type: ignore[misc]  # Blender has no types here
+    """Add the values of the surface as a volume, from a VDB file that is written beside the .blend file."""
+
+    bl_idname = "orbitile.add_volume"
+    bl_label = "Add as volume"
+    bl_options = {"UNDO"}  # noqa: RUF012 - Blender reads it off the class
+
+    def execute(self, context: Any) -> set[str]:
+        """Write the file, and show it."""
+
+        def add() -> str:
+            name = session().surface("")
+            folder = bpy.path.abspath("//") if bpy.data.filepath else bpy.app.tempdir
+            path = Path(folder) / f"{name}.vdb"
+            run(orb_export, [str(path), name])
+            data = bpy.data.volumes.new(f"{name} volume")
+            data.filepath = str(path)
+            volume = bpy.data.objects.new(data.name, data)
+            surface = bpy.data.objects[name]
+            surface.users_collection[0].objects.link(volume)
+            volume.parent = surface.parent
+            return f"wrote {path}"
+
+        return _reported(self, add)
+
+
 class Keep(bpy.types.Operator):  # type: ignore[misc]  # Blender has no types here
     """Have the surface stay when the next field is shown, or no longer."""
 
@@ -142,4 +168,4 @@ class DroppedFiles(bpy.types.FileHandler):  # type: ignore[misc]  # Blender has 
         return bool(context.area and context.area.type == "VIEW_3D")
 
 
-CLASSES = (*map(_operator, COMMANDS), OpenFiles, Cancel, Recompute, Keep, DroppedFiles)
+CLASSES = (*map(_operator, COMMANDS), OpenFiles, Cancel, Recompute, AddVolume, Keep, DroppedFiles)

@@ -150,7 +150,9 @@ def _draw_surface(layout: Any, it: BlenderWindow, controls: Any) -> None:
     box.prop(controls, "transparency", slider=True)
     box.prop(controls, "style")
     box.prop(controls, "second")
-    box.operator("orbitile.keep_current", icon="PINNED")
+    row = box.row(align=True)
+    row.operator("orbitile.keep_current", icon="PINNED")
+    row.operator("orbitile.add_volume", text="Volume", icon="VOLUME_DATA")
 
 
 def broken(text: str) -> list[str]:

@@ -12,6 +12,8 @@ from typing import Any
 
 import bpy
 
+from ...errors import OrbitileError
+
 KIND = "orbitile"
 """Property that says what an object is: `MOLECULE`, `ATOM`, `STICK`, `SURFACE` or `FRAME`."""
 MOLECULE, ATOM, STICK, SURFACE, FRAME = "molecule", "atom", "stick", "surface", "frame"
@@ -61,8 +63,21 @@ def made(name: str, data: Any, kind: str, collection: Any, parent: Any = None) -
     return thing
 
 
+def require_object_mode(thing: Any) -> None:
+    """Refuse to change an object whose mesh the user is editing.
+
+    Raises
+    ------
+    OrbitileError
+    """
+    if thing.mode == "EDIT":
+        raise OrbitileError(f"{thing.name} is being edited in Blender: leave its edit mode (Tab) first")
+
+
 def remove(*things: Any) -> None:
-    """Remove objects, with meshes, motions and materials that nothing else has."""
+    """Remove objects, with meshes, motions and materials that nothing else has; errors as `require_object_mode`."""
+    for thing in things:
+        require_object_mode(thing)
     for thing in things:
         data, motion = thing.data, thing.animation_data and thing.animation_data.action
         bpy.data.objects.remove(thing)

@@ -168,6 +168,8 @@ class BlenderViewer(TrajectoryViewer):
 
     def _put(self, there: Any, name: str, drawing: Mesh, look: Look, make: Callable[[Any], Any]) -> Any:
         """Have an object show what was drawn: one that is there, which stays where it is, or a new one."""
+        if there is not None:
+            things.require_object_mode(there)
         old = None if there is None else there.data
         data = data_of_mesh(name, drawing)
         if there is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import Any
 
@@ -15,6 +14,8 @@ from ...session.listed import Listed
 from ...session.live.status import LiveStatus
 from ...session.orbitals import ENERGY_UNITS, Level, summary
 from ...session.playback import Playback
+from ...session.shown import Shown
+from ...session.source import files_of
 from .commands import session
 from .keeping import keep
 from .timers import TIMERS
@@ -49,7 +50,7 @@ class BlenderWindow:
         self._levels: list[Level] = []
         self._chosen: Level | None = None
         self._filling = False
-        self._kept = ""
+        self._kept: dict[str, Shown] = {}
         self.browser = Browser(session(), self)
         self.browser.follow()
         session().panel = self.browser
@@ -59,12 +60,13 @@ class BlenderWindow:
     def tick(self) -> None:
         """Look at what is under way; what has changed can be undone."""
         self.browser.tick()
-        shown = json.dumps(session().shelf.saved()) if self.browser.at_rest() else self._kept
-        if shown != self._kept:
-            before, self._kept = self._kept, shown
-            keep(session().shelf)
+        shelf = session().shelf
+        shown = {name: shelf[name] for name in shelf}
+        if shown != self._kept and self.browser.at_rest():
+            self._kept = shown
+            keep(shelf)
             view = next(views(), None)
-            if before and view is not None:
+            if view is not None:
                 with bpy.context.temp_override(window=view[0], area=view[1], region=view[2]):
                     bpy.ops.ed.undo_push(message="Orbitile")
 
@@ -73,8 +75,6 @@ class BlenderWindow:
         name = self.browser.molecule
         source = session().host.molecules().get(name)
         if source is not None and self.browser.wavefunction is None:
-            from ...session.source import files_of
-
             self.browser.open(*files_of(source)[0:1])
             return
         self.browser.compute_anew()

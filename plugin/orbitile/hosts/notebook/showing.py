@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import deque
 from importlib.util import find_spec
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
 _SHOWN = ("homo", "lumo")
 """Of a wavefunction that is shown without a kernel: those of them that it has, or the density."""
+
+
+_MOST_BY_THEMSELVES = 12
+"""Views that live without anybody having a name for them."""
+
+_by_themselves: deque[View] = deque()
 
 
 def view(
@@ -83,7 +90,11 @@ def mimebundle(what: Any) -> Any:
     if isinstance(what, Report):
         return {"text/html": _report(what), "text/plain": what.title}
     if isinstance(what, (Wavefunction, Trajectory)) and find_spec("anywidget") is not None and _in_kernel():
-        return view(what)._repr_mimebundle_()
+        shown = view(what)
+        _by_themselves.append(shown)
+        while len(_by_themselves) > _MOST_BY_THEMSELVES:
+            _by_themselves.popleft().close()  # its page stays
+        return shown._repr_mimebundle_()
     document = _document(what)
     return {"text/html": iframe(document), "text/plain": document.title}
 
