@@ -11,17 +11,12 @@ from ...analysis.information import as_text
 from ...analysis.notes import notes
 from ...arguments import COUNT, FLAG, PATHS, TEXT, Argument, one_of
 from ...errors import Cancelled, OrbitileError
-<<<<<<< HEAD
 from ...files.compression import SUFFIXES
-from ...model.wavefunction import Wavefunction
-from ...readers import MEMBER, descriptions, is_place
-=======
 from ...model.cell import cell_of
 from ...model.report import Paths
 from ...model.wavefunction import Wavefunction
-from ...readers import descriptions
+from ...readers import MEMBER, descriptions, is_place
 from ...scenes.molecule import EDGE_COLOUR, EDGE_RADIUS
->>>>>>> periodic
 from ..declaration import Answer, command
 from ..host import trajectory_viewer
 from ..session import Session
