@@ -24,7 +24,10 @@ Reals = NDArray[np.float64]
 Found = TypeVar("Found")
 
 DESCRIPTION = "NBO plot files and archives"
-PATTERNS = ("*.31", *(f"*{suffix}" for suffix in KINDS), "*.47")
+FIRST = (".37", ".39")
+"""What of a job is read first: its bonds, then localised orbitals."""
+
+PATTERNS = (*(f"*{suffix}" for suffix in dict.fromkeys((*FIRST, *KINDS))), "*.47", "*.31")
 KIND = "wavefunction"
 
 NAMES = {
@@ -72,6 +75,11 @@ def recognises(head: str) -> bool:
 def read(path: Path) -> Wavefunction:
     """Read an archive, or orbitals with the basis set beside them."""
     return read_beside(path, path)
+
+
+def others(path: Path) -> tuple[Path, ...]:
+    """Files of the same job beside one of them."""
+    return tuple(path.parent / name for suffix in (".31", *KINDS) for name in _names_beside(path, suffix))
 
 
 def read_beside(path: Path, original: Path) -> Wavefunction:
