@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import FileError
 from ..model.conventions import n_components
+from ..model.core_potentials import gth_charges
 from ..model.elements import SYMBOLS
 from ..model.geometry import FARTHEST
 from ..model.units import angstrom
@@ -38,7 +39,7 @@ class Nuclei:
     charges : tuple of ndarray, shape (n_atoms,)
         Core charges as the file may be understood: by the sections that tell of core potentials, where there are any,
         and by the third column of `[Atoms]`, which is the atomic number by definition and the core charge in files of
-        some programs.
+        some programs; of CP2K's files without such sections with its usual potentials too.
     cells : tuple of ndarray, shape (3, 3)
         Vectors of the cell in bohr, as the file may be understood: the likelier first; none for a molecule.
     """
@@ -105,6 +106,8 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
                 )
             by_sections[atom] = charge
         charges.insert(0, by_sections)
+    elif _is_of_cp2k(data):
+        charges.append(np.where(by_column == 0, 0.0, gth_charges(numbers)))
     copy = None
     if changes:
         parts, at = [], 0
@@ -245,12 +248,17 @@ def why_not_normalised(data: bytes) -> str:
             f"its coefficients have {digits} digits behind the point, too few to tell; let it be written with more "
             "(NDIGITS 9 of CP2K's MO_MOLDEN)"
         )
-    if data.lstrip(b"\r\n").startswith(b" [Molden") and b"[cell]" not in data[:at].lower():
+    if _is_of_cp2k(data) and b"[cell]" not in data[:at].lower():
         return (
             "of a periodic system, as this file of CP2K may be, it needs the cell: WRITE_CELL of CP2K's MO_MOLDEN, or "
             "a section [Cell] with the three vectors in Angstrom"
         )
     return ""
+
+
+def _is_of_cp2k(data: bytes) -> bool:
+    """Whether a file begins as those of CP2K do, which are indented by one blank."""
+    return data.lstrip(b"\r\n").startswith(b" [Molden Format]")
 
 
 _LOOKED_AT = 1 << 16
