@@ -64,7 +64,7 @@ def test_coefficients_that_are_left_out_are_zero(field, tmp_path: Path):
 
 
 def test_too_few_digits_are_named(field, tmp_path: Path):
-    with pytest.raises(ConventionError, match="3 digits behind the point.*NDIGITS 9"):
+    with pytest.raises(ConventionError, match=r"3 digits behind the point.*NDIGITS 9"):
         orbitile.load(write_molden(tmp_path / "water.molden", field, digits=3))
 
 

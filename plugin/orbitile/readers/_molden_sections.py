@@ -1,9 +1,7 @@
-"""Parts of Molden files that qc-iodata does not understand.
+"""Parts of Molden files that qc-iodata does not understand: cells, ghosts, core potentials, shells `sp` and others.
 
-They are cells, ghosts, core potentials, shells `sp`, units, empty lines, and coefficients that are left out.
-
-They are looked at before it reads the file; where they are there, it is given a copy that it understands. What the
-parts say of the atoms is kept.
+The others are empty lines, and coefficients that are left out. All are looked at before it reads the file; where they
+are there, it is given a copy that it understands. What the parts say of the atoms is kept.
 """
 
 from __future__ import annotations
@@ -82,8 +80,8 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
             names, column, text = _atoms(data[start:end])
             if text is not None:
                 changes.append((start, end, text))
-        elif name == "gto" and (heading := _heading_above(data, start)) is not None:
-            changes.append((heading, start, b"[GTO]\n"))
+        elif name == "gto" and (above := _heading_above(data, start)) is not None:
+            changes.append((above, start, b"[GTO]\n"))
         if name == "mo" and (filled := _filled(data[start:end], _n_functions(data, sections))) is not None:
             changes.append((start, end, filled))
         elif name in rewritten and (text := rewritten[name](data[start:end])) is not None:
@@ -249,8 +247,8 @@ def why_not_normalised(data: bytes) -> str:
         )
     if data.lstrip(b"\r\n").startswith(b" [Molden") and b"[cell]" not in data[:at].lower():
         return (
-            "of a periodic system, as this file of CP2K may be, it needs the cell: WRITE_CELL of CP2K's MO_MOLDEN, or a "
-            "section [Cell] with the three vectors in Angstrom"
+            "of a periodic system, as this file of CP2K may be, it needs the cell: WRITE_CELL of CP2K's MO_MOLDEN, or "
+            "a section [Cell] with the three vectors in Angstrom"
         )
     return ""
 
