@@ -233,3 +233,16 @@ def test_our_overlap_stands_in_for_that_of_iodata(monkeypatch):
         ob.load(SAMPLES / "nh3_orca.molden")
     assert calls
     assert molden._is_normalized_properly is original
+
+
+def test_openmolcas_states_a_unit_above_its_basis_set(tmp_path):
+    """`[GTO] (AU)`, and no scale factors behind the numbers of primitives."""
+    text = (SAMPLES / "h2o.molden.input").read_text()
+    heading = "\n[GTO]\n"
+    assert heading in text
+    (tmp_path / "a.molden").write_text(text.replace(heading, "\n[GTO] (AU)\n").replace(" 1.0 \n", "\n"))
+    one, other = ob.load(SAMPLES / "h2o.molden.input"), ob.load(tmp_path / "a.molden")
+    np.testing.assert_array_equal(one.alpha.coefficients, other.alpha.coefficients)
+    (tmp_path / "a.molden").write_text(text.replace(heading, "\n[GTO] (Angs)\n"))
+    with pytest.raises(FileError):
+        ob.load(tmp_path / "a.molden")

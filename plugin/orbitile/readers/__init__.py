@@ -90,6 +90,22 @@ def files_of(path: str | PathLike[str]) -> tuple[Path, ...]:
     return (file,) if reader is None or reader.others is None else tuple(dict.fromkeys((file, *reader.others(file))))
 
 
+def series_in(path: str | PathLike[str]) -> tuple[str, ...]:
+    """Files of a folder that `load_trajectory` takes for frames, in their order; none where it takes one file.
+
+    Raises
+    ------
+    FileError
+        When the folder cannot be read, or has nothing in it.
+    """
+    folder = user_path(path)
+    if not folder.is_dir() or not is_place(folder):
+        return ()
+    place = Place(folder)
+    files = place.files(place.choices(frames=True)[0].entries)
+    return tuple(map(str, files)) if len(files) > 1 else ()
+
+
 def is_there(path: str) -> bool:
     """Whether there is a file or a folder of that name, or an archive that may hold such a file."""
     return _exists(path) or within_archive(path) is not None
@@ -388,4 +404,5 @@ __all__ = [
     "natural_order",
     "patterns",
     "reader_modules",
+    "series_in",
 ]

@@ -1,9 +1,7 @@
-"""Parts of Molden files that qc-iodata does not understand.
+"""Parts of Molden files that qc-iodata does not understand: cells, ghosts, core potentials, shells `sp` and others.
 
-They are cells, ghosts, core potentials, shells `sp`, units, empty lines, and coefficients that are left out.
-
-They are looked at before it reads the file; where they are there, it is given a copy that it understands. What the
-parts say of the atoms is kept.
+The others are empty lines, and coefficients that are left out. All are looked at before it reads the file; where they
+are there, it is given a copy that it understands. What the parts say of the atoms is kept.
 """
 
 from __future__ import annotations
@@ -77,14 +75,13 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
     cells: tuple[NDArray[np.float64], ...] = ()
     for name, start, end in sections:
         if name == "cell":
-            heading = data[data.rfind(b"[", 0, start) : start]
-            cells = _cells(heading, data[start:end])
+            cells = _cells(data[data.rfind(b"[", 0, start) : start], data[start:end])
         elif name == "atoms":
             names, column, text = _atoms(data[start:end])
             if text is not None:
                 changes.append((start, end, text))
-        elif name == "gto" and (heading := _heading_above(data, start)) is not None:
-            changes.append((heading, start, b"[GTO]\n"))
+        elif name == "gto" and (above := _heading_above(data, start)) is not None:
+            changes.append((above, start, b"[GTO]\n"))
         if name == "mo" and (filled := _filled(data[start:end], _n_functions(data, sections))) is not None:
             changes.append((start, end, filled))
         elif name in rewritten and (text := rewritten[name](data[start:end])) is not None:
@@ -103,7 +100,7 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
         for atom, charge in stated.items():
             if not 0 <= charge <= numbers[atom]:
                 raise FileError(
-                    f"core potential of atom {atom + 1} ({names[atom]}): expected a core charge from 0, for a ghost, to "
+                    f"core potential of atom {atom + 1} ({names[atom]}): expected a core charge from 0 (a ghost) to "
                     f"{numbers[atom]}, got {charge:g}"
                 )
             by_sections[atom] = charge
@@ -228,6 +225,36 @@ def _orbitals(text: bytes) -> bytes | None:
         )
     return filled
 
+
+_FEW_DIGITS = 5
+"""Digits of coefficients behind the point below which norms are off by more than rounding may explain."""
+
+
+def why_not_normalised(data: bytes) -> str:
+    """Why the orbitals of a file may not be normalised though it is sound, in part of a sentence; empty where unknown.
+
+    CP2K writes three digits unless it is told to write more, and no cell unless it is told to.
+    """
+    at = data.lower().find(b"[mo]")
+    written = (
+        re.findall(rb"^[ \t]*\d+[ \t]+[-+]?\d*\.(\d+)", data[at : at + _LOOKED_AT], re.MULTILINE) if at >= 0 else []
+    )
+    digits = max(map(len, written), default=_FEW_DIGITS)
+    if digits < _FEW_DIGITS:
+        return (
+            f"its coefficients have {digits} digits behind the point, too few to tell; let it be written with more "
+            "(NDIGITS 9 of CP2K's MO_MOLDEN)"
+        )
+    if data.lstrip(b"\r\n").startswith(b" [Molden") and b"[cell]" not in data[:at].lower():
+        return (
+            "of a periodic system, as this file of CP2K may be, it needs the cell: WRITE_CELL of CP2K's MO_MOLDEN, or "
+            "a section [Cell] with the three vectors in Angstrom"
+        )
+    return ""
+
+
+_LOOKED_AT = 1 << 16
+"""Bytes of the orbitals whose digits are counted."""
 
 _PURE = {"5d": "df", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh"}
 """Sections that say which functions are pure, and letters of these."""
