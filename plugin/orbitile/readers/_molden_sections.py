@@ -1,6 +1,7 @@
 """Parts of Molden files that qc-iodata does not understand.
 
-They are cells, ghosts, core potentials, shells `sp`, units, empty lines, and coefficients that are left out.
+They are cells, ghosts, core potentials, shells `sp`, units, empty lines, exponents with a small d, coefficients that
+are left out, and files one after another in one.
 
 They are looked at before it reads the file; where they are there, it is given a copy that it understands. What the
 parts say of the atoms is kept.
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..errors import FileError, OrbitileError
 from ..model.conventions import n_components
 from ..model.elements import SYMBOLS
 from ..model.geometry import FARTHEST
@@ -67,9 +68,12 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
     ------
     FileError
         When `[Atoms]` names no unit, or a section of core potentials or a cell is damaged.
+    OrbitileError
+        When several calculations follow one another in the file, or its orbitals are those of spin beta alone.
     """
+    whole, data = data, _of_both_spins(data)
     sections = list(_sections(data))
-    rewritten = {"gto": _without_sp, "mo": _orbitals}
+    rewritten = {"gto": _basis, "mo": _orbitals}
     changes: list[tuple[int, int, bytes]] = []
     names: list[str] = []
     column: list[float] = []
@@ -107,7 +111,7 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
                 )
             by_sections[atom] = charge
         charges.insert(0, by_sections)
-    copy = None
+    copy = None if data is whole else data
     if changes:
         parts, at = [], 0
         for start, end, text in sorted(changes):
@@ -228,6 +232,40 @@ def _orbitals(text: bytes) -> bytes | None:
     return filled
 
 
+def _of_both_spins(data: bytes) -> bytes:
+    """The file, or one with the orbitals of both spins, of two files in one with those of one spin each, as of Molpro."""
+    sections = list(_sections(data))
+    spins = _spins(data, sections)
+    if spins == {b"b"}:
+        raise OrbitileError("its orbitals are those of spin beta alone; those of spin alpha are not in the file")
+    if [name for name, _, _ in sections].count("mo") < 2:
+        return data
+    starts = [data.rfind(b"[", 0, start) for name, start, _ in sections if name == "molden format"]
+    if len(starts) < 2:
+        raise OrbitileError("it has several sections [MO]; keep the one that is wanted")
+    first, second = (data[starts[0] : starts[1]], data[starts[1] :])
+    parts = [list(_sections(part)) for part in (first, second)]
+    if len(starts) == 2 and [_spins(*one) for one in zip((first, second), parts, strict=True)] == [{b"a"}, {b"b"}]:
+        same = [
+            [part[start:end] for name, start, end in found if name in ("atoms", "gto")]
+            for part, found in zip((first, second), parts, strict=True)
+        ]
+        if same[0] == same[1]:
+            (_, alpha), (start, end) = ([at for name, *at in found if name == "mo"][0] for found in parts)
+            return first[:alpha] + second[start:end] + first[alpha:]
+    raise OrbitileError(
+        f"it is {len(starts)} Molden files one after another; each starts at a line [Molden Format]: keep the one that "
+        "is wanted in a file of its own"
+    )
+
+
+def _spins(data: bytes, sections: list[tuple[str, int, int]]) -> set[bytes]:
+    """First letters of the spins of the orbitals."""
+    found = (re.findall(rb"^[ \t]*spin[ \t]*=[ \t]*([ab])", data[start:end].lower(), re.MULTILINE)
+             for name, start, end in sections if name == "mo")  # fmt: skip
+    return {letter for letters in found for letter in letters}
+
+
 _PURE = {"5d": "df", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh"}
 """Sections that say which functions are pure, and letters of these."""
 
@@ -288,6 +326,15 @@ def _filled(text: bytes, n_functions: int) -> bytes | None:
 
 _MOST_COEFFICIENTS = 1 << 28
 """Coefficients of all orbitals, at most: 2 GiB."""
+
+
+_SMALL_D = re.compile(rb"(?<=[\d.])d(?=[-+]?\d)")
+
+
+def _basis(text: bytes) -> bytes | None:
+    """The basis set with `D` in its numbers and no shells `sp`, or None where it is so."""
+    plain = _SMALL_D.sub(b"D", text)
+    return _without_sp(plain) or (None if plain == text else plain)
 
 
 def _without_sp(text: bytes) -> bytes | None:
