@@ -188,6 +188,11 @@ def test_what_is_of_molecules_is_refused(skewed):
     _, wavefunction = skewed
     with pytest.raises(OrbitileError, match=r"electrostatic potential: not of a periodic system: .*Ewald"):
         orbitile.evaluate(wavefunction, "esp", np.zeros((1, 3)), device="cpu")
+
+
+@pytest.mark.slow
+def test_analyses_of_molecules_are_refused(skewed):
+    _, wavefunction = skewed
     for analysis in ("charges", "surface", "topology", "basins", "interactions"):
         with pytest.raises(OrbitileError, match="not of a periodic system: "):
             getattr(orbitile, analysis)(wavefunction, device="cpu")
