@@ -1,7 +1,12 @@
 # Sourced by the scripts beside it. `set_up` makes .venv ready; where nothing has changed it does and prints nothing.
+# For Linux, macOS (whose bash is 3.2) and Git Bash on Windows. PYTHON names the Python to use, where it matters.
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
 venv="$root/.venv"
+case "$OSTYPE" in
+    msys* | cygwin* | win32*) bin="$venv/Scripts" ;;
+    *) bin="$venv/bin" ;;
+esac
 
 # libEGL and Mesa's drivers draw without a screen, OSMesa is the fallback; Taichi's own library is linked with libX11.
 graphics_packages=(libx11-6 libegl1 libgl1 libgl1-mesa-dri libosmesa6)
@@ -18,14 +23,16 @@ fail() {
 set_up() {
     local extra="$1"
     if ! is_current "$extra"; then
-        exec 9<"$root"
-        if command -v flock >/dev/null; then flock 9; fi # another set-up may be running
+        if command -v flock >/dev/null; then # another set-up may be running
+            exec 9<"$root"
+            flock 9
+        fi
         if ! is_current "$extra"; then
             make_venv
             install_project "$extra"
             fingerprint >"$(stamp_of "$extra")" # last, so that an interrupted set-up is done again
         fi
-        exec 9<&-
+        if command -v flock >/dev/null; then exec 9<&-; fi
     fi
     add_debian_packages "${@:2}"
 }
@@ -37,7 +44,7 @@ is_current() {
     local stamp stamps
     stamps=("$(stamp_of "$1")")
     if [[ "$1" == "-" ]]; then stamps=("$venv"/.set-up-*); fi
-    if [[ ! -x "$venv/bin/python" ]]; then return 1; fi
+    if [[ ! -x "$bin/python" ]]; then return 1; fi
     for stamp in "${stamps[@]}"; do
         if [[ -f "$stamp" && "$(<"$stamp")" == "$(fingerprint)" ]]; then return 0; fi
     done
@@ -46,8 +53,10 @@ is_current() {
 
 # What the environment depends on: the metadata of the project (with the packages it needs), the Python, the place.
 fingerprint() {
-    { cat "$root/pyproject.toml" "$venv/pyvenv.cfg"; readlink -f "$venv/bin/python"; echo "$venv"; } 2>/dev/null |
-        sha256sum
+    local sum=(sha256sum)
+    if ! command -v sha256sum >/dev/null; then sum=(shasum -a 256); fi # macOS
+    { cat "$root/pyproject.toml" "$venv/pyvenv.cfg"; readlink -f "$bin/python"; echo "$venv"; } 2>/dev/null |
+        "${sum[@]}"
 }
 
 supported='sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))'
@@ -55,7 +64,7 @@ supported='sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))'
 # find_python MODULES: path of the first supported Python that can import them all.
 find_python() {
     local name path
-    for name in python3.13 python3.12 python3.11 python3.10 python3.14 python3; do
+    for name in ${PYTHON:-python3.13 python3.12 python3.11 python3.10 python3.14 python3 python}; do
         while read -r path; do
             if [[ "$path" != "$venv"/* ]] && "$path" -c "import sys, $1; $supported" >/dev/null 2>&1 </dev/null; then
                 printf '%s\n' "$path"
@@ -86,37 +95,37 @@ make_venv() {
     else
         say "making $venv with $python"
     fi
-    "$python" -m venv --clear "${without_pip[@]}" "$venv" || fail "could not make $venv with $python (see above)"
+    "$python" -m venv --clear ${without_pip[@]+"${without_pip[@]}"} "$venv" || fail "could not make $venv with $python (see above)"
     if ((${#without_pip[@]})); then
-        "$python" -m pip --python "$venv/bin/python" install --quiet pip ||
+        "$python" -m pip --python "$bin/python" install --quiet pip ||
             fail "could not put pip into $venv (see above). On Debian and Ubuntu: sudo apt-get install python3-venv"
     fi
 }
 
 is_usable_venv() {
-    [[ -x "$venv/bin/python" && -f "$venv/bin/activate" ]] || return 1
-    "$venv/bin/python" -c "import sys; $supported" >/dev/null 2>&1 || return 1
+    [[ -x "$bin/python" && -f "$bin/activate" ]] || return 1
+    "$bin/python" -c "import sys; $supported" >/dev/null 2>&1 || return 1
     local made_at
-    made_at="$(set +u && source "$venv/bin/activate" >/dev/null 2>&1 && printf '%s' "$VIRTUAL_ENV")" || return 1
+    made_at="$(set +u && source "$bin/activate" >/dev/null 2>&1 && printf '%s' "$VIRTUAL_ENV")" || return 1
     [[ "$made_at" -ef "$venv" ]] || return 1
-    "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$venv/bin/python" -m ensurepip >/dev/null 2>&1
+    "$bin/python" -m pip --version >/dev/null 2>&1 || "$bin/python" -m ensurepip >/dev/null 2>&1
 }
 
 install_project() {
     local target="." folder
     if [[ "$1" != "-" ]]; then target=".[$1]"; fi
-    for folder in "$venv"/lib/python3*/site-packages/*.dist-info; do # left by an interrupted pip
+    for folder in "$venv"/lib/python3*/site-packages/*.dist-info "$venv"/Lib/site-packages/*.dist-info; do # left by an interrupted pip
         if [[ -d "$folder" && ! -f "$folder/RECORD" ]]; then rm -rf "$folder"; fi
     done
     say "installing orbitile${target#.} and what it needs into $venv (some minutes the first time)"
-    (cd "$root" && "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$target") ||
+    (cd "$root" && "$bin/python" -m pip install --quiet --disable-pip-version-check --editable "$target") ||
         fail "pip could not install orbitile (see above). It needs the network once; then run this again."
 }
 
 # Graphics libraries are wanted, not needed: without them all but drawing (or Vulkan) works.
 add_debian_packages() {
     local missing=()
-    if ! command -v dpkg-query >/dev/null; then return; fi
+    if ! command -v dpkg-query >/dev/null; then return; fi # not Debian
     find_missing "$@"
     if ((${#missing[@]} == 0)); then return; fi
     if ! can_use_apt; then

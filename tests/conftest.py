@@ -1,6 +1,8 @@
 """Fixtures: devices, sample files, wavefunctions made up at random."""
 
+import multiprocessing
 import os
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -11,6 +13,9 @@ from orbitile import Orbitals, Shell, Wavefunction
 
 # programs that tests start in another home find the kernels there that were compiled before
 os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+
+# as on Windows and macOS, whatever a test starts by multiprocessing
+multiprocessing.set_start_method("spawn", force=True)
 
 SAMPLES = Path(str(files("iodata.test.data") / ""))
 SUFFIXES = (".molden", ".molden.input", ".fchk", ".mkl", ".wfn", ".wfx", ".mwfn")
@@ -36,13 +41,15 @@ def sample_parameters() -> list:
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on CUDA and Vulkan are left out where the device is missing."""
+    """Tests on CUDA and Vulkan are left out where the device is missing, those of Linux on other systems."""
     from taichi_kernels.devices import probe
 
     for item in items:
         for marker in list(item.iter_markers("slow_on")):
             if item.get_closest_marker(marker.args[0]):
                 item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("linux") and sys.platform != "linux":
+            item.add_marker(pytest.mark.skip(reason="of what only Linux has"))
         for name in ("cuda", "vulkan"):
             if item.get_closest_marker(name) and not probe(name).available:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: {probe(name).detail}"))

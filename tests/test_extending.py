@@ -88,7 +88,7 @@ def test_an_exporter(capsys, tmp_path):
     assert (tmp_path / "a.toyvol").read_text() == "a field: 2.500000"
     ob.save(volume, "a.txt", format="toy_volume")
     assert (tmp_path / "a.txt").read_text() == "a field: 2.500000"
-    assert "*.toyvol)" in files_to_export()
+    assert "*.toyvol" in files_to_export()
     assert ".npz, .plt, .toyvol" in help_of(capsys, "volume")
     assert main(["volume", "h.toyatom", "density", "--points", "21", "--margin", "1", "-o", "b.toyvol"]) == 0
     density = (2 * 0.8 / np.pi) ** 1.5  # at the nucleus

@@ -68,6 +68,7 @@ def test_systems_without_control_groups(tmp_path):
     assert list(memory.control_groups(tmp_path)) == []
 
 
+@pytest.mark.linux
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the address space")
 def test_a_limit_of_the_shell_counts():
     script = "import orbitile.memory; print(orbitile.memory.available_memory())"

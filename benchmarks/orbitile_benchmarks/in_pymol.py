@@ -20,7 +20,7 @@ def told_in_pymol(script: str, **more: str) -> str:
         environment = {**os.environ, "HOME": home, "QT_QPA_PLATFORM": "xcb", _REPORT: str(report), **more}
         command = ["xvfb-run", "-a", "-s", "-screen 0 1600x1000x24", sys.executable, "-m", "pymol", "-q", script]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
-        return report.read_text() if report.exists() else done.stdout + done.stderr
+        return report.read_text(encoding="utf-8") if report.exists() else done.stdout + done.stderr
 
 
 def runs_in_pymol() -> bool:
@@ -38,7 +38,7 @@ def tell_from_pymol(drive: Callable[[Callable[[str], None]], None]) -> None:
             drive(lines.append)
         except BaseException:  # whatever it is, it is what there is to report
             lines.append(traceback.format_exc())
-        Path(os.environ[_REPORT]).write_text("\n".join(lines))
+        Path(os.environ[_REPORT]).write_text("\n".join(lines), encoding="utf-8")
         os._exit(0)  # PyMOL asks questions otherwise
 
     QtCore.QTimer.singleShot(1000, inside)

@@ -18,6 +18,8 @@ __version__ = "0.1.0"
 _HOME = {
     "AseCalculator": "scf.ase_calculator",
     "Calculation": "scf.calculation",
+    "Camera": "renderer",
+    "Excitation": "model.wavefunction",
     "Geometry": "model.geometry",
     "Lattice": "model.lattice",
     "Orbitals": "model.wavefunction",
@@ -45,6 +47,7 @@ _HOME = {
     "compute_to_file": "evaluation.streaming",
     "default_isovalue": "evaluation.default_isovalue",
     "draw_correlation": "analysis.correlation",
+    "draw_plots": "analysis.plots",
     "draw_slice": "analysis.planes",
     "enclosing_isovalue": "surfaces.isovalue",
     "enclosing_lattice": "evaluation.boxes",
@@ -62,6 +65,7 @@ _HOME = {
     "load_trajectory": "readers",
     "load_volumes": "readers",
     "optimise": "scf.optimisation",
+    "mimebundle": "hosts.notebook.showing",
     "over_isovalues": "films",
     "over_orbitals": "films",
     "overlap_matrix": "gaussians.overlap",
@@ -72,6 +76,7 @@ _HOME = {
     "scene_of": "scenes",
     "slice_field": "analysis.planes",
     "track": "trajectories.tracking",
+    "view": "hosts.notebook.showing",
 }
 
 __all__ = [*_HOME, "__version__"]  # noqa: PLE0604 - the names are strings

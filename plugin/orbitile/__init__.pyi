@@ -6,6 +6,7 @@ from .analysis.extrema import extrema as extrema
 from .analysis.planes import draw_slice as draw_slice
 from .analysis.planes import plane_through as plane_through
 from .analysis.planes import slice_field as slice_field
+from .analysis.plots import draw_plots as draw_plots
 from .analysis.reports import analyse as analyse
 from .errors import OrbitileError as OrbitileError
 from .evaluation.boxes import enclosing_lattice as enclosing_lattice
@@ -27,6 +28,8 @@ from .films import animate as animate
 from .films import over_isovalues as over_isovalues
 from .films import over_orbitals as over_orbitals
 from .gaussians.overlap import overlap_matrix as overlap_matrix
+from .hosts.notebook.showing import mimebundle as mimebundle
+from .hosts.notebook.showing import view as view
 from .model.charges import charges_of_density as charges_of_density
 from .model.geometry import Geometry as Geometry
 from .model.lattice import Lattice as Lattice
@@ -34,6 +37,7 @@ from .model.report import Report as Report
 from .model.surface import Surface as Surface
 from .model.trajectory import Trajectory as Trajectory
 from .model.volume import Volume as Volume
+from .model.wavefunction import Excitation as Excitation
 from .model.wavefunction import Orbitals as Orbitals
 from .model.wavefunction import Shell as Shell
 from .model.wavefunction import Wavefunction as Wavefunction
@@ -41,6 +45,7 @@ from .readers import load as load
 from .readers import load_trajectory as load_trajectory
 from .readers import load_volumes as load_volumes
 from .readers._point_charges import load_charges as load_charges
+from .renderer import Camera as Camera
 from .renderer import render as render
 from .scenes import Scene as Scene
 from .scenes import scene_of as scene_of

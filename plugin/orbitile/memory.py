@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from .errors import OrbitileError
@@ -100,17 +103,16 @@ def _statistic(file: Path, name: str) -> int:
 
 
 def _address_space() -> int | None:
-    """What `ulimit -v` leaves."""
-    try:
+    """What `ulimit -v` leaves, on Linux, which alone counts it."""
+    if sys.platform == "linux":
         import resource
 
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit == resource.RLIM_INFINITY:
-            return None
-        pages = int((_PROCESS / "statm").read_text(encoding="ascii").split()[0])
-        return max(limit - pages * resource.getpagesize(), 0)
-    except (ImportError, OSError, ValueError):  # not Linux
-        return None
+        if limit != resource.RLIM_INFINITY:
+            with suppress(OSError, ValueError):  # no /proc here
+                pages = int((_PROCESS / "statm").read_text(encoding="ascii").split()[0])
+                return max(limit - pages * resource.getpagesize(), 0)
+    return None
 
 
 def _system_memory() -> int | None:
@@ -120,9 +122,21 @@ def _system_memory() -> int | None:
                 return int(line.split()[1]) * 1024
     except OSError:
         pass  # not Linux
-    import os
+    if sys.platform == "win32":
+        return _memory_of_windows()
+    else:
+        try:
+            return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        except (ValueError, OSError):
+            return None
 
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
+
+def _memory_of_windows() -> int | None:
+    """What GlobalMemoryStatusEx says is free; its structure MEMORYSTATUSEX, of 64 bytes, has that at byte 16."""
+    if sys.platform == "win32":
+        import ctypes
+
+        status = (ctypes.c_ulonglong * 8)(64)  # the first number, of 32 bits, is the length
+        if ctypes.WinDLL("kernel32").GlobalMemoryStatusEx(status):
+            return int(status[2])
+    return None

@@ -138,6 +138,7 @@ def test_a_field_that_is_zero_can_be_drawn(benzene, tmp_path):
     assert (inside.min(axis=-1) > 245).mean() > 0.7
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_a_disk_that_fills_up_while_a_picture_is_written(benzene, tmp_path, suffix):
     resource = pytest.importorskip("resource")

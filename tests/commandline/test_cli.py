@@ -229,6 +229,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize(
     "command",
     [
@@ -330,6 +331,7 @@ def test_what_would_take_all_memory_or_is_no_number_is_refused(capsys, arguments
     assert said in refused(capsys, *arguments)
 
 
+@pytest.mark.linux
 @pytest.mark.skipif(os.name != "posix", reason="these signals exist on POSIX systems")
 @pytest.mark.parametrize(
     "number",

@@ -68,6 +68,7 @@ def test_slabs_are_shared_out_and_come_in_order(tmp_path):
     assert np.array_equal(volumes[1].values, alone.values)
 
 
+@pytest.mark.linux
 def test_processes_are_kept_and_replaced_after_they_died(benzene):
     lattice = lattice_of(benzene)
     expected = ob.compute(benzene, "homo", lattice, device="cpu").values
@@ -85,6 +86,7 @@ def test_processes_are_kept_and_replaced_after_they_died(benzene):
     assert before[0] not in several_devices.process_ids()
 
 
+@pytest.mark.linux
 @pytest.mark.slow
 def test_a_process_that_stands_still_is_replaced(benzene):
     lattice = lattice_of(benzene)
@@ -132,6 +134,7 @@ while True:
 """
 
 
+@pytest.mark.linux
 def test_the_processes_end_with_one_that_is_killed():
     with subprocess.Popen([sys.executable, "-c", _CALLER, BENZENE], stdout=subprocess.PIPE, text=True) as caller:
         processes = [Path("/proc", number) for number in caller.stdout.readline().split()]
@@ -144,6 +147,7 @@ def test_the_processes_end_with_one_that_is_killed():
     assert not any(process.exists() for process in processes)
 
 
+@pytest.mark.linux
 @pytest.mark.slow
 def test_a_forked_process_has_processes_of_its_own(benzene):
     lattice = lattice_of(benzene)
@@ -332,6 +336,7 @@ def test_any_executor_computes_slabs(kind, benzene):
         assert np.array_equal(np.concatenate([slab.copy() for slab in task.slabs(Watch())]), expected)
 
 
+@pytest.mark.linux
 def test_nothing_is_left_in_shared_memory(benzene):
     lattice = lattice_of(benzene)
     before = set(os.listdir("/dev/shm"))

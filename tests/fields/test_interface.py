@@ -12,11 +12,12 @@ from orbitile.evaluation.requests import field_of
 from orbitile.fields import Field, field_groups, field_names
 
 _OF_EXCITED_STATES = ("attachment", "change", "detachment", "electron", "hole", "nto", "transition")
+_NOT_OF_BENZENE = ("spin", "phase", "magnetisation", *_OF_EXCITED_STATES)
 
 NAMES = [
     re.sub(r"\bN\b", "1", name)
     for name, _ in field_names()
-    if "FILE" not in name and not name.startswith(("spin", *_OF_EXCITED_STATES))  # benzene has none of these
+    if "FILE" not in name and not name.startswith(_NOT_OF_BENZENE)
 ]
 
 

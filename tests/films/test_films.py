@@ -268,6 +268,7 @@ taken = []
 """
 
 
+@pytest.mark.linux
 def test_the_pictures_of_a_gif_are_not_held_in_memory(tmp_path):
     """Each would take 77 KB, with one byte a pixel."""
     pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg (extra films) is not installed")
@@ -277,6 +278,7 @@ def test_the_pictures_of_a_gif_are_not_held_in_memory(tmp_path):
     assert grown < 5 << 20
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("suffix", [".mp4", ".gif"])
 def test_a_film_that_cannot_be_written_leaves_nothing(tmp_path, suffix):
     """ffmpeg runs into a limit of the size of files, and is told by a failing write, as by a full disk."""
@@ -293,6 +295,7 @@ def test_a_film_that_cannot_be_written_leaves_nothing(tmp_path, suffix):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.linux
 def test_an_encoder_that_stands_still_is_not_waited_for(tmp_path):
     pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg (extra films) is not installed")
     children = Path(f"/proc/self/task/{os.getpid()}/children")

@@ -76,6 +76,9 @@ def drive():
     wait(lambda: {"five", "six"} <= set(loaded()) and panel.at_rest())
     report["beside each other"] = sorted(set(loaded()) & set(cmd.get_names("objects", enabled_only=1)))
     report["view stays"] = view == cmd.get_view()
+    for onto, name in ((panel, "run7"), (window.pymolwidget, "run8.zip")):
+        report[f"dropped {name}"] = drop(onto, name)
+        wait(lambda name=name: name.partition(".")[0] in loaded() and panel.at_rest())
     report["panel"] = panel.browser.molecule
     report["field"] = panel.field_edit.text()
 

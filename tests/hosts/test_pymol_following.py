@@ -57,6 +57,7 @@ def test_the_window_follows_what_is_done_to_objects(home, tmp_path):
     assert report["in the end"] == []
 
 
+@pytest.mark.linux
 @pytest.mark.slow
 @needs_window
 @pytest.mark.parametrize("how", ["quit", "close", "computing"])

@@ -69,6 +69,24 @@ def test_compressed_files_and_whole_folders_of_them(cmd, tmp_path):
     assert set(cmd.get_object_list("both")) == {"cat", "dog"}
 
 
+@pytest.mark.slow
+def test_folders_and_archives(cmd, tmp_path, capsys):
+    from orbitile.hosts.pymol import commands
+
+    for frame in (1, 2, 3):
+        (tmp_path / f"job{frame}").mkdir()
+        shutil.copy(SAMPLES / "h2o.molden.input", tmp_path / f"job{frame}" / "step1.molden")
+    shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path / "job1")
+    for path in ("job1", "packed.zip", "packed.zip!step1.molden"):
+        commands.orb_load([str(tmp_path / path)], _self=cmd)
+    assert set(molecules(cmd)) == {"job1", "packed", "step1"}
+    assert "step1.molden was taken from packed.zip, the only file there with orbitals" in capsys.readouterr().out
+    commands.orb_mo("packed", "homo", _self=cmd)
+    shutil.copy(SAMPLES / "h2o.molden.input", tmp_path / "job2" / "step2.molden")
+    commands.orb_load([str(tmp_path / "job2")], _self=cmd)
+    assert cmd.count_states("job2") == 2
+
+
 def test_a_pattern_is_a_trajectory(cmd, tmp_path):
     for frame in (1, 2, 3):
         shutil.copy(SAMPLES / "h2o.molden.input", tmp_path / f"step{frame}.molden")
@@ -226,6 +244,9 @@ def test_files_are_opened_as_pymol_opens_files(tmp_path):
     lattice = ob.enclosing_lattice(wavefunction, "density", 1e-3, spacing=0.5)
     ob.save(ob.compute(wavefunction, "density", lattice, device="cpu"), tmp_path / "density.cube")
     (tmp_path / "broken.molden").write_text("[Molden Format]\nnothing\n")
+    (tmp_path / "run7").mkdir()
+    shutil.copy(SAMPLES / "h2_sto3g.mkl", tmp_path / "run7")
+    shutil.make_archive(str(tmp_path / "run8"), "zip", tmp_path / "run7")
     report_file, driver = tmp_path / "report.json", Path(__file__).with_name("loading_driver.py")
     out = in_window(
         driver,
@@ -252,7 +273,9 @@ def test_files_are_opened_as_pymol_opens_files(tmp_path):
     assert report["dropped four.mkl"]
     assert report["menu"] == [["four.mkl", "three.mkl"], ["Zoom to it"]]
     assert report["view stays"]
-    assert report["panel"] == "six"
+    assert report["dropped run7"]
+    assert report["dropped run8.zip"]
+    assert report["panel"] == "run8"
     assert report["field"] == "mo:1"
     assert report["beside each other"] == ["five", "six"]
     assert "broken.molden" in out

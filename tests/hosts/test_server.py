@@ -451,6 +451,7 @@ def test_a_frame_that_is_none_is_refused(server, arguments):
     assert "defect" not in answer["error"]
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize(
     "how", ["end of input", "SIGTERM", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGHUP", "SIGINT"))]
 )
@@ -471,6 +472,7 @@ def test_it_ends_with_its_viewer_and_leaves_nothing(how, computing):
     assert not server.folder.exists()
 
 
+@pytest.mark.linux
 @pytest.mark.slow
 def test_the_worker_of_a_film_goes_with_it(series):
     server, _ = film(series)

@@ -71,12 +71,12 @@ def test_it_is_installed_by_its_name(toy, capsys):
     assert "server" not in installable_hosts()
     with pytest.raises(SystemExit):
         main(["install", "--help"])
-    assert "pymol, toy or vmd" in capsys.readouterr().out
+    assert "blender, pymol, toy or vmd" in capsys.readouterr().out
     assert main(["install", "toy", "--python", "other", "--no-kernels"]) == 0
     assert main(["install", "toy", "--uninstall"]) == 0
     assert capsys.readouterr().out == "installed for other\nremoved\n"
     assert main(["install", "nowhere"]) == 2
-    assert "expected one of pymol, toy, vmd" in capsys.readouterr().err
+    assert "expected one of blender, pymol, toy, vmd" in capsys.readouterr().err
 
 
 def test_where_orbitile_is_installed_is_told(toy, capsys, tmp_path, monkeypatch):

@@ -27,11 +27,13 @@ def chosen_folder(temporary: Path, **variables: str) -> Path:
     return Path(folder)
 
 
+@pytest.mark.linux
 def test_without_a_home_a_private_folder_is_made(tmp_path):
     assert chosen_folder(tmp_path) == tmp_path / f"orbitile-{os.getuid()}"
     assert chosen_folder(tmp_path) == tmp_path / f"orbitile-{os.getuid()}"  # the same the next time
 
 
+@pytest.mark.linux
 def test_a_folder_to_which_others_can_write_is_not_taken(tmp_path):
     prepared = tmp_path / f"orbitile-{os.getuid()}"
     prepared.mkdir()
@@ -42,6 +44,7 @@ def test_a_folder_to_which_others_can_write_is_not_taken(tmp_path):
     assert prepared.is_dir()
 
 
+@pytest.mark.linux
 def test_a_link_is_not_taken(tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
@@ -49,6 +52,7 @@ def test_a_link_is_not_taken(tmp_path):
     assert chosen_folder(tmp_path) not in (elsewhere, tmp_path / f"orbitile-{os.getuid()}")
 
 
+@pytest.mark.linux
 @pytest.mark.skipif(os.name == "posix" and os.getuid() != 0, reason="giving a folder away takes root")
 def test_a_folder_of_another_user_is_not_taken(tmp_path):
     prepared = tmp_path / f"orbitile-{os.getuid()}"
@@ -61,6 +65,7 @@ def test_a_folder_of_another_user_is_not_taken(tmp_path):
     assert chosen_folder(tmp_path, HOME=str(home)) != home / ".cache"
 
 
+@pytest.mark.linux
 def test_a_shared_folder_that_the_user_names_is_not_taken(tmp_path):
     shared = tmp_path / "shared"
     shared.mkdir()
@@ -68,6 +73,7 @@ def test_a_shared_folder_that_the_user_names_is_not_taken(tmp_path):
     assert chosen_folder(tmp_path, XDG_CACHE_HOME=str(shared)) == tmp_path / f"orbitile-{os.getuid()}"
 
 
+@pytest.mark.linux
 def test_a_cache_of_ones_own_is_taken_through_a_link_too(tmp_path):
     large, home = tmp_path / "large", tmp_path / "home"
     large.mkdir()

@@ -379,6 +379,7 @@ def test_marks_belong_to_a_version_of_taichi_and_a_cache(tmp_path, monkeypatch):
         assert renew()
 
 
+@pytest.mark.linux
 def test_source_that_somebody_else_has_put_there_is_not_run(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     wavefunction = random_wavefunction(35, momenta=(0,), n_atoms=1)

@@ -70,6 +70,7 @@ def test_a_missing_device_says_what_there_is(benzene):
         ob.evaluate(benzene, "homo", np.zeros((1, 3)), device="cuda")
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("home", [None, "/proc/no/such/home"])
 def test_without_a_home_to_write_to(home, tmp_path):
     """Batch jobs and containers often have none; Taichi alone would end the process."""
@@ -175,6 +176,7 @@ print("computed")
 """
 
 
+@pytest.mark.linux
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.parametrize("what", ["compute", "nothing"])
 def test_a_forked_process_is_told_and_ends(what):

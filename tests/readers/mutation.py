@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -180,7 +181,27 @@ def seeds(folder: Path) -> dict[str, Path]:
     _dynamics(folder, found)
     _series(folder, found)
     _trexio(folder, found)
+    _orca(folder, found)
     return found
+
+
+def _orca(folder: Path, found: dict[str, Path]) -> None:
+    if find_spec("pyscf") is None:
+        return
+    from tests.readers import orca_files
+
+    made = orca_files.sample("O 0 0 0.1; H 0.1 0.8 -0.5", "sto-3g", spins=2)
+    density = sum((c * n) @ c.T for c, n in zip(made.orbitals, made.occupations, strict=True))
+    for name, content in (
+        ("orca5.gbw", orca_files.gbw_bytes(made, version="5", settings=0)),
+        ("orca6.gbw", orca_files.gbw_bytes(made, settings=0)),
+        ("orca6.json", orca_files.json_text(made).encode()),
+        ("orca6.out", orca_files.log_text(made).encode()),
+        *orca_files.densities_files(made, {"scfp": density, "cisp": density}, version=6, name="orca6").items(),
+    ):
+        (folder / name).write_bytes(content)
+        if not name.endswith("densitiesinfo"):
+            found[name] = folder / name
 
 
 def _volumes(folder: Path, found: dict[str, Path]) -> None:

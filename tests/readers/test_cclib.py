@@ -513,3 +513,68 @@ def test_files_that_are_no_logs(tmp_path, content, capfd):
     with pytest.raises(FileError, match=r"some\.log"):
         reader.read(path)
     assert "".join(capfd.readouterr()) == ""
+
+
+def test_occupied_orbitals_that_are_not_read_are_no_density():
+    coefficients = np.eye(4)
+    coefficients[0] = np.nan
+    with pytest.raises(FileError, match="orbitals of 2 electrons are not printed in this Gaussian log"):
+        convert(helium(mocoeffs=[coefficients]))
+
+
+@pytest.mark.parametrize("n_decimals", [3, 4, 5])
+def test_orbitals_of_few_digits_are_made_orthonormal_within_these(n_decimals):
+    """GAMESS-UK and OpenMolcas print four."""
+    angles = np.linspace(0.3, 1.2, 40)
+    basis = [[("S", [(0.5, 1.0)])]] * 40
+    positions = [[4.0 * n, np.sin(n), 0] for n in range(40)]
+    overlap = np.exp(-0.25 * np.sum((np.array(positions)[:, None] - np.array(positions)) ** 2, axis=2))
+    values, vectors = np.linalg.eigh(overlap)
+    exact = vectors / np.sqrt(values) @ np.linalg.qr(np.cos(np.outer(np.arange(40), angles)))[0]
+    printed = np.round(exact, n_decimals)
+    labels = [f"H{n + 1}_1S" for n in range(40)]
+    data = cc_data([1] * 40, positions, basis, printed, 20, labels)
+    w = checked(convert(data, "GAMESSUK"))
+    assert np.abs(w.alpha.coefficients - exact).max() < 10.0**-n_decimals
+    assert any(f"printed with {n_decimals} decimals" in remark for remark in w.remarks) == (n_decimals < 5)
+    data.mocoeffs = [1.01 * printed.T]
+    with pytest.raises(ConventionError, match="off by more than its digits explain"):
+        convert(data, "GAMESSUK")
+
+
+def test_functions_that_openmolcas_does_not_count():
+    """Of shells beyond the first ones it prints a star for their number."""
+    basis = [[("S", [(0.5, 1.0)]), ("S", [(0.1, 1.0)]), ("P", [(0.4, 1.0)]), ("D", [(0.4, 1.0)])]]
+    labels = ["C1_1s", "C1_*s", "C1_2px", "C1_2py", "C1_2pz", "C1_*d2-", "C1_*d1-", "C1_*d0", "C1_*d1+", "C1_*d2+"]
+    data = cc_data([6], [[0, 0, 0]], basis, np.eye(10), 3, labels)
+    rows = np.argmax(np.abs(convert_unchecked(data, "Molcas")), axis=1)
+    assert rows.tolist() == [0, 1, 2, 3, 4, 7, 8, 6, 9, 5]
+
+
+def convert_unchecked(data, program):
+    """Coefficients in our order, whose functions overlap here."""
+    from orbitile.readers._logs.basis import basis_of
+    from orbitile.readers._logs.conventions import _by_label, decoded
+
+    functions = [decoded(label, PROGRAMS[program]) for label in data.aonames]
+    basis = basis_of(data, PROGRAMS[program], Path("some.log"))
+    return next(_by_label(functions, basis, len(functions))).applied(np.eye(len(functions)))
+
+
+@pytest.mark.parametrize(
+    ("head", "program"),
+    [
+        ("\n **********************************\n **** GAMESS-UK Input Data Set ****\n", "GAMESSUK"),
+        ("Job a started\n\n  |  Jaguar version 8.3, release 13   |\n", "Jaguar"),
+        ("   This run of MOLCAS is using the pymolcas driver\n", "Molcas"),
+    ],
+)
+def test_banners(head, program):
+    assert reader.recognises(head)
+    assert any(banner in head for banner in PROGRAMS[program].banner)
+
+
+def test_programs_whose_orbitals_are_elsewhere(tmp_path):
+    (tmp_path / "dscf.out").write_text("                              TURBOMOLE V7.5\n   text\n" * 3)
+    with pytest.raises(FileError, match="a log of Turbomole; its orbitals are in the folder of the calculation"):
+        ob.load(tmp_path / "dscf.out")

@@ -446,6 +446,7 @@ def test_unusual_calculations_have_no_notes(change):
         occupations=occupations[kept],
         energies=energies[kept],
         irreps=orbitals.irreps[kept],
+        labels=orbitals.labels[kept],
     )
     assert notes(replace(w, alpha=alpha, natural=change == "smeared")) == ()
 

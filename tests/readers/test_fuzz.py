@@ -5,7 +5,6 @@
 
 import collections
 import os
-import resource
 import shutil
 import signal
 import warnings
@@ -20,6 +19,8 @@ from hypothesis import strategies as st
 import orbitile as ob
 from tests.conftest import SAMPLES
 from tests.readers.mutation import mutated, opened, seeds
+
+resource = pytest.importorskip("resource", reason="its limits are the system's")
 
 MUTANTS = int(os.environ.get("ORBITILE_MUTANTS", "240"))
 SEED = int(os.environ.get("ORBITILE_SEED", "1"))
@@ -124,6 +125,7 @@ def _damaged_copy(source: Path, folder: Path, random: np.random.Generator) -> Pa
     return path
 
 
+@pytest.mark.linux
 def test_every_reader_refuses_or_reads_what_is_damaged(tmp_path):
     """Wavefunctions, logs, trajectories, series, volumes and geometries of all formats."""
     whole = seeds(tmp_path / "whole")

@@ -52,6 +52,7 @@ def test_one_process_answers_all(call):
     assert here not in found
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -93,6 +94,7 @@ def test_what_is_printed_there_is_not_seen_here(call, capfd):
     assert "".join(capfd.readouterr()) == ""
 
 
+@pytest.mark.linux
 def test_a_process_that_ended_while_idle_is_replaced(call):
     first = call("import os; return os.getpid()")
     os.kill(first, signal.SIGTERM)
@@ -100,6 +102,7 @@ def test_a_process_that_ended_while_idle_is_replaced(call):
     assert call("import os; return os.getpid()") != first
 
 
+@pytest.mark.linux
 def test_a_process_that_stands_still_is_replaced(call):
     first = call("import os; return os.getpid()")
     os.kill(first, signal.SIGSTOP)
@@ -134,6 +137,7 @@ def test_threads_get_their_own_answers(call):
     assert found == {number: number for number in range(8)}
 
 
+@pytest.mark.linux
 def test_a_fork_has_a_process_of_its_own(call):
     ours = call("import os; return os.getpid()")
     child = os.fork()
@@ -148,6 +152,7 @@ def test_a_fork_has_a_process_of_its_own(call):
     assert call("import os; return os.getpid()") == ours
 
 
+@pytest.mark.linux
 def test_it_ends_with_the_process_that_asked():
     """However that ends."""
     program = (

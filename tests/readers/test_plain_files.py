@@ -19,6 +19,8 @@ FCHK = "water_sto3g_hf_g03.fchk"
 IN_OTHER_WORDS = {
     "byte order mark": lambda text: b"\xef\xbb\xbf" + text,
     "UTF-16": lambda text: text.decode().encode("utf-16"),
+    "UTF-16 without a mark": lambda text: text.decode().encode("utf-16-be"),
+    "UTF-32": lambda text: text.decode().encode("utf-32"),
     "blank lines": lambda text: b"\n \n" + text,
     "CR": lambda text: text.replace(b"\n", b"\r"),
     "CR LF": lambda text: text.replace(b"\n", b"\r\n"),
@@ -115,7 +117,7 @@ def test_a_title_may_be_empty(tmp_path):
 
 @pytest.mark.parametrize("compress", COMPRESSED.values(), ids=COMPRESSED)
 def test_a_file_made_to_fill_memory_is_refused(tmp_path, compress, monkeypatch):
-    monkeypatch.setattr("orbitile.files.plain._ALWAYS", 1_000_000)  # a limit that a small file reaches
+    monkeypatch.setattr("orbitile.files.compression._ALWAYS", 1_000_000)  # a limit that a small file reaches
     path = tmp_path / "bomb.molden"
     path.write_bytes(compress(b"[Molden Format]\n" + b" " * 20_000_000))
     with pytest.raises(ob.OrbitileError, match=r"bomb\.molden: \d+ bytes expand to"):

@@ -47,6 +47,7 @@ def full_disk(tmp_path):
     return tmp_path
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("variable", ["XDG_CACHE_HOME", "MESA_SHADER_CACHE_DIR"])
 @pytest.mark.parametrize("platform", ["egl", "osmesa"])
 def test_pictures(full_disk, platform, variable):
@@ -56,12 +57,14 @@ def test_pictures(full_disk, platform, variable):
     assert (done.returncode, done.stdout) == (0, "drawn\n"), done.stderr
 
 
+@pytest.mark.linux
 @pytest.mark.vulkan
 def test_vulkan(full_disk):
     done = on_a_full_disk(full_disk, COMPUTE, MESA_SHADER_CACHE_DIR=str(full_disk))
     assert (done.returncode, done.stdout) == (0, "computed\n"), done.stderr
 
 
+@pytest.mark.linux
 def test_the_environment_is_as_it_was(monkeypatch, tmp_path):
     for value in (None, "false"):
         for folder in (tmp_path, "/proc"):

@@ -10,7 +10,8 @@ pytest.importorskip("OpenGL")
 
 from orbitile.renderer import programs
 from orbitile.renderer.context import offscreen
-from orbitile.renderer.programs import SHADERS, Programs, shader_source
+from orbitile.renderer.programs import SHADERS, Programs
+from orbitile.scenes.shading import shader_source
 
 
 def test_files_are_included_whole_and_version_comes_first():
@@ -23,7 +24,7 @@ def test_files_are_included_whole_and_version_comes_first():
 
 
 def test_every_file_is_part_of_a_program():
-    stored = {file.name for file in (files("orbitile.renderer") / "shaders").iterdir()}
+    stored = {file.name for file in (files("orbitile.scenes") / "shaders").iterdir()}
     shader_source.cache_clear()
     for pair in SHADERS.values():
         for name in pair:

@@ -162,6 +162,7 @@ def test_a_series_is_continued_by_the_engine_that_began_it(tmp_path):
     assert [frame.program.split()[0] for frame in frames] == ["PySCF"] * 2
 
 
+@pytest.mark.linux
 @pytest.mark.slow
 def test_killed_and_taken_up_it_ends_with_the_same_file(tmp_path):
     """With the history of the frames before: a series is the same to the bit, wherever it was cut."""

@@ -66,6 +66,7 @@ def test_the_basis_functions_of_pyscf_are_ours(cartesian):
         np.testing.assert_allclose(values, expected[:, one], atol=1e-10)
 
 
+@pytest.mark.linux
 @pytest.mark.slow
 @pytest.mark.parametrize("calculation", [STO, OPEN_SHELL], ids=str)
 def test_killed_and_taken_up_it_ends_with_the_same_file(tmp_path, calculation):

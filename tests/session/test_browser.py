@@ -260,6 +260,7 @@ def test_files_that_are_opened_at_once_are_all_opened(browser):
     assert len(browser.window.errors) == 1
 
 
+@pytest.mark.linux
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files here")
 def test_a_file_that_never_comes_to_an_end_can_be_cancelled_and_holds_nothing_up(browser, tmp_path):
     os.mkfifo(tmp_path / "endless.molden")  # whoever opens it waits for ever

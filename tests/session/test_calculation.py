@@ -87,6 +87,7 @@ def test_refused_in_one_line(tmp_path, settings, words):
     assert not (tmp_path / "water.h5").exists()
 
 
+@pytest.mark.linux
 def test_cancelled_where_it_stands_still(tmp_path):
     calculation = RunningCalculation("water", WATER, waters(40), Calculation("hf", "cc-pvdz"), tmp_path / "water.h5")
     os.kill(process_of(calculation), signal.SIGSTOP)
@@ -112,6 +113,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("both", [False, True])
 def test_it_ends_with_a_host_that_is_killed(tmp_path, both):
     target = tmp_path / "water.h5"

@@ -1,12 +1,15 @@
 """What files hold, and how a change is noticed."""
 
 import os
+import shutil
+from pathlib import Path
 
 import pytest
 
 from orbitile.errors import FileChanged
 from orbitile.session.fingerprint import content_of, require_unchanged
 from orbitile.session.source import OneFile, Source
+from tests.conftest import SAMPLES
 
 
 def test_equal_files_have_equal_contents_whatever_their_names(tmp_path):
@@ -70,7 +73,9 @@ def test_a_folder_that_is_read_as_a_file_holds_names_and_contents(tmp_path):
     known = content_of(str(folder))
     (folder / "a").rename(folder / "c")
     assert content_of(str(folder)) != known != ""
-    assert content_of(str(tmp_path)) == ""  # no reader takes it: nothing below it is looked at
+    assert content_of(str(tmp_path)) == content_of(str(folder))  # it is what is read there
+    (tmp_path / "empty").mkdir()
+    assert content_of(str(tmp_path / "empty")) == ""
 
 
 def test_of_a_large_file_places_are_read(tmp_path, monkeypatch):
@@ -102,3 +107,13 @@ def test_sources_survive_as_text(tmp_path):
     trajectory = Source((str(file),), align=True).noted()
     assert Source.read(str(trajectory)) == trajectory
     assert len(trajectory.contents) == 1
+
+
+def test_numbered_files_of_a_folder_are_noted_one_by_one(tmp_path):
+    """So that each frame is looked at alone when it is read."""
+    for n in (1, 2, 10):
+        shutil.copy(SAMPLES / "h2o.molden.input", tmp_path / f"step{n}.molden")
+    noted = Source((str(tmp_path),)).noted()
+    assert [Path(file).name for file in noted.files] == ["step1.molden", "step2.molden", "step10.molden"]
+    assert len(noted.contents) == 3
+    assert len(noted.opened()) == 3

@@ -38,6 +38,7 @@ def request(field: str = "homo", **changes) -> Request:
     return Request(**{"path": BENZENE, "field": field, "quality": "coarse", "device": "cpu", **changes})
 
 
+@pytest.mark.linux
 def test_samples_are_those_of_this_process(worker):
     shares: list[float] = []
     found = worker.submit(request(isovalue=0.03), shares.append).result(60)
@@ -80,6 +81,7 @@ def test_a_file_that_changed_is_refused_and_what_it_holds_now_is_served(worker, 
     assert request(path=str(OneFile(str(job)).noted())) not in cache
 
 
+@pytest.mark.linux
 def test_a_worker_that_is_killed_is_replaced(worker):
     worker.submit(request()).result(60)
     first = worker.process_id
@@ -96,6 +98,7 @@ def test_a_worker_that_is_killed_is_replaced(worker):
     assert worker.submit(request()).result(60).isovalue > 0
 
 
+@pytest.mark.linux
 def test_withdrawing_is_at_once_and_leaves_nothing(worker):
     worker.submit(request()).result(60)
     pending = worker.submit(request(quality="fine"))
@@ -106,6 +109,7 @@ def test_withdrawing_is_at_once_and_leaves_nothing(worker):
     assert left_by(worker.process_id) == []
 
 
+@pytest.mark.linux
 def test_an_interpreter_without_orbitile_or_at_all(tmp_path):
     broken = tmp_path / "python"
     broken.write_text("#!/bin/sh\necho no module named taichi >&2\nexit 3\n")
@@ -161,6 +165,7 @@ def test_a_worker_that_takes_long_to_end_holds_nobody_up_and_ends_in_good_order(
     assert slow_to_end.exists()
 
 
+@pytest.mark.linux
 def test_a_worker_that_computes_ends_by_itself(worker):
     worker.submit(request()).result(60)
     pending = [worker.submit(request(quality="fine", device="cpu")) for _ in range(9)]
@@ -197,6 +202,7 @@ def test_a_verbose_start(worker, monkeypatch):
     assert worker.submit(request()).result(60).isovalue > 0
 
 
+@pytest.mark.linux
 def test_a_worker_that_stands_still_is_replaced(worker):
     worker.submit(request()).result(60)
     first = worker.process_id
@@ -206,6 +212,7 @@ def test_a_worker_that_stands_still_is_replaced(worker):
     assert not alive(first)
 
 
+@pytest.mark.linux
 def test_a_worker_that_stands_still_can_be_closed():
     one = SampleWorker()
     one.submit(request()).result(60)
@@ -220,6 +227,7 @@ def test_a_worker_that_stands_still_can_be_closed():
         pending.result(1)
 
 
+@pytest.mark.linux
 @pytest.mark.slow
 def test_a_file_whose_reading_never_ends_gives_way_when_it_is_withdrawn(tmp_path):
     """Nobody writes it, so that whoever opens it waits for ever; the worker goes on without."""
@@ -238,6 +246,7 @@ def test_a_file_whose_reading_never_ends_gives_way_when_it_is_withdrawn(tmp_path
     worker.close()
 
 
+@pytest.mark.linux
 def test_what_stands_still_again_and_again_is_told(tmp_path):
     """Every process that is started stops itself when it is asked."""
     (tmp_path / "python").write_text(
@@ -280,6 +289,7 @@ def left_by(process: int) -> list[str]:
     return [name for name in os.listdir("/dev/shm") if name.startswith(prefixes)]
 
 
+@pytest.mark.linux
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_process_has_a_worker_of_its_own(worker):
@@ -315,6 +325,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("doing", ["nothing", "computing", "standing still", "ending slowly"])
 def test_nothing_is_left_by_a_host_that_is_killed(doing, request):
     if doing == "ending slowly":
@@ -333,6 +344,7 @@ def test_nothing_is_left_by_a_host_that_is_killed(doing, request):
     assert [name for name in os.listdir("/dev/shm") if name.startswith(prefixes)] == []
 
 
+@pytest.mark.linux
 def test_a_worker_that_is_ended_with_its_host_leaves_nothing(worker):
     """As by a service manager, which sends a signal to all processes."""
     worker.submit(request()).result(60)

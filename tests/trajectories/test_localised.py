@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 from orbitile import SeriesWriter
 from orbitile.errors import FileError, OrbitileError
 from orbitile.evaluation.requests import field_of
+from orbitile.films import along
 from orbitile.gaussians.alignment import placed
 from orbitile.gaussians.overlap import overlap_matrix, own_overlap
 from orbitile.localised.localisation import localised
@@ -127,3 +128,12 @@ def test_viewers_follow_them(transfer, tmp_path):
     for one, other in pairs:
         overlap = one.alpha.coefficients.T @ overlap_matrix(one, other) @ other.alpha.coefficients
         assert overlap[number - 1, number - 1] > 0.9
+
+
+@pytest.mark.slow
+def test_a_film_follows_them_by_the_tracking_of_canonical_orbitals(transfer):
+    plain = trajectory_of(transfer)
+    bond = localised(transfer[0], "ibo").alpha.irreps.index("O1-H2 sigma") + 1
+    shown = [shot.field.quantity for shot in along(plain, f"ibo:{bond}", track(plain))()]
+    assert shown[:2] == [f"IBO {bond}: O1-H2 sigma"] * 2
+    assert "H2" in shown[2]  # the bond that the proton goes to

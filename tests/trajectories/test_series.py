@@ -147,6 +147,7 @@ def test_the_command_keeps_the_old_file_until_the_new_one_is_complete(tmp_path, 
     assert_same(only, ob.load(parts[0]))
 
 
+@pytest.mark.linux
 @pytest.mark.slow
 def test_killed_again_and_again_it_loses_nothing(tmp_path):
     """Whatever was reported as appended is there after SIGKILL, at most one frame more, and the series goes on."""
@@ -178,6 +179,7 @@ def test_killed_again_and_again_it_loses_nothing(tmp_path):
         source.close()
 
 
+@pytest.mark.linux
 def test_a_full_disk_is_refused_before_it_does_harm(tmp_path):
     """A limit on the size of files stands for it: the writer says so in one line, and all frames are there."""
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9_000_000,) * 2)" + APPEND
@@ -299,6 +301,7 @@ def test_a_trajectory_keeps_few_frames(water):
     assert trajectory[8] is trajectory[8]
 
 
+@pytest.mark.linux
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_frames(tmp_path):
     """40 frames of 11 MB are walked in a process of 64 MB more than it begins with."""

@@ -33,6 +33,7 @@ def started(*ignored: str) -> tuple[subprocess.Popen, Path]:
     return process, Path(process.stdout.readline().strip())
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("ignored", [(), ("SIGINT",)])
 def test_signals_clean_up(number, ignored):
@@ -48,6 +49,7 @@ def test_signals_clean_up(number, ignored):
     assert err == ""
 
 
+@pytest.mark.linux
 def test_what_is_ignored_stays_so():
     process, folder = started("SIGHUP")
     process.send_signal(signal.SIGHUP)

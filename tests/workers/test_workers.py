@@ -89,6 +89,7 @@ ARRAYS = {
 }
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("name", ARRAYS)
 def test_arrays_arrive_as_they_are(name, worker):
     array = ARRAYS[name]
@@ -119,6 +120,7 @@ def test_an_array_that_is_there_twice_is_one():
     assert dtype == np.float64
 
 
+@pytest.mark.linux
 def test_a_large_result(worker):
     """More than a pipe or 32 bits of half of it would take at once, and no copy is kept behind."""
     found = worker.call(jobs.zeros, 400 << 20)
@@ -127,6 +129,7 @@ def test_a_large_result(worker):
     assert names(prefixes_of(worker.process_id)) == []
 
 
+@pytest.mark.linux
 def test_memory_is_shared_where_that_is_asked_for(workers):
     with shared_array((4, 1000), np.float64) as values:
         done = [workers.submit(jobs.filled, values[n], n) for n in range(4)]
@@ -177,6 +180,7 @@ def test_any_other_error_is_a_defect_and_explained(worker):
     assert worker.call(jobs.process_id) == process
 
 
+@pytest.mark.linux
 def test_one_that_dies_says_why_and_is_replaced(worker):
     first = worker.call(jobs.process_id)
     with pytest.raises(WorkerEnded, match=r"the worker ended \(signal 11: the last words\)") as caught:
@@ -192,6 +196,7 @@ def test_one_that_dies_says_why_and_is_replaced(worker):
         assert first != second
 
 
+@pytest.mark.linux
 def test_one_that_cannot_be_started(tmp_path):
     broken = tmp_path / "python"
     broken.write_text("#!/bin/sh\necho no module named numpy >&2\nexit 3\n")
@@ -202,6 +207,7 @@ def test_one_that_cannot_be_started(tmp_path):
         Worker("the worker", python="/no/such").call(jobs.process_id)
 
 
+@pytest.mark.linux
 def test_one_that_is_stopped_is_replaced(worker, tmp_path):
     first = worker.call(jobs.process_id)
     os.kill(first, signal.SIGSTOP)
@@ -244,6 +250,7 @@ def test_progress_and_withdrawal_go_by_the_watch_of_the_caller(worker):
     assert time.monotonic() - begin < 2
 
 
+@pytest.mark.linux
 def test_what_does_not_stop_when_it_is_withdrawn_is_ended():
     worker = Worker("the worker", patience=0.3)
     process = worker.call(jobs.process_id)
@@ -327,6 +334,7 @@ def test_a_future_of_any_executor_is_awaited_under_a_watch(kind, workers):
     executor.shutdown()
 
 
+@pytest.mark.linux
 def test_shutting_down():
     workers = Workers([Worker("the worker")])
     process = workers.submit(jobs.process_id).result()
@@ -347,6 +355,7 @@ def test_shutting_down():
     assert workers.workers[0].process_id is None
 
 
+@pytest.mark.linux
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_fork_has_workers_of_its_own(workers, worker):
     ours = worker.call(jobs.process_id), workers.submit(jobs.process_id).result()
@@ -392,6 +401,7 @@ with shared_array((1 << 20,), np.float64) as values:
 """
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("doing", ["nothing", "computing", "asking nobody", "compiling", "stopped"])
 def test_nothing_outlives_a_process_that_is_killed(doing, tmp_path):
     command = [sys.executable, "-c", _PARENT, doing, str(tmp_path / "mark")]
@@ -418,6 +428,7 @@ def _group(process: int) -> int:
         return -1
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("how", ["returns", "raises", "exits", "terminated"])
 def test_nothing_outlives_a_process_that_ends(how):
     program = (
@@ -444,6 +455,7 @@ def test_nothing_outlives_a_process_that_ends(how):
     seconds_until(lambda: not any(alive(process) for process in processes), 4)
 
 
+@pytest.mark.linux
 def test_a_worker_that_is_killed_leaves_nothing_in_shared_memory(worker):
     """Whether or not its result has been taken."""
     worker.call(jobs.process_id)
@@ -462,6 +474,7 @@ def test_a_worker_that_is_killed_leaves_nothing_in_shared_memory(worker):
     assert names((prefixes[0], own_prefix())) == []
 
 
+@pytest.mark.linux
 def test_no_processes_and_threads_pile_up(worker):
     def count():
         return threading.active_count(), len(os.listdir("/proc/self/fd"))

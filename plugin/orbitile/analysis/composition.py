@@ -29,7 +29,8 @@ from ..arguments import Fragment
 from ..errors import OrbitileError
 from ..evaluation.requests import field_of
 from ..fields._frontier import frontier_order
-from ..fields.orbital import Orbital, orbital_name, orbital_range
+from ..fields._orbital_ranges import orbital_range
+from ..fields.orbital import Orbital, orbital_name
 from ..gaussians.overlap import own_overlap
 from ..memory import require_memory
 from ..model.wavefunction import Spin, Wavefunction

@@ -143,6 +143,7 @@ def _density_matrices(wavefunction: Wavefunction) -> list[Reals]:
 
 
 def _energies(wavefunction: Wavefunction, functional: Functional, level: int, target: Target) -> Energies:
+    wavefunction.require_real()  # whose functionals know of spins along one axis only
     from ..integrals.coulomb import coulomb_values
     from ..integrals.functionals import at_points
     from ..integrals.grids import grid_of

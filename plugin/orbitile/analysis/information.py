@@ -86,6 +86,7 @@ def as_dictionary(wavefunction: Wavefunction) -> dict[str, Any]:
                     "energy_eV": energy if np.isfinite(energy) else None,
                     "occupation": float(those.occupations[n]),
                     "symmetry": those.irreps[n],
+                    "name": those.labels[n],
                     "frontier": marks.get(n),
                 }
             )
@@ -157,6 +158,8 @@ def as_text(wavefunction: Wavefunction, everything: bool = False) -> str:
     with_symmetry = any(any(those.irreps or ()) for _, _, those in sets)
     header = f"{'orbital':>8}  {'energy / eV':>12}  {'occupation':>10}"
     header += "  symmetry" if with_symmetry else ""
+    longest = max((len(label) for _, _, those in sets for label in those.labels), default=0)
+    header += f"  {'name':<{longest}}".rstrip() if longest else ""
     for spin, label, those in sets:
         marks = frontier_marks(wavefunction, spin)
         lines += ["", *([f"{label} orbitals"] if label else []), header]
@@ -170,6 +173,7 @@ def as_text(wavefunction: Wavefunction, everything: bool = False) -> str:
             row = f"{n + 1:>8}  {energy:>12.3f}" if np.isfinite(energy) else f"{n + 1:>8}  {'-':>12}"
             row += f"  {those.occupations[n]:>10.4f}"
             row += f"  {those.irreps[n] or '-':<8}" if with_symmetry else ""
+            row += f"  {those.labels[n] or '-':<{longest}}" if longest else ""
             lines.append((row + f"  {marks.get(n, '')}").rstrip())
         if shown.stop < len(those):
             lines.append(f"{'...':>8}  ({len(those) - shown.stop} above; --all shows them)")

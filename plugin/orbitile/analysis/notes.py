@@ -98,7 +98,7 @@ def _of_electrons(wavefunction: Wavefunction) -> list[str]:
 def _lacks_beta(wavefunction: Wavefunction) -> bool:
     """Whether orbitals look like the alpha ones of an unrestricted calculation: several, none with two electrons."""
     occupied = wavefunction.alpha.occupations[wavefunction.alpha.occupations > 1e-6]
-    alone = wavefunction.beta is None and len(occupied) > 1 and bool(np.all(np.abs(occupied - 1) < 1e-6))
+    alone = wavefunction.capacity == 2 and len(occupied) > 1 and bool(np.all(np.abs(occupied - 1) < 1e-6))
     return alone and wavefunction.stated.charge is None and wavefunction.charge > 0.5
 
 
@@ -112,6 +112,7 @@ def _of_orbitals(wavefunction: Wavefunction) -> list[str]:
         result.append(f"there are {len(alpha)} alpha but {len(beta)} beta orbitals in a basis of {n} functions")
     elif (
         len(alpha) not in (n, n_pure, wavefunction.stated.n_orbitals)
+        and wavefunction.spinors is None
         and not by_format
         and not np.any(alpha.occupations < 1e-6)  # with an unoccupied one among them, no occupied one is missing
     ):
@@ -122,7 +123,7 @@ def _of_orbitals(wavefunction: Wavefunction) -> list[str]:
     for name, orbitals in (("" if beta is None else "alpha ", alpha), ("beta ", beta)):
         if orbitals is None:
             continue
-        capacity = 2 if beta is None else 1
+        capacity = wavefunction.capacity
         occupations = orbitals.occupations
         deviation = np.abs(occupations - np.round(occupations))
         fractional = (deviation > 1e-5) | ((deviation > 1e-9) & (np.round(occupations) == 0))
@@ -137,6 +138,8 @@ def _of_orbitals(wavefunction: Wavefunction) -> list[str]:
                 f"{name}orbital {_first(outside)} has an occupation of {occupations[outside][0]:g}, outside 0 to "
                 f"{capacity}"
             )
+        if any(orbitals.labels):  # whose order is that of their names
+            continue
         if wavefunction.natural:
             everything, falls = np.arange(len(orbitals)), np.count_nonzero(np.diff(occupations) < 0)
             rising = occupations if 2 * falls < len(orbitals) else -occupations

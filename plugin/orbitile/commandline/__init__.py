@@ -14,8 +14,9 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import Any, Protocol
 
 from .. import __version__
@@ -59,6 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(_with_negative_values(sys.argv[1:] if arguments is None else list(arguments)))
     from ..workers.processes import Terminated, ended_in_order  # after the help, since NumPy comes along
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # an encoding of old may lack our Greek letters, as on Windows in a pipe
+            stream.reconfigure(errors="replace")
     try:
         with ended_in_order():
             _refuse_to_overwrite(options)
@@ -90,6 +94,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def known_commands() -> Mapping[str, Command]:
+    """All commands by name, as they are typed."""
+    found: dict[str, Command] = {**modules_of(__name__, Command), **analysis_commands()}
+    return {name.replace("_", "-"): module for name, module in found.items()}
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="orbitile",
@@ -101,10 +111,9 @@ def _parser() -> argparse.ArgumentParser:
     commands: Any = parser.add_subparsers(
         title="commands", required=True, metavar="COMMAND", parser_class=CommandParser
     )
-    found: dict[str, Command] = {**modules_of(__name__, Command), **analysis_commands()}
-    for name, module in found.items():
+    for name, module in known_commands().items():
         description = f"{module.HELP[0].upper()}{module.HELP[1:]}."
-        command = commands.add_parser(name.replace("_", "-"), help=module.HELP, description=description)
+        command = commands.add_parser(name, help=module.HELP, description=description)
         add_common(command)
         module.add_arguments(command)
         command.set_defaults(run=module.run)

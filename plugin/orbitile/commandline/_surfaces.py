@@ -49,11 +49,11 @@ def lattice_of(options: argparse.Namespace, wavefunction: Wavefunction, isovalue
     return Lattice.around(wavefunction, spacing, options.margin * angstrom, points=options.points)
 
 
-def as_drawn(options: argparse.Namespace) -> argparse.Namespace:
-    """The options for the surface that is drawn where FIELD has none of its own."""
+def as_drawn(options: argparse.Namespace, wavefunction: Wavefunction) -> argparse.Namespace:
+    """The options for the surface that is drawn where FIELD has none of its own, in the colours that are customary."""
     from ..fields import as_drawn
 
-    field, color_by = as_drawn(options.field, options.color_by or "")
+    field, color_by = as_drawn(options.field, options.color_by or "", wavefunction)
     return argparse.Namespace(**{**vars(options), "field": field, "color_by": color_by or None})
 
 
@@ -61,7 +61,7 @@ def surface_of(options: argparse.Namespace, wavefunction: Wavefunction) -> Surfa
     """The isosurface that the options ask for, coloured if they say so."""
     from ..readers._references import FileReferences
 
-    options, references = as_drawn(options), FileReferences()
+    options, references = as_drawn(options, wavefunction), FileReferences()
     field, lattice, isovalue = sampling_of(options, wavefunction, references)
     surface = isosurface_of(options, wavefunction, field, lattice, isovalue)
     tell_if_cut(options, wavefunction, surface, field, lattice)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ..errors import OrbitileError
 from ._arguments import CommandParser, add_device, add_size, add_trajectory, read_size
 from ._console import progress_bar, stoppable, tell
 from ._input import tell_notes
+from ._page import is_page, slides_of_shots, write_page
 
 HELP = "draw a film of a field along a trajectory"
 PRIORITY = 70
 
 _MOST_PICTURES = 100_000
 """Of a film: an hour and more at 25 a second."""
+
+_MOST_FRAMES = 1000
+"""Of a page, which is read as a whole: some 20 kB each and more."""
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -29,7 +34,11 @@ def add_arguments(parser: CommandParser) -> None:
         help="as for render, named as in the first frame; of one frame also several orbitals: homo-3..lumo+3, mo:1-10",
     )
     parser.add_argument(
-        "-o", "--output", metavar="OUT", required=True, help=".mp4 or .gif (extra films), or a new folder for PNG"
+        "-o",
+        "--output",
+        metavar="OUT",
+        required=True,
+        help=".mp4 or .gif (extra films), .html that turns in a browser, or a new folder for PNG",
     )
     parser.add_argument("--no-tracking", action="store_true", help="show orbitals as they are numbered in the files")
     parser.add_argument(
@@ -59,6 +68,9 @@ def run(options: argparse.Namespace) -> None:
 
     with stoppable() as cancelled:
         shots = _shots(options, cancelled)
+        if is_page(options.output):
+            _write_page(shots, options, cancelled)
+            return
         with progress_bar(options, "pictures") as progress:
             n_pictures = animate(
                 shots,
@@ -77,11 +89,25 @@ def run(options: argparse.Namespace) -> None:
     print(f"{options.output}: {n_pictures} pictures")
 
 
+def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[], bool]) -> None:
+    """Write a film as a page with a slider of frames."""
+    from ..session.pages import document_of
+
+    if options.turn or options.rock:
+        raise OrbitileError("--turn and --rock are of films: whoever looks at a page turns it")
+    if shots.most > _MOST_FRAMES:
+        raise OrbitileError(f"{options.output}: expected {_MOST_FRAMES} frames at most in a page, got {shots.most}")
+    sequence = list(shots())
+    slides = slides_of_shots(sequence, options, cancelled)
+    document = document_of(slides, sequence[0].wavefunction, len(slides))
+    write_page(replace(document, choices=()), options.output, sequence[0].wavefunction)
+
+
 def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
     from ..evaluation.default_isovalue import default_isovalue
     from ..evaluation.requests import field_of
-    from ..fields.orbital import orbital_list
+    from ..fields._orbital_ranges import orbital_list
     from ..films import along, over_isovalues, over_orbitals
     from ..films.shots import check_surface
     from ..readers import load_trajectory

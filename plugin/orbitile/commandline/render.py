@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from ._arguments import (
     read_size,
 )
 from ._input import wavefunction_of
+from ._page import is_page, slides_of, write_page
 from ._surfaces import as_drawn, coloured_as_asked, isosurface_of, sampling_of, tell_if_cut
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ def add_arguments(parser: CommandParser) -> None:
         "-o",
         "--output",
         metavar="PNG",
-        help="picture to write, or scene: .glb (default: FILE-FIELD.png in the current folder)",
+        help="picture, page that turns in a browser (.html), or scene: .glb, .usdz, .ply, .obj, to print .stl, .3mf "
+        "(default: FILE-FIELD.png in the current folder)",
     )
     group = parser.add_argument_group("picture")
     add_size(group)
@@ -72,7 +75,8 @@ def run(options: argparse.Namespace) -> None:
     """Draw a picture, and print its name."""
     from ..exporters import holds_scenes, save
     from ..renderer import render
-    from ..scenes import scene_of
+    from ..scenes import PALETTES, scene_of
+    from ..session.pages import document_of
 
     size = read_size(options.size)
     stem = re.sub(r"[*?\[\]]", "", Path(options.file).name.split(".")[0]).rstrip("-_") or "frame"
@@ -87,6 +91,13 @@ def run(options: argparse.Namespace) -> None:
 
         camera = Camera.facing(wavefunction.positions).turned(*_read_angles(options.turn))
     requests = _requests(options, wavefunction, names)
+    if is_page(output) and options.plane is None:
+        slides = slides_of(requests, wavefunction, choices.get("colours", PALETTES), options.opacity)
+        document = document_of(slides, wavefunction)
+        if camera is not None:
+            document = replace(document, rotation=camera.rotation)
+        write_page(document, output, wavefunction)
+        return
     if options.plane is None:
         surfaces = _drawn_surfaces(requests, wavefunction, size, camera)
     else:
@@ -113,7 +124,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: list[str]) -> list[argparse.Namespace]:
     """The options for each field of a picture alone: lists of orbitals taken apart, each with its isovalue."""
-    from ..fields.orbital import orbital_list, orbital_range
+    from ..fields._orbital_ranges import orbital_list, orbital_range
 
     fields: list[str] = []
     for name in names:
@@ -138,7 +149,7 @@ def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: li
         argparse.Namespace(**{**vars(options), "field": field, "isovalue": isovalue})
         for field, isovalue in zip(fields, isovalues, strict=True)
     ]
-    return requests if options.plane is not None else [as_drawn(request) for request in requests]
+    return requests if options.plane is not None else [as_drawn(request, wavefunction) for request in requests]
 
 
 def _drawn_surfaces(

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> None:
     """Compute volumes slab by slab into files, and print their names."""
     from ..evaluation.streaming import compute_to_file
     from ..exporters import exporter_for
-    from ..fields.orbital import orbital_list
+    from ..fields._orbital_ranges import orbital_list
     from ..readers._references import FileReferences
 
     exporter_for(options.output, "volume")  # refuse before the work, not after it

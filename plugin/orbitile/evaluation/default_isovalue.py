@@ -79,6 +79,11 @@ def default_isovalue(
         In the unit of the field, rounded to four digits. The share is met within 0.005: an orbital on one atom is
         sampled along rays from it, others on a lattice whose spacing follows from how close the surface comes to the
         atoms. Within this, those of degenerate orbitals agree to 1 %, unless their shapes differ too much for that.
+
+    Examples
+    --------
+    >>> round(ob.default_isovalue(ob.load("benzene.molden"), "homo"), 3)
+    0.028
     """
     resolved = field_of(wavefunction, field)
     if coloured and resolved.coloured_isovalue is not None:

@@ -17,6 +17,7 @@ _PROGRAM = {
         "    allocate((8,), 'float32').fill(1.0)\n"
         "    synchronise()\n"
     ),
+    "list": "from orbitile.renderer.backends import BACKENDS\nprint(*BACKENDS)\n",
     "draw": (
         "import os\n"
         "os.environ['PYOPENGL_PLATFORM'] = {name!r}\n"
@@ -51,7 +52,8 @@ def device_report() -> list[str]:
         if name == "cuda" and works:
             lines += [f"    cuda:{number}  {gpu}" for number, gpu in enumerate(gpus())]
     lines.append("draw (OpenGL, no window)")
-    for name in ("egl", "osmesa"):
+    listed, names = _try("list", "")
+    for name in names.split() if listed else []:
         works, note = _try("draw", name)
         lines.append(_line(name, works, note))
     return lines
@@ -65,7 +67,12 @@ def _try(purpose: str, name: str) -> tuple[bool, str]:
     program = _PROGRAM[purpose].format(name=name)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, timeout=_PATIENCE, check=False
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return False, f"its driver did not answer within {_PATIENCE} s"

@@ -79,6 +79,13 @@ def compute(
         When the device cannot be used.
     Cancelled
         When `cancelled` said so.
+
+    Examples
+    --------
+    >>> wfn = ob.load("benzene.molden")
+    >>> volume = ob.compute(wfn, "homo", ob.Lattice.around(wfn, spacing=0.4, margin=5.0))
+    >>> volume.values.shape, volume.quantity, volume.unit
+    ((50, 47, 26), 'HOMO (orbital 21)', 'bohr^-3/2')
     """
     dtype = dtype_of(precision)
     with watched(progress, cancelled):

@@ -49,6 +49,12 @@ def evaluate(
         When the points have another shape or are not finite numbers; otherwise as for `compute`.
     Cancelled
         When `cancelled` said so.
+
+    Examples
+    --------
+    >>> wfn = ob.load("benzene.molden")
+    >>> ob.evaluate(wfn, "density", [[0.0, 0.0, 0.0], [0.0, 0.0, 2.0]], precision="double").round(4).tolist()
+    [0.0198, 0.0062]
     """
     dtype = dtype_of(precision)
     where = checked_points(points)
@@ -74,7 +80,7 @@ def potential_of_charges(
     device
         As for `compute`.
     precision
-        `single`: terms in single precision, error below 3e-7 of the sum of |q| / distance; `double`: 1e-13.
+        `single`: terms in single precision, error below 3e-7 of the sum of abs(q) / distance; `double`: 1e-13.
 
     Returns
     -------

@@ -72,13 +72,13 @@ def save(
     Parameters
     ----------
     what : Volume, Surface, Scene or Wavefunction
-        Volumes go to cube, OpenDX, MRC/CCP4, npz and plt files; surfaces to PLY, OBJ and binary glTF files, scenes to
-        the latter; geometries of a wavefunction to XYZ files.
+        Volumes go to cube, OpenDX, MRC/CCP4, npz, plt and VDB files; surfaces and scenes to PLY, OBJ, binary glTF and
+        USDZ files, and for printers to STL and 3MF files; geometries of a wavefunction to XYZ files.
     path
         The file; an existing one is replaced.
     format : str, optional
-        Name of the format ("cube", "opendx", "mrc", "npz", "plt", "ply", "obj", "gltf", "xyz"), where the suffix does
-        not tell.
+        Name of the format ("cube", "opendx", "mrc", "npz", "plt", "vdb", "ply", "obj", "gltf", "usdz", "stl",
+        "threemf", "xyz"), where the suffix does not tell.
     wavefunction : Wavefunction, optional
         Its atoms are written along where the format has room for them.
 

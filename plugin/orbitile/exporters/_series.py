@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -14,13 +15,16 @@ import numpy as np
 
 from ..errors import FileError
 from ..files.hdf5 import MAGIC, USER_BLOCK, library
-from ..files.writing import checked_target
+from ..files.writing import checked_target, make_room
 from ..model.cell import molecules_only
 from ..model.wavefunction import Wavefunction
 from ..readers.series import SeriesFrame, SeriesFrames, orbital_sets
 
 _PIECE = 4 << 20
 """Bytes set aside beyond what a frame needs; given back when the file is closed."""
+
+_MOVES_OPEN_FILES = os.name != "nt"
+"""Whether a file that is open can get another name here, or replace one that is."""
 
 
 def require_series(path: str | PathLike[str]) -> None:
@@ -78,8 +82,14 @@ class SeriesWriter:
             lock = _claim(self._path)
             try:
                 self._continue()
+                if _MOVES_OPEN_FILES:
+                    self._publish()
+            except BaseException:
+                self.close()
+                raise
             finally:
                 os.close(lock)
+            self._publish()
 
     def _continue(self) -> None:
         old = SeriesFrames(self._path)
@@ -91,10 +101,6 @@ class SeriesWriter:
                 )
             for index in range(len(old)):
                 self._write(old.read(index, check=False), old.number(index))
-            self._publish()
-        except BaseException:
-            self.close()
-            raise
         finally:
             old.close()
 
@@ -144,7 +150,7 @@ class SeriesWriter:
         """Make sure of room on the disk, in pieces of some megabytes, since asking takes longer than a small frame."""
         end = self._file.id.get_filesize()
         if self._lock is not None and end + n_bytes > self._limit:
-            os.posix_fallocate(self._lock, end, n_bytes + _PIECE)
+            make_room(self._lock, end, n_bytes + _PIECE, self._path)
             self._limit = end + n_bytes + _PIECE
 
     def _put(self, name: str, index: int, values: Any) -> None:
@@ -161,7 +167,7 @@ class SeriesWriter:
         self._first = SeriesFrame(first)
         self._temporary = temporary = self._path.with_name(f".orbitile-{secrets.token_hex(6)}.h5")
         with temporary.open("xb") as stream:
-            os.posix_fallocate(stream.fileno(), 0, _room(first))
+            make_room(stream.fileno(), 0, _room(first), temporary)
         file = self._h5py.File(temporary, "w", libver="latest", userblock_size=USER_BLOCK, locking=False)
         self._file = file
         file.attrs.update(
@@ -197,11 +203,17 @@ class SeriesWriter:
         """Give the file its name, once its first frames are committed."""
         if self._temporary is None:
             return
+        if not _MOVES_OPEN_FILES:
+            self._release()
         try:
             os.replace(self._temporary, self._path)
         except OSError as error:
             raise FileError(f"{self._path}: cannot be written ({error.strerror or error})") from error
         self._temporary = None
+        if self._file is None:
+            self._file = self._h5py.File(self._path, "r+", libver="latest", locking=False)
+            self._file.swmr_mode = True
+            self._lock = _claim(self._path)
 
     def _growing(self, name: str, shape: tuple[int, ...], dtype: type = np.float64) -> None:
         """A dataset without frames, in chunks of a frame, or of many that are small."""
@@ -213,7 +225,15 @@ class SeriesWriter:
 
     def close(self) -> None:
         """Leave the file as one that is complete; it can be continued later."""
-        end = 0
+        self._release()
+        if self._temporary is not None:
+            with suppress(OSError):  # it is no loss where it stays, and an error that led here is the one to be told
+                self._temporary.unlink()
+            self._temporary = None
+
+    def _release(self) -> None:
+        """Have the file open no more."""
+        end = self._limit = 0
         if self._file is not None:
             end = self._file.id.get_filesize()
             self._file.close()
@@ -223,10 +243,6 @@ class SeriesWriter:
                 os.ftruncate(self._lock, end)  # room that was not needed
             os.close(self._lock)
             self._lock = None
-        if self._temporary is not None:
-            with suppress(OSError):  # it is no loss where it stays, and an error that led here is the one to be told
-                self._temporary.unlink()
-            self._temporary = None
 
     def __enter__(self) -> SeriesWriter:
         return self
@@ -251,17 +267,27 @@ def _claim(path: Path) -> int:
     FileError
         When another process writes it, or nobody may.
     """
-    import fcntl
-
     try:
         descriptor = os.open(path, os.O_RDWR)
     except OSError as error:
         raise FileError(f"{path}: cannot be written ({error.strerror})") from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(descriptor, _FAR, os.SEEK_SET)  # locks are of bytes there, and forbid to read and write them
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError) as error:
         os.close(descriptor)
         raise FileError(f"{path.name}: another process is writing it; wait for it, or stop it") from error
     except OSError:
         pass  # a file system without locks
     return descriptor
+
+
+_FAR = 1 << 62
+"""Byte that is locked in a file on Windows, far behind its end."""

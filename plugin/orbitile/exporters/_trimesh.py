@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..files.characters import plain
-from ..model.surface import Colouring, Surface
+from ..model.surface import Surface
 from ..model.units import angstrom
-from ..scenes import Mesh
+from ..scenes import Scene, facts_of
+from ..scenes.solids import Shape, solid_of
 from ..surfaces.colour_maps import NEGATIVE, POSITIVE, colours_of
 
 
@@ -28,15 +30,21 @@ def trimesh_of(surface: Surface) -> Any:
     )
 
 
-def trimesh_of_mesh(mesh: Mesh) -> Any:
-    """The same of a mesh of a scene, with its opacity."""
+def in_angstrom(shape: Shape) -> Shape:
+    """A shape whose lengths are in bohr, in Angstrom."""
+    return shape._replace(vertices=shape.vertices.astype(np.float64) / angstrom)
+
+
+def trimesh_of_scene(scene: Scene) -> Any:
+    """The same of a whole scene, molecule and meshes as one, with opacities."""
     trimesh: Any = importlib.import_module("trimesh")
+    meshes = [solid_of(scene.molecule, subdivisions=2, sections=16), *scene.meshes]
+    starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes[:-1])])
     return trimesh.Trimesh(
-        vertices=mesh.vertices.astype(np.float64) / angstrom,
-        faces=mesh.faces,
-        vertex_normals=mesh.normals,
-        vertex_colors=np.round(255 * mesh.colours).astype(np.uint8),
-        metadata={"generator": "Orbitile", "length_unit": "angstrom"},
+        vertices=np.concatenate([mesh.vertices for mesh in meshes]).astype(np.float64) / angstrom,
+        faces=np.concatenate([mesh.faces + start for mesh, start in zip(meshes, starts, strict=True)]),
+        vertex_normals=np.concatenate([mesh.normals for mesh in meshes]),
+        vertex_colors=np.round(255 * np.concatenate([mesh.colours for mesh in meshes])).astype(np.uint8),
         process=False,
     )
 
@@ -54,24 +62,19 @@ def _colours(surface: Surface) -> NDArray[np.uint8]:
 
 def described(surface: Surface) -> dict[str, Any]:
     """What a surface shows, and in which units."""
-    return {
-        "generator": "Orbitile",
-        "quantity": " ".join(surface.quantity.split()),
-        "isovalue": float(surface.isovalue),
-        "unit": " ".join(surface.unit.split()),
-        "length_unit": "angstrom",
-        **({} if surface.colouring is None else {"colours": _range(surface.colouring)}),
-    }
+    return described_as(facts_of(surface))
 
 
-def comments(surface: Surface) -> list[str]:
-    """The same as lines of ASCII text."""
+def described_as(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of what is known of a mesh."""
+    return {"generator": "Orbitile", **facts, "length_unit": "angstrom"}
+
+
+def comments(*shown: Mapping[str, Any]) -> list[str]:
+    """The same of one surface or several, of which the facts are given, as lines of ASCII text."""
     lines = ["written by Orbitile; lengths in Angstrom"]
-    lines.append(f"{surface.quantity or 'surface'} at isovalue +/-{surface.isovalue:g} {surface.unit}")
-    if surface.colouring is not None:
-        lines.append(f"colours: {_range(surface.colouring)}")
+    for facts in shown:
+        lines.append(f"{facts['quantity'] or 'surface'} at isovalue +/-{facts['isovalue']:g} {facts['unit']}")
+        if "colours" in facts:
+            lines.append(f"colours: {facts['colours']}")
     return [" ".join(plain(line).split()).encode("ascii", errors="replace").decode()[:200] for line in lines]
-
-
-def _range(colouring: Colouring) -> str:
-    return f"{colouring.quantity} from {colouring.low:g} to {colouring.high:g} {colouring.unit}"

@@ -3,8 +3,8 @@
 A module offers `NAMES` (pairs of a name as a user writes it, and a sentence that says what it shows) and
 `resolve(wavefunction, name, references)`, which returns a `Field`, or None for a name that is not of its family.
 References read the files that a name refers to. It may offer `GROUP`, the title under which menus list its names,
-`PRIORITY`, by which groups and families are ordered, the highest first, `DRAWN_ON` and `COLOURED_BY`, see `as_drawn`,
-and `unavailable`, see the function of this name.
+`PRIORITY`, by which groups and families are ordered, the highest first, `DRAWN_ON`, `COLOURED_BY` and
+`customary_colours`, see `as_drawn`, and `unavailable`, see the function of this name.
 """
 
 from __future__ import annotations
@@ -21,6 +21,11 @@ from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvalua
 __all__ = ["DegenerateSet", "Field", "PointEvaluator", "References", "SlabEvaluator"]
 
 
+def _no_colours(wavefunction: Wavefunction, name: str) -> str:
+    """Of a family that is shown in two colours, for two signs."""
+    return ""
+
+
 def _all_available(wavefunction: Wavefunction) -> Mapping[str, str]:
     """Of a family that every wavefunction has."""
     return {}
@@ -34,6 +39,7 @@ class Family(Protocol):
     DRAWN_ON: Mapping[str, str] = {}
     COLOURED_BY: Mapping[str, str] = {}
     unavailable: Callable[[Wavefunction], Mapping[str, str]] = _all_available
+    customary_colours: Callable[[Wavefunction, str], str] = _no_colours
 
     def resolve(self, wavefunction: Wavefunction, name: str, references: References) -> Field | None:
         """The field that a name stands for, or None for a name that is not of this family."""
@@ -62,7 +68,7 @@ def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
     return {name: why for module in field_modules().values() for name, why in module.unavailable(wavefunction).items()}
 
 
-def as_drawn(field: str, color_by: str = "") -> tuple[str, str]:
+def as_drawn(field: str, color_by: str = "", wavefunction: Wavefunction | None = None) -> tuple[str, str]:
     """The field whose surface is drawn when a field is asked for, and the one that colours it.
 
     That is the field itself, unless it is no field for isosurfaces: `nci` colours that of `rdg`, `ionisation` that of
@@ -74,14 +80,20 @@ def as_drawn(field: str, color_by: str = "") -> tuple[str, str]:
         Name of the field.
     color_by : str
         Name of the field that is to colour the surface; empty for none.
+    wavefunction
+        What it is a field of, if that is known: complex orbitals are coloured by their phases.
     """
     wanted = field.strip().lower()
     family, colon, rest = wanted.partition(":")
     for module in field_modules().values():
         if family in module.DRAWN_ON:
-            return f"{module.DRAWN_ON[family]}{colon}{rest}", color_by or wanted
+            on = module.DRAWN_ON[family]
+            return f"{on}{colon}{rest}" if on else rest, color_by or wanted
         if family in module.COLOURED_BY:
             return field, color_by or f"{module.COLOURED_BY[family]}{colon}{rest}"
+    if wavefunction is not None and not color_by:
+        customary = (module.customary_colours(wavefunction, field) for module in field_modules().values())
+        return field, next(filter(None, customary), "")
     return field, color_by
 
 

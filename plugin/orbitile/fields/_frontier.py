@@ -16,8 +16,7 @@ def frontier_order(wavefunction: Wavefunction, spin: Spin, named: Spin | None = 
     electrons are asked for by name.
     """
     orbitals = wavefunction.orbitals(spin)
-    capacity = 2.0 if wavefunction.beta is None else 1.0
-    threshold = capacity / 2 - 1e-6
+    threshold = wavefunction.capacity / 2 - 1e-6
     if wavefunction.kind == "restricted open-shell" and named == "beta":
         threshold = 1.5
     occupied = orbitals.occupations >= threshold

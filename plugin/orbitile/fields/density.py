@@ -13,10 +13,11 @@ from ..gaussians.expansion import GaussianExpansion, merged
 from ..gaussians.products import TOLERANCE, density_products
 from ..gaussians.promolecule import promolecular_density
 from ..model.derived import Derived
+from ..model.orbitals import Spinors
 from ..model.wavefunction import Wavefunction
 from ._field import References
+from ._orbital_ranges import orbital_range
 from ._sums import SMALL, SumField
-from .orbital import orbital_range
 
 PRIORITY = 90
 GROUP = "Electron density"
@@ -52,8 +53,12 @@ def occupied(wavefunction: Wavefunction, which: str) -> Weighted:
     """
     if wavefunction.promolecule:
         raise FieldError(f"density ({which}): {_OF_FREE_ATOMS}")
+    if wavefunction.density_missing:
+        raise FieldError(f"density ({which}): {wavefunction.density_missing}")
     if wavefunction.density_matrix.size:
         return _of_matrix(wavefunction, which)
+    if wavefunction.spinors is not None:
+        return _of_spinors(wavefunction.spinors, which)
     if wavefunction.beta is not None:
         sets = {"alpha": wavefunction.alpha, "beta": wavefunction.beta}
         signs = {"total": (1, 1), "alpha": (1, 0), "beta": (0, 1), "spin": (1, -1)}[which]
@@ -85,8 +90,31 @@ def _of_matrix(wavefunction: Wavefunction, which: str) -> Weighted:
     return vectors[:, counts], values[counts]
 
 
+def _of_spinors(spinors: Spinors, which: str) -> Weighted:
+    """Real and imaginary parts of complex orbitals: the sum of their squares is that of the magnitudes."""
+    n, parts = spinors.occupations, spinors.parts()
+    if len(parts) == 2:  # one component, which both spins share
+        beta = np.floor(n / 2 + 1e-6)
+        of_spins = [{"total": n, "alpha": n - beta, "beta": beta, "spin": n - 2 * beta}[which]] * 2
+    else:
+        up, down = {"total": (1, 1), "alpha": (1, 0), "beta": (0, 1), "spin": (1, -1)}[which]
+        of_spins = [up * n, up * n, down * n, down * n]
+    coefficients, weights = np.hstack(list(parts)), np.concatenate(of_spins)
+    counts = (np.abs(weights) > 1e-10) & np.any(coefficients != 0, axis=0)
+    if not counts.any() and which != "spin":
+        raise FieldError(f"density ({which}): the file gives no occupied orbitals")
+    return coefficients[:, counts], weights[counts]
+
+
+def _paired_spinors(wavefunction: Wavefunction) -> bool:
+    """Whether complex orbitals have no spin density: by its matrix, since pairs of them cancel."""
+    coefficients, weights = occupied(wavefunction, "spin")
+    return not len(weights) or float(np.abs((coefficients * weights) @ coefficients.T).max()) < _SAME
+
+
 _OF_FREE_ATOMS = "these are free atoms, which have a density together, but no orbitals and no spin"
 _PAIRED = "all electrons are paired, so there is no spin density"
+_NO_Z = "no spin points along z, so there is no spin density; magnetisation has what points elsewhere"
 _OF_BOTH_SPINS = "these natural orbitals are of both spins, which the file does not tell apart"
 _NO_SPIN_MATRIX = "the file gives no spin density matrix of the correlated method"
 
@@ -109,6 +137,8 @@ def _without_spin(wavefunction: Wavefunction) -> str:
         if not matrix.size and wavefunction.kind != "restricted":
             return _NO_SPIN_MATRIX
         return "" if np.any(np.abs(matrix) > _SAME) else _PAIRED
+    if wavefunction.spinors is not None:
+        return _NO_Z if _paired_spinors(wavefunction) else ""
     if beta is None:
         if _is_of_both_spins(alpha.occupations):
             return _OF_BOTH_SPINS
@@ -138,7 +168,7 @@ def density_of(wavefunction: Wavefunction, which: str = "total", tolerance: floa
             return promolecular_density(wavefunction)
         coefficients, weights = occupied(wavefunction, which)
         if len(weights) == 0:
-            raise FieldError(f"spin: {_PAIRED}")
+            raise FieldError(f"spin: {_PAIRED if wavefunction.spinors is None else _NO_Z}")
         return density_products(wavefunction, coefficients, weights, tolerance)
 
     return _DENSITIES.of(wavefunction, (which, tolerance), make)
@@ -168,7 +198,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         expansion = density_of(wavefunction, which)
         quantity, isovalue = "electron density" if which == "total" else f"{which} density", 0.02
         if wavefunction.density_matrix.size:
-            quantity += " (post-SCF)"
+            quantity += " (by the density matrix of the file)"
     else:
         expansion, quantity, isovalue = _of_some(wavefunction, rest), f"density of {rest}", 0.005
     spin, atoms = family == "spin", wavefunction.positions
@@ -200,8 +230,9 @@ def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:
         for spin in ("alpha", "beta") if both else (chosen[0].spin,):
             # a file may hold fewer orbitals of one spin, such as the occupied ones
             columns.update(((spin, orbital.index), None) for orbital in chosen if orbital.index < len(orbitals[spin]))
-    coefficients = np.stack([orbitals[spin].coefficients[:, index] for spin, index in columns], axis=1)
-    weights = np.array([orbitals[spin].occupations[index] for spin, index in columns])
+    parts = [orbitals[spin].parts()[:, :, index].T for spin, index in columns]
+    coefficients = np.hstack(parts)
+    weights = np.repeat([orbitals[spin].occupations[index] for spin, index in columns], parts[0].shape[1])
     if not np.any(weights > 0):
         raise FieldError(f"field 'density:{text}': these orbitals are empty; name occupied ones")
     return density_products(wavefunction, coefficients, weights)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import FieldError
 from ..gaussians.products import density_products
+from ..model.orbitals import COMPLEX
 from ..model.wavefunction import Orbitals, Wavefunction
 from ._fading import DECADE, density_at, faded
 from ._field import References
@@ -46,6 +47,8 @@ def ionisation_energy(weighted: Reals, density: Reals) -> Reals:
 
 def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
     """The ionisation energy, with the reason, where a file gives no orbital energies."""
+    if wavefunction.spinors is not None:
+        return {"ionisation": COMPLEX}
     energies = np.concatenate([np.zeros(0), *(orbitals.energies[which] for orbitals, which in _occupied(wavefunction))])
     if wavefunction.natural or not np.all(np.isfinite(energies)) or not np.any(energies):
         return {"ionisation": "it needs orbital energies, and this file gives none"}

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from ..errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
 from ..kernels._tolerances import tolerances
+from ..model.orbitals import COMPLEX
 from ..model.wavefunction import Wavefunction
 from ._fading import DECADE, density_at, faded
 from ._field import References
@@ -118,11 +119,17 @@ def unpaired(wavefunction: Wavefunction) -> tuple[str, ...]:
     return tuple(found)
 
 
+def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
+    """All names, with the reason, of complex orbitals."""
+    return dict.fromkeys(dict(NAMES), COMPLEX) if wavefunction.spinors is not None else {}
+
+
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | None:
     """The field that a name stands for, or None."""
     wanted = name.lower()
     if wanted not in dict(NAMES):
         return None
+    wavefunction.require_real()  # the currents of complex ones would have to be taken from the kinetic energy
     spins = unpaired(wavefunction)
     density, kinetic = density_of(wavefunction), kinetic_of(wavefunction)
     densities = [density_of(wavefunction, spin) for spin in spins] or [density]

@@ -16,7 +16,7 @@ from ..errors import FieldError
 from ..gaussians.bounds import ShellEnvelopes, encloses, enclosing_box, shell_envelopes
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.extent import RadialTables, Spread, radial_tables, spread_of
-from ..gaussians.packing import merged_primitives, packed_shells
+from ..gaussians.packing import PackedShells, merged_primitives, packed_shells
 from ..kernels import AUTO, PreparedOrbital, checked_name, class_of, kernel_for
 from ..kernels._sums import MANY, in_double, on_slabs
 from ..kernels._tolerances import tolerances
@@ -34,7 +34,7 @@ NAMES = (
     ("lumo", "The lowest unoccupied orbital"),
     ("homo-N", "The Nth orbital below the highest occupied one"),
     ("lumo+N", "The Nth orbital above the lowest unoccupied one"),
-    ("mo:N", "Orbital N, counted from 1 in the order of the file"),
+    ("mo:N", "Orbital N, counted from 1 in the order of the file, or what the file calls it: mo:BD (1) C 1 - H 2"),
     ("mo:N:alpha", "The same, of one spin (:alpha or :beta, also behind homo and lumo)"),
 )
 
@@ -104,7 +104,7 @@ class Orbital(Field):
     def spread(self) -> Spread:
         """Estimate of how far it reaches about each atom."""
         packed = packed_shells(self.wavefunction)
-        return spread_of(packed, _RADIAL_TABLES.of(packed, None, lambda: radial_tables(packed)), self._packed)
+        return spread_of(packed, tables_of(packed), self._packed)
 
     @cached_property
     def degenerate(self) -> tuple[int, ...]:
@@ -140,7 +140,7 @@ class Orbital(Field):
         return DegenerateSet(orbitals, self.wavefunction, key, energies, members.index(self.index))
 
     def _sibling(self, index: int) -> Orbital:
-        return _numbered(self.wavefunction, self.spin, index).with_kernel(self.kernel)
+        return numbered(self.wavefunction, self.spin, index).with_kernel(self.kernel)
 
     def neighbour(self, step: int) -> str:
         """Name of the orbital some places further on in the file.
@@ -253,76 +253,28 @@ class Orbital(Field):
 
 
 _RADIAL_TABLES = Derived[RadialTables](most=1)
+
+
+def tables_of(packed: PackedShells) -> RadialTables:
+    """Radial functions of a basis, by which the spreads of its orbitals are estimated; kept with it."""
+    return _RADIAL_TABLES.of(packed, None, lambda: radial_tables(packed))
+
+
 _WITH_KERNELS = Derived[Orbital](most=16)
 
 _ORBITALS = Derived[Orbital](most=16)
 """By name: the same orbital is asked for again and again, for its isovalue, its lattice, its values."""
 
-_NUMBERS = re.compile(r"mo:?\s*(\d+)\s*-\s*(\d+)(:\w+)?")
 
-
-def orbital_list(wavefunction: Wavefunction, text: str) -> list[Orbital] | None:
-    """The orbitals that a list or a range stands for: `homo,lumo`, `homo-2..lumo+2`, `mo:1-10`, `mo:1-10:beta`.
-
-    None for a text that is neither a list nor a range of orbitals.
-
-    Raises
-    ------
-    FieldError
-        When there is no such orbital, or a range runs downwards or from one spin to another.
-    """
-    items = [item.strip().lower() for item in text.split(",")]
-    if len(items) == 1 and _NAME.fullmatch(items[0]):
-        return None
-    found: dict[str, Orbital] = {}
-    for item in items:
-        orbitals = orbital_range(wavefunction, item)
-        if orbitals is None:
-            return None
-        for orbital in orbitals:
-            found.setdefault(orbital.name, orbital)
-    return list(found.values())
-
-
-def orbital_range(wavefunction: Wavefunction, text: str) -> list[Orbital] | None:
-    """The orbitals of one range, from its lower end to its upper one; of one name that one; None for anything else.
-
-    `A..B` runs by energy, in the order in which `homo` and `lumo` count, whatever the order of the file; `mo:5-10` by
-    number in the file.
-
-    Raises
-    ------
-    FieldError
-        As for `orbital_list`.
-    """
-    by_number = _NUMBERS.fullmatch(text)
-    if by_number is None:
-        names = [name.strip() for name in text.split("..")]
-    else:
-        names = [f"mo:{number}{by_number[3] or ''}" for number in by_number.groups()[:2]]
-    found = [orbital_of(wavefunction, name) for name in names]
-    ends = [orbital for orbital in found if orbital is not None]
-    if len(ends) < len(found) or len(ends) > 2:
-        return None
-    first, last = ends[0], ends[-1]
-    if first.spin != last.spin:
-        raise FieldError(f"field {text!r}: a range runs over orbitals of one spin")
-    if by_number is None:
-        occupied, unoccupied = frontier_order(wavefunction, first.spin, first.spin)
-        order = occupied + unoccupied
-    else:
-        order = list(range(len(wavefunction.orbitals(first.spin))))
-    start, stop = order.index(first.index), order.index(last.index)
-    if start > stop:
-        raise FieldError(f"field {text!r}: a range runs upwards; exchange its ends")
-    named = {orbital.index: orbital for orbital in ends}
-    return [named.get(index) or _numbered(wavefunction, first.spin, index) for index in order[start : stop + 1]]
+def is_orbital_name(name: str) -> bool:
+    """Whether a name in small letters is that of one orbital by its number or its place: `mo:7`, `homo-1:beta`."""
+    return _NAME.fullmatch(name) is not None
 
 
 def names_orbital(name: str) -> bool:
     """Whether a name is that of an orbital, localised or natural transition ones also: shown by what they enclose."""
     plain = name.strip().lower()
-    return _NAME.fullmatch(plain) is not None or plain.partition(":")[0] in ("nto", *SCHEMES)
+    return is_orbital_name(plain) or plain.partition(":")[0] in ("mo", "nto", *SCHEMES)
 
 
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> Orbital | None:
@@ -340,10 +292,10 @@ def orbital_of(wavefunction: Wavefunction, name: str) -> Orbital | None:
     FieldError
         When the wavefunction has no such orbital.
     """
-    name = name.lower()
+    name = name.strip().lower()
     match = _NAME.fullmatch(name)
     if match is None:
-        return None
+        return _ORBITALS.of(wavefunction, name, lambda: _named(wavefunction, name)) if name.startswith("mo:") else None
     return _ORBITALS.of(wavefunction, name, lambda: _found(wavefunction, name, match))
 
 
@@ -359,7 +311,7 @@ def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbit
                 f"field {name!r}: the file holds{of_spin} orbitals 1 to {len(orbitals)}. Nearest match: "
                 f"{orbital_name(wavefunction, 0 if index < 0 else len(orbitals) - 1, spin)}"
             )
-        return _numbered(wavefunction, spin, index)
+        return numbered(wavefunction, spin, index)
     named = spin if spin_letter else None
     occupied, unoccupied = frontier_order(wavefunction, spin, named)
     order = occupied + unoccupied
@@ -370,14 +322,45 @@ def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbit
         if occupied and unoccupied:
             have += f", homo-{len(occupied) - 1} to lumo+{len(unoccupied) - 1}"
         raise FieldError(f"field {name!r}: there is no such orbital; the file holds {have}")
-    return Orbital(
-        wavefunction, spin, order[place], f"{name.split(':')[0].upper()}{of_spin} (orbital {order[place] + 1})"
-    )
+    described = f"{name.split(':')[0].upper()}{of_spin} (orbital {order[place] + 1})"
+    return _orbital(wavefunction, spin, order[place], described)
 
 
-def _numbered(wavefunction: Wavefunction, spin: Spin, index: int) -> Orbital:
-    of_spin = f" {spin}" if wavefunction.beta is not None else ""
-    return Orbital(wavefunction, spin, index, f"orbital {index + 1}{of_spin}")
+def _named(wavefunction: Wavefunction, name: str) -> Orbital:
+    """The orbital that the file calls what stands behind `mo:`, blanks and capital letters aside."""
+    text = name.removeprefix("mo:")
+    spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
+    stem, _, ending = text.rpartition(":")
+    if stem and ending in ("a", "b", "alpha", "beta"):
+        text, spins = stem, ("beta" if ending.startswith("b") else "alpha",)
+    wanted = "".join(text.split())
+    for spin in spins:
+        for index, label in enumerate(wavefunction.orbitals(spin).labels):
+            if "".join(label.lower().split()) == wanted:
+                return numbered(wavefunction, spin, index)
+    if not any(wavefunction.alpha.labels):
+        raise FieldError(f"field {name!r}: expected a number behind mo:, since the file gives its orbitals no names")
+    raise FieldError(f"field {name!r}: the file names no orbital so; the first is {wavefunction.alpha.labels[0]}")
+
+
+def numbered(wavefunction: Wavefunction, spin: Spin, index: int) -> Orbital:
+    """The orbital at a place in the file, from 0."""
+    return _orbital(wavefunction, spin, index, f"orbital {index + 1}" + _of_spin(wavefunction, spin))
+
+
+def _of_spin(wavefunction: Wavefunction, spin: Spin) -> str:
+    return f" {spin}" if wavefunction.beta is not None else ""
+
+
+def _orbital(wavefunction: Wavefunction, spin: Spin, index: int, quantity: str) -> Orbital:
+    """An orbital, what the file calls it added to its description."""
+    label = wavefunction.orbitals(spin).labels[index]
+    quantity += f": {label}" if label else ""
+    if wavefunction.spinors is None:
+        return Orbital(wavefunction, spin, index, quantity)
+    from .spinors import SpinorOrbital  # a kind of orbital itself
+
+    return SpinorOrbital(wavefunction, spin, index, f"{quantity}, magnitude")
 
 
 def orbital_name(wavefunction: Wavefunction, index: int, spin: Spin = "alpha") -> str:

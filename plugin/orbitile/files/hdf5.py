@@ -1,4 +1,4 @@
-"""HDF5 files of our own: the library, and its errors made ours."""
+"""HDF5 files, ours and others: the library, its errors made ours, and what tells their kinds apart."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ MAGIC = b"Orbitile series 1\n"
 
 USER_BLOCK = 512
 
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+"""First bytes of an HDF5 file without a user block."""
 
-def library(name: str) -> ModuleType:
-    """The package h5py, for a file of that name.
+
+def library(name: str, what: str = "series files") -> ModuleType:
+    """The package h5py, for a file of that name; what sort of file it is, for people.
 
     Raises
     ------
@@ -25,7 +28,7 @@ def library(name: str) -> ModuleType:
     try:
         import h5py
     except ImportError as error:
-        raise FileError(f"{name}: series files need the package h5py: pip install 'orbitile[trajectories]'") from error
+        raise FileError(f"{name}: {what} need the package h5py: pip install 'orbitile[trajectories]'") from error
     module: ModuleType = h5py
     return module
 
@@ -39,4 +42,17 @@ def translated(path: Path) -> Iterator[None]:
         raise FileError(f"{path.name}: {error}") from error
     except (OSError, KeyError, ValueError, TypeError, RuntimeError, IndexError, AttributeError) as error:
         detail = str(error).split("\n")[0]
-        raise FileError(f"{path.name}: damaged series file ({type(error).__name__}: {detail})") from error
+        raise FileError(f"{path.name}: damaged HDF5 file ({type(error).__name__}: {detail})") from error
+
+
+def root_names(path: Path) -> frozenset[str]:
+    """Names of the groups, datasets and attributes at the root of a file, by which its kind is known.
+
+    Raises
+    ------
+    FileError
+        When it is damaged, or h5py is not installed.
+    """
+    h5py = library(path.name)
+    with translated(path), h5py.File(path, "r") as file:
+        return frozenset((*file.keys(), *file.attrs.keys()))

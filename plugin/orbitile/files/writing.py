@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import shutil
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from glob import glob
@@ -49,6 +52,23 @@ def written_atomically(path: str | PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def make_room(descriptor: int, start: int, n_bytes: int, path: Path) -> None:
+    """Make sure that the disk has room for so many bytes of a file that is open, from a place in it on.
+
+    On Linux they are set aside. Elsewhere they are only counted, and others may take them.
+
+    Raises
+    ------
+    OSError
+        When the disk is full.
+    """
+    if sys.platform == "win32" or sys.platform == "darwin":
+        if n_bytes > shutil.disk_usage(path.parent).free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    else:
+        os.posix_fallocate(descriptor, start, n_bytes)
 
 
 def read_settings(path: Path) -> str:

@@ -13,8 +13,9 @@ from ..model.trajectory import Trajectory
 from ..model.wavefunction import Wavefunction
 from ..readers._references import FileReferences
 from ..trajectories.interpolation import interpolate
+from ..trajectories.localised import localised_for
 from ..trajectories.paths import align
-from ..trajectories.tracking import Tracking
+from ..trajectories.tracking import Tracking, track
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,8 @@ def along(
     Parameters
     ----------
     trajectory, field
-        What to show. With tracking, an orbital is named as in the first frame and stays the same orbital.
+        What to show. With tracking, an orbital is named as in the first frame and stays the same orbital; localised
+        orbitals too, which are found and followed then.
     tracking
         From `track`; without it orbitals flip and jump as they do in the files.
     isovalue
@@ -101,6 +103,7 @@ def along(
             "frames can be interpolated where orbitals are followed only: give a tracking, or none between"
         )
     check_surface(field)
+    tracking = tracking and _tracking_for(field, tracking)
     name = field if tracking is None else tracking.field(field)
     shown = trajectory if tracking is None else tracking.path
     shown = interpolate(align(shown) if aligned else shown, between)
@@ -127,6 +130,16 @@ def along(
         return (Shot(frame, field_of(frame, name, references), value) for frame in wavefunctions())
 
     return Shots(shots, len(shown))
+
+
+def _tracking_for(field: str, tracking: Tracking) -> Tracking:
+    """A tracking that holds for a field: of localised orbitals for one of these, which are not those of the files."""
+    trajectory = tracking.trajectory
+    first = next((wavefunction for _, wavefunction in trajectory.frames()), None)
+    if first is None or first.localised:  # what was localised for the field is followed already
+        return tracking
+    localised = localised_for(trajectory, first, field)
+    return tracking if localised is trajectory else track(localised)
 
 
 def over_orbitals(

@@ -137,15 +137,19 @@ def radial_tables(packed: PackedShells) -> RadialTables:
 
 
 def spread_of(packed: PackedShells, tables: RadialTables, coefficients: Reals) -> Spread:
-    """Spread of one orbital, from its packed Cartesian coefficients, shape (n_coefficients,)."""
+    """Spread of one orbital, from its packed Cartesian coefficients, shape (n_coefficients,).
+
+    Of an orbital in several parts, whose squares add up, they have the shape (n_coefficients, n_parts).
+    """
     density, weight, radius, atom = [], [], [], []
     for basis, (r, radial, angular, first) in enumerate(
         zip(tables.radii, tables.radial, tables.angular, tables.first, strict=True)
     ):
         atoms = np.flatnonzero(packed.atom_basis == basis)
-        mine = coefficients[packed.atom_first_coefficient[atoms][:, None] + np.arange(len(angular))]
-        along = np.add.reduceat(mine[:, :, None] * angular, first, axis=1)
-        square = (radial @ along) ** 2
+        rows = packed.atom_first_coefficient[atoms][:, None] + np.arange(len(angular))
+        parts = coefficients.reshape(len(coefficients), -1).T
+        along = [np.add.reduceat(part[rows][:, :, None] * angular, first, axis=1) for part in parts]
+        square = np.sum([(radial @ of_part) ** 2 for of_part in along], axis=0)
         shell = 4 * np.pi * np.log(r[1] / r[0]) * r**3
         density.append(square.max(axis=2).ravel())
         weight.append((square.mean(axis=2) * shell).ravel())

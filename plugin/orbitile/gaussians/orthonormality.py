@@ -8,13 +8,16 @@ import numpy as np
 
 from ..errors import ConventionError, FileError
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
-from ..model.wavefunction import Orbitals, Wavefunction
-from .overlap import own_overlap
+from ..model.orbitals import Orbitals, Spinors
+from ..model.wavefunction import Wavefunction
+from .overlap import Matrix, own_overlap
 
 TOLERANCE = 1e-4
 """Largest deviation of an element of C^T S C from the unit matrix."""
 
 _TOO_LARGE = "some of its coefficients are too large to be those of an orbital"
+
+_UNKNOWN = "order or signs of the basis functions are not those of any known dialect"
 
 _LARGE = 1e12
 """Norm and populations of an orbital that no mistaken convention gives."""
@@ -49,30 +52,38 @@ def checked(wavefunction: Wavefunction) -> Wavefunction:
         if orbitals is None or not len(orbitals):
             continue
         label = f"{spin} orbital" if wavefunction.beta is not None else "orbital"
-        coefficients = orbitals.coefficients
-        with np.errstate(over="ignore", invalid="ignore"):  # absurd coefficients, whose norm is then no number
-            image = matrix @ coefficients
-            deviation = np.einsum("mi,mi->i", coefficients, image) - 1
-        worst = int(np.argmax(np.abs(deviation)))
-        if not abs(deviation[worst]) <= TOLERANCE:
-            raise ConventionError(
-                f"{_name(wavefunction)}: {label} {worst + 1} has norm {deviation[worst] + 1:.5f}, expected 1 within "
-                f"{TOLERANCE:g}: {_blame(wavefunction, orbitals, image, deviation)}"
-            )
-        step = -(-len(orbitals) // _MOST_ORBITALS)
-        sample = slice(None, None, step)
-        products = coefficients[:, sample].T @ image[:, sample]
-        np.fill_diagonal(products, 0)
-        i, j = np.unravel_index(int(np.argmax(np.abs(products))), products.shape)
-        if not abs(products[i, j]) <= TOLERANCE:
-            raise ConventionError(
-                f"{_name(wavefunction)}: {label}s {i * step + 1} and {j * step + 1} overlap by {products[i, j]:.5f}, "
-                f"expected 0 within {TOLERANCE:g}: order or signs of the basis functions are not those of any known "
-                f"dialect ({_basis(wavefunction)})"
-            )
+        _check_orbitals(wavefunction, orbitals, label, matrix)
     _check_occupations(wavefunction)
     _check_nuclei(wavefunction)
     return wavefunction
+
+
+def _check_orbitals(wavefunction: Wavefunction, orbitals: Orbitals, label: str, matrix: Matrix) -> None:
+    parts = list(orbitals.components) if isinstance(orbitals, Spinors) else [orbitals.coefficients]
+    with np.errstate(over="ignore", invalid="ignore"):  # absurd coefficients, whose norm is then no number
+        images = [matrix @ part for part in parts]
+        norms = sum(np.einsum("mi,mi->i", part.conj(), image).real for part, image in zip(parts, images, strict=True))
+        deviation = norms - 1
+    worst = int(np.argmax(np.abs(deviation)))
+    if not abs(deviation[worst]) <= TOLERANCE:
+        cause = _UNKNOWN if isinstance(orbitals, Spinors) else _blame(wavefunction, orbitals, images[0], deviation)
+        raise ConventionError(
+            f"{_name(wavefunction)}: {label} {worst + 1} has norm {deviation[worst] + 1:.5f}, expected 1 within "
+            f"{TOLERANCE:g}: {cause}"
+        )
+    if wavefunction.overlapping:
+        return
+    step = -(-len(orbitals) // _MOST_ORBITALS)
+    sample = slice(None, None, step)
+    pairs = zip(parts, images, strict=True)
+    products = np.sum([part[:, sample].conj().T @ image[:, sample] for part, image in pairs], axis=0)
+    np.fill_diagonal(products, 0)
+    i, j = np.unravel_index(int(np.argmax(np.abs(products))), products.shape)
+    if not abs(products[i, j]) <= TOLERANCE:
+        raise ConventionError(
+            f"{_name(wavefunction)}: {label}s {i * step + 1} and {j * step + 1} overlap by {products[i, j]:.5f}, "
+            f"expected 0 within {TOLERANCE:g}: {_UNKNOWN} ({_basis(wavefunction)})"
+        )
 
 
 _SLACK = 0.1
@@ -83,7 +94,7 @@ _ONE_PLACE = 0.01
 
 
 def _check_occupations(wavefunction: Wavefunction) -> None:
-    capacity = 2 if wavefunction.beta is None else 1
+    capacity = wavefunction.capacity
     for label, orbitals in (("orbital", wavefunction.alpha), ("beta orbital", wavefunction.beta)):
         occupations = np.zeros(0) if orbitals is None else orbitals.occupations
         outside = np.flatnonzero((occupations < -_SLACK) | (occupations > capacity + _SLACK))

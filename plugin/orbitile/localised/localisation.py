@@ -186,6 +186,7 @@ def count_of(wavefunction: Wavefunction, scheme: Scheme, spin: Spin = "alpha") -
     OrbitileError
         As of `whole_occupations` and `minimal_basis`.
     """
+    wavefunction.require_real()
     occupations = whole_occupations(wavefunction, spin)
     total = n_functions(wavefunction) if scheme in INTRINSIC else len(occupations)
     return int(np.sum(occupations > 0)), total

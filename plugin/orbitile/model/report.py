@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
+from .displayed import Displayed
 from .elements import SYMBOLS
 
 Reals = NDArray[np.float64]
@@ -321,7 +322,7 @@ Drawing = Points | Paths | AtomValues
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Displayed):
     """All that an analysis finds.
 
     Attributes

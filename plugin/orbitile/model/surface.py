@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .displayed import Displayed
+
 
 @dataclass(frozen=True, eq=False)
 class Colouring:
@@ -32,7 +34,7 @@ class Colouring:
 
 
 @dataclass(frozen=True, eq=False)
-class Surface:
+class Surface(Displayed):
     """A triangle mesh on which a field has the value `isovalue * phase`.
 
     Attributes

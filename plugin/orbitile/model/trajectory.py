@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FieldError, OrbitileError
+from .displayed import Displayed
 from .wavefunction import Wavefunction
 
 
@@ -38,7 +39,7 @@ class Frames(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory:
+class Trajectory(Displayed):
     """Wavefunctions along a path, read when they are asked for.
 
     `len(trajectory)` is the number of frames known now, and grows with the file; `trajectory[i]` is a `Wavefunction`.

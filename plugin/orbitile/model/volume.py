@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LatticeError
+from .displayed import Displayed
 from .lattice import Lattice
 
 
@@ -32,7 +33,7 @@ class VolumeHeader:
 
 
 @dataclass(frozen=True, eq=False)
-class Volume:
+class Volume(Displayed):
     """Values of a scalar field on a lattice.
 
     Attributes

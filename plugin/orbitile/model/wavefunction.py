@@ -6,57 +6,35 @@ hartree.
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..errors import OrbitileError
 from .conventions import n_components
+from .displayed import Displayed
 from .geometry import check_atoms
+from .orbitals import COMPLEX, Spinors, frozen, nothing
+from .orbitals import Orbitals as Orbitals
 
 Spin = Literal["alpha", "beta"]
-Kind = Literal["restricted", "unrestricted", "restricted open-shell", "natural", "unrestricted natural"]
+Kind = Literal[
+    "restricted",
+    "unrestricted",
+    "restricted open-shell",
+    "natural",
+    "unrestricted natural",
+    "complex",
+    "two-component",
+]
 
 
 EXPONENTS = (1e-10, 1e20)
 """Range of the exponents of Gaussian functions in bohr^-2; published basis sets keep well within it."""
 
-DEEPEST = 1e6
-"""Largest energy of an orbital in hartree; the 1s orbital of the heaviest element has some thousands."""
-
 SMALLEST_CELL = 1e-3
 """Least volume of a cell, in bohr^3."""
-
-
-def _frozen(
-    array: ArrayLike,
-    dtype: type,
-    shape: tuple[int | None, ...],
-    what: str,
-    unknown: bool = False,
-) -> NDArray[Any]:
-    """The one gate through which arrays enter: dtype, shape, contiguity, finite; the result cannot be written to.
-
-    Where values may be `unknown`, NaN stands for them.
-    """
-    try:
-        with np.errstate(invalid="raise"):
-            result: NDArray[Any] = np.array(array, dtype=dtype, order="C")
-    except (TypeError, ValueError, ArithmeticError) as error:
-        raise OrbitileError(f"{what}: expected numbers, got {type(array).__name__} ({error})") from error
-    wanted = tuple("any" if n is None else n for n in shape)
-    if result.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, result.shape, strict=True)):
-        raise OrbitileError(f"{what}: expected shape {wanted}, got {result.shape}")
-    if not np.all(np.isfinite(result) | (np.isnan(result) if unknown else False)):
-        raise OrbitileError(f"{what}: expected finite numbers, got NaN or infinity")
-    result.setflags(write=False)
-    return result
-
-
-def _nothing() -> NDArray[np.float64]:
-    """Stands for values that the file does not give."""
-    return np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +66,9 @@ class Shell:
         set_(self, "atom", int(self.atom))
         set_(self, "angular_momentum", int(self.angular_momentum))
         set_(self, "pure", bool(self.pure) and self.angular_momentum > 1)
-        set_(self, "exponents", _frozen(self.exponents, np.float64, (None,), "shell exponents"))
+        set_(self, "exponents", frozen(self.exponents, np.float64, (None,), "shell exponents"))
         n = len(self.exponents)
-        set_(self, "coefficients", _frozen(self.coefficients, np.float64, (n,), "contraction coefficients"))
+        set_(self, "coefficients", frozen(self.coefficients, np.float64, (n,), "contraction coefficients"))
         if self.angular_momentum < 0:
             raise OrbitileError(f"angular momentum of a shell: expected 0 or more, got {self.angular_momentum}")
         least, most = EXPONENTS
@@ -102,50 +80,6 @@ class Shell:
     def n_functions(self) -> int:
         """Number of basis functions in the shell."""
         return n_components(self.angular_momentum, self.pure)
-
-
-@dataclass(frozen=True, eq=False)
-class Orbitals:
-    """Molecular orbitals of one spin, or spatial orbitals shared by both spins.
-
-    Attributes
-    ----------
-    coefficients : ndarray, shape (n_basis, n_orbitals)
-        Expansion in the basis functions.
-    occupations : ndarray, shape (n_orbitals,)
-        Electrons in each orbital: up to 2 where spins share orbitals, up to 1 otherwise.
-    energies : ndarray, shape (n_orbitals,)
-        Orbital energies in hartree; NaN where the file gives none.
-    irreps : tuple of str, length n_orbitals
-        Symmetry labels; empty strings where the file gives none.
-    labels : tuple of str, length n_orbitals
-        What the file calls each orbital, such as "BD (1) C 1 - H 2"; empty strings where it gives no names.
-    """
-
-    coefficients: NDArray[np.float64]
-    occupations: NDArray[np.float64]
-    energies: NDArray[np.float64] = field(default_factory=_nothing)
-    irreps: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        set_ = object.__setattr__
-        set_(self, "coefficients", _frozen(self.coefficients, np.float64, (None, None), "orbital coefficients"))
-        n = self.coefficients.shape[1]
-        set_(self, "occupations", _frozen(self.occupations, np.float64, (n,), "orbital occupations"))
-        energies = self.energies if len(self.energies) else np.full(n, np.nan)
-        set_(self, "energies", _frozen(energies, np.float64, (n,), "orbital energies", unknown=True))
-        if np.any(np.abs(self.energies) > DEEPEST):
-            worst = self.energies[int(np.nanargmax(np.abs(self.energies)))]
-            raise OrbitileError(f"orbital energies: expected numbers up to {DEEPEST:g} hartree, got {worst:g}")
-        for name, what in (("irreps", "orbital symmetry labels"), ("labels", "names of orbitals")):
-            texts = tuple(str(text) for text in getattr(self, name)) or ("",) * n
-            set_(self, name, texts)
-            if len(texts) != n:
-                raise OrbitileError(f"{what}: expected {n}, got {len(texts)}")
-
-    def __len__(self) -> int:
-        return int(self.coefficients.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +125,7 @@ class Excitation:
             ("spins", np.int64),
             ("amplitudes", np.float64),
         ):
-            object.__setattr__(self, name, _frozen(getattr(self, name), dtype, (n,), f"{name} of an excitation"))
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype, (n,), f"{name} of an excitation"))
         if not np.isfinite(self.energy):
             raise OrbitileError(f"energy of an excitation: expected a finite number, got {self.energy}")
 
@@ -232,7 +166,7 @@ _NOTHING_STATED = Stated()
 
 
 @dataclass(frozen=True, eq=False)
-class Wavefunction:
+class Wavefunction(Displayed):
     """Atoms, basis set and molecular orbitals.
 
     Attributes
@@ -246,7 +180,7 @@ class Wavefunction:
     shells : tuple of Shell
         The basis set. Rows of the orbital coefficients follow it.
     alpha : Orbitals
-        The alpha orbitals, or the spatial orbitals that both spins share.
+        The alpha orbitals, or the spatial orbitals that both spins share; `Spinors` where orbitals are complex.
     beta : Orbitals or None
         The beta orbitals, or None where both spins share `alpha`.
     promolecule : bool
@@ -262,6 +196,11 @@ class Wavefunction:
         Excited states, in the order of the file.
     localised : str
         Scheme by which the orbitals were localised, if they were.
+    overlapping : bool
+        True where orbitals overlap by design, as pre-orthogonal natural bond orbitals do.
+    density_missing : str
+        Why there is no density: a sentence, where the occupations of the orbitals do not make it and no matrix is
+        there.
     cell : ndarray, shape (3, 3)
         Vectors of the cell by which everything repeats, one a row, in bohr; empty for a molecule.
     title, source, program : str
@@ -278,36 +217,38 @@ class Wavefunction:
     shells: tuple[Shell, ...]
     alpha: Orbitals
     beta: Orbitals | None = None
-    core_charges: NDArray[np.float64] = field(default_factory=_nothing)
+    core_charges: NDArray[np.float64] = field(default_factory=nothing)
     natural: bool = False
     title: str = ""
     source: str = ""
     program: str = ""
     method: str = ""
-    geometries: NDArray[np.float64] = field(default_factory=_nothing)
-    density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
-    spin_density_matrix: NDArray[np.float64] = field(default_factory=_nothing)
+    geometries: NDArray[np.float64] = field(default_factory=nothing)
+    density_matrix: NDArray[np.float64] = field(default_factory=nothing)
+    spin_density_matrix: NDArray[np.float64] = field(default_factory=nothing)
     excitations: tuple[Excitation, ...] = ()
     localised: str = ""
     stated: Stated = _NOTHING_STATED
     remarks: tuple[str, ...] = ()
     promolecule: bool = False
-    cell: NDArray[np.float64] = field(default_factory=_nothing)
+    overlapping: bool = False
+    density_missing: str = ""
+    cell: NDArray[np.float64] = field(default_factory=nothing)
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
-        set_(self, "atomic_numbers", _frozen(self.atomic_numbers, np.int64, (None,), "atomic numbers"))
+        set_(self, "atomic_numbers", frozen(self.atomic_numbers, np.int64, (None,), "atomic numbers"))
         n = len(self.atomic_numbers)
-        set_(self, "positions", _frozen(self.positions, np.float64, (n, 3), "atom positions"))
+        set_(self, "positions", frozen(self.positions, np.float64, (n, 3), "atom positions"))
         path = self.geometries if len(self.geometries) else self.positions[None]
-        path = _frozen(path, np.float64, (None, n, 3), "geometries")
+        path = frozen(path, np.float64, (None, n, 3), "geometries")
         if not np.any(np.abs(path - self.positions).max(axis=(1, 2)) < 1e-4):
             path = np.concatenate([path, self.positions[None]])
-        set_(self, "geometries", _frozen(path, np.float64, (None, n, 3), "geometries"))
+        set_(self, "geometries", frozen(path, np.float64, (None, n, 3), "geometries"))
         charges = self.core_charges if len(self.core_charges) else self.atomic_numbers
-        set_(self, "core_charges", _frozen(charges, np.float64, (n,), "core charges"))
+        set_(self, "core_charges", frozen(charges, np.float64, (n,), "core charges"))
         elements = np.where(self.core_charges == 0, 0, self.atomic_numbers)
-        set_(self, "atomic_numbers", _frozen(elements, np.int64, (n,), "atomic numbers"))
+        set_(self, "atomic_numbers", frozen(elements, np.int64, (n,), "atomic numbers"))
         set_(self, "shells", tuple(self.shells))
         if n == 0 or not (self.shells or self.promolecule):
             raise OrbitileError(f"a wavefunction needs atoms and a basis set, got {n} atoms, {len(self.shells)} shells")
@@ -319,15 +260,15 @@ class Wavefunction:
                 raise OrbitileError(f"shell on atom {shell.atom + 1}: expected an atom from 1 to {n}")
         for name in ("density_matrix", "spin_density_matrix"):
             if (matrix := getattr(self, name)).size:
-                set_(self, name, _frozen(matrix, np.float64, (self.n_basis, self.n_basis), name.replace("_", " ")))
+                set_(self, name, frozen(matrix, np.float64, (self.n_basis, self.n_basis), name.replace("_", " ")))
         for name, orbitals in (("alpha", self.alpha), ("beta", self.beta)):
-            if orbitals is not None and orbitals.coefficients.shape[0] != self.n_basis:
+            if orbitals is not None and orbitals.n_basis != self.n_basis:
                 raise OrbitileError(
                     f"{name} orbitals: expected {self.n_basis} coefficients each, one per basis function, "
-                    f"got {orbitals.coefficients.shape[0]}"
+                    f"got {orbitals.n_basis}"
                 )
         if len(self.cell):
-            set_(self, "cell", _frozen(self.cell, np.float64, (3, 3), "vectors of the cell"))
+            set_(self, "cell", frozen(self.cell, np.float64, (3, 3), "vectors of the cell"))
             if not abs(np.linalg.det(self.cell)) > SMALLEST_CELL:
                 raise OrbitileError(f"vectors of the cell: expected three that span a volume, got {self.cell.tolist()}")
         set_(self, "excitations", tuple(self.excitations))
@@ -373,8 +314,36 @@ class Wavefunction:
         return ghosts
 
     @property
+    def spinors(self) -> Spinors | None:
+        """The orbitals where they are complex; None for real ones."""
+        return self.alpha if isinstance(self.alpha, Spinors) else None
+
+    def require_real(self) -> None:
+        """Refuse complex orbitals where what follows holds for real ones only.
+
+        Raises
+        ------
+        OrbitileError
+            When the orbitals are complex.
+        """
+        if self.spinors is not None:
+            raise OrbitileError(COMPLEX)
+
+    @property
+    def capacity(self) -> int:
+        """Electrons that an orbital can hold."""
+        if self.spinors is not None:
+            return 3 - len(self.spinors.components)
+        return 2 if self.beta is None else 1
+
+    @property
     def n_unpaired(self) -> float:
-        """Alpha less beta electrons; of restricted orbitals the singly occupied ones, 0 for natural orbitals."""
+        """Alpha less beta electrons; of restricted orbitals the singly occupied ones.
+
+        0 for natural and two-component orbitals, which do not tell.
+        """
+        if self.spinors is not None and self.capacity == 1:
+            return 0.0
         if self.beta is not None:
             return abs(float(self.alpha.occupations.sum() - self.beta.occupations.sum()))
         if self.natural:
@@ -385,16 +354,18 @@ class Wavefunction:
     def multiplicity(self) -> int | None:
         """Spin multiplicity 2S + 1, from the occupations.
 
-        Those of natural orbitals shared by both spins do not tell a triplet from a singlet: theirs is what the file
-        states, None where it states nothing.
+        Those of natural orbitals shared by both spins do not tell a triplet from a singlet, nor do two-component ones:
+        theirs is what the file states, None where it states nothing.
         """
-        if self.natural and self.beta is None:
+        if (self.natural and self.beta is None) or (self.spinors is not None and self.capacity == 1):
             return self.stated.multiplicity
         return round(self.n_unpaired) + 1
 
     @property
     def kind(self) -> Kind:
         """What sort of orbitals these are."""
+        if self.spinors is not None:
+            return "complex" if len(self.spinors.components) == 1 else "two-component"
         if self.natural:
             return "natural" if self.beta is None else "unrestricted natural"
         if self.beta is not None:

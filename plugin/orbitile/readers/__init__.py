@@ -3,71 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..errors import FileError, OrbitileError
-from ..files.plain import PlainFile, beginning, name_within
+from ..files import hdf5
+from ..files.archives import Entry
+from ..files.plain import PlainFile, beginning
 from ..files.reading import user_path
 from ..gaussians.orthonormality import checked
 from ..model.geometry import Geometries, Geometry
 from ..model.trajectory import Frames, Trajectory
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
-from ..registry import modules_of
+from ._formats import (
+    KINDS,
+    Reader,
+    by_name,
+    descriptions,
+    folder_patterns,
+    known,
+    patterns,
+    reader_modules,
+    recognising,
+    within_hdf5,
+)
+from ._places import MEMBER, Place, is_place, within_archive
 
-KINDS = ("wavefunction", "trajectory", "volume", "geometries")
-"""What a format may hold."""
-
-
-class Reader(Protocol):
-    """What a module offers that reads a format."""
-
-    DESCRIPTION: str
-    """For people, such as "Gaussian cube files"."""
-    PATTERNS: tuple[str, ...]
-    """Names of its files in small letters, such as "*.cube"."""
-    KIND: str
-    """What it holds, of `KINDS`."""
-    read: Callable[..., Any]
-    """Read a file, given its path: a wavefunction as a `Wavefunction`, a trajectory as `Frames`, volumes as a tuple of
-    `Volume`, geometries as `Geometries` (these given a second path or None too, of a file that names the elements).
-    Lengths are in bohr, energies in hartree. Raises a `FileError` when the file is damaged or lacks something, and of
-    a wavefunction a `ConventionError` when its orbitals are normalised in no convention that is known."""
-    recognises: Callable[[str], bool] | None = None
-    """Optional: whether the first characters of a file, as text, give it away whatever its name. Trajectories are
-    recognised by these alone."""
-    BINARY: bool = False
-    """Optional: whether its files hold bytes that are no text."""
-    FOLDERS: tuple[str, ...] = ()
-    """Optional: those of the names that may be folders."""
-    read_atoms: Callable[[Path], tuple[Any, Any, Any]] | None = None
-    """Optional, of a format of volumes: atomic numbers, core charges and positions in bohr that a file names too."""
-
-
-def reader_modules() -> Mapping[str, Reader]:
-    """All reader modules by name."""
-    return modules_of(__name__, Reader, KINDS)
-
-
-def patterns(*kinds: str) -> list[str]:
-    """Names of files that hold something of these kinds: "*.molden", "*.fchk", ..."""
-    return list(dict.fromkeys(pattern for reader in _of_kind(*kinds) for pattern in reader.PATTERNS))
-
-
-def descriptions(*kinds: str) -> list[str]:
-    """What files hold something of these kinds, in words."""
-    return [reader.DESCRIPTION for reader in _of_kind(*kinds)]
-
-
-def folder_patterns() -> list[str]:
-    """Names of folders that are read as files are."""
-    return [pattern for reader in reader_modules().values() for pattern in reader.FOLDERS]
+_MOST_TRIED = 4
+"""Kinds of files of a folder that are tried one after another."""
 
 
 def load(path: str | PathLike[str]) -> Wavefunction:
@@ -76,8 +45,8 @@ def load(path: str | PathLike[str]) -> Wavefunction:
     Parameters
     ----------
     path
-        A Molden, fchk, mkl, wfn, wfx, mwfn or TREXIO file, or a log of Gaussian, ORCA, GAMESS, NWChem, Psi4, Q-Chem or
-        Molpro in which basis set and orbital coefficients are printed.
+        A file of `descriptions("wavefunction")`; a folder or an archive (ZIP, tar) of a calculation, of which the best
+        file is read, and `remarks` of the wavefunction say which one; `job.zip!inner.molden` for a file in an archive.
 
     Raises
     ------
@@ -85,16 +54,97 @@ def load(path: str | PathLike[str]) -> Wavefunction:
         When the file cannot be read, is of no known format, is damaged, or lacks basis set or orbitals.
     ConventionError
         When its orbitals are not orthonormal in any convention that we know; such a file is never drawn.
+
+    Examples
+    --------
+    >>> wfn = ob.load("benzene.molden")
+    >>> wfn.kind, len(wfn.atomic_numbers), len(wfn.alpha)
+    ('restricted', 12, 31)
     """
-    file = _checked_path(path)
+    within = within_archive(fspath(path))
+    if within is not None:
+        place = Place(_checked_path(within[0]))
+        return _load_entry(place, place.named(within[1]))
+    file = _checked_path(path, folders=True)
+    return _load_best(Place(file)) if is_place(file) else _load_file(file)
+
+
+def files_of(path: str | PathLike[str]) -> tuple[Path, ...]:
+    """Files in which there is what `load` reads: of a folder the one that it chooses, with those that belong to it.
+
+    Raises
+    ------
+    FileError
+        When the file or folder cannot be read.
+    """
+    within = within_archive(fspath(path))
+    file = _checked_path(path if within is None else within[0], folders=True)
+    if file.is_dir() and is_place(file):
+        place = Place(file)
+        choice = place.choices()[0]
+        place.one(choice)
+        return tuple(other for found in place.files(choice.entries) for other in files_of(found))
+    if file.is_dir():
+        return (file, *sorted(entry for entry in file.iterdir() if entry.is_file()))
+    reader = recognising(beginning(file), "wavefunction") or by_name(file, "wavefunction")
+    return (file,) if reader is None or reader.others is None else tuple(dict.fromkeys((file, *reader.others(file))))
+
+
+def series_in(path: str | PathLike[str]) -> tuple[str, ...]:
+    """Files of a folder that `load_trajectory` takes for frames, in their order; none where it takes one file.
+
+    Raises
+    ------
+    FileError
+        When the folder cannot be read, or has nothing in it.
+    """
+    folder = user_path(path)
+    if not folder.is_dir() or not is_place(folder):
+        return ()
+    place = Place(folder)
+    files = place.files(place.choices(frames=True)[0].entries)
+    return tuple(map(str, files)) if len(files) > 1 else ()
+
+
+def is_there(path: str) -> bool:
+    """Whether there is a file or a folder of that name, or an archive that may hold such a file."""
+    return _exists(path) or within_archive(path) is not None
+
+
+def _load_file(file: Path) -> Wavefunction:
+    """Read and check a wavefunction from a file, or a folder that a reader takes for one."""
     with PlainFile(file) as plain, np.errstate(all="ignore"):  # absurd numbers, which are refused
         try:
-            wavefunction = checked(_wavefunction_in(plain.path))
+            wavefunction = checked(_wavefunction_in(plain.path, file))
         except FileError:
             raise
         except OrbitileError as error:  # the model refuses what the reader took for a wavefunction
             raise FileError(f"{file.name}: {error}") from error
     return wavefunction if plain.path == file else replace(wavefunction, source=str(file))
+
+
+def _load_best(place: Place) -> Wavefunction:
+    """Read the best file of a folder or an archive, and the next best where that cannot be read."""
+    problems: list[OrbitileError] = []
+    for choice in place.choices()[:_MOST_TRIED]:
+        place.one(choice)
+        try:
+            wavefunction = _load_entry(place, choice.entries[-1])
+        except OrbitileError as error:
+            problems.append(error)
+            continue
+        instead = "".join(f"; {problem}" for problem in problems)
+        remark = f"{choice.name} was taken from {place.path.name}, {choice.why}{instead}"
+        return replace(wavefunction, remarks=(*wavefunction.remarks, remark))
+    if len(problems) == 1:
+        raise problems[0]
+    raise FileError(f"{place.path}: none of its files can be read: " + "; ".join(map(str, problems)))
+
+
+def _load_entry(place: Place, entry: Entry) -> Wavefunction:
+    """Read one file of a folder or an archive."""
+    (file,) = place.files((entry,))
+    return replace(_load_file(file), source=place.called(entry))
 
 
 def load_volumes(path: str | PathLike[str]) -> tuple[Volume, ...]:
@@ -106,9 +156,9 @@ def load_volumes(path: str | PathLike[str]) -> tuple[Volume, ...]:
         When the file cannot be read, is of no known format, or is damaged.
     """
     file = _checked_path(path)
-    reader = _by_name(file, "volume")
+    reader = by_name(file, "volume")
     if reader is None:
-        raise FileError(f"{file.name}: not a volume by its name. Known: {_known('volume')}")
+        raise FileError(f"{file.name}: not a volume by its name. Known: {known('volume')}")
     with PlainFile(file) as plain, np.errstate(all="ignore"):  # absurd numbers, which are refused
         volumes: tuple[Volume, ...] = reader.read(plain.path)
     return volumes
@@ -116,7 +166,7 @@ def load_volumes(path: str | PathLike[str]) -> tuple[Volume, ...]:
 
 def holds_volumes(path: str | PathLike[str]) -> bool:
     """Whether a file is one of volumes, by its name."""
-    return _by_name(Path(path), "volume") is not None
+    return by_name(Path(path), "volume") is not None
 
 
 def load_atoms(path: str | PathLike[str]) -> Geometry | None:
@@ -128,7 +178,7 @@ def load_atoms(path: str | PathLike[str]) -> Geometry | None:
         When the file cannot be read or is damaged.
     """
     file = _checked_path(path)
-    reader = _by_name(file, "volume")
+    reader = by_name(file, "volume")
     if reader is None or reader.read_atoms is None:
         return None
     with PlainFile(file) as plain:
@@ -167,7 +217,7 @@ def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]],
     source
         A series file; a Molden file of several frames; a log that prints orbitals at several geometries (many programs
         print them at the first and the last one of an optimisation unless told otherwise); any file that `load` reads,
-        for a trajectory of one frame; a pattern such as "scan/*.molden", whose files are taken in natural order (2
+        for a trajectory of one frame; a pattern such as `"scan/*.molden"`, whose files are taken in natural order (2
         before 10); or several files, in the order given.
     kept
         Number of frames that stay in memory.
@@ -188,9 +238,34 @@ def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]],
     text = fspath(source)
     if any(letter in text for letter in "*?[") and not _exists(text):
         return load_trajectory(_matching(text), kept=kept)
-    file = _checked_path(text)
+    within = within_archive(text)
+    file = _checked_path(text if within is None else within[0], folders=True)
+    if within is not None or is_place(file):
+        return Trajectory(_frames_in(Place(file), "" if within is None else within[1], text), kept)
     reader = _trajectory_reader(file)
     return Trajectory(FileFrames((file,)) if reader is None else reader.read(file), kept)
+
+
+def _frames_in(place: Place, name: str, text: str) -> Frames:
+    """Frames of a file in a folder or an archive: of that name, or of the best one, numbered files being frames."""
+    if name:
+        entries: tuple[Entry, ...] = (place.named(name),)
+    else:
+        choice = place.choices(frames=True)[0]
+        place.one(choice)
+        entries = choice.entries
+    files = place.files(entries)
+    reader = _trajectory_reader(files[0]) if len(files) == 1 else None
+    frames: Frames
+    if len(files) == 1 and reader is None:
+        return FileFrames((Path(text),))
+    frames = FileFrames(tuple(files)) if reader is None else reader.read(files[0])
+    _held[frames] = place
+    return frames
+
+
+_held: WeakKeyDictionary[Frames, Place] = WeakKeyDictionary()
+"""Copies of files in archives last as long as the frames that are read from them."""
 
 
 def load_geometries(path: str | PathLike[str], topology: str | PathLike[str] | None = None) -> Geometries:
@@ -209,9 +284,9 @@ def load_geometries(path: str | PathLike[str], topology: str | PathLike[str] | N
         When a file is missing, damaged, or of no known format.
     """
     file = _checked_path(path)
-    reader = _by_name(file, "geometries")
+    reader = by_name(file, "geometries")
     if reader is None:
-        raise FileError(f"{file.name}: not a trajectory of geometries by its name. Known: {_known('geometries')}")
+        raise FileError(f"{file.name}: not a trajectory of geometries by its name. Known: {known('geometries')}")
     geometries: Geometries = reader.read(file, None if topology is None else _checked_path(topology))
     return geometries
 
@@ -241,13 +316,13 @@ def _trajectory_reader(file: Path) -> Reader | None:
     """The module that reads many frames of such a file, or None where one frame is all that it can hold."""
     if not file.is_file():
         return None
-    return _recognising(beginning(file), "trajectory")
+    return recognising(beginning(file), "trajectory")
 
 
-def _checked_path(path: str | PathLike[str]) -> Path:
+def _checked_path(path: str | PathLike[str], *, folders: bool = False) -> Path:
     file = user_path(path)
     try:
-        if file.is_dir() and not any(file.match(pattern) for pattern in folder_patterns()):
+        if not folders and file.is_dir() and not any(file.match(pattern) for pattern in folder_patterns()):
             raise FileError(f"{file}: is a folder, expected a file")
         if not file.exists():
             raise FileError(f"{file}: no such file{_neighbour(file)}")
@@ -271,41 +346,34 @@ def _neighbour(file: Path) -> str:
     return f". Did you mean {close[0]}?" if close else ""
 
 
-def _of_kind(*kinds: str) -> list[Reader]:
-    return [reader for reader in reader_modules().values() if reader.KIND in kinds]
+def _wavefunction_in(file: Path, original: Path) -> Wavefunction:
+    """What a plain file holds; the original is the one that the user named."""
 
+    def read_by(reader: Reader) -> Wavefunction:
+        found: Wavefunction = reader.read(file) if reader.read_beside is None else reader.read_beside(file, original)
+        return found
 
-def _recognising(start: bytes, kind: str) -> Reader | None:
-    """The first module of a kind that recognises the beginning of a file."""
-    head = start.decode("utf-8", errors="replace")
-    fitting = (reader for reader in _of_kind(kind) if reader.recognises is not None and reader.recognises(head))
-    return next(fitting, None)
-
-
-def _wavefunction_in(file: Path) -> Wavefunction:
-    found: Wavefunction
     if file.is_file():
         start = beginning(file)
-        recognising = _recognising(start, "wavefunction")
-        if recognising is not None:
-            found = recognising.read(file)
-            return found
+        recognised = recognising(start, "wavefunction")
+        if recognised is not None:
+            return read_by(recognised)
         trajectory = _trajectory_reader(file)
         if trajectory is not None:
             return _only_frame(file, trajectory.read(file))
         binary = b"\0" in start
+        within = within_hdf5(file) if start.startswith(hdf5.SIGNATURE) else None
     else:
-        binary = False
-    named = _by_name(file, "wavefunction")
+        binary, within = False, None
+    named = within or by_name(file, "wavefunction")
     if named is not None and (not binary or named.BINARY):
-        found = named.read(file)
-        return found
-    if _by_name(file, "volume") is not None:
+        return read_by(named)
+    if by_name(file, "volume") is not None:
         raise FileError(f"{file.name}: holds a volume, not a wavefunction; read it with load_volumes")
     if binary:
         hint = "; a Gaussian .chk file becomes readable by formchk" if file.suffix.lower() == ".chk" else ""
-        raise FileError(f"{file.name}: a binary file of no known format{hint}. Known: {_known('wavefunction')}")
-    raise FileError(f"{file.name}: not recognised by its beginning nor by its name. Known: {_known('wavefunction')}")
+        raise FileError(f"{file.name}: a binary file of no known format{hint}. Known: {known('wavefunction')}")
+    raise FileError(f"{file.name}: not recognised by its beginning nor by its name. Known: {known('wavefunction')}")
 
 
 def _only_frame(file: Path, frames: Frames) -> Wavefunction:
@@ -318,22 +386,16 @@ def _only_frame(file: Path, frames: Frames) -> Wavefunction:
     return frames.read(0)
 
 
-def _by_name(file: Path, kind: str) -> Reader | None:
-    name = Path(name_within(file).lower())
-    fitting = (reader for reader in _of_kind(kind) if any(name.match(pattern) for pattern in reader.PATTERNS))
-    return next(fitting, None)
-
-
-def _known(kind: str) -> str:
-    return ", ".join(patterns(kind))
-
-
 __all__ = [
     "KINDS",
+    "MEMBER",
     "Reader",
     "descriptions",
+    "files_of",
     "folder_patterns",
     "holds_volumes",
+    "is_place",
+    "is_there",
     "load",
     "load_atoms",
     "load_geometries",
@@ -342,4 +404,5 @@ __all__ = [
     "natural_order",
     "patterns",
     "reader_modules",
+    "series_in",
 ]

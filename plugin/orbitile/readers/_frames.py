@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..files.plain import PlainFile, text_of
+from ..files.encodings import text_of
+from ..files.plain import PlainFile
 from ..gaussians.orthonormality import checked
 from ..model.wavefunction import Wavefunction
 

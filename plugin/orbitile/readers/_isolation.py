@@ -84,7 +84,7 @@ def _cause(status: int | None) -> str:
     """Why a worker ended, as the end of a sentence that begins with the library."""
     if status is None:
         return "did not go on"
-    if os.name == "posix" and status == -signal.SIGXCPU:
+    if sys.platform != "win32" and status == -signal.SIGXCPU:
         return "did not come to an end"
     return f"crashed ({signal.strsignal(-status)})" if status < 0 else f"ended with status {status}"
 
@@ -121,16 +121,20 @@ def _limited(module: str, name: str, arguments: tuple[Any, ...], seconds: float,
 
 
 def _limit(seconds: float | None, memory: int | None) -> None:
-    """Limits for one request, or none: first an exception, then, for code that does not return, the end."""
-    import resource
+    """Limits for one request, or none: first an exception, then, for code that does not return, the end.
 
-    _raise_out_of_time()
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds or 0)
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    soft = resource.RLIM_INFINITY if seconds is None else int(used.ru_utime + used.ru_stime + seconds) + 2
-    _set(resource.RLIMIT_CPU, soft)
-    size = None if memory is None else _address_space()
-    _set(resource.RLIMIT_AS, resource.RLIM_INFINITY if memory is None or size is None else size + memory)
+    Windows has no such limits: there only the clock of `isolated` ends a request. macOS has none of memory.
+    """
+    if sys.platform != "win32":
+        import resource
+
+        _raise_out_of_time()
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds or 0)
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        soft = resource.RLIM_INFINITY if seconds is None else int(used.ru_utime + used.ru_stime + seconds) + 2
+        _set(resource.RLIMIT_CPU, soft)
+        size = None if memory is None else _address_space()
+        _set(resource.RLIMIT_AS, resource.RLIM_INFINITY if memory is None or size is None else size + memory)
 
 
 @cache
@@ -140,23 +144,26 @@ def _raise_out_of_time() -> None:
     def out_of_time(*_: object) -> None:
         raise OutOfTime
 
-    signal.signal(signal.SIGVTALRM, out_of_time)
+    if sys.platform != "win32":
+        signal.signal(signal.SIGVTALRM, out_of_time)
 
 
 def _set(which: int, soft: int) -> None:
-    import resource
+    if sys.platform != "win32":
+        import resource
 
-    _, hard = resource.getrlimit(which)
-    if hard != resource.RLIM_INFINITY:
-        soft = hard if soft == resource.RLIM_INFINITY else min(soft, hard)
-    with suppress(ValueError, OSError):  # not every system knows each limit
-        resource.setrlimit(which, (soft, hard))
+        _, hard = resource.getrlimit(which)
+        if hard != resource.RLIM_INFINITY:
+            soft = hard if soft == resource.RLIM_INFINITY else min(soft, hard)
+        with suppress(ValueError, OSError):  # not every system knows each limit
+            resource.setrlimit(which, (soft, hard))
 
 
 def _address_space() -> int | None:
-    if sys.platform != "linux":
+    if sys.platform == "linux":
+        return int(os.pread(_memory_file(), 64, 0).split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    else:
         return None
-    return int(os.pread(_memory_file(), 64, 0).split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @cache

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import FileError
-from ..files.plain import PlainFile, text_of
+from ..files.encodings import text_of
+from ..files.plain import PlainFile
 from ..files.reading import read_bytes, user_path
 from ..model.charges import PointCharges
 from ..model.geometry import FARTHEST

@@ -20,15 +20,23 @@ from ..model.core_potentials import settled_charges
 from ..model.wavefunction import Orbitals, Stated, Wavefunction
 from ._logs.basis import basis_of
 from ._logs.conventions import choose_convention
+from ._logs.digits import decimals, made_orthonormal
 from ._logs.excitations import excitations_of, with_deexcitations
 from ._logs.orbitals import columns_of, energies_of, irreps_of, is_complete, occupations_of
 from ._logs.parsing import BOHR, parse_log
 from ._logs.programs import LOG_PATTERNS, Program, is_log, missing_error
 
-DESCRIPTION = "logs of Gaussian, ORCA, GAMESS, NWChem, Psi4, Q-Chem and Molpro with basis set and coefficients"
+DESCRIPTION = (
+    "logs of Gaussian, ORCA, GAMESS, GAMESS-UK, NWChem, Psi4, Q-Chem, Molpro, Jaguar and OpenMolcas with basis set and "
+    "coefficients"
+)
 PATTERNS = LOG_PATTERNS
 KIND = "wavefunction"
+ALL_DIGITS = False
 recognises = is_log
+
+_SLACK = 1e-3
+"""Electrons in orbitals that may be left out: the least occupied natural ones."""
 
 
 def read(path: Path) -> Wavefunction:
@@ -75,9 +83,20 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
     choice, step = choose_convention(data, program, basis, geometries, everything, path)
 
     occupations, note = occupations_of(data, columns, natural, float(core.sum()))
+    unread = sum(occupied[~chosen].sum() for chosen, occupied in zip(kept, occupations, strict=True))
+    if unread > _SLACK:
+        raise FileError(
+            f"{path.name}: the orbitals of {unread:g} electrons are not printed in this {program.name} log, or not as "
+            f"cclib reads them; run it again with {program.coefficients}"
+        )
+    n_decimals = decimals(everything)
+    ours = [
+        made_orthonormal(choice.shells, geometries[step], choice.applied(block[chosen].T), n_decimals)
+        for block, chosen in zip(columns, kept, strict=True)
+    ]
     parts = [
         Orbitals(
-            choice.applied(block[chosen].T),
+            ours[spin][0],
             occupied[chosen],
             energies_of(data, spin, len(block))[chosen] if not natural else np.empty(0),
             tuple(np.array(irreps_of(data, spin, len(block)), object)[chosen]) if not natural else (),
@@ -104,7 +123,7 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
         method="/".join(part for part in (method, str(metadata.get("basis_set", ""))) if part),
         excitations=excitations_of(with_deexcitations(data, program, path), kept) if not natural else (),
         stated=_stated(data),
-        remarks=assumed,
+        remarks=(*assumed, *dict.fromkeys(remark for _, remark in ours if remark)),
     )
 
 

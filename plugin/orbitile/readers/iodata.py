@@ -24,19 +24,20 @@ from ..gaussians.overlap import contraction_norms, orbital_norms
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts, settled_charges
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
-from ._molden_sections import why_not_normalised
+from ._molden_orbitals import why_not_normalised
+from ._saved_orbitals import REMARK, saved_orbitals
 from ._statements import Statements, statements
 
 Reals = NDArray[np.float64]
 
 DESCRIPTION = "Molden, formatted checkpoint, Molekel, wfn, wfx and mwfn files"
 FORMATS = {
-    "molden": ("*.molden", "*.molden.input", "*.molf", "*.mold"),
+    "molden": ("*.molden", "*.molden.input", "*.molf", "*.mold", "molden.inp", "molden.input"),
     "fchk": ("*.fchk", "*.fch", "*.fchk.txt"),
     "molekel": ("*.mkl",),
-    "wfn": ("*.wfn",),
-    "wfx": ("*.wfx",),
     "mwfn": ("*.mwfn",),
+    "wfx": ("*.wfx",),
+    "wfn": ("*.wfn",),
 }
 PATTERNS = tuple(pattern for patterns in FORMATS.values() for pattern in patterns)
 KIND = "wavefunction"
@@ -187,8 +188,22 @@ def _wavefunction(
     coefficients = mo.coeffs[order] * signs[:, None]
     occupations = np.zeros(coefficients.shape[1]) if mo.occs is None else mo.occs
     energies = np.empty(0) if mo.energies is None else mo.energies
+    remarked, density, spin_density = _other_density(data), np.empty(0), np.empty(0)
+    if remarked:
+        density, spin_density = (_density(data, name, order, signs) for name in ("scf", "scf_spin"))
+        parts = [coefficients] if mo.kind == "restricted" else np.split(coefficients, [mo.norba], axis=1)
+        spins = spin_density if spin_density.size else None
+        saved = saved_orbitals(shells, data.atcoords, parts, mo.energies, density, spins)
+        if saved is None:
+            density = spin_density = np.empty(0)
+        else:
+            occupations, remarked = saved.occupations, (REMARK,)
+            energies = energies if saved.are_energies else np.empty(0)
     labels = () if mo.irreps is None else tuple("" if str(label) == "??" else str(label) for label in mo.irreps)
     numbers = data.atnums if found.numbers is None else found.numbers
+    if set(labels) == {"X"} and mo.kind == "restricted" and _are_of_one_spin(occupations, numbers):
+        occupations = 2 * occupations
+        remarks = (*remarks, "each orbital is stated to hold one electron: two are taken, one of each spin")
     charges, assumed = settled_charges(
         numbers, found.charges or (data.atcorenums,), float(occupations.sum()), found.whole.charge
     )
@@ -215,8 +230,8 @@ def _wavefunction(
         title=(data.title or "").strip(),
         source=str(path),
         program="; ".join([format_name, *repairs]),
-        density_matrix=_post_scf(data, "post_scf_ao", order, signs),
-        spin_density_matrix=_post_scf(data, "post_scf_spin_ao", order, signs),
+        density_matrix=density if density.size else _density(data, "post_scf_ao", order, signs),
+        spin_density_matrix=spin_density if density.size else _density(data, "post_scf_spin_ao", order, signs),
         geometries=_geometries(path) if format_name == "fchk" else np.empty(0),
         method="/".join(part.upper() for part in (data.lot, data.obasis_name) if part),
         stated=found.whole,
@@ -224,10 +239,19 @@ def _wavefunction(
             *named_ghosts(np.where(numbers > 0, data.atnums, 0), charges),
             *assumed,
             *remarks,
-            *_other_density(data),
+            *remarked,
         ),
         cell=cell,
     )
+
+
+def _are_of_one_spin(occupations: Reals, numbers: NDArray[np.int64]) -> bool:
+    """Whether orbitals that hold one electron each are half of a molecule, which is neutral or nearly so.
+
+    Those of a closed shell that Q-Chem writes are: it calls them all `X` and states one electron for each.
+    """
+    n = float(occupations.sum())
+    return n > 2 and bool(np.all((occupations == 0) | (occupations == 1))) and abs(2 * n - numbers.sum()) <= 1
 
 
 _DENSITY_TOLERANCE = 1e-4
@@ -249,8 +273,8 @@ def _other_density(data: Any) -> tuple[str, ...]:
     )
 
 
-def _post_scf(data: Any, name: str, order: NDArray[np.intp], signs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A density matrix of a correlated method in our order of basis functions, if the file has it."""
+def _density(data: Any, name: str, order: NDArray[np.intp], signs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A density matrix in our order of basis functions, if the file has it."""
     matrix = (data.one_rdms or {}).get(name)
     if matrix is None:
         return np.empty(0)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError, OrbitileError
-from ..files.plain import check_expansion
+from ..files.compression import check_expansion
 from ..files.reading import check_room
 from ..model.lattice import Lattice
 from ..model.volume import Volume

@@ -30,6 +30,7 @@ PATTERNS = ("*.trexio", "*.h5", "*.hdf5")
 KIND = "wavefunction"
 FOLDERS = ("*.trexio",)
 BINARY = True
+CONTENTS = ("metadata", "nucleus", "basis", "mo")
 
 _ENTRIES = """
 ao_cartesian ao_normalization ao_shell basis_coefficient basis_exponent basis_nucleus_index basis_prim_factor
@@ -43,7 +44,8 @@ pbc_periodic
 
 def read(path: Path) -> Wavefunction:
     """Read a wavefunction; the library that this needs is an extra."""
-    contents = isolated(arrays_of, str(path), name=path.name, library="the library of TREXIO", size=_size(path))
+    name = str(path.absolute())
+    contents = isolated(arrays_of, name, name=path.name, library="the library of TREXIO", size=_size(path))
     try:
         with np.errstate(all="ignore"):  # absurd numbers, which the wavefunction refuses
             return _wavefunction(contents, path)

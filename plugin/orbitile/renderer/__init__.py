@@ -3,7 +3,8 @@
     scene (balls, sticks, meshes) -> camera -> draw (OpenGL) -> annotation -> PNG file
 
 What is drawn stands in `orbitile.scenes`, from where in `camera`. `draw` and the modules that it imports know
-OpenGL; what a graphics card is given to do is in `shaders/`. `legend`, `lettering` and `annotation` write on pixels.
+OpenGL; what a graphics card is given to do is in `scenes/shaders/`. `legend`, `lettering` and `annotation` write on
+pixels.
 """
 
 from .annotation import annotate as annotate

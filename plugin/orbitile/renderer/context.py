@@ -1,193 +1,38 @@
-"""An OpenGL 3.3 core context without a window: EGL without a surface where there is EGL, else OSMesa.
+"""An OpenGL 3.3 core context without a window that is seen, by the first of `backends` that works here.
 
-Both libraries are called through ctypes, because PyOpenGL binds itself to one of them when it is first imported: which
-one works has to be known before that. PyOpenGL is imported here and nowhere else.
+On Linux that is EGL without a surface, else OSMesa, else a hidden window. PyOpenGL is imported here and nowhere else.
 """
 
 from __future__ import annotations
 
 import atexit
-import ctypes
-import ctypes.util
 import importlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from taichi_kernels.shader_cache import cache_with_room
 
 from ..errors import DeviceError
+from .backends import BACKENDS, Backend
 
 PACKAGES = "libegl1 libgl1-mesa-dri libosmesa6"
 """Debian and Ubuntu packages that provide a software renderer for machines without a graphics driver."""
 
+_ADVICE = (
+    f"install a graphics driver with EGL, or Mesa's software renderer (Debian, Ubuntu: apt install {PACKAGES})"
+    if sys.platform == "linux"
+    else "install the driver of the graphics card; a machine without one needs Mesa's software renderer, on Windows "
+    "opengl32.dll beside python.exe"
+)
+
 _VARIABLE = "PYOPENGL_PLATFORM"
 
-_EGL_PLATFORM_SURFACELESS_MESA = 0x31DD
-_EGL_PLATFORM_DEVICE_EXT = 0x313F
-_EGL_OPENGL_API = 0x30A2
-_EGL_NONE = 0x3038
-_EGL_CONFIG = (0x3033, 0, 0x3040, 0x0008, _EGL_NONE)  # SURFACE_TYPE: none needed, RENDERABLE_TYPE: OpenGL
-_EGL_CONTEXT = (0x3098, 3, 0x30FB, 3, 0x30FD, 1, _EGL_NONE)  # version 3.3, core profile
-_EGL_DRAW, _EGL_READ = 0x3059, 0x305A
-
-# FORMAT: RGBA, PROFILE: core, version 3.3; depth bits 0 because everything is drawn to framebuffer objects
-_OSMESA_CONTEXT = (0x22, 0x1908, 0x33, 0x34, 0x36, 3, 0x37, 3, 0x30, 0, 0)
-_GL_UNSIGNED_BYTE = 0x1401
-
-
-class _Backend(Protocol):
-    """What `offscreen` needs of a library that makes contexts."""
-
-    name: str
-
-    def bind(self) -> Callable[[], None]:
-        """Make the context current in this thread; the result undoes that."""
-
-    def destroy(self) -> None:
-        """Free the context."""
-
-
-def _function(library: ctypes.CDLL, name: str, result: Any, *arguments: Any) -> Any:
-    function = getattr(library, name)
-    function.restype, function.argtypes = result, arguments
-    return function
-
-
-class _EGL:
-    """A context of EGL that is current without a surface."""
-
-    name = "egl"
-
-    def __init__(self) -> None:
-        pointer, integer, array = ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.c_int)
-        library = _load("EGL", "libEGL.so.1")
-        self._get_address = _function(library, "eglGetProcAddress", pointer, ctypes.c_char_p)
-        self._initialize = _function(library, "eglInitialize", ctypes.c_uint, pointer, pointer, pointer)
-        self._bind_api = _function(library, "eglBindAPI", ctypes.c_uint, ctypes.c_uint)
-        self._query_api = _function(library, "eglQueryAPI", ctypes.c_uint)
-        self._make_current = _function(library, "eglMakeCurrent", ctypes.c_uint, pointer, pointer, pointer, pointer)
-        self._current_context = _function(library, "eglGetCurrentContext", pointer)
-        self._current_display = _function(library, "eglGetCurrentDisplay", pointer)
-        self._current_surface = _function(library, "eglGetCurrentSurface", pointer, integer)
-        self._destroy = _function(library, "eglDestroyContext", ctypes.c_uint, pointer, pointer)
-        self._error = _function(library, "eglGetError", integer)
-        self._choose = _function(library, "eglChooseConfig", ctypes.c_uint, pointer, array, pointer, integer, array)
-        self._create = _function(library, "eglCreateContext", pointer, pointer, pointer, pointer, array)
-        api = self._query_api()
-        try:
-            reasons = []
-            for display in self._displays():
-                try:
-                    self._open(display)
-                except OSError as error:
-                    reasons.append(str(error))
-                else:
-                    return
-            raise OSError("; ".join(dict.fromkeys(reasons)) or "no display without a window system")
-        finally:
-            self._bind_api(api)
-
-    def _displays(self) -> Iterator[int]:
-        """Displays that need no window system, best first."""
-        address = self._get_address(b"eglGetPlatformDisplayEXT")
-        if not address:
-            return
-        prototype = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint, ctypes.c_void_p, ctypes.c_void_p)
-        get_display = prototype(address)
-        display = get_display(_EGL_PLATFORM_SURFACELESS_MESA, None, None)
-        if display:
-            yield display
-        address = self._get_address(b"eglQueryDevicesEXT")
-        if not address:
-            return
-        devices, found = (ctypes.c_void_p * 16)(), ctypes.c_int(0)
-        query = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(address)
-        if query(16, ctypes.byref(devices), ctypes.byref(found)):
-            for device in devices[: found.value]:
-                display = get_display(_EGL_PLATFORM_DEVICE_EXT, device, None)
-                if display:
-                    yield display
-
-    def _open(self, display: int) -> None:
-        """Make a context on a display and try it."""
-        if not self._initialize(display, None, None):
-            raise OSError(f"eglInitialize failed ({self._error():#x})")
-        self._bind_api(_EGL_OPENGL_API)
-        config, found = ctypes.c_void_p(), ctypes.c_int(0)
-        attributes = (ctypes.c_int * len(_EGL_CONFIG))(*_EGL_CONFIG)
-        self._choose(display, attributes, ctypes.byref(config), 1, ctypes.byref(found))
-        if not found.value:
-            raise OSError("EGL has no OpenGL (only OpenGL ES)")
-        attributes = (ctypes.c_int * len(_EGL_CONTEXT))(*_EGL_CONTEXT)
-        context = self._create(display, config, None, attributes)
-        if not context:
-            raise OSError(f"no OpenGL 3.3 core context ({self._error():#x})")
-        self._display, self._context = display, context
-        self.bind()()
-
-    def bind(self) -> Callable[[], None]:
-        api, display, context = self._query_api(), self._current_display(), self._current_context()
-        surfaces = self._current_surface(_EGL_DRAW), self._current_surface(_EGL_READ)
-        self._bind_api(_EGL_OPENGL_API)
-        if not self._make_current(self._display, None, None, self._context):
-            error = self._error()
-            self._bind_api(api)
-            raise OSError(f"eglMakeCurrent failed ({error:#x}); another context may be current in this thread")
-
-        def restore() -> None:
-            self._make_current(self._display, None, None, None)
-            self._bind_api(api)
-            if context:
-                self._make_current(display, *surfaces, context)
-
-        return restore
-
-    def destroy(self) -> None:
-        self._destroy(self._display, self._context)  # the display may serve others in this process: it stays
-
-
-class _OSMesa:
-    """A context of Mesa's off-screen library."""
-
-    name = "osmesa"
-
-    def __init__(self) -> None:
-        pointer, integer = ctypes.c_void_p, ctypes.c_int
-        library = _load("OSMesa", "libOSMesa.so.8")
-        create = _function(library, "OSMesaCreateContextAttribs", pointer, ctypes.POINTER(integer), pointer)
-        self._make_current = _function(
-            library, "OSMesaMakeCurrent", ctypes.c_ubyte, pointer, pointer, ctypes.c_uint, integer, integer
-        )
-        self._destroy = _function(library, "OSMesaDestroyContext", None, pointer)
-        self._context = create((integer * len(_OSMESA_CONTEXT))(*_OSMESA_CONTEXT), None)
-        if not self._context:
-            raise OSError("no OpenGL 3.3 core context")
-        self._pixels = (ctypes.c_ubyte * 64)()  # OSMesa insists on a buffer of its own, which is never drawn to
-        self.bind()()
-
-    def bind(self) -> Callable[[], None]:
-        if not self._make_current(self._context, ctypes.byref(self._pixels), _GL_UNSIGNED_BYTE, 4, 4):
-            raise OSError("OSMesaMakeCurrent failed")
-
-        def restore() -> None:
-            self._make_current(None, None, _GL_UNSIGNED_BYTE, 0, 0)
-
-        return restore
-
-    def destroy(self) -> None:
-        self._destroy(self._context)
-
-
-def _load(name: str, soname: str) -> ctypes.CDLL:
-    """A shared library, by the name that PyOpenGL would find it by, else by its soname."""
-    try:
-        return ctypes.CDLL(ctypes.util.find_library(name) or soname, mode=ctypes.RTLD_GLOBAL)
-    except OSError as error:
-        raise OSError(f"{soname} is not installed") from error
+_PLATFORMS = {"nt": "win32"}
+"""Where the class of a platform of PyOpenGL has another name than the platform."""
 
 
 class Context:
@@ -205,7 +50,7 @@ class Context:
         Whether shaders can write to buffers (OpenGL 4.3).
     """
 
-    def __init__(self, backend: _Backend, gl: Any) -> None:
+    def __init__(self, backend: Backend, gl: Any) -> None:
         self.backend, self.gl = backend, gl
         self.kept: dict[str, Any] = {}
         self.process = os.getpid()
@@ -222,14 +67,14 @@ _context: Context | None = None
 def offscreen() -> Iterator[Context]:
     """The off-screen context of this process, current in this thread while the `with` block runs.
 
-    It is made on first use and kept until the interpreter exits. One thread draws at a time; a context of EGL that was
-    current before is current again afterwards.
+    It is made on first use and kept until the interpreter exits. One thread draws at a time; a context of the
+    same kind that was current before is current again afterwards.
 
     Raises
     ------
     DeviceError
-        When neither EGL nor OSMesa gives an OpenGL 3.3 core context, when PyOpenGL is already bound to a window
-        system in this process, or in a process forked from one that has drawn.
+        When nothing gives an OpenGL 3.3 core context, when PyOpenGL is already bound to another window system in
+        this process, or in a process forked from one that has drawn.
     """
     global _context
     with _lock:
@@ -257,39 +102,39 @@ def offscreen() -> Iterator[Context]:
             restore()
 
 
-def _make_backend() -> _Backend:
-    """A context of EGL or, failing that, of OSMesa."""
-    makers: dict[str, Callable[[], _Backend]] = {"egl": _EGL, "osmesa": _OSMesa}
+def _make_backend() -> Backend:
+    """A context by the library that PyOpenGL is bound to, or asked to be, or else by the first one that makes one."""
     platform = sys.modules.get("OpenGL.platform")
     if platform is not None:
         class_name = type(getattr(platform, "PLATFORM", None)).__name__
-        bound = {"EGLPlatform": "egl", "OSMesaPlatform": "osmesa"}.get(class_name)
+        bound = next((name for name in BACKENDS if class_name.lower() == f"{_PLATFORMS.get(name, name)}platform"), None)
         if bound is None:
             raise DeviceError(
                 f"PyOpenGL is already imported in this process and bound to a window system ({class_name}): pictures "
-                f"without a window need {_VARIABLE}=egl or =osmesa in the environment before that import, or a process "
+                f"without a window need {_VARIABLE} {_names()} in the environment before that import, or a process "
                 "of their own"
             )
         wanted = [bound]
     else:
         asked = os.environ.get(_VARIABLE, "").lower()
-        if asked and asked not in makers:
+        if asked and asked not in BACKENDS:
             raise DeviceError(
-                f"{_VARIABLE}={asked} asks PyOpenGL for a window system: unset it, or set it to egl or osmesa, to draw "
+                f"{_VARIABLE}={asked} asks PyOpenGL for a window system: unset it, or set it to {_names()}, to draw "
                 "pictures without a window"
             )
-        wanted = [asked] if asked else list(makers)
+        wanted = [asked] if asked else list(BACKENDS)
     reasons = []
     for name in wanted:
         try:
             with cache_with_room():
-                return makers[name]()
+                return BACKENDS[name]()
         except (OSError, AttributeError) as error:  # AttributeError: the library is too old to have a function
             reasons.append(f"{name}: {error}")
-    raise DeviceError(
-        f"no OpenGL without a window: {', '.join(reasons)}; install a graphics driver with EGL, or Mesa's software "
-        f"renderer (Debian, Ubuntu: apt install {PACKAGES})"
-    )
+    raise DeviceError(f"no OpenGL without a window: {', '.join(reasons)}; {_ADVICE}")
+
+
+def _names() -> str:
+    return " or ".join(BACKENDS)
 
 
 def _import_gl(platform: str) -> Any:
@@ -300,8 +145,7 @@ def _import_gl(platform: str) -> Any:
         return importlib.import_module("OpenGL.GL")
     except (ImportError, AttributeError, TypeError) as error:  # what PyOpenGL raises for libraries that it cannot load
         raise DeviceError(
-            f"PyOpenGL does not load for {platform} ({error}); check that pyopengl >= 3.1.7 is installed, and "
-            f"Mesa or a graphics driver (Debian, Ubuntu: apt install {PACKAGES})"
+            f"PyOpenGL does not load for {platform} ({error}); check that pyopengl >= 3.1.7 is installed. {_ADVICE}"
         ) from error
     finally:
         if before is None:

@@ -92,6 +92,13 @@ def render(
     -----
     Colours of a second field stand for values. Light takes a bounded share of them towards the rim, the same of red,
     green and blue, and adds nothing: there are no highlights and no shadows on such a surface.
+
+    Examples
+    --------
+    >>> wfn = ob.load("benzene.molden")
+    >>> pixels = ob.render(ob.compute_surface(wfn, "homo", 0.03), wfn, "homo.png", size=(400, 300))
+    >>> pixels.shape
+    (300, 400, 4)
     """
     drawn = checked_surfaces(surfaces)
     width, height = checked_size(size)

@@ -1,14 +1,13 @@
-"""Shader programs: their sources in `shaders/`, compiled once in a process, and their uniforms."""
+"""Shader programs, compiled once in a process, and their uniforms."""
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from ..errors import DeviceError
+from ..scenes.shading import shader_source
 from .context import Context
 
 SHADERS = {
@@ -20,9 +19,7 @@ SHADERS = {
     "compose": ("screen_vertex", "compose_fragment"),
     "resolve": ("screen_vertex", "resolve_fragment"),
 }
-"""Vertex and fragment shader of each program: names of files in `shaders/`."""
-
-_INCLUDE = "#include "
+"""Vertex and fragment shader of each program: names of files in `scenes/shaders/`."""
 
 
 class Programs:
@@ -67,18 +64,6 @@ class Programs:
                 gl.glUniformMatrix4fv(location, 1, True, value.astype(np.float32))
             else:
                 gl.glUniform1i(location, int(value))
-
-
-@cache
-def shader_source(name: str) -> str:
-    """Text of a file in `shaders/`, with the files that it includes in place of their `#include "FILE"`."""
-    lines = (files(__package__) / "shaders" / f"{name}.glsl").read_text(encoding="utf-8").splitlines()
-    return "\n".join(
-        shader_source(line.removeprefix(_INCLUDE).strip('"').removesuffix(".glsl"))
-        if line.startswith(_INCLUDE)
-        else line
-        for line in lines
-    )
 
 
 def _compiled(context: Context, name: str) -> tuple[int, dict[str, int]]:

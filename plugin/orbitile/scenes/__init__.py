@@ -13,6 +13,7 @@ from .palette import colours_of_fields as colours_of_fields
 from .palette import parse_colour as parse_colour
 from .scene import Mesh as Mesh
 from .scene import Scene as Scene
+from .scene import facts_of as facts_of
 from .scene import make_scene as make_scene
 from .scene import scene_of as scene_of
 from .styles import dots as dots

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..errors import RenderError
 from ..model.bonds import covalent_radius, find_bonds
 from ..model.cell import Cell, cell_of
+from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry
 from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
@@ -70,6 +71,8 @@ class Molecule:
         Balls that a stick joins; each half has the colour of its ball.
     stick_radius : float or ndarray, shape (m,)
         In bohr, of all bonds or of each.
+    symbols : tuple of str
+        Of the elements of the balls; none where they are not known.
     """
 
     centres: Floats = field(default_factory=lambda: np.zeros((0, 3)))
@@ -77,6 +80,7 @@ class Molecule:
     colours: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     bonds: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     stick_radius: float | Floats = STICK_RADIUS
+    symbols: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(self.centres)
@@ -105,6 +109,7 @@ class Molecule:
             radii=np.array([ball_radius(z) if z else GHOST_RADIUS for z in numbers]),
             colours=np.array([element_colour(z) if z else GHOST_COLOUR for z in numbers]).reshape(-1, 3),
             bonds=real[find_bonds(numbers[real], positions[real])],
+            symbols=tuple(SYMBOLS[z] for z in numbers),
         )
         return molecule if cell is None else molecule.with_edges(cell)
 
@@ -118,6 +123,7 @@ class Molecule:
             colours=np.concatenate([self.colours, np.tile(EDGE_COLOUR, (n, 1))]),
             bonds=np.concatenate([self.bonds, len(self.centres) + np.arange(n).reshape(-1, 2)]),
             stick_radius=np.concatenate([np.full(len(self.bonds), self.stick_radius), np.full(n // 2, EDGE_RADIUS)]),
+            symbols=(*self.symbols, *("cell",) * n) if self.symbols else (),
         )
 
     def showing(self, surfaces: Sequence[NDArray[np.floating]]) -> Molecule:

@@ -5,8 +5,8 @@ Lengths in bohr. Colours are display (sRGB) values between 0 and 1, as they come
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,10 @@ class Mesh:
         How light falls on it: `GLASS`, `MATTE` or `PAPER`.
     name : str
         What it shows, for people: "HOMO (orbital 21)".
+    phases : ndarray of int, shape (n,)
+        Sign of the field at each vertex, where the colours stand for it; otherwise of no length.
+    facts : mapping
+        What it shows, for files that have room for it; see `facts_of`.
     """
 
     vertices: NDArray[np.floating]
@@ -52,9 +56,13 @@ class Mesh:
     colours: NDArray[np.floating]
     finish: float = GLASS
     name: str = ""
+    phases: NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, np.int8))
+    facts: Mapping[str, str | float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n = len(self.vertices)
+        if len(self.phases):
+            check_array(self.phases, (n,), "phases of a surface")
         check_array(self.vertices, (n, 3), "vertices of a surface")
         check_array(self.normals, (n, 3), "normals of a surface")
         check_array(self.colours, (n, 4), "colours of a surface")
@@ -71,15 +79,64 @@ class Mesh:
             alpha = np.full((len(surface.vertices), 1), opacity, np.float32)
             colours = np.hstack([colours_of(surface.colouring), alpha])
             finish = MATTE if surface.isovalue else PAPER
-            return cls(surface.vertices, surface.faces, surface.normals, colours, finish, surface.quantity)
+            shape = surface.vertices, surface.faces, surface.normals
+            name = surface.quantity or surface.colouring.quantity
+            return cls(*shape, colours, finish, name, facts=facts_of(surface))
         palette = np.array([[*negative, opacity], [*positive, opacity]], dtype=np.float32)
         colours = palette[(surface.phases > 0).astype(np.intp)]
-        return cls(surface.vertices, surface.faces, surface.normals, colours, name=surface.quantity)
+        return cls(
+            surface.vertices,
+            surface.faces,
+            surface.normals,
+            colours,
+            name=surface.quantity,
+            phases=surface.phases,
+            facts=facts_of(surface),
+        )
+
+    def parts(self) -> list[Mesh]:
+        """Its lobes, those of each sign as a mesh that is named for it; itself where there is one sign, or none."""
+        words = {phase: word for phase, word in ((1, "positive"), (-1, "negative")) if phase in self.phases}
+        return [self._part(phase, word) for phase, word in words.items()] if len(words) > 1 else [self]
+
+    def _part(self, phase: int, word: str) -> Mesh:
+        kept = self.phases == phase
+        index = np.cumsum(kept) - 1
+        return replace(
+            self,
+            vertices=self.vertices[kept],
+            faces=index[self.faces[kept[self.faces[:, 0]]]],
+            normals=self.normals[kept],
+            colours=self.colours[kept],
+            phases=self.phases[kept],
+            name=f"{self.name}, {word}".removeprefix(", "),
+        )
+
+    @property
+    def colour(self) -> tuple[float, float, float, float] | None:
+        """Red, green, blue and opacity, where they are the same everywhere."""
+        if not len(self.colours) or (self.colours != self.colours[0]).any():
+            return None
+        red, green, blue, opacity = (float(channel) for channel in self.colours[0])
+        return red, green, blue, opacity
 
     @property
     def is_opaque(self) -> bool:
         """Whether nothing can be seen through it."""
         return bool((self.colours[:, 3] >= 1).all())
+
+
+def facts_of(surface: Surface) -> dict[str, str | float]:
+    """What a surface shows: quantity, isovalue, unit, and the range of its colours."""
+    facts: dict[str, str | float] = {
+        "quantity": " ".join(surface.quantity.split()),
+        "isovalue": float(surface.isovalue),
+        "unit": " ".join(surface.unit.split()),
+    }
+    scale = surface.colouring
+    if scale is not None:
+        facts["colours"] = f"{scale.quantity} from {scale.low:g} to {scale.high:g} {scale.unit}"
+    return facts
 
 
 @dataclass(frozen=True, eq=False)

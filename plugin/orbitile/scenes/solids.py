@@ -1,56 +1,151 @@
-"""Balls and sticks as triangles, for those who draw nothing else."""
+"""Balls and sticks as triangles: one ball and one stick that are placed again and again, or all of them as one mesh."""
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..surfaces.colour_maps import RGB
 from .molecule import Molecule
 from .scene import Mesh
 
+Floats = NDArray[np.float64]
 
-def solid_of(molecule: Molecule, *, subdivisions: int = 3, sections: int = 24) -> Mesh:
-    """All balls and sticks of a molecule as one mesh, each half of a stick in the colour of its ball.
+
+class Shape(NamedTuple):
+    """Triangles.
+
+    Attributes
+    ----------
+    vertices, normals : ndarray, shape (n, 3)
+    faces : ndarray of int, shape (m, 3)
+    """
+
+    vertices: NDArray[np.floating]
+    faces: NDArray[np.integer]
+    normals: NDArray[np.floating]
+
+
+def unit_ball(subdivisions: int = 3) -> Shape:
+    """A ball of radius 1 about the origin, from an icosahedron whose triangles are divided into four so often."""
+    creation: Any = importlib.import_module("trimesh.creation")  # imported here because it takes a second
+    ball = creation.icosphere(subdivisions=subdivisions)
+    return Shape(ball.vertices.view(np.ndarray), ball.faces.view(np.ndarray), ball.vertices.view(np.ndarray))
+
+
+def unit_stick(sections: int = 24) -> Shape:
+    """The wall of a cylinder of radius 1 about the z axis, from 0 to 1."""
+    angles = np.arange(sections) * 2 * np.pi / sections
+    rim = np.stack([np.cos(angles), np.sin(angles), np.zeros(sections)], axis=1)
+    first = np.arange(sections)
+    second = (first + 1) % sections
+    lower = np.stack([first, second, second + sections], axis=1)
+    upper = np.stack([first, second + sections, first + sections], axis=1)
+    return Shape(
+        np.concatenate([rim, rim + np.array([0.0, 0.0, 1.0])]), np.concatenate([lower, upper]), np.tile(rim, (2, 1))
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A ball, or the half of a stick that belongs to it.
+
+    Attributes
+    ----------
+    shape : str
+        "ball" or "stick": what stands there, `unit_ball` or `unit_stick`.
+    name : str
+        "C1"; of the half of a stick "C1-H4". Without symbols "atom1".
+    material : str
+        Symbol of the element, or the colour where that is not known.
+    colour : (red, green, blue)
+    transform : ndarray, shape (4, 4)
+        Where it stands, in bohr: turned, stretched and moved, for columns of coordinates.
+    """
+
+    shape: str
+    name: str
+    material: str
+    colour: RGB
+    transform: Floats
+
+
+def placed_parts(molecule: Molecule) -> list[Placed]:
+    """The balls and half sticks of a molecule, each where it stands."""
+    symbols = molecule.symbols or ("atom",) * len(molecule.centres)
+    names = [f"{symbol}{number}" for number, symbol in enumerate(symbols, 1)]
+    colours: list[RGB] = [(red, green, blue) for red, green, blue in molecule.colours.tolist()]
+    materials = [
+        symbol if molecule.symbols else "#{:02x}{:02x}{:02x}".format(*(round(255 * channel) for channel in colour))
+        for symbol, colour in zip(symbols, colours, strict=True)
+    ]
+    parts = []
+    for index, (centre, radius) in enumerate(zip(molecule.centres, molecule.radii, strict=True)):
+        transform = np.diag([radius, radius, radius, 1.0])
+        transform[:3, 3] = centre
+        parts.append(Placed("ball", names[index], materials[index], colours[index], transform))
+    radii = np.broadcast_to(molecule.stick_radius, len(molecule.bonds))
+    for (first, second), radius in zip(molecule.bonds.tolist(), radii, strict=True):
+        for here, there in ((first, second), (second, first)):
+            transform = stick_between(molecule.centres[here], molecule.centres[there], float(radius))
+            transform[:3, 2] /= 2  # to the middle of the bond
+            parts.append(Placed("stick", f"{names[here]}-{names[there]}", materials[here], colours[here], transform))
+    return parts
+
+
+def stick_between(start: Floats, end: Floats, radius: float) -> Floats:
+    """The transformation, shape (4, 4), that puts `unit_stick` between two points."""
+    length = max(float(np.linalg.norm(end - start)), 1e-12)
+    along = (end - start) / length
+    across = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
+    across /= np.linalg.norm(across)
+    transform = np.eye(4)
+    transform[:3, :3] = np.stack([radius * across, radius * np.cross(along, across), length * along], axis=1)
+    transform[:3, 3] = start
+    return transform
+
+
+def joined(parts: Sequence[Placed], *, subdivisions: int = 3, sections: int = 24) -> tuple[Shape, NDArray[np.int64]]:
+    """Balls and half sticks as one shape, and which of them each vertex belongs to, from 0.
 
     Parameters
     ----------
-    molecule : Molecule
+    parts : sequence of Placed
     subdivisions : int
         How often the triangles of an icosahedron are divided into four for a ball.
     sections : int
         Sides of a stick.
     """
-    creation: Any = importlib.import_module("trimesh.creation")  # imported here because it takes a second
-    ball = creation.icosphere(subdivisions=subdivisions)
-    rod = creation.cylinder(radius=1.0, height=1.0, sections=sections)  # about the z axis and the origin
-    side = np.abs(rod.face_normals[:, 2]) < 0.5
-    parts = [
-        (centre + radius * ball.vertices, ball.faces, ball.vertices, colour)
-        for centre, radius, colour in zip(molecule.centres, molecule.radii, molecule.colours, strict=True)
-    ]
-    stick_radii = np.broadcast_to(molecule.stick_radius, len(molecule.bonds))
-    for (first, second), radius in zip(molecule.bonds, stick_radii, strict=True):
-        start, end = molecule.centres[[first, second]]
-        along = (end - start) / max(float(np.linalg.norm(end - start)), 1e-12)
-        across = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
-        across /= np.linalg.norm(across)
-        axes = np.stack([across, np.cross(along, across), along])
-        radial = rod.vertices * [1, 1, 0]
-        normals = radial / np.maximum(np.linalg.norm(radial, axis=1, keepdims=True), 1e-12) @ axes
-        half = np.linalg.norm(end - start) / 2
-        for low, colour in ((start, molecule.colours[first]), (start + half * along, molecule.colours[second])):
-            height = np.outer((rod.vertices[:, 2] + 0.5) * half, along)
-            parts.append((low + height + radius * radial @ axes, rod.faces[side], normals, colour))
-    if not parts:
-        nothing = np.zeros((0, 3), np.float32)
-        return Mesh(nothing, np.zeros((0, 3), np.int32), nothing, np.zeros((0, 4), np.float32), name="molecule")
-    starts = np.cumsum([0, *(len(vertices) for vertices, *_ in parts[:-1])])
+    shapes = {"ball": unit_ball(subdivisions), "stick": unit_stick(sections)}
+    nothing = np.zeros((0, 3))
+    vertices, normals, faces, start = [nothing], [nothing], [np.zeros((0, 3), np.int64)], 0
+    for part in parts:
+        shape, turn = shapes[part.shape], part.transform[:3, :3]
+        vertices.append(shape.vertices @ turn.T + part.transform[:3, 3])
+        normals.append(shape.normals @ (turn / np.linalg.norm(turn, axis=0)).T)  # a stick has none along its axis
+        faces.append(np.asarray(shape.faces + start, np.int64))
+        start += len(shape.vertices)
+    whole = Shape(np.concatenate(vertices), np.concatenate(faces), np.concatenate(normals))
+    return whole, np.repeat(np.arange(len(parts)), [len(corners) for corners in vertices[1:]])
+
+
+def solid_of(molecule: Molecule, *, subdivisions: int = 3, sections: int = 24) -> Mesh:
+    """All balls and sticks of a molecule as one mesh, each half of a stick in the colour of its ball.
+
+    Parameters are those of `joined`.
+    """
+    parts = placed_parts(molecule)
+    shape, owners = joined(parts, subdivisions=subdivisions, sections=sections)
+    colours = np.array([[*part.colour, 1.0] for part in parts]).reshape(-1, 4)
     return Mesh(
-        vertices=np.concatenate([vertices for vertices, *_ in parts]).astype(np.float32),
-        faces=np.concatenate([faces + start for (_, faces, *_), start in zip(parts, starts, strict=True)]),
-        normals=np.concatenate([normals for _, _, normals, _ in parts]).astype(np.float32),
-        colours=np.concatenate([np.tile([*colour, 1.0], (len(vertices), 1)) for vertices, _, _, colour in parts]),
+        vertices=shape.vertices.astype(np.float32),
+        faces=shape.faces,
+        normals=shape.normals.astype(np.float32),
+        colours=colours[owners],
         name="molecule",
     )

@@ -37,7 +37,7 @@ def wires(mesh: Mesh, radius: float) -> Mesh:
     normals = np.concatenate([around, around], axis=1)
     ends = np.repeat(np.stack([first, second], axis=1), 4, axis=1)
     colours = np.repeat(mesh.colours[edges], 4, axis=1)
-    return _solid(mesh, ends, normals, colours, _SIDES, radius)
+    return _solid(mesh, edges[:, 0], ends, normals, colours, _SIDES, radius)
 
 
 def dots(mesh: Mesh, radius: float) -> Mesh:
@@ -53,23 +53,32 @@ def dots(mesh: Mesh, radius: float) -> Mesh:
     normals = np.broadcast_to(_OCTAHEDRON, (len(used), 6, 3))
     centres = np.repeat(mesh.vertices[used][:, None], 6, axis=1)
     colours = np.repeat(mesh.colours[used][:, None], 6, axis=1)
-    return _solid(mesh, centres, normals, colours, _OCTANTS, radius)
+    return _solid(mesh, used, centres, normals, colours, _OCTANTS, radius)
 
 
 def _solid(
     mesh: Mesh,
+    owners: NDArray[np.integer],
     centres: NDArray[np.floating],
     normals: NDArray[np.floating],
     colours: NDArray[np.floating],
     faces: NDArray[np.int64],
     radius: float,
 ) -> Mesh:
-    """Many copies of one body, each with its own centres, normals and colours, shape (copies, corners, ...)."""
+    """Many copies of one body, each with its own centres, normals and colours, shape (copies, corners, ...).
+
+    Each is of the phase of the vertex that owns it.
+    """
     copies, corners = centres.shape[:2]
     vertices = (centres + radius * normals).reshape(-1, 3).astype(np.float32)
     every = (np.arange(copies)[:, None, None] * corners + faces).reshape(-1, 3).astype(np.int32)
     inks = colours.reshape(-1, 4).astype(np.float32)
     inks[:, 3] = 1 - np.sqrt(1 - inks[:, 3])  # a line of sight goes through two walls
     return replace(
-        mesh, vertices=vertices, faces=every, normals=normals.reshape(-1, 3).astype(np.float32), colours=inks
+        mesh,
+        vertices=vertices,
+        faces=every,
+        normals=normals.reshape(-1, 3).astype(np.float32),
+        colours=inks,
+        phases=np.repeat(mesh.phases[owners], corners) if len(mesh.phases) else mesh.phases,
     )

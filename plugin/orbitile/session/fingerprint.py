@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from ..errors import FileChanged, OrbitileError
 from ..files.hdf5 import MAGIC
-from ..readers import folder_patterns
+from ..readers import files_of
 from ..readers.series import SeriesFrames
 
 _SETTLED = 2 * 10**9
@@ -90,13 +90,8 @@ def require_unchanged(path: str, content: str, *, grown: bool = False) -> None:
 
 
 def _files(path: str) -> list[str]:
-    """The file itself, or the files of a folder that a reader takes for a file."""
-    plain = os.path.expanduser(path)
-    if os.path.isfile(plain):
-        return [plain]
-    if not any(Path(plain).match(pattern) for pattern in folder_patterns()):
-        raise OSError(f"{path}: no file")
-    return [plain, *sorted(str(entry) for entry in Path(plain).iterdir() if entry.is_file())]
+    """The files in which there is what a path stands for: itself, what belongs to it, or what is read of a folder."""
+    return [str(file) for file in files_of(os.path.expanduser(path))]
 
 
 def _status(files: list[str]) -> _Status:
@@ -107,7 +102,9 @@ def _status(files: list[str]) -> _Status:
 def _read(files: list[str], extent: int | None) -> str:
     digest = hashlib.sha256()
     looked_at = 0
-    for file in files[1:]:  # of a folder
+    for file in files if len(files) > 1 else []:
+        if os.path.isdir(file):
+            continue
         looked_at += os.path.getsize(file)
         digest.update(f"{os.path.basename(file)} {os.path.getsize(file)}\0".encode(errors="surrogateescape"))
         with open(file, "rb") as stream:

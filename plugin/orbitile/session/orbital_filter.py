@@ -16,7 +16,7 @@ EXPLANATION = (
     "by number: 17, 7-9\n"
     "counted from the gap: homo, lumo+1, homo-3..lumo+3\n"
     "occupied or not: occ, virt\n"
-    "by symmetry: a1g\n"
+    "by symmetry or name: a1g, bd, c1-h2\n"
     "by energy, in the unit of the table: -20..-5, -13.6, 0.."
 )
 """For people: a line for each kind of word."""
@@ -73,9 +73,14 @@ def _condition(word: str, unit: EnergyUnit) -> Condition:
 
 
 def _is_called(level: Level, word: str) -> bool:
-    """Whether a symmetry, or a word or an atom in the name of a localised orbital, begins with a word."""
-    name = level.symmetry.lower()
-    return name.startswith(word) or any(part.startswith(word) for part in re.split(r"[\s-]+", name))
+    """Whether a symmetry, or a word or an atom in the name of an orbital, begins with a word.
+
+    Blanks in the names of files aside: both `c1-h2` and `bd(1)` are in BD (1) C 1 - H 2.
+    """
+    names = level.symmetry.lower(), level.label.lower()
+    if any(part.startswith(word) for name in names for part in (name, *re.split(r"[\s-]+", name))):
+        return True
+    return len(word) > 1 and word in re.sub(r"\s+", "", names[1])
 
 
 def _place(word: str) -> int | None:

@@ -60,6 +60,8 @@ class Level:
         In the order in which `homo` and `lumo` count: 0 the HOMO, -1 the one below it, 1 the LUMO, 2 the one above.
     scheme : str
         What it was localised by; empty for an orbital as the file has it.
+    label : str
+        What the file calls it; empty where it does not.
     """
 
     spin: Spin
@@ -69,6 +71,7 @@ class Level:
     symmetry: str
     place: int
     scheme: str = ""
+    label: str = ""
 
     @property
     def mark(self) -> str:
@@ -100,7 +103,7 @@ class Column:
     spin : int
         0 alpha or both, 1 beta.
     what : str
-        number, energy, occupation, symmetry or mark.
+        number, energy, occupation, symmetry, label or mark.
     unit : EnergyUnit
         Of energies.
     decimals : int
@@ -122,7 +125,7 @@ class Column:
             return self.unit.text(level.energy)
         if self.what == "occupation":
             return f"{round(level.occupation, self.decimals) + 0.0:.{self.decimals}f}"
-        return level.symmetry if self.what == "symmetry" else level.mark
+        return {"symmetry": level.symmetry, "label": level.label}.get(self.what, level.mark)
 
 
 def levels_of(wavefunction: Wavefunction) -> Levels:
@@ -144,6 +147,7 @@ def _levels_of_spin(wavefunction: Wavefunction, spin: Spin) -> list[Level]:
             float(orbitals.occupations[index]),
             irreps[index] or "",
             places[index],
+            label=orbitals.labels[index],
         )
         for index in range(len(orbitals))
     ]
@@ -198,6 +202,8 @@ def columns_of(levels: Levels, unit: EnergyUnit) -> list[Column]:
         columns += of_each_spin(("symmetry", "orbital {}", "What the localised {}orbital is, by where it is"))
     elif any(level.symmetry for level in listed):
         columns += of_each_spin(("symmetry", "sym.{}", "Irreducible representation of the {}orbital"))
+    if any(level.label for level in listed):
+        columns += of_each_spin(("label", "name{}", "What the file calls the {}orbital"))
     return columns + of_each_spin(("occupation", "occ.{}", "Electrons in the {}orbital"))
 
 
@@ -216,6 +222,7 @@ def described(level: Level, of_one_spin: bool) -> str:
         f"Orbital {level.index + 1}{' ' + level.spin if of_one_spin else ''}",
         level.frontier_name,
         level.symmetry,
+        level.label,
         " = ".join(energies) if math.isfinite(level.energy) else "no energy in the file",
         f"occupation {round(level.occupation, 4) + 0.0:g}",
     ]

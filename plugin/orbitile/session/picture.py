@@ -36,7 +36,7 @@ _MOST_FACES = 250_000
 
 _FRONT = 0.71
 """One over the mean, over what is seen of a ball, of the walls of glass that a line of sight goes through at each side:
-1 / (0.28 + 0.72 cos), see `renderer/shaders/mesh_paint.glsl`."""
+1 / (0.28 + 0.72 cos), see `scenes/shaders/mesh_paint.glsl`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -269,7 +269,7 @@ class Showing:
             self.tick()
 
     def _request(self, asked: Asked) -> Request:
-        field, color_by = as_drawn(asked.field, asked.color_by)
+        field, color_by = as_drawn(asked.field, asked.color_by, self.wavefunction)
         return self.session.request(
             self.molecule,
             field,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..errors import OrbitileError
 from ..model.trajectory import Frames, Trajectory
 from ..model.wavefunction import Wavefunction
-from ..readers import load_trajectory, natural_order
+from ..readers import is_there, load_trajectory, natural_order, series_in
 from .fingerprint import content_of, require_unchanged
 
 
@@ -102,7 +102,7 @@ class Source:
         if len(self.files) == 1 and not exists(self.files[0]):
             files = tuple(sorted(glob(self.files[0]), key=natural_order)) or self.files
         else:
-            files = self.files
+            files = _frames_in(self.files[0]) if len(self.files) == 1 else self.files
         return replace(self, files=files, contents=tuple(map(content_of, files)))
 
     def opened(self) -> Trajectory:
@@ -116,6 +116,14 @@ class Source:
         opened = load_trajectory(self.files if len(self.files) > 1 else self.files[0])
         kind = _UnchangedSeries if hasattr(opened.source, "geometries") else UnchangedFrames
         return Trajectory(kind(opened.source, self), opened.kept)
+
+
+def _frames_in(path: str) -> tuple[str, ...]:
+    """The frames in a folder, or what a path stands for itself."""
+    try:
+        return series_in(path) or (path,)
+    except OrbitileError:  # whoever opens it is told
+        return (path,)
 
 
 def _texts(values: Any) -> tuple[str, ...]:
@@ -207,7 +215,7 @@ def changes(text: str) -> list[str]:
         known, grown = list(zip_longest(source.files, source.contents, fillvalue="")), len(source.files) == 1
     found = []
     for file, content in known:
-        if not exists(file) and not glob(file):
+        if not is_there(file) and not glob(file):
             found.append(f"{file} is not there any more")
         elif content and content_of(file, content if grown else "") != content:
             found.append(f"{file} has changed")

@@ -46,6 +46,7 @@ MAPS: dict[str, tuple[RGB, ...]] = {
         "sequential": "f3ee9f bce09e 85cfa2 54bbb1 2ea3b8 2687b7 296ab0 2c4c9f 2c2f86",
         "negative": "a8001f c2241f d9411f e76123 ef802b f59d38 f5ba4a f4d673 f6ecaa",
         "interaction": "1f3fb8 206ec6 3297c7 58b7aa 7fd27c ceb542 db8723 cd5926 bb1a26",
+        "phase": "ec6e19 bf453f 912f70 523ba4 3d57fb 058bdd 49b0b0 a8975c ec6e19",
     }.items()
 }
 """Colour maps by name: equally spaced colours from the lower end of a range to the upper one, linear in between.
@@ -61,6 +62,8 @@ negative
 interaction
     Blue, green, red: attraction, van der Waals contact and repulsion, as sign(lambda2) rho is shown since E. R. Johnson
     et al., J. Am. Chem. Soc. 2010, 132, 6498.
+phase
+    A circle: orange, purple, blue, teal, orange. Phases 0 and pi have the colours of positive and negative values.
 """
 
 

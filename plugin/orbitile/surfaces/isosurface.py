@@ -68,6 +68,14 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
     -----
     Marching cubes as in T. Lewiner et al., J. Graph. Tools 2003, 8, 1 (scikit-image). Index coordinates u map to
     positions by :math:`x = o + u A`, so gradients map by :math:`\nabla_x f = A^{-1} \nabla_u f`.
+
+    Examples
+    --------
+    >>> wfn = ob.load("benzene.molden")
+    >>> volume = ob.compute(wfn, "homo", ob.Lattice.around(wfn, spacing=0.4, margin=5.0))
+    >>> surface = ob.isosurface(volume, 0.03)
+    >>> surface.vertices.shape[1], sorted(set(surface.phases.tolist()))
+    (3, [-1, 1])
     """
     volume = volume.closed
     lattice = volume.lattice

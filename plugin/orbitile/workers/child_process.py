@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -20,6 +21,11 @@ _KEPT = 1 << 16
 """Bytes of what a child has written to its standard error that are kept."""
 _EVERY = 0.05
 """Seconds between two looks at a child that is waited for."""
+
+if sys.platform == "win32":
+    _BY_ITSELF = subprocess.CREATE_NO_WINDOW  # a console of its own, which is not shown and hears no Ctrl-C of ours
+else:
+    _BY_ITSELF = 0
 
 
 class ProcessError(OrbitileError):
@@ -61,6 +67,7 @@ class ChildProcess:
                 stderr=subprocess.PIPE,
                 env=environment() if settings is None else settings,
                 start_new_session=True,
+                creationflags=_BY_ITSELF,
             )
         except OSError as error:
             raise ProcessError(f"{name} cannot be started with {command[0]} ({error.strerror})") from error
@@ -105,18 +112,19 @@ class ChildProcess:
             When it has ended, or was ended since it stands still.
         """
         handle = self._stdin.fileno()
-        if os.name != "posix":
-            os.write(handle, data)
-            return
-        os.set_blocking(handle, False)
         data = data.cast("B")
-        while data:
-            if select.select([], [handle], [], _EVERY)[1]:
-                with contextlib.suppress(BlockingIOError):
-                    data = data[os.write(handle, data) :]
-            elif self.stands_still():
-                self._give_up()
-                raise BrokenPipeError
+        if sys.platform == "win32":  # which stops no processes, and cannot wait for a pipe
+            while data:
+                data = data[os.write(handle, data) :]
+        else:
+            os.set_blocking(handle, False)
+            while data:
+                if select.select([], [handle], [], _EVERY)[1]:
+                    with contextlib.suppress(BlockingIOError):
+                        data = data[os.write(handle, data) :]
+                elif self.stands_still():
+                    self._give_up()
+                    raise BrokenPipeError
 
     def finish(self) -> None:
         """End its standard input and wait for it; one that stands still is ended."""
@@ -133,13 +141,12 @@ class ChildProcess:
 
     def is_stopped(self) -> bool:
         """Whether it is stopped at this moment."""
-        if not hasattr(os, "waitid"):  # Windows stops no processes
-            return False
-        try:
-            found = os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:  # it has ended
-            return False
-        return found is not None and found.si_code in (os.CLD_STOPPED, os.CLD_TRAPPED)
+        found = None
+        if sys.platform != "win32" and hasattr(os, "waitid"):  # Windows stops no processes, macOS has it from 3.13 on
+            with contextlib.suppress(ChildProcessError):  # it has ended
+                found = os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+            return found is not None and found.si_code in (os.CLD_STOPPED, os.CLD_TRAPPED)
+        return False
 
     def stands_still(self) -> bool:
         """Whether it has been stopped for so long that it is not to be waited for; to be asked while it is wanted."""

@@ -27,14 +27,18 @@ def interpreter() -> str:
     return sys.executable or "python3"
 
 
+places: list[str] = []
+"""Folders in which a host with a Python of its own has found what we need; workers of that Python look there too."""
+
+
 def environment() -> dict[str, str]:
-    """Our own packages come first on the path of a process, wherever they were imported from."""
+    """Our own packages come first on the path of a process, wherever they were imported from; then `places`."""
     roots = [
         str(root)
         for root in Path(__file__).parents[2:4]
         if (root / "orbitile").exists() or (root / "taichi_kernels").exists()
     ]
-    path = os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])])
+    path = os.pathsep.join([*roots, *places, *filter(None, [os.environ.get("PYTHONPATH")])])
     return {**os.environ, "PYTHONPATH": path}
 
 

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing.connection import Client, Connection
+from multiprocessing.connection import Client
 from typing import Any
 
 from ..watch import Watch
@@ -45,7 +45,7 @@ class _Ended(Exception):
 class _Worker:
     """The work, in the main thread."""
 
-    def __init__(self, connection: Connection, idle: float | None) -> None:
+    def __init__(self, connection: transport.Channel, idle: float | None) -> None:
         self._connection, self._idle_seconds = connection, idle
         self._waiting = False
         self._ended = False

@@ -25,14 +25,21 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from io import BytesIO
 from multiprocessing.connection import Connection
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-if os.name == "posix":
+if sys.platform == "win32":
+    from multiprocessing.connection import PipeConnection
+
+    Channel: TypeAlias = "Connection[Any, Any] | PipeConnection[Any, Any]"
+    _posixshmem: Any = None
+else:
     import _posixshmem  # type: ignore[import-not-found]  # mypy has no description of it
+
+    Channel: TypeAlias = "Connection[Any, Any]"
 
 _SMALL = 1 << 15
 """Bytes from which on an array goes through shared memory: what is less is copied faster than mapped."""
@@ -111,12 +118,12 @@ def unpack(packed: Packed) -> Any:
         packed.remove()
 
 
-def send(connection: Connection, kind: str, content: Any = None) -> None:
+def send(connection: Channel, kind: str, content: Any = None) -> None:
     """Send a message, in half the time of `Connection.send`, which could send more kinds of objects."""
     connection.send_bytes(pickle.dumps((kind, content), protocol=5))
 
 
-def receive(connection: Connection) -> tuple[str, Any]:
+def receive(connection: Channel) -> tuple[str, Any]:
     """Wait for a message."""
     message: tuple[str, Any] = pickle.loads(connection.recv_bytes())
     return message
@@ -252,23 +259,24 @@ def _shared_place(array: NDArray[Any]) -> tuple[Segment, int, bool] | None:
 def _written(segment: Segment, size: int, arrays: dict[int, NDArray[Any]]) -> mmap.mmap | None:
     """Make a segment with compact arrays at these places."""
     handle = _created(segment, size)
-    if sys.platform != "linux":  # elsewhere shared memory can only be mapped
+    memory: mmap.mmap | None = None
+    if sys.platform == "linux":
+        try:
+            for offset, array in arrays.items():  # takes half the time of mapping memory that nobody has touched
+                data = (array.T if array.flags.fnc else array).reshape(-1).view(np.uint8).data
+                while data:
+                    n_written = os.pwrite(handle, data, offset)
+                    data, offset = data[n_written:], offset + n_written
+        except OSError:
+            _remove(segment.name)
+            raise
+        finally:
+            os.close(handle)
+    else:  # shared memory can only be mapped
         memory = _mapped(segment, handle, size)
         for offset, array in arrays.items():
             np.ndarray(array.shape, array.dtype, memory, offset, array.strides)[...] = array
-        return memory if os.name == "nt" else None
-    try:
-        for offset, array in arrays.items():  # takes half the time of mapping memory that nobody has touched
-            data = (array.T if array.flags.fnc else array).reshape(-1).view(np.uint8).data
-            while data:
-                n_written = os.pwrite(handle, data, offset)
-                data, offset = data[n_written:], offset + n_written
-    except OSError:
-        _remove(segment.name)
-        raise
-    finally:
-        os.close(handle)
-    return None
+    return memory if os.name == "nt" else None
 
 
 def _new_segment() -> Segment:
@@ -288,11 +296,13 @@ def _created(segment: Segment, size: int) -> int:
 def _mapped(segment: Segment, handle: int, size: int) -> mmap.mmap:
     """The memory of a segment, of all of it with a size of 0."""
     if sys.platform == "win32":
-        return mmap.mmap(-1, size, tagname=segment.name)
-    try:
-        return mmap.mmap(handle, size)
-    finally:
-        os.close(handle)
+        memory = mmap.mmap(-1, size, tagname=segment.name)
+    else:
+        try:
+            memory = mmap.mmap(handle, size or os.fstat(handle).st_size)  # of which mmap takes no notice on macOS
+        finally:
+            os.close(handle)
+    return memory
 
 
 def _remove(name: str) -> None:

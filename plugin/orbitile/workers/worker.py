@@ -6,13 +6,14 @@ import os
 import secrets
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing.connection import Client, Listener
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -193,7 +194,7 @@ class _Process(ChildProcess):
     def __init__(self, name: str, python: str, settings: Mapping[str, str], options: tuple[str, ...]) -> None:
         self._key = secrets.token_bytes(32)
         self._prefix = transport.new_prefix()
-        self._connection: Connection | None = None
+        self._connection: transport.Channel | None = None
         self._is_ready = False
         self._withdrawn: float | None = None
         self.is_in_order = True
@@ -340,7 +341,7 @@ class _Process(ChildProcess):
 
     def kill(self) -> None:
         """End it at once, with its guard, and remove what it has left."""
-        if os.name == "posix":
+        if sys.platform != "win32":
             with suppress(OSError):  # both have gone
                 os.killpg(self.process_id, signal.SIGKILL)
         super().kill()

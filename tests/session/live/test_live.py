@@ -311,6 +311,7 @@ def test_electrons_have_to_go_with_the_atoms():
         orb_live.run(session, ["m"])
 
 
+@pytest.mark.linux
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.slow
 def test_a_process_that_is_killed_is_replaced(water):

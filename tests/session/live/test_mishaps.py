@@ -145,6 +145,7 @@ def test_what_failed_at_first_does_not_tell_of_a_geometry_before(water):
     assert "last converged" not in text
 
 
+@pytest.mark.linux
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_process_that_is_killed_is_replaced_without_anybody_moving_an_atom(water, monkeypatch):
@@ -194,6 +195,7 @@ def test_without_a_folder_nothing_changes(water, monkeypatch, tmp_path):
     assert water.settle().stage == "converged"
 
 
+@pytest.mark.linux
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are counted as Linux does")
 def test_many_geometries_leave_small_files_and_few_open_ones(session, monkeypatch):

@@ -65,7 +65,7 @@ class AtomicBasins:
         Alpha less beta electrons; 0 where all are paired.
     delocalisation : ndarray, shape (n, n)
         Electrons that two basins share, delta(A, B); on the diagonal those that stay in one, lambda(A). Empty where the
-        molecule is too large, or a density matrix has occupations below 0.
+        molecule is too large, a density matrix has occupations below 0, or orbitals are complex.
     without_maximum : ndarray of int
         Atoms that are no maximum of the density, and have no basin.
     """
@@ -118,7 +118,11 @@ def integrated(wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays
     sets = spins or [total]
     n_basins = len(all_rays)
     n_overlaps = n_basins * sum(len(of_spin.weights) ** 2 for of_spin in sets)
-    kept = n_overlaps <= _MOST_OVERLAPS and all(np.all(of_spin.weights >= 0) for of_spin in sets)
+    kept = (
+        n_overlaps <= _MOST_OVERLAPS
+        and wavefunction.spinors is None
+        and all(np.all(of_spin.weights >= 0) for of_spin in sets)
+    )
     populations, volumes, laplacians = np.zeros((n_basins, len(sets))), np.zeros(n_basins), np.zeros(n_basins)
     overlaps: list[list[Reals]] = [[] for _ in sets]
     for n, rays in enumerate(all_rays):

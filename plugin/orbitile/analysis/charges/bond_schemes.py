@@ -55,7 +55,10 @@ def bonds_of(wavefunction: Wavefunction) -> Bonds:
     ------
     FieldError
         When the file gives no occupied orbitals.
+    OrbitileError
+        When they are complex: spins that point along several axes share electrons in other ways.
     """
+    wavefunction.require_real()
     missing = spins_unavailable(wavefunction)
     remarks = []
     if missing and wavefunction.kind != "restricted":

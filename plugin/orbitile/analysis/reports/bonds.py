@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from ...arguments import NUMBER, Argument
 from ...model.cell import cell_of
 from ...model.elements import SYMBOLS
+from ...model.orbitals import COMPLEX
 from ...model.report import AtomValues, Closure, Column, Drawing, Points, Report, Table, atom_columns
 from ...model.units import angstrom
 from ...model.wavefunction import Wavefunction
-from .charges import unavailable as unavailable
+from .charges import unavailable as without_electrons
 
 if TYPE_CHECKING:
     from ..charges.bond_schemes import Bonds
@@ -33,6 +34,11 @@ _LONG = 10.0
 
 _BALL = 0.1
 """Radius of what is drawn at the middle of a bond, in bohr."""
+
+
+def unavailable(wavefunction: Wavefunction) -> str:
+    """Why there are no bond orders, or nothing."""
+    return COMPLEX if wavefunction.spinors is not None else without_electrons(wavefunction)
 
 
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:

@@ -110,6 +110,7 @@ def _require_taichi(python: str) -> None:
             [python, "-c", "import taichi, numpy, scipy, iodata, skimage"],
             capture_output=True,
             text=True,
+            errors="replace",
             check=False,
             timeout=120,
         )

@@ -49,10 +49,13 @@ def take_what_is_opened(window: Any, open_file: Callable[[str], None]) -> None:
 
 
 def _is_ours(filename: str) -> bool:
-    """Whether a file is left to Orbitile by its name; of MacroModel's, by what it holds."""
+    """Whether a file is left to Orbitile by its name; of MacroModel's, by what it holds. Folders and archives are."""
     format = importing.filename_to_format(filename)[2]
     if "://" in filename:
         return False
+    path = PurePath(filename)
+    if Path(filename).is_dir() or path.name in _names() or path.suffix.lower() in _ARCHIVES:
+        return True
     return format in _VOLUMES or (format in _formats() and not (format == "mmod" and _is_macromodel(Path(filename))))
 
 
@@ -60,9 +63,17 @@ _VOLUMES = ("cube", "cub", "npz")
 """Volumes of quantum chemistry; PyMOL asks how to load those of crystallography."""
 
 
+_ARCHIVES = (".zip", ".tar", ".tgz")
+
+
+def _names() -> set[str]:
+    """Names that files of wavefunctions have as a whole."""
+    return {pattern for pattern in readers.patterns("wavefunction", "trajectory") if "*" not in pattern}
+
+
 def _formats() -> set[str]:
-    """What PyMOL calls the formats of wavefunctions, compressed or not, by the names of their files."""
-    endings = {PurePath(pattern).suffix for pattern in readers.patterns("wavefunction", "trajectory")}
+    """What PyMOL calls the formats of wavefunctions, compressed or not, by the endings of their files."""
+    endings = {PurePath(p).suffix for p in readers.patterns("wavefunction", "trajectory") if p not in _names()}
     return {importing.filename_to_format(f"file{ending}")[2] for ending in endings | {".xz"}}
 
 

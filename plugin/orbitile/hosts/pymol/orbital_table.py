@@ -92,7 +92,9 @@ class OrbitalModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has 
         if role == Qt.ToolTipRole:
             return described(level, of_one_spin=len(self.levels) > 1)
         if role == Qt.TextAlignmentRole:
-            return int((Qt.AlignLeft if column.what in ("symmetry", "mark") else Qt.AlignRight) | Qt.AlignVCenter)
+            return int(
+                (Qt.AlignLeft if column.what in ("symmetry", "label", "mark") else Qt.AlignRight) | Qt.AlignVCenter
+            )
         if role == Qt.FontRole and level.mark:
             font = QtGui.QFont()
             font.setBold(True)

@@ -6,12 +6,11 @@ They have the names and arguments that they have everywhere, give back the name 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 
 from ...session.commands import COMMANDS
-from ...session.declaration import Command
+from ...session.functions import functions_of
 from ...session.session import Session
 from .viewer import VMDViewer
 
@@ -22,17 +21,5 @@ def session() -> Session:
     return Session(VMDViewer(import_module("vmd")))
 
 
-def _in_python(command: Command) -> Callable[..., str | None]:
-    def run(*arguments: object, **named: object) -> str | None:
-        answer = command.run(session(), arguments, named)
-        if command.told and answer.text:
-            print(answer.text)
-        return answer.value
-
-    run.__name__ = run.__qualname__ = command.name
-    run.__doc__ = command.help
-    return run
-
-
-globals().update({command.name: _in_python(command) for command in COMMANDS})
+globals().update(functions_of(lambda command, *given: command.run(session(), *given), print))
 __all__ = [command.name for command in COMMANDS]

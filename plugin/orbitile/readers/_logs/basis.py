@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FileError
-from ...files.plain import text_of
+from ...files.encodings import text_of
 from ...model.conventions import ANGULAR_MOMENTUM_LETTERS
+from .._contractions import normalised
 from .programs import Program, missing_error
 
 RawShell = tuple[int, int, NDArray[np.float64], NDArray[np.float64]]
@@ -36,17 +37,8 @@ def basis_of(data: Any, program: Program, path: Path) -> list[RawShell]:
             exponents, coefficients = np.array(primitives, float).T
             used = coefficients != 0
             exponents, coefficients = exponents[used], coefficients[used]
-            norm = _self_overlap(exponents, coefficients, l)
-            if not norm > 0:
-                raise FileError(f"{path.name}: {letter} shell of atom {atom + 1} has no norm: {primitives}")
-            shells.append((atom, l, exponents, coefficients / np.sqrt(norm)))
+            shells.append((atom, l, exponents, normalised(exponents, coefficients, l)))
     return shells
-
-
-def _self_overlap(exponents: NDArray[np.float64], coefficients: NDArray[np.float64], l: int) -> float:
-    """Norm of a contraction of normalised primitives."""
-    a, b = exponents[:, None], exponents[None, :]
-    return float(coefficients @ ((2 * np.sqrt(a * b) / (a + b)) ** (l + 1.5)) @ coefficients)
 
 
 def nwchem_basis(path: Path, data: Any) -> list[list[tuple[str, list[tuple[float, float]]]]]:

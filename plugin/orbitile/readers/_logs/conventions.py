@@ -18,6 +18,7 @@ from ...gaussians.overlap import shell_overlap
 from ...model.conventions import ANGULAR_MOMENTUM_LETTERS, angular_normalization, cartesian_powers, component_names
 from ...model.wavefunction import Shell
 from .basis import RawShell
+from .digits import decimals, noise
 from .programs import Program, harmonic
 
 
@@ -57,7 +58,7 @@ def decoded(label: str, program: Program) -> Function:
     ConventionError
         When the label means nothing to us.
     """
-    match = re.fullmatch(r"[A-Za-z]*?(\d+)_\s*\d*\s*(\S.*?)\s*", label)
+    match = re.fullmatch(r"[A-Za-z]*?(\d+)_\s*[\d*]*\s*(\S.*?)\s*", label)
     if match is not None:
         atom, name = int(match[1]) - 1, match[2].upper().replace(" ", "")
         if name in program.labels:
@@ -119,20 +120,12 @@ def choose_convention(
 
 
 def _residual(choice: Choice, positions: NDArray[np.float64], coefficients: NDArray[np.float64]) -> tuple[float, float]:
-    """Largest deviation of a norm from one, and six standard deviations of what the last printed digit can do to it."""
+    """Largest deviation of a norm from one, and what the last printed digit can do to it."""
     overlap = shell_overlap(choice.shells, positions, choice.shells, positions)
     ours = choice.applied(coefficients)
     image = overlap @ ours
     norms = np.einsum("mi,mi->i", ours, image)
-    unit = 10.0 ** -_decimals(coefficients)
-    noise = 2 * unit / np.sqrt(12) * np.sqrt(np.einsum("mi,mi->i", image, image))
-    return float(np.max(np.abs(norms - 1))), float(6 * noise.max())
-
-
-def _decimals(values: NDArray[np.float64]) -> int:
-    """Number of decimals that the values are printed with."""
-    sample = values.ravel()[:100_000]
-    return next((n for n in range(3, 12) if np.allclose(sample, np.round(sample, n), rtol=0, atol=1e-13)), 12)
+    return float(np.max(np.abs(norms - 1))), noise(image, decimals(coefficients))
 
 
 def _by_label(functions: Sequence[Function], basis: Sequence[RawShell], n_basis: int) -> Iterator[Choice]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MethodType, SimpleNamespace
 from typing import Any
@@ -16,7 +17,8 @@ import numpy as np
 
 from ...errors import FileError, OrbitileError
 from .._isolation import OutOfTime, isolated
-from .programs import PROGRAMS, Program
+from .orca import attributes_of_log
+from .programs import INSTEAD, PROGRAMS, Program
 
 BOHR, ELECTRONVOLT = 1.8897261245, 27.21138505
 """Bohr per Angstrom and electronvolt per hartree as cclib has them, so that its conversions are undone to the digit."""
@@ -25,7 +27,7 @@ BOHR, ELECTRONVOLT = 1.8897261245, 27.21138505
 def parse_log(path: Path, *, part: bool = False) -> tuple[Any, Program]:
     """What cclib finds in a log, or in part of one, where it may stumble over what is missing below the orbitals."""
     attributes, program = isolated(
-        attributes_of, str(path), part, name=path.name, library="cclib", size=path.stat().st_size
+        attributes_of, str(path.absolute()), part, name=path.name, library="cclib", size=path.stat().st_size
     )
     if part:
         attributes["metadata"].pop("success", None)  # what it says of the log is not said of its part
@@ -55,9 +57,14 @@ def attributes_of(name: str, part: bool) -> tuple[dict[str, Any], str]:
                 parser.extract = MethodType(_extract_part if part else _extract, parser)
                 with _progressing(parser.inputfile):
                     data = parser.parse()
+                if program == "ORCA" and not hasattr(data, "atomcoords"):
+                    raise EOFError("no atoms")
         except (OutOfTime, OrbitileError):
             raise
         except Exception as error:  # its parsers raise whatever comes
+            if program == "ORCA":
+                with suppress(ValueError, LookupError):
+                    return attributes_of_log(path), program
             what = f"{PROGRAMS[program].name} log" if program in PROGRAMS else "damaged log"
             detail = f"{type(error).__name__}: {error}".rstrip(": ").split("\n")[0]
             raise FileError(
@@ -70,7 +77,8 @@ def attributes_of(name: str, part: bool) -> tuple[dict[str, Any], str]:
     if program not in PROGRAMS:
         known = ", ".join(p.name for p in PROGRAMS.values())
         found = "not a log of any program known to cclib" if parser is None else f"a log of {program}"
-        raise FileError(f"{path.name}: {found}, expected one of {known}")
+        instead = INSTEAD.get(program, f"expected one of {known}")
+        raise FileError(f"{path.name}: {found}; {instead}" if parser else f"{path.name}: {found}, {instead}")
     return vars(data), program
 
 
@@ -92,14 +100,17 @@ def _progressing(stream: Any) -> Iterator[None]:
             )
         last = stream.pos
 
-    before = signal.signal(signal.SIGPROF, look)
-    allowed = _STUCK + _STUCK_PER_BYTE * stream.size
-    signal.setitimer(signal.ITIMER_PROF, allowed, allowed)
-    try:
+    if sys.platform == "win32":  # which has no such clock: the process is ended when it has taken too long
         yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+    else:
+        before = signal.signal(signal.SIGPROF, look)
+        allowed = _STUCK + _STUCK_PER_BYTE * stream.size
+        signal.setitimer(signal.ITIMER_PROF, allowed, allowed)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
 
 
 def _extract(parser: Any, stream: Any, line: str) -> None:

@@ -20,8 +20,10 @@ class Program:
 
     Attributes
     ----------
-    name, banner : str
-        Name, and a line at the beginning of its logs.
+    name : str
+        Its name.
+    banner : tuple of str
+        What stands in the first lines of its logs, one or the other.
     basis, coefficients : str
         How to make it print the basis set and all orbital coefficients.
     geometry, orbitals : tuple of str
@@ -40,7 +42,7 @@ class Program:
     """
 
     name: str
-    banner: str
+    banner: tuple[str, ...]
     basis: str
     coefficients: str
     geometry: tuple[str, ...]
@@ -73,7 +75,7 @@ _ORCA_D = {"DZ2": "c0", "DXZ": "c1", "DYZ": "s1", "DX2Y2": "c2", "DXY": "s2"}
 PROGRAMS = {
     "GAMESS": Program(
         "GAMESS",
-        "GAMESS VERSION",
+        ("GAMESS VERSION",),
         "$CONTRL NPRINT=7 $END",
         "$CONTRL NPRINT=7 $END",
         ("COORDINATES OF ALL ATOMS ARE", "ATOM      ATOMIC"),
@@ -82,7 +84,7 @@ PROGRAMS = {
     ),
     "Gaussian": Program(
         "Gaussian",
-        "Entering Gaussian System",
+        ("Entering Gaussian System",),
         "gfinput",
         "pop=full",
         ("Standard orientation:", "Input orientation:", "Z-Matrix orientation:"),
@@ -91,9 +93,9 @@ PROGRAMS = {
     ),
     "ORCA": Program(
         "ORCA",
-        "* O   R   C   A *",
-        "! PrintBasis",
-        "! PrintMOs",
+        ("* O   R   C   A *",),
+        "! PrintBasis, or open the .gbw file of the calculation",
+        "! PrintMOs, or open the .gbw file of the calculation",
         ("CARTESIAN COORDINATES (ANGSTROEM)",),
         ("MOLECULAR ORBITALS",),
         {label: (2, component) for label, component in _ORCA_D.items()},
@@ -101,7 +103,7 @@ PROGRAMS = {
     ),
     "NWChem": Program(
         "NWChem",
-        "Northwest Computational Chemistry Package",
+        ("Northwest Computational Chemistry Package",),
         "print basis",
         'print "final vectors" "final vectors analysis"',
         ('Geometry "geometry" -> "',),
@@ -112,7 +114,7 @@ PROGRAMS = {
     ),
     "Psi4": Program(
         "Psi4",
-        "Psi4: An Open-Source Ab Initio Electronic Structure Package",
+        ("Psi4: An Open-Source Ab Initio Electronic Structure Package",),
         "set print_basis true",
         "set print_mos true",
         ("==> Geometry <==",),
@@ -122,7 +124,7 @@ PROGRAMS = {
     ),
     "QChem": Program(
         "Q-Chem",
-        "A Quantum Leap Into The Future Of Chemistry",
+        ("A Quantum Leap Into The Future Of Chemistry",),
         "PRINT_GENERAL_BASIS TRUE",
         "PRINT_ORBITALS 9999",
         ("Standard Nuclear Orientation",),
@@ -132,20 +134,63 @@ PROGRAMS = {
     ),
     "Molpro": Program(
         "Molpro",
-        "PROGRAM SYSTEM MOLPRO",
+        ("PROGRAM SYSTEM MOLPRO",),
         "gprint,basis",
         "gprint,orbitals",
         ("ATOMIC COORDINATES",),
         ("ELECTRON ORBITALS", "NATURAL ORBITALS"),
         {},
     ),
+    "GAMESSUK": Program(
+        "GAMESS-UK",
+        ("GAMESS-UK Input Data Set", "===  G A M E S S - U K    ==="),
+        "RUNTYPE SCF, which prints it unless NOPRINT is set",
+        "FORMAT HIGH and without NOPRINT VECTORS",
+        ("molecular geometry", "point  "),
+        ("eigenvectors",),
+        {},
+    ),
+    "Jaguar": Program(
+        "Jaguar",
+        ("Jaguar version",),
+        "ip1=2 in &gen",
+        "ip102=8 and ipvirt=-1 in &gen",
+        ("Input geometry:", "Symmetrized geometry:", "new geometry:"),
+        ("occupied + virtual orbitals: final wave function", "occupied orbitals: final wave function"),
+        {},
+    ),
+    "Molcas": Program(
+        "OpenMolcas",
+        ("This run of MOLCAS", "OPENMOLCAS"),
+        "MOLCAS_PRINT=3; its .scf.h5 or .rasscf.h5 has everything, with all digits",
+        "MOLCAS_PRINT=3; its .scf.h5 or .rasscf.h5 has everything, with all digits",
+        ("**** Cartesian Coordinates", "Cartesian coordinates in Angstrom:"),
+        ("Molecular orbitals for symmetry species",),
+        {},
+    ),
 }
 """Programs by their names in cclib."""
 
 
+_SLATER = "its basis functions are Slater functions, which are not supported"
+_MOLDEN = "its Molden file of the same calculation can be read"
+
+INSTEAD = {
+    "ADF": _SLATER,
+    "MOPAC": _SLATER,
+    "DALTON": f"{_MOLDEN} (molden.inp, in the archive of the calculation)",
+    "CFOUR": f"{_MOLDEN} (MOLDEN)",
+    "Turbomole": "its orbitals are in the folder of the calculation: give that, or the file control in it",
+    "XTB": f"{_MOLDEN} (molden.input, by xtb --molden)",
+}
+"""What to do with programs whose logs have no orbitals that we read, by their names in cclib."""
+
+BANNERS = tuple(banner for program in PROGRAMS.values() for banner in program.banner)
+
+
 def is_log(head: str) -> bool:
     """Whether the beginning of a file is the banner of one of these programs."""
-    return not head.lstrip().startswith("[") and any(program.banner in head for program in PROGRAMS.values())
+    return not head.lstrip().startswith("[") and any(banner in head for banner in BANNERS)
 
 
 def missing_error(data: Any, program: Program, path: Path, what: str, remedy: str) -> FileError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from math import pi, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
 from ...gaussians.orthonormality import checked
-from ...model.conventions import angular_normalization, cartesian_powers, component_names
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
+from ...model.libcint import functions_of
 from ...model.wavefunction import Orbitals, Shell, Wavefunction
 from ...watch import checkpoint, patiently
 from ..calculation import Calculation, NotConverged, Solution
@@ -215,26 +214,6 @@ def wavefunction_of(
 
 
 def functions_of_pyscf(molecule: Any) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    r"""Row of PySCF for each of our basis functions, and what a coefficient of PySCF is multiplied by.
-
-    Its p shells are x, y, z, other pure ones go from m = -l to l; its Cartesian shells are in our order. From d on it
-    normalises their radial part alone, :math:`\int R^2 r^{2l+2} dr = 1`, so that a component has the norm
-
-    .. math::  \int x^{2i} y^{2j} z^{2k} d\Omega = 4\pi \frac{(2i-1)!!\,(2j-1)!!\,(2k-1)!!}{(2l+1)!!}.
-    """
-    rows: list[int] = []
-    factors: list[float] = []
-    for n in range(molecule.nbas):
-        l = int(molecule.bas_angular(n))
-        order, scales = list(range(2 * l + 1)), [1.0] * (2 * l + 1)
-        if l > 1 and molecule.cart:
-            powers = cartesian_powers(l)
-            common = sqrt(4 * pi / (2**l * prod(range(2 * l + 1, 0, -2))))  # (2i)! / i! is 2^i (2i - 1)!!
-            order, scales = list(range(len(powers))), [common / angular_normalization(power) for power in powers]
-        elif l > 1:
-            order = [l + int(name[1:]) * (-1 if name[0] == "s" else 1) for name in component_names(l, pure=True)]
-        for _ in range(molecule.bas_nctr(n)):
-            first = len(rows)
-            rows += [first + component for component in order]
-            factors += scales
-    return np.array(rows, np.intp), np.array(factors)
+    """Row of PySCF for each of our basis functions, and what a coefficient of PySCF is multiplied by."""
+    shells = [(int(molecule.bas_angular(n)), int(molecule.bas_nctr(n))) for n in range(molecule.nbas)]
+    return functions_of(shells, bool(molecule.cart))

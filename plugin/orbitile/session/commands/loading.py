@@ -11,10 +11,11 @@ from ...analysis.information import as_text
 from ...analysis.notes import notes
 from ...arguments import COUNT, FLAG, PATHS, TEXT, Argument, one_of
 from ...errors import Cancelled, OrbitileError
+from ...files.compression import SUFFIXES
 from ...model.cell import cell_of
 from ...model.report import Paths
 from ...model.wavefunction import Wavefunction
-from ...readers import descriptions
+from ...readers import MEMBER, descriptions, is_place
 from ...scenes.molecule import EDGE_COLOUR, EDGE_RADIUS
 from ..declaration import Answer, command
 from ..host import trajectory_viewer
@@ -105,7 +106,8 @@ def _load(session: Session, source: Source, wanted: str, *, given: bool) -> tupl
         return name, _show_volume(session, name, str(OneFile(source.files[0], source.contents[0])))
     first, trajectory = place(session, name, source)
     if trajectory is None:
-        return name, f'"{name}", {first.kind} orbitals; "orb_mo {name}, homo" shows one'
+        chosen = f"; {first.remarks[-1]}" if is_place(Path(source.files[0])) else ""  # which file of it that is
+        return name, f'"{name}", {first.kind} orbitals; "orb_mo {name}, homo" shows one{chosen}'
     text = f'"{name}", {len(trajectory.path)} frames, {first.kind} orbitals; "orb_mo {name}, homo" shows one'
     problems = [f"frame {index + 1}: {problem}" for index, problem in sorted(trajectory.raw.problems.items())]
     return name, "; ".join([text, *problems[:3]])
@@ -163,13 +165,13 @@ def _clear(session: Session, name: str, source: str) -> None:
             session.shelf.remove(base)
 
 
-_ENDINGS = (".molden.input", ".gz", ".xz", ".bz2")
+_ENDINGS = (".molden.input", *SUFFIXES)
 """Endings that another one stands before, or that stand before another one."""
 
 
 def name_of(file: Path) -> str:
     """Name of an object, from that of a file or a pattern: without its ending, unless that is a number, and dots."""
-    plain = file.name
+    plain = file.name.rpartition(MEMBER)[2]
     for ending in reversed(_ENDINGS):
         plain = plain[: -len(ending)] if plain.lower().endswith(ending) else plain
     stem, dot, suffix = plain.rpartition(".")

@@ -12,6 +12,7 @@ from ...surfaces.isovalue import CUT, reaches_faces
 from ..declaration import Answer, command
 from ..session import Session
 from ..shown import Shown
+from ..volume_file import is_volume_file
 from ._arguments import OBJECT, QUALITY, SURFACE
 
 
@@ -32,9 +33,10 @@ def show_field(
         When there is no such field, it has no such surface, or the molecule is gone.
     """
     source = session.source(molecule)
-    drawn, coloured_by = as_drawn(field, color_by)
-    names = [name for name in (field, drawn, coloured_by) if name]
+    names = [name for name in (field, *as_drawn(field, color_by)) if name]
     session.computing.aside(lambda: session.computing.wavefunctions.require(source, names))
+    known = None if is_volume_file(source) else session.computing.wavefunctions.get(source)
+    drawn, coloured_by = as_drawn(field, color_by, known)
     request = session.request(
         molecule, drawn, quality=quality, isovalue=isovalue, color_by=coloured_by, color_range=color_range
     )

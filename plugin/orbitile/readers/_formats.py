@@ -1,0 +1,124 @@
+"""Formats of files in: what a reader offers, and which one reads a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..errors import FileError
+from ..files import hdf5
+from ..files.archives import Entry
+from ..files.compression import compression_of
+from ..files.plain import matching, name_within
+from ..registry import modules_of
+from ._isolation import isolated
+
+KINDS = ("wavefunction", "trajectory", "volume", "geometries")
+"""What a format may hold."""
+
+
+class Reader(Protocol):
+    """What a module offers that reads a format."""
+
+    DESCRIPTION: str
+    """For people, such as "Gaussian cube files"."""
+    PATTERNS: tuple[str, ...]
+    """Names of its files in small letters, such as "*.cube"."""
+    KIND: str
+    """What it holds, of `KINDS`."""
+    read: Callable[..., Any]
+    """Read a file, given its path: a wavefunction as a `Wavefunction`, a trajectory as `Frames`, volumes as a tuple of
+    `Volume`, geometries as `Geometries` (these given a second path or None too, of a file that names the elements).
+    Lengths are in bohr, energies in hartree. Raises a `FileError` when the file is damaged or lacks something, and of
+    a wavefunction a `ConventionError` when its orbitals are normalised in no convention that is known."""
+    recognises: Callable[[str], bool] | None = None
+    """Optional: whether the first characters of a file, as text, give it away whatever its name. Trajectories are
+    recognised by these alone."""
+    BINARY: bool = False
+    """Optional: whether its files hold bytes that are no text."""
+    FOLDERS: tuple[str, ...] = ()
+    """Optional: those of the names that may be folders."""
+    CONTENTS: tuple[str, ...] = ()
+    """Optional, of a format within HDF5: names of what stands at the root of its files (groups, datasets, attributes),
+    which together give it away whatever the name of the file."""
+    ALL_DIGITS: bool = True
+    """Optional: whether its files have all digits that there are; of a folder, those are read first."""
+    others: Callable[[Path], tuple[Path, ...]] | None = None
+    """Optional: files beside one of its own that belong to it, so that a change of theirs is seen."""
+    read_beside: Callable[[Path, Path], Any] | None = None
+    """Optional, of files that others of the same calculation lie beside: as `read`, given the plain file and the one
+    that the user named, which may be compressed."""
+    read_atoms: Callable[[Path], tuple[Any, Any, Any]] | None = None
+    """Optional, of a format of volumes: atomic numbers, core charges and positions in bohr that a file names too."""
+
+
+def reader_modules() -> Mapping[str, Reader]:
+    """All reader modules by name."""
+    return modules_of(__package__, Reader, KINDS)
+
+
+def patterns(*kinds: str) -> list[str]:
+    """Names of files that hold something of these kinds: "*.molden", "*.fchk", ..."""
+    return list(dict.fromkeys(pattern for reader in of_kind(*kinds) for pattern in reader.PATTERNS))
+
+
+def descriptions(*kinds: str) -> list[str]:
+    """What files hold something of these kinds, in words."""
+    return [reader.DESCRIPTION for reader in of_kind(*kinds)]
+
+
+def folder_patterns() -> list[str]:
+    """Names of folders that are read as files are."""
+    return [pattern for reader in reader_modules().values() for pattern in reader.FOLDERS]
+
+
+def of_kind(*kinds: str) -> list[Reader]:
+    return [reader for reader in reader_modules().values() if reader.KIND in kinds]
+
+
+def recognising(start: bytes, kind: str) -> Reader | None:
+    """The first module of a kind that recognises the beginning of a file."""
+    head = start.decode("utf-8", errors="replace")
+    fitting = (reader for reader in of_kind(kind) if reader.recognises is not None and reader.recognises(head))
+    return next(fitting, None)
+
+
+def within_hdf5(file: Path) -> Reader | None:
+    """The module that knows an HDF5 file by what it contains; None where the library that tells is not installed."""
+    if find_spec("h5py") is None:
+        return None
+    names = isolated(hdf5.root_names, file.absolute(), name=file.name, library="h5py", size=file.stat().st_size)
+    fitting = [reader for reader in of_kind("wavefunction") if reader.CONTENTS]
+    for reader in fitting:
+        if names.issuperset(reader.CONTENTS):
+            return reader
+    named = by_name(file, "wavefunction")
+    if named is not None and named.BINARY and not named.CONTENTS:
+        return named
+    known = ", ".join(reader.DESCRIPTION for reader in fitting)
+    raise FileError(
+        f"{file.name}: an HDF5 file of no known kind; it contains {', '.join(sorted(names)[:8]) or 'nothing'}. "
+        f"Known: {known}. Of other programs, a Molden file of the same calculation would do"
+    )
+
+
+def by_name(file: Path, kind: str) -> Reader | None:
+    """The first module of a kind that reads files of such a name."""
+    name = name_within(file.name).lower()
+    return next((reader for reader in of_kind(kind) if matching(reader.PATTERNS).fullmatch(name)), None)
+
+
+def known(kind: str) -> str:
+    return ", ".join(patterns(kind))
+
+
+def reader_of(entry: Entry, kind: str) -> Reader | None:
+    """The module that reads a file by its beginning and its name; text has to be recognised where that is possible."""
+    found = recognising(entry.head, kind) if entry.head else None
+    named = by_name(Path(entry.name), kind)
+    if found is not None or named is None:
+        return found
+    text = bool(entry.head) and b"\0" not in entry.head and compression_of(entry.head) is None
+    return None if text and (named.recognises is not None or named.BINARY) else named

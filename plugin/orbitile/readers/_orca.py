@@ -1,0 +1,158 @@
+r"""What ORCA's own files have in common: its basis functions, its Angstrom, and how they become a wavefunction.
+
+Basis functions are pure and normalised. Those of a shell are listed as z, x, y for p, and as 0, +1, -1, +2, -2, ...
+from d on; those with :math:`|m|` of 3 and 4 have the opposite sign of ours. The signs are known up to h functions: from
+the files of `orca_2json`, `orca_2mkl` and ORCA itself for f, from those of `orca_2mkl` for g and h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FileError
+from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
+from ..model.core_potentials import named_ghosts
+from ..model.wavefunction import Orbitals, Shell, Stated, Wavefunction, are_natural
+from ._contractions import normalised
+
+ANGSTROM = 1 / 0.5291772083
+"""Bohr in an Angstrom as ORCA 5 and 6 have it: that of CODATA 1998. With another one, orbitals of its files that state
+positions in Angstrom are orthonormal to seven digits instead of thirteen."""
+
+HIGHEST = 5
+"""Largest angular momentum whose signs are known."""
+
+_MINUS = (3, 4)
+"""Those m whose functions have the opposite sign of ours."""
+
+Reals = NDArray[np.float64]
+
+
+class Contraction(NamedTuple):
+    """A shell as the file has it; its coefficients are those of normalised primitives up to a common factor."""
+
+    atom: int
+    angular_momentum: int
+    exponents: Reals
+    coefficients: Reals
+
+
+class Atoms(NamedTuple):
+    """Atomic numbers; charges that the electrons see, 0 for a ghost; positions in bohr."""
+
+    numbers: NDArray[np.int64]
+    charges: Reals
+    positions: Reals
+
+
+class OrbitalSet(NamedTuple):
+    """Orbitals of one spin: coefficients (basis functions, orbitals) in ORCA's order, energies in hartree."""
+
+    coefficients: Reals
+    occupations: Reals
+    energies: Reals
+    irreps: tuple[str, ...] = ()
+
+
+def wavefunction_of(
+    path: Path,
+    atoms: Atoms,
+    contractions: Iterable[Contraction],
+    sets: Sequence[OrbitalSet],
+    *,
+    program: str,
+    title: str = "",
+    stated: Stated | None = None,
+    remarks: tuple[str, ...] = (),
+) -> Wavefunction:
+    """The wavefunction of what a file of ORCA holds.
+
+    Parameters
+    ----------
+    path
+        The file.
+    atoms, contractions
+        Atoms, and shells in the order of the basis functions.
+    sets
+        Orbitals of one spin, or of both.
+    program, title, stated, remarks
+        As in `Wavefunction`.
+
+    Raises
+    ------
+    FileError
+        When it holds functions whose signs are not known, or no orbitals.
+    """
+    shells, order, signs = _shells(path, contractions)
+    parts = [_orbitals(path, part, order, signs) for part in sets]
+    occupations = np.concatenate([part.occupations for part in parts])
+    return Wavefunction(
+        atomic_numbers=atoms.numbers,
+        positions=atoms.positions,
+        core_charges=atoms.charges,
+        shells=shells,
+        alpha=parts[0],
+        beta=parts[1] if len(parts) > 1 else None,
+        natural=are_natural(occupations),
+        title=title,
+        source=str(path),
+        program=program,
+        localised=localisation_of(path),
+        stated=Stated() if stated is None else stated,
+        remarks=(*named_ghosts(atoms.numbers, atoms.charges), *remarks),
+    )
+
+
+def localisation_of(path: Path) -> str:
+    """How the orbitals of a file are localised, by its name: `.loc` is what `orca_loc` writes; empty where not."""
+    return "orca_loc" if ".loc" in (suffix.lower() for suffix in path.suffixes) else ""
+
+
+def n_functions(angular_momentum: int) -> int:
+    """Number of basis functions in a shell, which are always pure."""
+    return 2 * angular_momentum + 1
+
+
+def order_and_signs(shells: Iterable[Shell]) -> tuple[NDArray[np.intp], Reals]:
+    """What takes rows in ORCA's order to ours: their order, and their signs."""
+    order: list[int] = []
+    signs: list[float] = []
+    for shell in shells:
+        ours = component_names(shell.angular_momentum, True)
+        theirs = ("z", "x", "y") if shell.angular_momentum == 1 else ours
+        first = len(order)
+        order += [first + theirs.index(name) for name in ours]
+        signs += [-1.0 if shell.pure and int(name[1:]) in _MINUS else 1.0 for name in ours]
+    return np.array(order, np.intp), np.array(signs)
+
+
+def _orbitals(path: Path, part: OrbitalSet, order: NDArray[np.intp], signs: Reals) -> Orbitals:
+    if len(part.coefficients) != len(order):
+        raise FileError(
+            f"{path.name}: orbitals of {len(part.coefficients)} coefficients, expected {len(order)}, one for each "
+            "basis function; damaged, or orbitals and basis set of different calculations"
+        )
+    kept = np.any(part.coefficients != 0, axis=0)  # where functions depend on others, the orbitals missing are empty
+    if not kept.any():
+        raise FileError(f"{path.name}: all orbital coefficients are 0, so there are no orbitals to show")
+    if not np.isfinite(part.energies).all():
+        raise FileError(f"{path.name}: energies of orbitals: expected finite numbers, got NaN or infinity")
+    energies = part.energies[kept] if np.any(part.energies != 0) else np.empty(0)  # those of other orbitals have none
+    irreps = tuple(label for label, keep in zip(part.irreps, kept, strict=bool(part.irreps)) if keep)
+    return Orbitals(part.coefficients[order][:, kept] * signs[:, None], part.occupations[kept], energies, irreps)
+
+
+def _shells(path: Path, contractions: Iterable[Contraction]) -> tuple[tuple[Shell, ...], NDArray[np.intp], Reals]:
+    """Normalised shells, and what takes the coefficients of the file to ours: order of the rows, their signs."""
+    shells: list[Shell] = []
+    for atom, l, exponents, coefficients in contractions:
+        if l > HIGHEST:
+            letter = ANGULAR_MOMENTUM_LETTERS[l]
+            raise FileError(f"{path.name}: signs of ORCA's {letter} functions are not known, only those of s to h")
+        shells.append(Shell(atom, l, True, exponents, normalised(exponents, coefficients, l)))
+    return tuple(shells), *order_and_signs(shells)

@@ -1,0 +1,287 @@
+"""Turbomole: the folder of a calculation, by its `control` and the files that it names (coord, basis, mos, ...).
+
+Basis functions are real solid harmonics. Their order within a shell is 0, +1, -1, -2, +2, +3, -3, -4, +4, ..., where +m
+goes with cos and -m with sin, and some have the sign opposite to ours: `infsao` in Turbomole's `define` prints them.
+Contractions are normalised to one; those of an atom stand in order of angular momentum, whatever the order in the basis
+set. With symmetry, `mos` holds coefficients of symmetry-adapted functions, which are not
+in the files; such orbitals are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConventionError, FileError, OrbitileError
+from ..files.reading import numbers_in_columns, numbers_in_text
+from ..gaussians.orthonormality import checked
+from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
+from ..model.core_potentials import named_ghosts
+from ..model.elements import SYMBOLS
+from ..model.units import angstrom
+from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
+from ._contractions import normalised
+from ._data_groups import Group, counted, files_named_in, group, groups_in, groups_of
+
+DESCRIPTION = "folders of Turbomole (control, coord, basis, mos)"
+PATTERNS = ("control", "mos", "alpha", "beta")
+KIND = "wavefunction"
+
+_MOLDEN = "tm2molden of Turbomole writes the orbitals as a Molden file, which can be read"
+
+_OPPOSITE = {3: ("s3",), 4: ("c2", "s3")}
+"""Components by angular momentum that have the sign opposite to ours."""
+
+_HIGHEST = 4
+"""Angular momentum up to which signs are known."""
+
+
+def recognises(head: str) -> bool:
+    """Whether the beginning of a file is that of `control` or of orbitals."""
+    return head.lstrip().startswith(("$scfmo", "$uhfmo_")) or bool(
+        re.match(r"\s*\$", head) and re.search(r"^\$(symmetry|atoms|coord)\b", head, re.MULTILINE)
+    )
+
+
+def read_beside(path: Path, original: Path) -> Wavefunction:
+    """Read a wavefunction from where its files lie, since each names others."""
+    return read(original)
+
+
+def others(path: Path) -> tuple[Path, ...]:
+    """`control` and the files that it names, as far as they are beside a file of Turbomole."""
+    control = path.parent / "control"
+    return tuple(file for file in (control, *files_named_in(control)) if file.is_file()) if control.is_file() else ()
+
+
+def read(path: Path) -> Wavefunction:
+    """Read a wavefunction from `control`, or from orbitals that have their `control` beside them."""
+    try:
+        return checked(_wavefunction(path))
+    except ConventionError as error:
+        raise ConventionError(
+            f"{error}; if {path.parent.name or 'the folder'} has a geometry newer than its orbitals, another run of "
+            "dscf or ridft makes them agree"
+        ) from error
+    except FileError:
+        raise
+    except (OrbitileError, ValueError, LookupError, ArithmeticError) as error:
+        raise FileError(f"{path.name}: damaged Turbomole file ({type(error).__name__}: {error})") from error
+
+
+def _wavefunction(path: Path) -> Wavefunction:
+    own = groups_in(path)
+    orbitals = {name: found for name, found in own.items() if name in ("scfmo", "uhfmo_alpha", "uhfmo_beta")}
+    orbitals = {name: found for name, found in orbitals.items() if found.lines and found.lines[0].strip() != "none"}
+    control = path.parent / "control" if orbitals and "coord" not in own else path
+    if not control.is_file():
+        raise FileError(
+            f"{path.name}: orbitals of Turbomole without the file control beside them, which names the rest"
+        )
+    groups = {**groups_of(control), **orbitals}
+    if "periodic" in groups and groups["periodic"].options.strip() not in ("", "0"):
+        raise FileError(f"{control.name}: orbitals of periodic calculations of Turbomole are not supported")
+    symbols, positions = _atoms(group(groups, "coord", control, "expected the atoms"))
+    numbers = np.array([_number(symbol) for symbol in symbols], np.int64)
+    assigned = _assigned(group(groups, "atoms", control, "expected the basis set of each atom"), symbols)
+    shells, order, signs = _shells(group(groups, "basis", control, "expected the basis set"), assigned)
+    core = numbers - np.array(_core_electrons(groups, assigned, symbols), float)
+    unrestricted = "uhfmo_alpha" in groups and "scfmo" not in orbitals and ("uhf" in groups or "scfmo" not in groups)
+    names = ("uhfmo_alpha", "uhfmo_beta") if unrestricted else ("scfmo",)
+    parts = [_orbitals(group(groups, name, control, _MOLDEN), groups, name, order, signs) for name in names]
+    return Wavefunction(
+        atomic_numbers=numbers,
+        positions=positions,
+        core_charges=core,
+        shells=shells,
+        alpha=parts[0],
+        beta=parts[1] if unrestricted else None,
+        natural=any(are_natural(part.occupations) for part in parts) and "fermi" not in groups,
+        title=" ".join(groups["title"].options.split()) if "title" in groups else "",
+        source=str(path),
+        program="Turbomole",
+        method=_method(groups),
+        remarks=named_ghosts(numbers, core),
+    )
+
+
+def _atoms(coord: Group) -> tuple[list[str], NDArray[np.float64]]:
+    """Symbols as written, and positions in bohr."""
+    if "frac" in coord.options:
+        raise FileError(f"{coord.file}: fractional coordinates, of a periodic calculation, are not supported")
+    rows = [line.split() for line in coord.lines]
+    positions = np.array([[float(word.replace("D", "E")) for word in row[:3]] for row in rows], float)
+    return [row[3].lower() for row in rows], positions * (angstrom if "angs" in coord.options else 1.0)
+
+
+def _number(symbol: str) -> int:
+    """Atomic number; 0 for a dummy or ghost."""
+    letters = re.sub(r"[^a-z]", "", symbol)
+    if letters in ("q", "x", "zz"):
+        return 0
+    if letters.capitalize() not in SYMBOLS:
+        raise FileError(f"coord: {symbol!r} is no element that we know")
+    return SYMBOLS.index(letters.capitalize())
+
+
+def _assigned(atoms: Group, symbols: Sequence[str]) -> dict[str, list[str]]:
+    r"""Names of basis set and core potential of each atom, by `basis` and `ecp`; empty where there is none.
+
+    `c 1-2,4 \` names atoms and the lines below it what they have; what stands above all names is for every atom.
+    """
+    names = {"basis": [""] * len(symbols), "ecp": [""] * len(symbols)}
+    chosen, complete = list(range(len(symbols))), True
+    for line in atoms.lines:
+        text = line.rstrip().removesuffix("\\").strip()
+        if entry := re.match(r"(\w+)\s*=\s*(.*)", text):
+            complete = True
+            for n in chosen:
+                if entry[1] in names:
+                    name = entry[2].strip()
+                    names[entry[1]][n] = name if name.startswith(f"{symbols[n]} ") else f"{symbols[n]} {name}"
+        elif listed := re.match(r"([a-z]+\s+)?([\d\s,-]+)$", text, re.IGNORECASE):
+            chosen = [*([] if complete else chosen), *(n - 1 for n in counted(listed[2].strip(" ,")))]
+            complete = False
+            if max(chosen) >= len(symbols):
+                raise FileError(f"{atoms.file}: $atoms has {max(chosen) + 1} atoms, and $coord {len(symbols)}")
+    return names
+
+
+def _blocks(library: Group) -> dict[str, list[str]]:
+    """Lines of the entries of $basis or $ecp by name; an entry is `*`, name, `*`, lines."""
+    parts = re.split(r"^\*.*$", "\n".join(library.lines), flags=re.MULTILINE)[1:]
+    return {
+        " ".join(name.split()): lines.strip().split("\n") for name, lines in zip(parts[::2], parts[1::2], strict=False)
+    }
+
+
+def _shells(
+    basis: Group, assigned: Mapping[str, list[str]]
+) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:
+    """Shells, and what takes coefficients of the file to ours: order of the rows, sign of each row."""
+    blocks = _blocks(basis)
+    shells: list[Shell] = []
+    order: list[int] = []
+    signs: list[float] = []
+    for atom, name in enumerate(assigned["basis"]):
+        if name in ("", "none"):
+            continue
+        if name not in blocks:
+            raise FileError(f"{basis.file}: no basis set {name!r} there, of which it has {', '.join(blocks)}")
+        contractions = sorted(_contractions(blocks[name], basis.file), key=lambda contraction: contraction[0])
+        for momentum, exponents, coefficients in contractions:
+            shells.append(Shell(atom, momentum, True, exponents, normalised(exponents, coefficients, momentum)))
+            theirs = _components(momentum)
+            names = component_names(momentum, True)
+            order += [len(order) + theirs.index(name) for name in names]
+            signs += [-1.0 if name in _OPPOSITE.get(momentum, ()) else 1.0 for name in names]
+    return tuple(shells), np.array(order, np.intp), np.array(signs)
+
+
+def _components(momentum: int) -> list[str]:
+    """Components of a shell in the order of Turbomole, by our names."""
+    if momentum < 2:
+        return list(component_names(momentum, True))
+    return ["c0", *(f"{kind}{m}" for m in range(1, momentum + 1) for kind in ("cs" if m % 2 else "sc"))]
+
+
+def _contractions(lines: Sequence[str], file: str) -> list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
+    """Angular momentum, exponents and coefficients of the shells of an entry: `3 s`, and so many lines."""
+    found: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
+    at = 0
+    while at < len(lines):
+        words = lines[at].split()
+        n, momentum = int(words[0]), ANGULAR_MOMENTUM_LETTERS.index(words[1].lower())
+        if momentum > _HIGHEST:
+            raise FileError(f"{file}: the signs of Turbomole's {words[1]} functions are not known here; {_MOLDEN}")
+        rows = [line.split()[:2] for line in lines[at + 1 : at + 1 + n]]
+        values = numbers_in_text(" ".join(word for row in rows for word in row).encode(), file, 1)
+        if n < 1 or len(values) != 2 * n:
+            raise FileError(f"{file}: {n} {words[1]} functions announced, {len(values) // 2} found; it is cut off")
+        found.append((momentum, values[::2], values[1::2]))
+        at += 1 + n
+    return found
+
+
+def _core_electrons(
+    groups: Mapping[str, Group], assigned: Mapping[str, list[str]], symbols: Sequence[str]
+) -> list[int]:
+    """Electrons in the core potential of each atom."""
+    blocks = _blocks(groups["ecp"]) if "ecp" in groups else {}
+    cores = []
+    for n, name in enumerate(assigned["ecp"]):
+        if name.split()[1:] in ([], ["none"]):
+            cores.append(0)
+            continue
+        found = re.search(r"ncore\s*=\s*(\d+)", "\n".join(blocks.get(name, ())))
+        if found is None:
+            raise FileError(f"$ecp: no core potential {name!r} of atom {n + 1} ({symbols[n]}) there")
+        cores.append(int(found[1]))
+    return cores
+
+
+def _orbitals(
+    found: Group, groups: Mapping[str, Group], name: str, order: NDArray[np.intp], signs: NDArray[np.float64]
+) -> Orbitals:
+    """The orbitals of a group."""
+    if "expanded" in found.options:
+        raise FileError(f"{found.file}: orbitals to start from, as define makes them; dscf or ridft has not run yet")
+    columns = re.search(r"format\((\d+)[a-z](\d+)\.\d+\)", found.options, re.IGNORECASE)
+    if columns is None:
+        raise FileError(f"{found.file}: expected 'format(4d20.14)' or the like in the line of ${name}")
+    width = int(columns[2])
+    n_basis = len(order)
+    energies: list[float] = []
+    values: list[NDArray[np.float64]] = []
+    irreps: list[str] = []
+    headings = [n for n, line in enumerate(found.lines) if "eigenvalue=" in line] + [len(found.lines)]
+    for start, end in pairwise(headings):
+        heading = re.match(r"\s*\d+\s+(\S+)\s+eigenvalue=\s*(\S+)\s+nsaos=\s*(\d+)", found.lines[start])
+        if heading is None:
+            raise FileError(f"{found.file}: expected an orbital with eigenvalue and nsaos, got {found.lines[start]!r}")
+        if heading[1] != "a" or int(heading[3]) != n_basis:
+            raise FileError(
+                f"{found.file}: orbital of irrep {heading[1]} over {heading[3]} symmetry-adapted functions, expected "
+                f"{n_basis} basis functions without symmetry (c1); {_MOLDEN}"
+            )
+        irreps.append(heading[1])
+        energies.append(float(heading[2].upper().replace("D", "E")))
+        row = numbers_in_columns(found.lines[start + 1 : end], width, found.file, start + 1)
+        if len(row) != n_basis:
+            raise FileError(f"{found.file}: orbital {len(values) + 1} has {len(row)} coefficients, expected {n_basis}")
+        values.append(row)
+    if not values:
+        raise FileError(f"{found.file}: no orbitals there; {_MOLDEN}")
+    coefficients = np.array(values).T[order] * signs[:, None]
+    return Orbitals(coefficients, _occupations(groups, name, len(values)), np.array(energies))
+
+
+def _occupations(groups: Mapping[str, Group], name: str, n: int) -> NDArray[np.float64]:
+    """Electrons in orbitals as `control` has them: ` a 1-7,9 ( 2 )`."""
+    wanted = {"uhfmo_alpha": ("alpha shells",), "uhfmo_beta": ("beta shells",)}.get(
+        name, ("closed shells", "open shells")
+    )
+    occupations = np.zeros(n)
+    if not any(kind in groups for kind in wanted):
+        raise FileError(f"control: no ${wanted[0]} there, so it is not known which orbitals of {name} are occupied")
+    for kind in wanted:
+        for line in groups[kind].lines if kind in groups else ():
+            entry = re.match(r"\s*a\s+([\d\s,-]+)\(\s*([\d./]+)\s*\)", line)
+            if entry is not None:
+                chosen = np.array(counted(entry[1])) - 1
+                if chosen.max() >= n:
+                    raise FileError(f"control: ${kind} occupies orbital {chosen.max() + 1}, and there are {n}")
+                occupations[chosen] = float(Fraction(entry[2]))
+    return occupations
+
+
+def _method(groups: Mapping[str, Group]) -> str:
+    """The density functional, if there is one."""
+    lines = groups["dft"].lines if "dft" in groups else ()
+    return next((line.split()[1] for line in lines if line.split()[0] == "functional" and len(line.split()) > 1), "")

@@ -1,0 +1,140 @@
+"""What pages and views of notebooks show of a wavefunction: its orbitals to choose from, slides of its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analysis.information import formula
+from ..fields import as_drawn
+from ..model.surface import Surface
+from ..model.wavefunction import Wavefunction
+from ..renderer import default_camera
+from ..scenes import PALETTES, scene_of
+from ..scenes.palette import ColourPair, colours_of_fields
+from ..web import Choice, Document, Slide, legend_of
+from .orbitals import Level, field_of, level_of, levels_of
+from .words import unit_in_print
+
+MOST_LISTED = 600
+"""Orbitals of one spin that are listed, those about the frontier."""
+
+
+def choices_of(wavefunction: Wavefunction) -> tuple[Choice, ...]:
+    """The orbitals of a wavefunction, from high to low; none of free atoms."""
+    if wavefunction.promolecule:
+        return ()
+    found: list[Choice] = []
+    levels = levels_of(wavefunction)
+    for those in levels:
+        labels = _labels(those)
+        about_frontier = sorted(those, key=lambda level: level.place, reverse=True)
+        lowest = 1 - MOST_LISTED // 2
+        found += [
+            Choice(
+                field_of(wavefunction, level),
+                title=level.frontier_name,
+                number=level.index + 1,
+                spin=level.spin if len(levels) > 1 else "",
+                energy=level.energy,
+                occupation=level.occupation,
+                label=labels[level.index],
+            )
+            for level in about_frontier
+            if lowest <= level.place < lowest + MOST_LISTED
+        ]
+    return tuple(found)
+
+
+def _labels(levels: list[Level]) -> list[str]:
+    """What the file calls each orbital, or its symmetry; nothing where all are called the same."""
+    labels = [level.label or level.symmetry for level in levels]
+    return labels if len(set(labels)) > 1 else [""] * len(labels)
+
+
+def named_as_listed(wavefunction: Wavefunction, field: str) -> str:
+    """The name by which an orbital is listed, `mo:21` for `homo`; other fields keep theirs."""
+    level = _level(wavefunction, field)
+    return field.strip() if level is None else field_of(wavefunction, level)
+
+
+def title_of(wavefunction: Wavefunction, surface: Surface, field: str) -> str:
+    """What a surface shows, for people."""
+    level = _level(wavefunction, field)
+    name = "" if level is None else level.frontier_name
+    mark = f"{name}, " if name and name not in surface.quantity else ""
+    colour = f", coloured by {surface.colouring.quantity}" if surface.colouring is not None else ""
+    return f"{mark}{surface.quantity}{colour}"
+
+
+def _level(wavefunction: Wavefunction, field: str) -> Level | None:
+    return None if wavefunction.promolecule else level_of(wavefunction, levels_of(wavefunction), field)
+
+
+def slide_of(
+    surface: Surface,
+    wavefunction: Wavefunction | None,
+    field: str = "",
+    color_by: str = "",
+    *,
+    colours: ColourPair | Sequence[ColourPair] = PALETTES,
+    opacity: float | None = None,
+) -> Slide:
+    """The slide of a surface and the molecule of a wavefunction, where there is one.
+
+    Colours that are customary for the field, as those of the phases of complex orbitals, need no name in it.
+    """
+    pair = colours_of_fields([surface], colours)[0]
+    scene = scene_of(surface, wavefunction, colours=pair, opacity=opacity)
+    if wavefunction is not None:
+        title = title_of(wavefunction, surface, field)
+        color_by = "" if color_by == as_drawn(field, "", wavefunction)[1] else color_by
+        field = named_as_listed(wavefunction, field)
+    else:
+        title = surface.quantity
+    legend = legend_of(replace(surface, unit=unit_in_print(surface.unit)), pair)
+    return Slide(scene, field, color_by, title, surface.isovalue, legends=(legend,))
+
+
+def bare_slide(wavefunction: Wavefunction, field: str = "", remark: str = "") -> Slide:
+    """The molecule alone, and why there is no surface."""
+    listed = named_as_listed(wavefunction, field) if field else ""
+    return Slide(scene_of((), wavefunction), listed, title=field, remark=remark)
+
+
+def document_of(slides: Sequence[Slide], wavefunction: Wavefunction | None, n_frames: int = 1) -> Document:
+    """A document of slides, with the orbitals of a wavefunction to choose from and whatever else the slides show."""
+    scene = slides[0].scene
+    choices: tuple[Choice, ...]
+    if wavefunction is None:
+        title, choices, atoms_at = slides[0].title, (), scene.extent()[0]
+    else:
+        title, choices = wavefunction.title.strip() or formula(wavefunction), choices_of(wavefunction)
+        atoms_at = wavefunction.positions
+    drawn_at = scene.molecule.centres if len(scene.molecule.centres) else atoms_at
+    n_atoms = 0 if wavefunction is None else wavefunction.n_atoms  # beyond are images of them, and corners of a cell
+    atoms = tuple(f"{symbol}{n}" for n, symbol in enumerate(scene.molecule.symbols[:n_atoms], 1))
+    return Document(
+        title,
+        tuple(slides),
+        with_others(choices, slides),
+        atoms,
+        n_frames,
+        default_camera(_few(atoms_at)).rotation,
+        (drawn_at.min(axis=0) + drawn_at.max(axis=0)) / 2,
+    )
+
+
+def with_others(choices: tuple[Choice, ...], slides: Sequence[Slide]) -> tuple[Choice, ...]:
+    """Choices, before them those slides that are none of them."""
+    listed = {(choice.field, choice.color_by) for choice in choices}
+    others = {(slide.field, slide.color_by): slide.title for slide in slides}
+    new = [Choice(*key, title=title) for key, title in others.items() if key not in listed and title]
+    return (*new, *choices)
+
+
+def _few(where: NDArray[np.float64], most: int = 20_000) -> NDArray[np.float64]:
+    return where[:: max(1, len(where) // most)]

@@ -1,0 +1,195 @@
+// The view: a picture that can be turned, and beside it what can be chosen.
+
+import { choiceList, frameBar, isovalueSlider, keyOf, legend, made } from "./controls.js";
+import { diagram } from "./diagram.js";
+import { Drawing } from "./drawing.js";
+import { framed } from "./geometry.js";
+import { turnable } from "./turning.js";
+
+const STILL = 200; // milliseconds after which a picture that does not move is drawn finer
+
+const HELP = "Drag to turn, Shift and drag to move, wheel or pinch to zoom, double click for the first view. Keys: arrows, [ ], + −, Home.";
+
+/**
+ * Show a document in an element.
+ *
+ * ask       is given what the user wants to see: {field, color_by, isovalue, frame}; isovalue null for the usual one
+ * moved     is given the camera when the user has changed it
+ * known     says of a choice whether it can be shown
+ * isovalues gives those that a slide can be had at, or null for a whole range
+ * wheel     says whether the wheel zooms now
+ */
+export function viewer(element, contents, { ask, moved = () => {}, known = () => true, isovalues = () => null, wheel }) {
+  let slide = null;
+  let camera = null;
+  let untouched = true; // nobody has turned it: then it moves back where a slide needs more room
+  let labelled = false;
+  let [waiting, still] = [0, 0];
+
+  const canvas = made("canvas", { tabindex: "0", role: "img", title: HELP });
+  const labels = made("div", { class: "orbitile-labels", "aria-hidden": "true" });
+  const caption = made("div", { class: "orbitile-caption" });
+  const status = made("div", { class: "orbitile-status", role: "status", "aria-live": "polite" });
+  const legends = made("div", { class: "orbitile-legends" });
+  const picture = made("div", { class: "orbitile-picture" }, canvas, labels, caption, legends, status);
+
+  const wanted = { field: "", color_by: "", isovalue: null, frame: 0 };
+  const want = (change) => ask(Object.assign(wanted, change));
+  const choose = ({ field, color_by }) => want({ field, color_by, isovalue: null });
+  const list = choiceList(contents.choices, { choose, known });
+  const levels = diagram(contents.choices, { choose, known, key: keyOf });
+  const slider = isovalueSlider((isovalue) => want({ isovalue }));
+  const frames = frameBar(contents.n_frames, (frame) => want({ frame }));
+  const toggle = made("button", { type: "button", "aria-pressed": "false", onclick: () => label(!labelled) }, "labels");
+  const home = made("button", { type: "button", onclick: () => reset() }, "reset view");
+  toggle.hidden = !contents.atoms.length;
+  const buttons = made("div", { class: "orbitile-buttons" }, home, toggle);
+  const beside = made("div", { class: "orbitile-beside" }, ...(levels ? [levels.node] : []), list.node);
+  beside.hidden = contents.choices.length < 2;
+  element.classList.add("orbitile-view");
+  element.replaceChildren(
+    made("div", { class: "orbitile-upper" }, picture, beside),
+    made("div", { class: "orbitile-lower" }, slider.node, frames.node, buttons),
+  );
+
+  let drawing = null;
+  try {
+    drawing = new Drawing(canvas);
+  } catch (error) {
+    tell(error.message, true);
+  }
+
+  const aspect = () => Math.max(canvas.clientWidth, 1) / Math.max(canvas.clientHeight, 1);
+  const reset = () => {
+    change(framed(contents.rotation, slide, aspect()));
+    untouched = true;
+  };
+
+  function change(next) {
+    camera = next;
+    untouched = false;
+    draw();
+    moved({ ...camera, centre: camera.centre.map((value, i) => value + contents.middle[i]) });
+  }
+
+  /** Draw soon; coarsely while it moves, and finer once it does not. */
+  function draw() {
+    if (!waiting) waiting = requestAnimationFrame(() => drawNow(1));
+    clearTimeout(still);
+    still = setTimeout(() => drawNow(2), STILL);
+  }
+
+  function drawNow(fineness) {
+    waiting = 0;
+    if (!drawing || !slide || !element.isConnected || !canvas.clientWidth) return;
+    const ratio = Math.max(window.devicePixelRatio || 1, fineness);
+    const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    if (untouched) {
+      const whole = framed(contents.rotation, slide, width / height);
+      if (!camera || whole.height > camera.height) camera = whole;
+    }
+    element.dataset.height = camera.height; // of what is seen, in bohr
+    drawing.draw(camera, paper());
+    if (labelled) place();
+  }
+
+  /** Red, green and blue of the background, from 0 to 1. */
+  function paper() {
+    const found = getComputedStyle(picture).backgroundColor.match(/[\d.]+/g) ?? [255, 255, 255];
+    return found.slice(0, 3).map((value) => Number(value) / 255);
+  }
+
+  function label(on) {
+    labelled = on;
+    toggle.setAttribute("aria-pressed", String(on));
+    labels.replaceChildren(...(on ? contents.atoms.map((name) => made("span", {}, name)) : []));
+    if (on && slide) place();
+  }
+
+  function place() {
+    drawing?.placesOfAtoms().forEach(([x, y], i) => {
+      const { style } = labels.children[i] ?? {};
+      if (style) Object.assign(style, { left: `${100 * x}%`, top: `${100 * y}%` });
+    });
+  }
+
+  /** Show a slide. */
+  function show(next) {
+    slide = next;
+    const { field, color_by, isovalue, frame } = slide;
+    Object.assign(wanted, { field, color_by, isovalue: isovalue || null, frame });
+    drawing?.show(slide);
+    list.select(keyOf(slide));
+    levels?.select(keyOf(slide));
+    slider.set(isovalue, slide.range, isovalues(slide));
+    frames.set(frame);
+    legends.replaceChildren(...legend(slide.legends, slide.title));
+    caption.textContent = slide.title;
+    canvas.setAttribute("aria-label", [contents.title, slide.title, slide.remark].filter(Boolean).join(". "));
+    element.dataset.shown = keyOf(slide);
+    tell(slide.remark);
+    draw();
+  }
+
+  /** Tell the user something, in one line; empty for nothing. */
+  function tell(text, isError = false) {
+    status.textContent = text;
+    status.classList.toggle("orbitile-error", isError);
+    if (isError) frames.pause();
+  }
+
+  if (drawing) {
+    turnable(canvas, { camera: () => camera, change: (next) => camera && change(next), reset, wheel: () => wheel?.() ?? document.activeElement === canvas });
+    canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
+    canvas.addEventListener("webglcontextrestored", () => {
+      drawing.begin();
+      draw();
+    });
+  }
+  const sizes = new ResizeObserver(() => {
+    list.reveal();
+    draw();
+  });
+  sizes.observe(picture);
+  const theme = matchMedia("(prefers-color-scheme: dark)");
+  theme.addEventListener("change", draw);
+  const leave = keepContext(canvas, drawing?.gl, draw);
+
+  return {
+    show,
+    tell,
+    slide: () => slide,
+    /** Look from somewhere else; places in bohr as in the files. */
+    look({ rotation, centre, height }) {
+      camera = { rotation, centre: centre.map((value, i) => value - contents.middle[i]), height };
+      untouched = false;
+      draw();
+    },
+    dispose() {
+      leave();
+      sizes.disconnect();
+      theme.removeEventListener("change", draw);
+      clearTimeout(still);
+    },
+  };
+}
+
+/** Give the context of a canvas back while it is out of sight: a browser has some sixteen, a notebook more views. */
+function keepContext(canvas, gl, draw) {
+  const context = gl?.getExtension("WEBGL_lose_context");
+  if (!context) return () => {};
+  const sight = new IntersectionObserver(
+    ([{ isIntersecting }]) => {
+      if (!isIntersecting && !gl.isContextLost()) context.loseContext();
+      else if (isIntersecting && gl.isContextLost()) context.restoreContext();
+      if (isIntersecting) draw();
+    },
+    { rootMargin: "100%" },
+  );
+  sight.observe(canvas);
+  return () => {
+    sight.disconnect();
+    if (!gl.isContextLost()) context.loseContext();
+  };
+}

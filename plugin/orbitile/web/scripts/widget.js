@@ -1,0 +1,64 @@
+// The view of a notebook (anywidget): what is asked for goes to the kernel by traits, slides come back.
+
+import { unpack } from "./unpack.js";
+import { viewer } from "./viewer.js";
+
+const PAUSE = 250; // milliseconds without a move after which the kernel is told of the camera
+
+const EXPORTED = 'script[type="application/vnd.jupyter.widget-state+json"]';
+
+function render({ model, el }) {
+  // In what nbconvert has exported nobody answers: the page beside the view is to be seen.
+  if (document.querySelector(EXPORTED)) return;
+  const contents = unpack(model.get("_document"));
+  const name = model.get("_name");
+  let told = 0;
+  let mine = null; // the camera as this view has told it
+
+  const view = viewer(el, contents, {
+    ask({ field, color_by, isovalue, frame }) {
+      model.set("_asked", { field, color_by, isovalue, frame, at: Date.now() });
+      model.save_changes();
+    },
+    moved(camera) {
+      clearTimeout(told);
+      told = setTimeout(() => {
+        mine = camera;
+        model.set("camera", camera);
+        model.save_changes();
+      }, PAUSE);
+    },
+  });
+  const slide = () => {
+    const bytes = model.get("_slide");
+    if (bytes?.byteLength) view.show(unpack(bytes).slides[0]);
+  };
+  const status = () => view.tell(model.get("_status"), model.get("_failed"));
+  const look = () => {
+    const camera = model.get("camera");
+    if (camera.rotation && camera !== mine) view.look(camera);
+  };
+  // What stands beside it in the notebook for times without a kernel is not to be seen while this is.
+  const shown = document.createElement("style");
+  shown.textContent = `iframe[data-orbitile="${CSS.escape(name)}"] { display: none !important; }`;
+  document.head.append(shown);
+
+  slide();
+  look();
+  status();
+  model.on("change:_slide", slide);
+  model.on("change:_status", status);
+  model.on("change:_failed", status);
+  model.on("change:camera", look);
+  return () => {
+    model.off("change:_slide", slide);
+    model.off("change:_status", status);
+    model.off("change:_failed", status);
+    model.off("change:camera", look);
+    clearTimeout(told);
+    shown.remove();
+    view.dispose();
+  };
+}
+
+export default { render };

@@ -1,0 +1,59 @@
+"""The site is built from its sources, every example of the gallery being run, and no warning is let pass."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.docs.pages import DOCS
+
+pytest.importorskip("sphinx_gallery", reason="the site needs the extra docs")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Folder of the built site."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run([sys.executable, str(DOCS / "build.py"), str(folder)], capture_output=True, text=True)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return folder / "html"
+
+
+@pytest.mark.slow
+def test_every_example_has_a_page_with_what_it_made(site):
+    for path in (DOCS / "gallery").rglob("*.py"):
+        page = (site / "pictures" / path.parent.name / f"{path.stem}.html").read_text(encoding="utf-8")
+        if path.stem != "blender_scene":  # which needs a Python with Blender in it
+            assert re.search(r'<img alt|<video|<iframe class="turning"', page), path.name
+
+
+@pytest.mark.slow
+def test_what_pages_refer_to_is_there(site):
+    missing = set()
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for name in re.findall(r'(?:src|href|poster)="([^"#?]+)', text):
+            if not re.match(r"https?:|data:|mailto:|#", name) and not (page.parent / name).exists():
+                missing.add((page.name, name))
+    assert not missing
+
+
+@pytest.mark.slow
+def test_the_reference_has_all_there_is(site):
+    import orbitile as ob
+    from orbitile.analysis.reports import analyses
+    from orbitile.commandline import known_commands
+    from orbitile.fields import field_names
+    from orbitile.session.commands import COMMANDS
+
+    names = {path.stem.removeprefix("orbitile.") for path in (site / "reference" / "names").glob("*.html")}
+    assert {*ob.__all__, *analyses()} - {"__version__"} <= names
+    reference = {page: (site / "reference" / f"{page}.html").read_text(encoding="utf-8") for page in PAGES}
+    assert [name for name, _ in field_names() if name not in reference["fields"]] == []
+    assert [one.name for one in COMMANDS if f">{one.name}<" not in reference["consoles"]] == []
+    assert [name for name in known_commands() if f"usage: orbitile {name}" not in reference["command-line"]] == []
+    assert [name for name in analyses() if f"ob.{name}" not in reference["analyses"]] == []
+
+
+PAGES = ("fields", "consoles", "command-line", "analyses")

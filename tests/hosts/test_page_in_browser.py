@@ -1,0 +1,196 @@
+"""Pages in a browser without a network: they draw what the renderer draws, and do what they are told."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile.commandline import main
+from orbitile.session.pages import bare_slide, document_of, slide_of
+from orbitile.web import page as page_of
+from tests.hosts.browser import address, chromium, difference, drag, pixels
+
+pytestmark = pytest.mark.slow  # starts a browser
+
+BENZENE = str(ob.__path__[0]) + "/data/benzene.molden"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def opened(browser):
+    """Opens a file, of which all errors are errors of the test."""
+    contexts, problems = [], []
+
+    def open_file(path, **options):
+        contexts.append(browser.new_context(offline=True, viewport={"width": 1000, "height": 640}, **options))
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: request.url.startswith("http") and problems.append(request.url))
+        page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
+        page.goto(address(path))
+        page.wait_for_selector("[data-ready]", timeout=30000)
+        page.wait_for_timeout(700)
+        return page
+
+    yield open_file
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture(scope="module")
+def fields(tmp_path_factory):
+    path = tmp_path_factory.mktemp("pages") / "fields.html"
+    main(["render", BENZENE, "homo", "lumo", "-o", str(path), "--device", "cpu"])
+    return path
+
+
+def shown(page):
+    return json.loads(page.locator(".orbitile-view").get_attribute("data-shown"))[0]
+
+
+def test_it_turns_by_mouse_and_keys_and_comes_back(opened, fields):
+    page = opened(fields)
+    canvas = page.locator("canvas")
+    first = pixels(canvas)
+    assert (np.abs(first - first[0, 0]).max(axis=2) > 24).mean() > 0.1, "nothing is drawn"
+    drag(page, canvas)
+    turned = pixels(canvas)
+    assert difference(first, turned) > 0.1
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(500)
+    assert difference(turned, pixels(canvas)) > 0.05
+    page.keyboard.press("Home")
+    page.wait_for_timeout(500)
+    assert difference(first, pixels(canvas)) < 0.03  # the focus has a frame
+    page.mouse.wheel(0, -400)
+    page.wait_for_timeout(500)
+    assert difference(first, pixels(canvas)) > 0.05
+
+
+def test_it_looks_as_a_picture_of_the_renderer(opened, benzene, tmp_path):
+    surface = ob.compute_surface(benzene, "homo", 0.05, device="cpu")
+    document = replace(document_of([slide_of(surface, benzene, "homo")], benzene), choices=())
+    (tmp_path / "a.html").write_text(page_of(document), encoding="utf-8")
+    page = opened(tmp_path / "a.html")
+    half_angle = np.tan(np.radians(9))
+    height = page.locator(".orbitile-view").get_attribute("data-height")
+    eye = document.middle + document.rotation[2] * float(height) / 2 / half_angle
+    camera = replace(ob.renderer.default_camera(benzene.positions), eye=eye)
+    page.add_style_tag(content=".orbitile-caption, .orbitile-legends { display: none }")
+    theirs = pixels(page.locator("canvas"))
+    size = theirs.shape[1], theirs.shape[0]
+    ours = np.asarray(ob.render(surface, benzene, None, size=size, camera=camera))[..., :3].astype(int)
+    assert difference(theirs, ours) < 0.03
+
+
+def test_a_click_shows_another_orbital_and_others_cannot_be_had(opened, fields):
+    page = opened(fields)
+    before = pixels(page.locator("canvas"))
+    page.get_by_role("option", name="LUMO 3.99").click()
+    page.wait_for_timeout(500)
+    assert shown(page) == "mo:22"
+    assert difference(before, pixels(page.locator("canvas"))) > 0.1
+    page.get_by_role("option", name="HOMO-3").click(force=True)
+    assert shown(page) == "mo:22"
+    assert page.get_by_role("option", name="HOMO-3").get_attribute("aria-disabled") == "true"
+    page.get_by_role("listbox").press("ArrowDown")
+    assert shown(page) == "mo:21"
+    assert page.get_by_role("option", selected=True).inner_text().split()[:2] == ["21", "HOMO"]
+    page.locator(".orbitile-level:not(.orbitile-unknown) rect").last.click(force=True)
+    assert shown(page) == "mo:22"
+
+
+def test_isovalues_are_those_that_were_computed(opened, fields):
+    page = opened(fields)
+    text = page.locator(".orbitile-slider output").first
+    seen = []
+    for place in ("0", "1", "2"):
+        page.get_by_label("Isovalue").fill(place)
+        page.wait_for_timeout(400)
+        seen.append((float(text.inner_text()), pixels(page.locator("canvas"))))
+    values = [value for value, _ in seen]
+    assert values == pytest.approx([values[1] / 2, values[1], values[1] * 2], rel=0.02)
+    assert difference(seen[0][1], seen[2][1]) > 0.1
+
+
+def test_frames_play(opened, water, tmp_path):
+    frames = water[:4]
+    slides = [
+        replace(slide_of(ob.compute_surface(one, "mo:5", 0.1, device="cpu"), one), field="shown", frame=n)
+        for n, one in enumerate(frames)
+    ]
+    (tmp_path / "film.html").write_text(page_of(document_of(slides, frames[0], 4)), encoding="utf-8")
+    page = opened(tmp_path / "film.html")
+    first = pixels(page.locator("canvas"))
+    page.get_by_label("Frame").fill("3")
+    page.wait_for_timeout(500)
+    assert page.get_by_text("4 / 4").is_visible()
+    assert difference(first, pixels(page.locator("canvas"))) > 0.01
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("() => document.body.innerText.includes('2 / 4')", timeout=5000)
+    page.get_by_role("button", name="Pause").click()
+
+
+def test_hostile_texts_are_shown_and_do_nothing(opened, benzene, tmp_path):
+    hostile = "</script><img src=x onerror=alert(1)>"
+    labels = (hostile, *map(str, range(1, len(benzene.alpha))))
+    named = replace(benzene, title=hostile, alpha=replace(benzene.alpha, labels=labels))
+    slide = replace(bare_slide(named, remark=hostile), title=hostile)
+    (tmp_path / "a.html").write_text(page_of(document_of([slide], named)), encoding="utf-8")
+    page = opened(tmp_path / "a.html")
+    assert page.get_by_text(hostile).count() >= 2
+    assert page.locator("img").count() == 0
+
+
+def test_dark_and_narrow(opened, fields):
+    page = opened(fields, color_scheme="dark")
+    assert pixels(page.locator("canvas"))[5, 5].max() < 60
+    page.set_viewport_size({"width": 360, "height": 640})
+    page.wait_for_timeout(500)
+    box = page.locator("canvas").bounding_box()
+    assert box["width"] > 300
+    assert box["height"] > 200
+    assert page.get_by_role("listbox").bounding_box()["y"] > box["y"] + box["height"] - 1
+
+
+def test_a_finger_turns_it(opened, fields):
+    page = opened(fields, has_touch=True)
+    canvas = page.locator("canvas")
+    before = pixels(canvas)
+    box = canvas.bounding_box()
+    session = page.context.new_cdp_session(page)
+    x, y = box["x"] + 200, box["y"] + 200
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    for step in range(1, 8):
+        points = [{"x": x + 20 * step, "y": y + 8 * step}]
+        session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": points})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_timeout(500)
+    assert difference(before, pixels(canvas)) > 0.1
+
+
+def test_a_thousand_atoms(opened, tmp_path):
+    from orbitile import Orbitals, Shell, Wavefunction
+
+    n = 1000
+    rng = np.random.default_rng(1)
+    places = np.stack(np.meshgrid(*[np.arange(10) * 3.0] * 3), axis=-1).reshape(-1, 3) + rng.normal(0, 0.1, (n, 3))
+    shells = tuple(Shell(atom, 0, False, np.ones(1), np.ones(1)) for atom in range(n))
+    coefficients = np.zeros((n, 1))
+    coefficients[0] = 1
+    large = Wavefunction(rng.choice([1, 6, 7, 8], n), places, shells, Orbitals(coefficients, np.ones(1)))
+    path = tmp_path / "large.html"
+    path.write_text(page_of(document_of([bare_slide(large)], large)), encoding="utf-8")
+    assert path.stat().st_size < 200_000
+    page = opened(path)
+    before = pixels(page.locator("canvas"))
+    drag(page, page.locator("canvas"))
+    assert difference(before, pixels(page.locator("canvas"))) > 0.1

@@ -1,0 +1,43 @@
+"""The inverse of `orbitile.web.packing`, as `unpack.js` has it."""
+
+import base64
+import json
+import re
+import zlib
+
+import numpy as np
+
+
+def unpacked(content: bytes) -> dict:
+    """A document from its bytes, with arrays in place of their numbers."""
+    length = int.from_bytes(content[:4], "little")
+    found = json.loads(content[4 : 4 + length])
+
+    def array(number):
+        begin, size, kind = found["arrays"][number]
+        return np.frombuffer(content, np.dtype("<" + kind), size, 4 + length + begin)
+
+    for slide in found["slides"]:
+        for name in ("centres", "radii", "colours", "bonds", "sticks"):
+            slide[name] = array(slide[name])
+        for mesh in slide["meshes"]:
+            places = array(mesh["vertices"]).reshape(-1, 3).cumsum(axis=0, dtype=np.uint16)
+            mesh["vertices"] = np.array(mesh["low"]) + np.array(mesh["step"]) * places
+            mesh["normals"] = array(mesh["normals"]).reshape(-1, 3).cumsum(axis=0, dtype=np.int8)
+            mesh["colours"] = array(mesh["colours"]).reshape(-1, 4)
+            mesh["faces"] = _corners(array(mesh["faces"]))
+    return found
+
+
+def _corners(below):
+    found, new = [], 0
+    for value in below.tolist():
+        found.append((new - value) % 2**32)
+        new = max(new, found[-1] + 1)
+    return np.array(found).reshape(-1, 3)
+
+
+def document_in(page: str) -> dict:
+    """The document in the text of a page."""
+    coded = re.search(r'<script id="orbitile-document" type="text/plain">([^<]*)</script>', page)[1]
+    return unpacked(zlib.decompress(base64.b64decode(coded)))
