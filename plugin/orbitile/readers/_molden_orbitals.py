@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from ..errors import FileError, OrbitileError
 from ..model.conventions import n_components
 
