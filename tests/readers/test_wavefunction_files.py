@@ -246,3 +246,50 @@ def test_openmolcas_states_a_unit_above_its_basis_set(tmp_path):
     (tmp_path / "a.molden").write_text(text.replace(heading, "\n[GTO] (Angs)\n"))
     with pytest.raises(FileError):
         ob.load(tmp_path / "a.molden")
+
+
+# Molden files of one spin, or several in one --------------------------------------------------------------------------
+
+
+def half(text, sym="X"):
+    """The file with one electron in each orbital, as Q-Chem writes that of a closed shell."""
+    text = re.sub(r"(?i)( *ene=)", rf" Sym={sym}\n\1", text)
+    return re.sub(r"(?i)occup=\s*2\.0*", "Occup= 1.0", text)
+
+
+def test_orbitals_of_q_chem_hold_two_electrons(tmp_path):
+    whole = ob.load(SAMPLES / "nh3_molden_pure.molden")
+    found = ob.load(edited(tmp_path, "nh3_molden_pure.molden", half))
+    assert (found.kind, found.n_electrons, found.charge) == ("restricted", 10, 0)
+    assert np.array_equal(found.core_charges, whole.core_charges)
+    assert any("two are taken" in remark for remark in found.remarks)
+
+
+def test_orbitals_of_spin_beta_alone_are_refused(tmp_path):
+    with pytest.raises(FileError, match="pure.molden: its orbitals are those of spin beta alone"):
+        ob.load(edited(tmp_path, "nh3_molden_pure.molden", lambda text: half(text).replace("Alpha", "Beta")))
+
+
+def test_a_file_for_each_spin_in_one(tmp_path):
+    """As Molpro writes them; whatever else follows one another is refused."""
+
+    def both(text):
+        text = half(text, "1.1")
+        return text + text.replace("Alpha", "Beta")
+
+    found = ob.load(edited(tmp_path, "nh3_molden_pure.molden", both))
+    assert (found.kind, found.n_electrons, found.charge) == ("unrestricted", 10, 0)
+    assert np.array_equal(found.alpha.coefficients, found.beta.coefficients)
+    with pytest.raises(FileError, match="it is 3 Molden files one after another"):
+        ob.load(edited(tmp_path, "nh3_molden_pure.molden", lambda text: 3 * text))
+
+
+def test_exponents_with_a_small_d(tmp_path):
+    def small(text):
+        head, basis = text.split("[GTO]")
+        basis, rest = basis.split("[MO]")
+        return head + "[GTO]" + re.sub(r"(\d\.\d+)(\s)", r"\1d+00\2", basis) + "[MO]" + rest
+
+    found = ob.load(edited(tmp_path, "nh3_molden_pure.molden", small))
+    whole = ob.load(SAMPLES / "nh3_molden_pure.molden")
+    assert np.array_equal(found.shells[1].exponents, whole.shells[1].exponents)
