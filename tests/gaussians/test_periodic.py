@@ -168,10 +168,11 @@ def test_surfaces_end_at_the_faces_of_the_cell(skewed):
     cell = cell_of(wavefunction)
     surface = orbitile.compute_surface(wavefunction, "homo", 0.03, device="cpu")
     fractions = cell.fractions(surface.vertices)
-    assert fractions.min() > -1e-6 and fractions.max() < 1 + 1e-6
+    assert fractions.min() > -1e-6
+    assert fractions.max() < 1 + 1e-6
     # where it leaves by one face it enters by the opposite one
     low, high = (surface.vertices[np.abs(fractions[:, 0] - end) < 1e-6] for end in (0, 1))
-    assert len(low) and len(low) == len(high)
+    assert len(low) == len(high) > 0
     apart = np.linalg.norm((low + wavefunction.cell[0])[:, None] - high, axis=2).min(axis=1)
     assert apart.max() < 1e-3
     volume = orbitile.compute(wavefunction, "homo", Lattice.around(wavefunction, 0.3), device="cpu")
@@ -180,7 +181,7 @@ def test_surfaces_end_at_the_faces_of_the_cell(skewed):
 
 def test_what_is_of_molecules_is_refused(skewed):
     _, wavefunction = skewed
-    with pytest.raises(OrbitileError, match="electrostatic potential: not of a periodic system: .*Ewald"):
+    with pytest.raises(OrbitileError, match=r"electrostatic potential: not of a periodic system: .*Ewald"):
         orbitile.evaluate(wavefunction, "esp", np.zeros((1, 3)), device="cpu")
     for analysis in ("charges", "surface", "topology", "basins", "interactions"):
         with pytest.raises(OrbitileError, match="not of a periodic system: "):
@@ -199,10 +200,20 @@ def test_cells_that_are_too_small_are_refused(skewed):
 
     _, wavefunction = skewed
     tiny = replace(wavefunction, cell=np.eye(3) * 0.2)
-    with pytest.raises(OrbitileError, match="cell of 0.008 bohr"):
+    with pytest.raises(OrbitileError, match=r"cell of 0\.008 bohr"):
         own_overlap(tiny)
-    with pytest.raises(OrbitileError, match="cell of 0.008 bohr"):
+    with pytest.raises(OrbitileError, match=r"cell of 0\.008 bohr"):
         merged_primitives(tiny)
+
+
+def test_cubes_hold_each_point_of_the_cell_once(skewed, tmp_path):
+    _, wavefunction = skewed
+    volume = orbitile.compute(wavefunction, "homo", Lattice.around(wavefunction, points=8), device="cpu")
+    orbitile.save(volume, tmp_path / "homo.cube", wavefunction=wavefunction)
+    (read,) = orbitile.load_volumes(tmp_path / "homo.cube")
+    assert max(read.lattice.shape) == 8
+    assert read.lattice.axes * np.array(read.lattice.shape)[:, None] == pytest.approx(wavefunction.cell, abs=1e-4)
+    assert np.abs(read.values - volume.values).max() < 1e-5
 
 
 def test_the_picture_shows_the_cell(skewed):
@@ -210,7 +221,8 @@ def test_the_picture_shows_the_cell(skewed):
 
     _, wavefunction = skewed
     molecule = Molecule.of(wavefunction)
-    assert len(molecule.centres) == 3 + 8 and len(molecule.bonds) == 2 + 12
+    assert len(molecule.centres) == 3 + 24
+    assert len(molecule.bonds) == 2 + 12
     ends = molecule.centres[molecule.bonds[-12:]]
     lengths = np.sort(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1))
     assert lengths == pytest.approx(np.sort(np.repeat(np.linalg.norm(TRICLINIC, axis=1) / 0.529177210903, 4)))

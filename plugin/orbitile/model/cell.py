@@ -116,6 +116,11 @@ class Cell:
         result: Reals = self.origin + np.array(list(product((0.0, 1.0), repeat=3))) @ self.vectors
         return result
 
+    def edges(self) -> Reals:
+        """The ends of its twelve edges in bohr, shape (12, 2, 3)."""
+        corners = self.corners()
+        return np.array([(corners[i], corners[i | bit]) for i in range(8) for bit in (1, 2, 4) if not i & bit])
+
     def with_faces(self, points: Reals) -> tuple[NDArray[np.intp], Reals]:
         """Points, and the images of those at a face that lie at the opposite one: which they are, and where in bohr."""
         fractions = self.fractions(points)

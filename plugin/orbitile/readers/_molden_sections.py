@@ -1,9 +1,7 @@
-"""Parts of Molden files that qc-iodata does not understand.
+"""Parts of Molden files that qc-iodata does not understand: cells, ghosts, core potentials, shells `sp` and others.
 
-They are cells, ghosts, core potentials, shells `sp`, units, empty lines, and coefficients that are left out.
-
-They are looked at before it reads the file; where they are there, it is given a copy that it understands. What the
-parts say of the atoms is kept.
+The others are empty lines, and coefficients that are left out. All are looked at before it reads the file; where they
+are there, it is given a copy that it understands. What the parts say of the atoms is kept.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import FileError
 from ..model.conventions import n_components
+from ..model.core_potentials import gth_charges
 from ..model.elements import SYMBOLS
 from ..model.geometry import FARTHEST
 from ..model.units import angstrom
@@ -40,7 +39,7 @@ class Nuclei:
     charges : tuple of ndarray, shape (n_atoms,)
         Core charges as the file may be understood: by the sections that tell of core potentials, where there are any,
         and by the third column of `[Atoms]`, which is the atomic number by definition and the core charge in files of
-        some programs.
+        some programs; of CP2K's files without such sections with its usual potentials too.
     cells : tuple of ndarray, shape (3, 3)
         Vectors of the cell in bohr, as the file may be understood: the likelier first; none for a molecule.
     """
@@ -82,8 +81,8 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
             names, column, text = _atoms(data[start:end])
             if text is not None:
                 changes.append((start, end, text))
-        elif name == "gto" and (heading := _heading_above(data, start)) is not None:
-            changes.append((heading, start, b"[GTO]\n"))
+        elif name == "gto" and (above := _heading_above(data, start)) is not None:
+            changes.append((above, start, b"[GTO]\n"))
         if name == "mo" and (filled := _filled(data[start:end], _n_functions(data, sections))) is not None:
             changes.append((start, end, filled))
         elif name in rewritten and (text := rewritten[name](data[start:end])) is not None:
@@ -107,6 +106,8 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
                 )
             by_sections[atom] = charge
         charges.insert(0, by_sections)
+    elif _is_of_cp2k(data):
+        charges.append(np.where(by_column == 0, 0.0, gth_charges(numbers)))
     copy = None
     if changes:
         parts, at = [], 0
@@ -247,12 +248,17 @@ def why_not_normalised(data: bytes) -> str:
             f"its coefficients have {digits} digits behind the point, too few to tell; let it be written with more "
             "(NDIGITS 9 of CP2K's MO_MOLDEN)"
         )
-    if data.lstrip(b"\r\n").startswith(b" [Molden") and b"[cell]" not in data[:at].lower():
+    if _is_of_cp2k(data) and b"[cell]" not in data[:at].lower():
         return (
-            "of a periodic system, as this file of CP2K may be, it needs the cell: WRITE_CELL of CP2K's MO_MOLDEN, or a "
-            "section [Cell] with the three vectors in Angstrom"
+            "of a periodic system, as this file of CP2K may be, it needs the cell: WRITE_CELL of CP2K's MO_MOLDEN, or "
+            "a section [Cell] with the three vectors in Angstrom"
         )
     return ""
+
+
+def _is_of_cp2k(data: bytes) -> bool:
+    """Whether a file begins as those of CP2K do, which are indented by one blank."""
+    return data.lstrip(b"\r\n").startswith(b" [Molden Format]")
 
 
 _LOOKED_AT = 1 << 16
