@@ -24,7 +24,8 @@ def main() -> int:
     parser.add_argument("--links", action="store_true", help="ask whether the pages that it links to are there")
     parser.add_argument("--only", metavar="WORD", default="", help="run examples with this in their file names only")
     options = parser.parse_args()
-    source = options.folder.resolve() / "source"
+    folder = options.folder.resolve()
+    source = (folder / "links" if options.links else folder) / "source"  # where links are asked, no example is run
     make_copy(source)
     os.environ.setdefault("LIBGL_ALWAYS_SOFTWARE", "1")  # the same pictures everywhere
     settings = []

@@ -109,7 +109,7 @@ def _arguments(arguments):
         (
             f"`{argument.name}`{' (required)' if argument.required else ''}",
             _escaped(argument.help),
-            "|".join(argument.kind.choices) or argument.kind.name,
+            ", ".join(argument.kind.choices) or argument.kind.name,
             _escaped(argument.otherwise) or "",
         )
         for argument in arguments

@@ -99,6 +99,7 @@ def test_blocks_of_python(page, folder):
 def test_the_tutorial(tmp_path):
     """Blocks of a shell, of Python and of PyMOL, in their order."""
     pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+    pytest.importorskip("anywidget", reason="anywidget (extra notebook) is not installed")
     for name in ("plugin", "docs"):
         (tmp_path / name).symlink_to(ROOT / name)
     text = (DOCS / "tutorial.md").read_text(encoding="utf-8")
@@ -118,4 +119,4 @@ def test_the_tutorial(tmp_path):
             assert "pip install" in block  # what a reader of this has done
     made = {path.name for path in (tmp_path / "tour").iterdir()}
     assert made >= {"homo.png", "frontier.png", "potential.png", "potential.ply", "path.h5", "homo.mp4", "levels.png"}
-    assert made >= {"lumo.png", "homo.cube"}
+    assert made >= {"benzene.html", "lumo.png", "homo.cube", "seen.html"}

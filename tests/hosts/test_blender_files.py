@@ -119,12 +119,13 @@ def test_the_zip_is_an_extension(extension):
 @NEEDS_BLENDER
 def test_blender_finds_nothing_wrong_with_the_zip(extension):
     found = subprocess.run(
-        [sys.executable, "-c", "import bpy; print(bpy.utils.resource_path('LOCAL'))"],
+        [sys.executable, "-c", "import bpy; print('at', bpy.utils.resource_path('LOCAL'), sep='=')"],
         check=True,
         capture_output=True,
         text=True,
     )
-    tool = Path(found.stdout.split("\n")[0]) / "scripts" / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
+    local = re.findall(r"^at=(.+)$", found.stdout, re.MULTILINE)[0]
+    tool = Path(local) / "scripts" / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
     command = [sys.executable, str(tool), "validate", "--valid-tags=", str(extension)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

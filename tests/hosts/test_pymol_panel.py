@@ -196,8 +196,8 @@ def test_a_python_that_lacks_something_is_told_so(tmp_path):
         timeout=60,
     )
     out = done.stdout + done.stderr
-    assert "needs scikit-image, taichi==1.7.4 in PyMOL's Python" in out
-    assert "-m pip install scikit-image 'taichi==1.7.4'" in out
+    assert "needs scikit-image>=0.22, taichi==1.7.4 in PyMOL's Python" in out
+    assert "-m pip install 'scikit-image>=0.22' 'taichi==1.7.4'" in out
     assert "Traceback" not in out
 
 

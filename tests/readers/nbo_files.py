@@ -66,13 +66,13 @@ def basis_file(mol, title="a job"):
     return text + "\n".join(rows_of(one, 4, "{:18.9E}") for one in (exponents, *lists))
 
 
-def orbital_file(mol, kind, sets, title="a job", occupations=None, tail=None):
-    """Coefficients over the functions of PySCF, one set or one of each spin."""
+def orbital_file(mol, kind, sets, title="a job", occupations=None, tail=None, order=slice(None)):
+    """Coefficients over the functions of PySCF, in an order of them, one set or one of each spin."""
     text = f"{title}\n {kind}s in the AO basis:\n {79 * '-'}\n"
     for n, coefficients in enumerate(sets):
         if len(sets) > 1:
             text += f" {('ALPHA', 'BETA ')[n]} SPIN\n"
-        for column in (coefficients * norms_of(mol)[:, None]).T:
+        for column in (coefficients * norms_of(mol)[:, None])[order].T:
             text += rows_of(column)
         if occupations is not None:
             text += rows_of(occupations[n])
@@ -103,9 +103,9 @@ def label_lists(labels, numbers, place):
     return text + integers(place) + integers(numbers)
 
 
-def archive(mol, *, density, fock=None, orbitals=None, upper=True, options="BODM", angstrom=True, sections=()):
+def archive(mol, *, density, fock=None, orbitals=None, upper=True, options="BODM", angstrom=True, signs=1.0):
     """An archive; matrices and orbitals in lists, one or one of each spin, over the functions of PySCF."""
-    shells, norms = labels_of(mol), norms_of(mol)
+    shells, norms = labels_of(mol), norms_of(mol) * signs
     exponents, lists = lists_of(mol)
     n = len(norms)
 

@@ -17,7 +17,7 @@ from orbitile.session.orbital_filter import conditions_of, passes
 from orbitile.session.orbitals import ENERGY_UNITS, columns_of, levels_of
 from tests.conftest import SAMPLES
 
-from .nbo_files import archive, basis_file, label_lists, norms_of, orbital_file, rows_of
+from .nbo_files import archive, basis_file, label_lists, labels_of, norms_of, orbital_file, rows_of
 
 POINTS = np.random.default_rng(7).normal(size=(40, 3)) * 1.5
 WATER = "O 0 0 0.1; H 0 0.76 -0.5; H 0 -0.76 -0.5"
@@ -312,3 +312,76 @@ def test_bond_orbitals_saved_in_a_checkpoint_file_have_their_occupations(tmp_pat
     assert "saved in their place" in "; ".join(saved.remarks)
     density = ob.evaluate(sound, "density", POINTS, precision="double")
     assert_same(saved, "density", density, 1e-6)
+
+
+def test_each_component_may_be_a_shell_and_the_header_may_have_four_numbers(tmp_path):
+    """As OpenMolcas writes archives, all shells of one component before those of the next, and NBO 7 basis sets."""
+    mol, coefficients = without_field(False)
+    text = basis_file(mol)
+    shells = labels_of(mol)
+    parts = text.split(75 * "-" + "\n")
+    rows, places = [], []
+    firsts = np.cumsum([0] + [len(labels) for _, _, labels, *_ in shells])
+    begins = np.cumsum([1] + [len(zeta) for *_, zeta, _ in shells])
+    single = sorted(
+        (
+            (atom, l, label, int(begin), len(zeta), int(first) + k)
+            for (atom, l, labels, zeta, _), begin, first in zip(shells, begins, firsts, strict=False)
+            for k, label in enumerate(labels)
+        ),
+        key=lambda one: one[:3],
+    )
+    for atom, _, label, begin, count, place in single:
+        rows.append(f" {atom:6d}{1:6d}{begin:6d}{count:6d}\n {label:6d}\n")
+        places.append(place)
+    parts[3] = "".join(rows) + " "
+    n_atoms, _, n_primitives = parts[1].split()[:3]
+    parts[1] = f" {n_atoms:>6s}{len(single):6d}{n_primitives:>6s}     1\n "
+    permuted = orbital_file(mol, "MO", [coefficients], order=places)
+    path = put(tmp_path, _31=(75 * "-" + "\n").join(parts), _40=permuted)
+    assert_same(ob.load(path), "mo:4", values_of(mol, coefficients[:, 3]))
+
+
+@pytest.mark.parametrize("archived", [False, True])
+def test_signs_of_orca_are_found_out(tmp_path, archived):
+    mol, coefficients = without_field(False, "cc-pvtz")
+    labels = np.concatenate([labels for _, _, labels, *_ in labels_of(mol)])
+    turned = np.where(np.isin(labels, [356, 357]), -1.0, 1.0)
+    if archived:
+        occupied = coefficients[:, :5]
+        made = archive(mol, density=[2 * occupied @ occupied.T], orbitals=[coefficients], signs=turned)
+        path = put(tmp_path, _47=made)
+    else:
+        path = put(tmp_path, _31=basis_file(mol), _40=orbital_file(mol, "MO", [coefficients * turned[:, None]]))
+    assert_same(ob.load(path), "mo:5", values_of(mol, coefficients[:, 4]), 1e-6)
+
+
+LABELS = """  NAO         13
+  O 1( 1s ) O 1( 2s ) O 1( 3s ) O 1( 2px) O 1( 3px) O 1( 2py) O 1( 3py) O 1( 2pz)
+  O 1( 3pz) H 2( 1s ) H 2( 2s ) H 3( 1s ) H 3( 2s )
+  NBO         13
+  O 1(cr)   O 1(lp)   O 1(lp)   O 1- H 2  O 1- H 3  O 1- H 2* O 1- H 3* O 1(ry)
+  O 1(ry)   O 1(ry)   O 1(ry)   H 2(ry)   H 3(ry)
+"""
+
+
+def test_names_are_in_the_file_of_labels(tmp_path):
+    mol = gto.M(atom=WATER, basis="6-31g", verbose=0)
+    coefficients = scf.hf.eig(scf.hf.get_hcore(mol), scf.hf.get_ovlp(mol))[1]
+    labels = "".join(line[0:1] + line[1:] + "\n" for line in LABELS.split("\n")[:-1])
+    text = orbital_file(mol, "NBO", [coefficients], occupations=[np.linspace(1.9, 0.1, mol.nao)])
+    found = ob.load(put(tmp_path, _31=basis_file(mol), _46=labels, _37=text))
+    assert found.alpha.labels[:4] == ("CR (1) O 1", "LP (1) O 1", "LP (2) O 1", "BD (1) O 1 - H 2")
+    assert found.alpha.labels[6:9] == ("BD*(1) O 1 - H 3", "RY (1) O 1", "RY (2) O 1")
+    found = ob.load(put(tmp_path, _33=orbital_file(mol, "NAO", [coefficients])))
+    assert found.alpha.labels[3] == "O 1 (2px)"
+
+
+def test_natural_orbitals_and_densities_have_their_places_in_newer_versions(tmp_path):
+    mol, coefficients = without_field(False)
+    occupied = coefficients[:, :5]
+    matrix = 2 * occupied @ occupied.T * np.outer(norms_of(mol), norms_of(mol))
+    density = f"a job\n AO density matrix:\n {79 * '-'}\n{rows_of(matrix[np.tril_indices(mol.nao)])}"
+    found = ob.load(put(tmp_path, _31=basis_file(mol), _42=density, _41=orbital_file(mol, "NO", [coefficients])))
+    assert found.method == "natural orbitals"
+    assert np.array_equal(found.alpha.occupations, [2.0] * 5 + [0.0] * (mol.nao - 5))

@@ -106,3 +106,53 @@ def test_damaged_files(tmp_path):
     path.write_bytes(bytes(range(256)) * 20)
     with pytest.raises(ob.OrbitileError, match=r"noise\.trexio"):
         ob.load(path)
+
+
+def periodic_file(path, k_point=None):
+    """A normalised sum of images of one s function in a skewed cell, in a file; cell and exponent."""
+    cell, exponent = np.array([[3.0, 0, 0], [0.5, 3.2, 0], [0.2, -0.4, 2.8]]), 0.4
+    steps = np.stack(np.meshgrid(*[np.arange(-5, 6)] * 3, indexing="ij"), axis=-1).reshape(-1, 3) @ cell
+    overlap = (np.pi / (2 * exponent)) ** 1.5 * np.exp(-exponent / 2 * (steps**2).sum(axis=1)).sum()
+    with trexio.File(str(path), "w", trexio.TREXIO_HDF5) as file:
+        trexio.write_nucleus_num(file, 1)
+        trexio.write_nucleus_charge(file, [1.0])
+        trexio.write_nucleus_coord(file, np.zeros((1, 3)))
+        trexio.write_nucleus_label(file, ["H"])
+        trexio.write_electron_up_num(file, 1)
+        trexio.write_electron_dn_num(file, 0)
+        trexio.write_pbc_periodic(file, 1)
+        for name, vector in zip("abc", cell, strict=True):
+            getattr(trexio, f"write_cell_{name}")(file, vector)
+        if k_point is not None:
+            trexio.write_pbc_k_point_num(file, 1)
+            trexio.write_pbc_k_point(file, k_point)
+        trexio.write_basis_type(file, "Gaussian")
+        trexio.write_basis_shell_num(file, 1)
+        trexio.write_basis_prim_num(file, 1)
+        for name, value in (("nucleus_index", 0), ("shell_ang_mom", 0), ("shell_factor", 1.0), ("shell_index", 0)):
+            getattr(trexio, f"write_basis_{name}")(file, [value])
+        for name, value in (("exponent", exponent), ("coefficient", 1.0), ("prim_factor", 1.0)):
+            getattr(trexio, f"write_basis_{name}")(file, [value])
+        trexio.write_ao_cartesian(file, 0)
+        trexio.write_ao_num(file, 1)
+        trexio.write_ao_shell(file, [0])
+        trexio.write_ao_normalization(file, [1.0])
+        trexio.write_mo_num(file, 1)
+        trexio.write_mo_coefficient(file, [[overlap**-0.5]])
+    return cell, exponent, overlap
+
+
+def test_cells_and_periodic_orbitals(tmp_path):
+    cell, exponent, overlap = periodic_file(tmp_path / "cell.trexio")
+    wavefunction = ob.load(tmp_path / "cell.trexio")
+    assert wavefunction.cell == pytest.approx(cell)
+    point = np.array([[1.1, 0.7, 2.0]])
+    steps = np.stack(np.meshgrid(*[np.arange(-5, 6)] * 3, indexing="ij"), axis=-1).reshape(-1, 3) @ cell
+    expected = np.exp(-exponent * ((point - steps) ** 2).sum(axis=1)).sum() * overlap**-0.5
+    assert ob.evaluate(wavefunction, "mo:1", point, device="cpu", precision="double")[0] == pytest.approx(expected)
+
+
+def test_orbitals_of_other_k_points_are_refused(tmp_path):
+    periodic_file(tmp_path / "k.trexio", [0.0, 0.0, 0.5])
+    with pytest.raises(ob.OrbitileError, match="other k points than Gamma"):
+        ob.load(tmp_path / "k.trexio")

@@ -6,7 +6,8 @@ The commands are the same in Blender, where surfaces become meshes with material
 ``blender --background --python blender_scene.py``, or in a Python that has ``bpy``: Cycles,
 Blender's ray tracer, draws the picture.
 
-.. image:: /images/blender.png :width: 400
+.. image:: /images/blender.png
+   :width: 400
 
 The Python that builds this site need not have Blender in it: the picture was made by this script
 once.

@@ -24,8 +24,8 @@ from ..evaluation.points import evaluate
 from ..evaluation.requests import field_of
 from ..fields.weak_interactions import plain, within_range
 from ..gaussians.promolecule import free_atoms_of
-from ..model.cell import molecules_only
 from ..model.bonds import find_bonds
+from ..model.cell import molecules_only
 from ..watch import checkpoint, stage
 
 if TYPE_CHECKING:

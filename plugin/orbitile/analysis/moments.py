@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ..model.cell import molecules_only
 from ..model.wavefunction import Wavefunction
 
-
 Reals = NDArray[np.float64]
 
 

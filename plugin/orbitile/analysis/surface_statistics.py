@@ -27,8 +27,8 @@ from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.points import evaluate
 from ..evaluation.requests import field_of
 from ..evaluation.surfaces import compute_surface, is_cut
-from ..model.cell import molecules_only
 from ..model.bonds import covalent_radius
+from ..model.cell import molecules_only
 from ..model.surface import Colouring, Surface
 from ..model.wavefunction import Wavefunction
 from ..surfaces.subdivision import subdivided

@@ -118,11 +118,8 @@ def fits(wavefunction: Wavefunction, field: str | Field, isovalue: float, lattic
     """
     resolved = field_of(wavefunction, field)
     if (cell := cell_of(wavefunction)) is not None:
-        spanned = Lattice.of_cell(cell, float(lattice.spacings.max()) * _FOR_ROUNDING)
-        return lattice.periodic and all(
-            np.allclose(one, other, atol=1e-9)
-            for one, other in ((lattice.origin, spanned.origin), (lattice.axes, spanned.axes))
-        )
+        spanned = lattice.axes * np.array(lattice.shape)[:, None]
+        return lattice.periodic and np.allclose(spanned, cell.vectors) and np.allclose(lattice.origin, cell.origin)
     if not np.array_equal(lattice.axes, np.diag(np.diag(lattice.axes))):
         return False
     step = np.diag(lattice.axes)

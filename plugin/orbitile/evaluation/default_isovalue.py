@@ -161,7 +161,8 @@ def _isovalues_in_cell(
         for n, volume in enumerate(compute_many(wavefunction, fields, lattice, device=device)):
             squares = np.sort(np.square(volume.values, dtype=np.float64), axis=None)
             outside = np.cumsum(squares) * lattice.cell_volume
-            found[n] = np.sqrt(squares[min(np.searchsorted(outside, 1 - share), len(squares) - 1)])
+            border = min(int(np.searchsorted(outside, 1 - share)), len(squares) - 1)
+            found[n] = np.sqrt(squares[border])
         if np.all(np.abs(found - before) <= _UNCHANGED * found):
             break
         step /= _FINER

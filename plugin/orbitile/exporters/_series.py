@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import FileError
 from ..files.hdf5 import MAGIC, USER_BLOCK, library
 from ..files.writing import checked_target, make_room
+from ..model.cell import molecules_only
 from ..model.wavefunction import Wavefunction
 from ..readers.series import SeriesFrame, SeriesFrames, orbital_sets
 
@@ -162,6 +163,7 @@ class SeriesWriter:
 
     def _create(self, first: Wavefunction) -> None:
         """A file without frames, in SWMR mode, and under a temporary name."""
+        molecules_only(first, "series", "such a file does not keep the cell")
         self._first = SeriesFrame(first)
         self._temporary = temporary = self._path.with_name(f".orbitile-{secrets.token_hex(6)}.h5")
         with temporary.open("xb") as stream:

@@ -198,7 +198,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         expansion = density_of(wavefunction, which)
         quantity, isovalue = "electron density" if which == "total" else f"{which} density", 0.02
         if wavefunction.density_matrix.size:
-            quantity += " (post-SCF)"
+            quantity += " (by the density matrix of the file)"
     else:
         expansion, quantity, isovalue = _of_some(wavefunction, rest), f"density of {rest}", 0.005
     spin, atoms = family == "spin", wavefunction.positions

@@ -46,8 +46,8 @@ _SINGLE_SUFFICES = 200.0
 """Sum of the magnitudes of all terms, in hartree/e, up to which single precision keeps the error below 1e-5."""
 
 _NOT_PERIODIC = (
-    "the potentials of all cells add up to no limit of their own (an Ewald sum has to choose one), and Orbitile adds up "
-    "those of molecules"
+    "the potentials of all cells add up to no limit of their own (an Ewald sum chooses one), and only those of "
+    "molecules are added up here"
 )
 
 _DIRECTIONS = np.array([[1.0, 1, 1], [-1, -1, 1], [-1, 1, -1], [1, -1, -1]]) / np.sqrt(3)

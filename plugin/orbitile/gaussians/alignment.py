@@ -83,6 +83,8 @@ def placed(wavefunction: Wavefunction, rotation: Floats, middle: Floats) -> Wave
     for name in ("density_matrix", "spin_density_matrix"):
         if (matrix := getattr(wavefunction, name)).size:
             changed[name] = turn @ matrix @ turn.T
+    if len(wavefunction.cell):
+        changed["cell"] = wavefunction.cell @ rotation.T
     for spin, orbitals in (("alpha", wavefunction.alpha), ("beta", wavefunction.beta)):
         if orbitals is not None:
             changed[spin] = replace(orbitals, coefficients=turn @ orbitals.coefficients)

@@ -164,9 +164,13 @@ def repeated_overlap(
     left, right = cell.wrapped(bra_positions), cell.wrapped(ket_positions)
     widths = [1 / min(shell.exponents.min() for shell in shells) for shells in (bra, ket)]
     shifts = cell.images_within(float(np.sqrt(_NEGLIGIBLE_EXPONENT * sum(widths))))
+    total = shell_overlap(bra, left, ket, right)
+    shifts = shifts[1:]
+    same = bra is ket and bra_positions is ket_positions
+    if same:  # the image on the other side has the transposed overlap
+        shifts = shifts[_is_ahead(np.rint(shifts @ np.linalg.inv(vectors)))]
     n_ket = sum(shell.n_functions for shell in ket)
     together = max(1, _ROW // n_ket)
-    total: Matrix | float = 0.0
     for first in range(0, len(shifts), together):
         some = shifts[first : first + together]
         shells = [
@@ -174,8 +178,16 @@ def repeated_overlap(
         ]  # one list for several images: small matrices take longer to begin than to compute
         images = shell_overlap(bra, left, shells, (right + some[:, None]).reshape(-1, 3))
         for n in range(len(some)):
-            total = total + images[:, n * n_ket : (n + 1) * n_ket]
+            image = images[:, n * n_ket : (n + 1) * n_ket]
+            total = total + image + image.T if same else total + image
     return total
+
+
+def _is_ahead(steps: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """One of each pair of opposite translations, by numbers of cells along each vector, shape (n, 3)."""
+    x, y, z = steps.T
+    ahead: NDArray[np.bool_] = (x > 0) | ((x == 0) & ((y > 0) | ((y == 0) & (z > 0))))
+    return ahead
 
 
 def _entries(

@@ -50,6 +50,7 @@ from ..model.cell import cell_of
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
 from ..model.derived import Derived
 from ..model.wavefunction import Shell, Wavefunction
+from .block_matrix import block_matrix, starts_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -342,7 +343,7 @@ def _build(shells: tuple[Shell, ...]) -> _Plan:
         contraction=np.concatenate(
             [shell.coefficients * radial_normalization(shell.exponents, shell.angular_momentum) for shell in all_shells]
         ),
-        from_basis=_block_matrix([basis.packed_block for basis in chosen], columns, n_basis),
+        from_basis=block_matrix([basis.packed_block for basis in chosen], columns, n_basis),
     )
     degree = np.concatenate([basis.degrees for basis in chosen])
     merged = MergedPrimitives(
@@ -350,14 +351,9 @@ def _build(shells: tuple[Shell, ...]) -> _Plan:
         exponent=np.concatenate([basis.exponents for basis in chosen]),
         degree=degree,
         first_term=starts_of([len(polynomial_powers(int(n))) for n in degree]),
-        from_basis=_block_matrix([basis.merged_block for basis in chosen], columns, n_basis),
+        from_basis=block_matrix([basis.merged_block for basis in chosen], columns, n_basis),
     )
     return _Plan(packed, merged, atoms, n_exponents)
-
-
-def starts_of(counts: list[int]) -> Integers:
-    """Where parts of given lengths begin that follow one another, and behind the last where it ends."""
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
 
 def _atom_basis(shells: tuple[Shell, ...]) -> _AtomBasis:
@@ -395,17 +391,3 @@ def _atom_basis(shells: tuple[Shell, ...]) -> _AtomBasis:
         row += len(powers)
         column += shell.n_functions
     return _AtomBasis(shells, exponents, degrees, packed_block, merged_block)
-
-
-def _block_matrix(blocks: list[Reals], columns: list[NDArray[np.int64]], n_columns: int) -> csr_matrix:
-    """Sparse matrix with the blocks below each other, each in the columns given for it."""
-    from scipy.sparse import csr_matrix
-
-    values, indices, counts = [], [], []
-    for block, column in zip(blocks, columns, strict=True):
-        i, j = block.nonzero()
-        values.append(block[i, j])
-        indices.append(column[j])
-        counts.append(np.bincount(i, minlength=len(block)))
-    starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    return csr_matrix((np.concatenate(values), np.concatenate(indices), starts), shape=(len(starts) - 1, n_columns))

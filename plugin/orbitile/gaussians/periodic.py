@@ -1,9 +1,9 @@
-"""Gaussians of periodic systems: those whose images reach into the cell, as if they were of a molecule.
+r"""Gaussians of periodic systems: those whose images reach into the cell, as if they were of a molecule.
 
 At the Gamma point an orbital repeats with the cell, and so do its coefficients. Its value in the cell is the sum over
 all images of the basis functions,
 
-.. math::  \\psi(r) = \\sum_T \\sum_\\mu c_\\mu \\phi_\\mu(r - T)
+.. math::  \psi(r) = \sum_T \sum_\mu c_\mu \phi_\mu(r - T)
 
 where images share the coefficient of the function that they are images of. So the images that matter stand in the same
 lists as the functions themselves, with the same rows of the matrices that take orbital coefficients to theirs, and no
@@ -25,8 +25,9 @@ from ..errors import OrbitileError
 from ..model.cell import Cell
 from ..model.wavefunction import Wavefunction
 from ..watch import checkpoint
+from .block_matrix import starts_of
 from .expansion import GaussianExpansion, radial_bounds, reach
-from .packing import MergedPrimitives, PackedShells, starts_of
+from .packing import MergedPrimitives, PackedShells
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -37,8 +38,8 @@ TOLERANCE = 1e-11
 _NOT_SEEN = 1e-6
 """Images that are smaller than this part of the tolerance are not even looked at."""
 
-_MOST = 1 << 25
-"""Images of Gaussians, at most: a few gigabytes with their polynomials."""
+_MOST = 1 << 23
+"""Images of Gaussians, at most: a gigabyte or two with their polynomials."""
 
 _STEP = 1.3
 """Ratio of the reaches of Gaussians whose images are looked for together."""
@@ -71,7 +72,7 @@ def images_of(expansion: GaussianExpansion, cell: Cell, tolerance: float) -> tup
     bounds, radius = radial_bounds(expansion), reach(expansion, _NOT_SEEN * tolerance)
     lengths = np.linalg.norm(cell.vectors, axis=1)
     expected = np.prod(lengths + 2 * radius[:, None], axis=1).sum() / np.prod(lengths)
-    if not expected <= 4 * _MOST:
+    if not expected <= _MOST:
         raise OrbitileError(
             f"cell of {cell.volume:.3g} bohr^3: some {expected:.1e} images of Gaussians reach into it, expected "
             f"{_MOST:.0e} at most: the cell is too small for functions that are as diffuse"

@@ -181,7 +181,7 @@ def _products(
 def _block(
     primitives: GaussianExpansion, matrix: Reals, first: int, stop: int, tolerance: float, images: _Images | None
 ) -> list[GaussianExpansion]:
-    """Products of the primitives first <= p < stop with q <= p, or images; matrix has the terms of the former as rows."""
+    """Products of the primitives first <= p < stop with q <= p, or images; rows of the matrix are terms of p."""
     offset = primitives.first_term[first]
     heights, widths = np.abs(matrix), np.arange(first, stop)
     checkpoint()

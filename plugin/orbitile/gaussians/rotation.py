@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian
-from .packing import polynomial_powers, starts_of
+from .block_matrix import starts_of
+from .packing import polynomial_powers
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int32]

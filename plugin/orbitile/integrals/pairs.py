@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from ..gaussians.expansion import GaussianExpansion, largest_magnitudes
 from ..gaussians.packing import MergedPrimitives, merged_primitives, polynomial_powers
-from ..model.cell import molecules_only
 from ..model.basis import Basis
+from ..model.cell import molecules_only
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 from ..watch import checkpoint

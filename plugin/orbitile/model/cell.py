@@ -19,7 +19,7 @@ _INSIDE = 1e-9
 _AT_A_FACE = 1e-4
 """Part of a vector of the cell by which atoms at its faces may lie outside it, as files round them."""
 
-_MOST_IMAGES = 1 << 20
+_MOST_IMAGES = 1 << 14
 """Images of the cell that are looked at, at most."""
 
 
@@ -116,6 +116,11 @@ class Cell:
         result: Reals = self.origin + np.array(list(product((0.0, 1.0), repeat=3))) @ self.vectors
         return result
 
+    def edges(self) -> Reals:
+        """The ends of its twelve edges in bohr, shape (12, 2, 3)."""
+        corners = self.corners()
+        return np.array([(corners[i], corners[i | bit]) for i in range(8) for bit in (1, 2, 4) if not i & bit])
+
     def with_faces(self, points: Reals) -> tuple[NDArray[np.intp], Reals]:
         """Points, and the images of those at a face that lie at the opposite one: which they are, and where in bohr."""
         fractions = self.fractions(points)
@@ -138,10 +143,11 @@ class Cell:
             When they are too many: the cell is much smaller than what is to repeat in it.
         """
         most = np.floor(reach / self.heights).astype(np.int64) + 1
-        if not np.prod(2.0 * most + 1) <= _MOST_IMAGES:
+        count = float(np.prod(2.0 * most + 1))
+        if not count <= _MOST_IMAGES:
             raise OrbitileError(
-                f"cell of {self.volume:.3g} bohr^3: its functions reach over {np.prod(2.0 * most + 1):.3g} images of it; "
-                "expected a cell that is not as small, or functions that are not as diffuse"
+                f"cell of {self.volume:.3g} bohr^3: its functions reach over {count:.3g} images of it; expected a cell "
+                "that is not as small, or functions that are not as diffuse"
             )
         ranges = [np.arange(-n, n + 1) for n in most.tolist()]
         steps = np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1).reshape(-1, 3)

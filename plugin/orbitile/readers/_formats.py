@@ -94,6 +94,9 @@ def within_hdf5(file: Path) -> Reader | None:
     for reader in fitting:
         if names.issuperset(reader.CONTENTS):
             return reader
+    named = by_name(file, "wavefunction")
+    if named is not None and named.BINARY and not named.CONTENTS:
+        return named
     known = ", ".join(reader.DESCRIPTION for reader in fitting)
     raise FileError(
         f"{file.name}: an HDF5 file of no known kind; it contains {', '.join(sorted(names)[:8]) or 'nothing'}. "

@@ -1,10 +1,7 @@
-"""Parts of Molden files that qc-iodata does not understand.
+"""Parts of Molden files that qc-iodata does not understand: cells, ghosts, core potentials, shells `sp` and others.
 
-They are cells, ghosts, core potentials, shells `sp`, units, empty lines, exponents with a small d, coefficients that
-are left out, and files one after another in one.
-
-They are looked at before it reads the file; where they are there, it is given a copy that it understands. What the
-parts say of the atoms is kept.
+The others are empty lines, exponents with a small d, and coefficients that are left out. All are looked at before it
+reads the file; where they are there, it is given a copy that it understands. What the parts say of the atoms is kept.
 """
 
 from __future__ import annotations
@@ -16,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, OrbitileError
+from ..errors import FileError
 from ..model.conventions import n_components
 from ..model.elements import SYMBOLS
 from ..model.geometry import FARTHEST
 from ..model.units import angstrom
 from ..model.wavefunction import SMALLEST_CELL
+from . import _molden_several as several
 
 _GHOST = re.compile(r"(ghost|gh|bq|du|xx|@).*|[xq]([^a-z].*)?|.*[-_:](bq|gh|ghost)|[a-z]+:")
 """Names of atoms without a nucleus, in small letters: those of PySCF, Gaussian, NWChem, ORCA, Psi4, Molden ..."""
@@ -71,8 +69,8 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
     OrbitileError
         When several calculations follow one another in the file, or its orbitals are those of spin beta alone.
     """
-    whole, data = data, _of_both_spins(data)
-    sections = list(_sections(data))
+    whole, data = data, several.of_both_spins(data)
+    sections = several.sections(data)
     rewritten = {"gto": _basis, "mo": _orbitals}
     changes: list[tuple[int, int, bytes]] = []
     names: list[str] = []
@@ -86,8 +84,8 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
             names, column, text = _atoms(data[start:end])
             if text is not None:
                 changes.append((start, end, text))
-        elif name == "gto" and (heading := _heading_above(data, start)) is not None:
-            changes.append((heading, start, b"[GTO]\n"))
+        elif name == "gto" and (above := _heading_above(data, start)) is not None:
+            changes.append((above, start, b"[GTO]\n"))
         if name == "mo" and (filled := _filled(data[start:end], _n_functions(data, sections))) is not None:
             changes.append((start, end, filled))
         elif name in rewritten and (text := rewritten[name](data[start:end])) is not None:
@@ -106,7 +104,7 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
         for atom, charge in stated.items():
             if not 0 <= charge <= numbers[atom]:
                 raise FileError(
-                    f"core potential of atom {atom + 1} ({names[atom]}): expected a core charge from 0, for a ghost, to "
+                    f"core potential of atom {atom + 1} ({names[atom]}): expected a core charge from 0 (a ghost) to "
                     f"{numbers[atom]}, got {charge:g}"
                 )
             by_sections[atom] = charge
@@ -145,22 +143,6 @@ def _cells(heading: bytes, text: bytes) -> tuple[NDArray[np.float64], ...]:
     if unit:
         raise FileError(f"[Cell]: expected the unit AU or Angs, got {unit.decode('latin-1')!r}")
     return vectors * angstrom, vectors
-
-
-def _sections(data: bytes) -> list[tuple[str, int, int]]:
-    """Names of the sections in small letters, and where their lines begin and end."""
-    headings: list[tuple[str, int, int]] = []  # and where their own lines begin and end
-    bracket = data.find(b"[")
-    while bracket >= 0:  # an expression would look at every line
-        start = data.rfind(b"\n", 0, bracket) + 1
-        newline = data.find(b"\n", bracket)
-        end = len(data) if newline < 0 else newline + 1
-        name, closed, _ = data[bracket + 1 : end].partition(b"]")
-        if closed and not data[start:bracket].strip():
-            headings.append((name.decode("latin-1").strip().lower(), start, end))
-        bracket = data.find(b"[", end)
-    ends = [*(start for _, start, _ in headings[1:]), len(data)]
-    return [(name, begin, end) for (name, _, begin), end in zip(headings, ends, strict=False)]
 
 
 def _heading_above(data: bytes, start: int) -> int | None:
@@ -232,39 +214,35 @@ def _orbitals(text: bytes) -> bytes | None:
     return filled
 
 
-def _of_both_spins(data: bytes) -> bytes:
-    """The file, or one with the orbitals of both spins, of two files in one with those of one spin each, as of Molpro."""
-    sections = list(_sections(data))
-    spins = _spins(data, sections)
-    if spins == {b"b"}:
-        raise OrbitileError("its orbitals are those of spin beta alone; those of spin alpha are not in the file")
-    if [name for name, _, _ in sections].count("mo") < 2:
-        return data
-    starts = [data.rfind(b"[", 0, start) for name, start, _ in sections if name == "molden format"]
-    if len(starts) < 2:
-        raise OrbitileError("it has several sections [MO]; keep the one that is wanted")
-    first, second = (data[starts[0] : starts[1]], data[starts[1] :])
-    parts = [list(_sections(part)) for part in (first, second)]
-    if len(starts) == 2 and [_spins(*one) for one in zip((first, second), parts, strict=True)] == [{b"a"}, {b"b"}]:
-        same = [
-            [part[start:end] for name, start, end in found if name in ("atoms", "gto")]
-            for part, found in zip((first, second), parts, strict=True)
-        ]
-        if same[0] == same[1]:
-            (_, alpha), (start, end) = ([at for name, *at in found if name == "mo"][0] for found in parts)
-            return first[:alpha] + second[start:end] + first[alpha:]
-    raise OrbitileError(
-        f"it is {len(starts)} Molden files one after another; each starts at a line [Molden Format]: keep the one that "
-        "is wanted in a file of its own"
+_FEW_DIGITS = 5
+"""Digits of coefficients behind the point below which norms are off by more than rounding may explain."""
+
+
+def why_not_normalised(data: bytes) -> str:
+    """Why the orbitals of a file may not be normalised though it is sound, in part of a sentence; empty where unknown.
+
+    CP2K writes three digits unless it is told to write more, and no cell unless it is told to.
+    """
+    at = data.lower().find(b"[mo]")
+    written = (
+        re.findall(rb"^[ \t]*\d+[ \t]+[-+]?\d*\.(\d+)", data[at : at + _LOOKED_AT], re.MULTILINE) if at >= 0 else []
     )
+    digits = max(map(len, written), default=_FEW_DIGITS)
+    if digits < _FEW_DIGITS:
+        return (
+            f"its coefficients have {digits} digits behind the point, too few to tell; let it be written with more "
+            "(NDIGITS 9 of CP2K's MO_MOLDEN)"
+        )
+    if data.lstrip(b"\r\n").startswith(b" [Molden") and b"[cell]" not in data[:at].lower():
+        return (
+            "of a periodic system, as this file of CP2K may be, it needs the cell: WRITE_CELL of CP2K's MO_MOLDEN, or "
+            "a section [Cell] with the three vectors in Angstrom"
+        )
+    return ""
 
 
-def _spins(data: bytes, sections: list[tuple[str, int, int]]) -> set[bytes]:
-    """First letters of the spins of the orbitals."""
-    found = (re.findall(rb"^[ \t]*spin[ \t]*=[ \t]*([ab])", data[start:end].lower(), re.MULTILINE)
-             for name, start, end in sections if name == "mo")  # fmt: skip
-    return {letter for letters in found for letter in letters}
-
+_LOOKED_AT = 1 << 16
+"""Bytes of the orbitals whose digits are counted."""
 
 _PURE = {"5d": "df", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh"}
 """Sections that say which functions are pure, and letters of these."""

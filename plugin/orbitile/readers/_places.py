@@ -97,7 +97,7 @@ class Place:
         wanted = dict.fromkeys(entry.name for entry in entries)
         for entry in entries:
             reader = reader_of(entry, "wavefunction")
-            if reader is not None and reader.others is not None:
+            if reader is not None and reader.read_beside is not None:
                 parent = PurePosixPath(entry.name).parent
                 wanted |= dict.fromkeys(e.name for e in self._entries if PurePosixPath(e.name).parent == parent)
         if len({PurePosixPath(name).name for name in wanted}) < len(wanted):
@@ -135,7 +135,7 @@ class Place:
         if reader is None:
             return None
         main = f"{entry.name.rpartition('/')[0]}/{reader.PATTERNS[0]}".lstrip("/")
-        if reader.others is not None and entry.name != main and main in self._names:
+        if entry.name != main and main in self._names:
             return None  # it belongs to that file
         fitting = (n for n, pattern in enumerate(reader.PATTERNS) if is_named(entry.name, (pattern,)))
         place = list(reader_modules().values()).index(reader)

@@ -24,6 +24,7 @@ from ..gaussians.overlap import orbital_norms
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts, settled_charges
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
+from ._molden_sections import why_not_normalised
 from ._saved_orbitals import REMARK, saved_orbitals
 from ._statements import Statements, statements
 
@@ -80,7 +81,7 @@ def read(path: Path) -> Wavefunction:
         except OrbitileError as error:  # of a cell that its functions do not fit
             raise FileError(f"{path.name}: {error}") from error
         except (LoadError, FileFormatError) as error:
-            raise _translated(error, path, format_name) from error
+            raise _translated(error, path, format_name, content) from error
         except (
             ValueError,
             TypeError,
@@ -142,12 +143,13 @@ def _format_of(head: str, name: str) -> str | None:
     return None
 
 
-def _translated(error: Exception, path: Path, format_name: str) -> OrbitileError:
+def _translated(error: Exception, path: Path, format_name: str, content: bytes) -> OrbitileError:
     text = str(getattr(error, "message", None) or error).split("\n")[0]
     if "contains errors" in text:
         return ConventionError(
             f"{path.name}: the orbitals are not normalised in any known {format_name} dialect (as written, ORCA, Psi4, "
-            "Turbomole, CFOUR, unnormalised contractions): order, sign or norm of its basis functions is unknown"
+            "Turbomole, CFOUR, unnormalised contractions): "
+            + (why_not_normalised(content) or "order, sign or norm of its basis functions is unknown")
         )
     line = getattr(error, "lineno", None) or getattr(getattr(error, "file", None), "lineno", None)
     cause = error.__cause__
@@ -233,7 +235,12 @@ def _wavefunction(
         geometries=_geometries(path) if format_name == "fchk" else np.empty(0),
         method="/".join(part.upper() for part in (data.lot, data.obasis_name) if part),
         stated=found.whole,
-        remarks=(*named_ghosts(np.where(numbers > 0, data.atnums, 0), charges), *assumed, *remarks, *remarked),
+        remarks=(
+            *named_ghosts(np.where(numbers > 0, data.atnums, 0), charges),
+            *assumed,
+            *remarks,
+            *remarked,
+        ),
         cell=cell,
     )
 
@@ -319,7 +326,7 @@ _patching = threading.Lock()
 
 @contextmanager
 def fast_normalisation_test(cell: Reals = _NO_CELL) -> Iterator[None]:
-    """Our overlap in place of qc-iodata's slow one, while a file is read: with the vectors of a cell the periodic one."""
+    """Our overlap in place of qc-iodata's slow one, while a file is read; the periodic one where there is a cell."""
     from iodata.formats import molden
 
     def is_normalized(

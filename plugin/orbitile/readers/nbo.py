@@ -16,6 +16,7 @@ from ..model.core_potentials import settled_charges
 from ..model.wavefunction import Orbitals, Wavefunction, are_natural
 from ._nbo.archive import MARK, Archive, read_archive
 from ._nbo.basis import Basis
+from ._nbo.names import SORTS, read_names
 from ._nbo.plot_files import KINDS, Block, heading_of, is_plot_file, read_basis, read_density, read_orbitals, title_of
 
 Reals = NDArray[np.float64]
@@ -23,7 +24,10 @@ Reals = NDArray[np.float64]
 Found = TypeVar("Found")
 
 DESCRIPTION = "NBO plot files and archives"
-PATTERNS = ("*.31", *(f"*{suffix}" for suffix in KINDS), "*.47")
+FIRST = (".37", ".39")
+"""What of a job is read first: its bonds, then localised orbitals."""
+
+PATTERNS = (*(f"*{suffix}" for suffix in dict.fromkeys((*FIRST, *KINDS))), "*.47", "*.31")
 KIND = "wavefunction"
 
 NAMES = {
@@ -59,7 +63,7 @@ _DEPENDENT = 1e-7
 
 _WITHOUT_DENSITY = (
     "the occupancies of these orbitals alone do not make the density; put the archive of the job (.47) or its density "
-    "matrix (.41) beside the file"
+    "matrix (.41, .42) beside the file"
 )
 
 
@@ -71,6 +75,11 @@ def recognises(head: str) -> bool:
 def read(path: Path) -> Wavefunction:
     """Read an archive, or orbitals with the basis set beside them."""
     return read_beside(path, path)
+
+
+def others(path: Path) -> tuple[Path, ...]:
+    """Files of the same job beside one of them."""
+    return tuple(path.parent / name for suffix in (".31", *KINDS) for name in _names_beside(path, suffix))
 
 
 def read_beside(path: Path, original: Path) -> Wavefunction:
@@ -111,6 +120,8 @@ class _Job:
             )
         self.basis = basis
         self.archive = archive if archive is not None and _is_same(basis, archive.basis) else None
+        if self.archive is not None:  # whose overlaps told the signs
+            self.basis = self.archive.basis
         if archive is not None and self.archive is None:
             self.remarks.append("the archive (.47) beside it is of another job, and is not used")
 
@@ -133,7 +144,11 @@ class _Job:
         basis, name = self.basis, self.original.name
         blocks = read_orbitals(path, len(basis))
         overlap = basis.overlap()
-        coefficients = [block.coefficients[basis.order] for block in blocks]
+        choices = [one for one in (basis, basis.with_signs_of_orca()) if one is basis or self.archive is None]
+        basis = min(
+            choices, key=lambda one: _deviation([one.of_orbitals(block.coefficients) for block in blocks], overlap)
+        )
+        coefficients = [basis.of_orbitals(block.coefficients) for block in blocks]
         for those in coefficients:
             norms = np.einsum("mi,mi->i", those, overlap @ those)
             worst = int(np.argmax(np.abs(norms - 1)))
@@ -142,14 +157,13 @@ class _Job:
                     f"{name}: orbital {worst + 1} has norm {norms[worst]:.5f} in the basis set beside it, expected 1: "
                     f"the basis set is that of another job{self._titles(path)}, or its functions are in no known order"
                 )
-        densities = self._densities(overlap)
-        named = self._named(kind, blocks)
+        densities = self._densities(basis, overlap)
+        named = self._named(kind, blocks, densities, basis)
         sets = []
         for n, (block, those) in enumerate(zip(named, coefficients, strict=True)):
-            mine = densities if len(densities) == len(blocks) else [_total(densities)]
             occupations = block.occupations
-            if not len(occupations) and densities and kind not in _PARENTS:
-                occupations = _whole(_diagonal(mine[n], overlap @ those))
+            if kind not in _PARENTS:
+                occupations = _occupations(block, _for_each(densities, len(blocks))[n], basis)
             focks = self.archive.focks if self.archive else []
             energies = _diagonal(focks[n], those) if len(focks) == len(blocks) and kind not in _PARENTS else np.empty(0)
             sets.append(
@@ -157,8 +171,19 @@ class _Job:
             )
         return _wavefunction(basis, sets, densities, self.original, kind, tuple(self.remarks), kind in _PARENTS)
 
-    def _named(self, kind: str, blocks: list[Block]) -> list[Block]:
-        """The orbitals with occupancies and names, which may be in the file of others that go with them."""
+    def _named(self, kind: str, blocks: list[Block], densities: list[Reals], basis: Basis) -> list[Block]:
+        """The orbitals with occupancies and names, which may be in other files of the job."""
+        names = self._supplement(".46", read_names) or {}
+        return [
+            block
+            if block.labels
+            or len(names.get((SORTS.get(kind.removeprefix("P"), ""), spin), ())) != len(block.coefficients.T)
+            else replace(block, labels=names[SORTS[kind.removeprefix("P")], spin])
+            for spin, block in enumerate(self._with_parents(kind, blocks, densities, basis))
+        ]
+
+    def _with_parents(self, kind: str, blocks: list[Block], densities: list[Reals], basis: Basis) -> list[Block]:
+        """The orbitals with what is known of those that they go with."""
         parent = _PARENTS.get(kind) or (".37" if kind == "NLMO" else None)
         if parent is None or all(len(block.labels) and len(block.occupations) for block in blocks):
             return blocks
@@ -170,18 +195,20 @@ class _Job:
         pairs = zip(blocks, theirs, strict=True)
         if kind == "NLMO":  # they have the names of the bonds that they come from, not their occupancies
             return [replace(mine, labels=mine.labels or other.labels) for mine, other in pairs]
-        return [replace(mine, labels=other.labels, occupations=other.occupations) for mine, other in pairs]
+        return [
+            replace(mine, labels=other.labels, occupations=_occupations(other, matrix, basis))
+            for (mine, other), matrix in zip(pairs, _for_each(densities, len(blocks)), strict=True)
+        ]
 
-    def _densities(self, overlap: Reals) -> list[Reals]:
+    def _densities(self, basis: Basis, overlap: Reals) -> list[Reals]:
         """The density matrix, or that of each spin, in our order; none where no file of the job has it."""
         if self.archive is not None and self.archive.densities:
             return self.archive.densities
-        found = self._supplement(".41", lambda path: read_density(path, len(self.basis)))
-        order = np.ix_(self.basis.order, self.basis.order)
-        matrices = [matrix[order] for matrix in found or []]
+        found = [self._supplement(suffix, lambda path: read_density(path, len(basis))) for suffix in (".42", ".41")]
+        matrices = [basis.of_matrix(matrix) for matrix in found[0] or found[1] or []]
         electrons = sum(float(np.sum(matrix * overlap)) for matrix in matrices)
         if abs(electrons - round(electrons)) > _WHOLE * max(10.0, electrons):
-            self.remarks.append(f"not used: the density matrix beside it (.41), which holds {electrons:.4f} electrons")
+            self.remarks.append(f"not used: the density matrix beside it, which holds {electrons:.4f} electrons")
             return []
         return matrices
 
@@ -203,13 +230,33 @@ def _is_same(one: Basis, other: Basis) -> bool:
     return (
         np.array_equal(one.numbers, other.numbers)
         and np.array_equal(one.order, other.order)
+        and len(one.shells) == len(other.shells)
         and bool(np.abs(one.positions - other.positions).max() < _SAME_PLACE)
     )
+
+
+def _for_each(densities: list[Reals], n_sets: int) -> list[Reals]:
+    """The density matrix that goes with each set of orbitals; empty ones where there is none."""
+    if not densities:
+        return [np.empty(0)] * n_sets
+    return densities if len(densities) == n_sets else [_total(densities)] * n_sets
+
+
+def _occupations(block: Block, density: Reals, basis: Basis) -> Reals:
+    """Those of the file, or of a density matrix; none where there is neither."""
+    if len(block.occupations) or not density.size:
+        return block.occupations
+    return _whole(_diagonal(density, basis.overlap() @ basis.of_orbitals(block.coefficients)))
 
 
 def _total(densities: list[Reals]) -> Reals:
     """Density matrix of both spins; empty where there is none."""
     return np.sum(densities, axis=0) if densities else np.empty((0, 0))
+
+
+def _deviation(sets: list[Reals], overlap: Reals) -> float:
+    """How far orbitals are from orthonormal, in the mean."""
+    return sum(float(np.abs(those.T @ overlap @ those - np.eye(len(those.T))).mean()) for those in sets)
 
 
 def _diagonal(matrix: Reals, vectors: Reals) -> Reals:
@@ -224,26 +271,34 @@ def _whole(occupations: Reals) -> Reals:
     return rounded if np.abs(occupations - rounded).max(initial=0) <= _WHOLE else occupations
 
 
+def _is_absurd(energies: Reals, basis: Basis) -> bool:
+    """Whether an energy is lower than an electron can have at the heaviest nucleus."""
+    return bool(energies.min() < -(0.6 * float(basis.numbers.max()) ** 2 + 5))
+
+
 def _of_archive(archive: Archive, path: Path) -> Wavefunction:
     """The molecular orbitals of an archive; where it has none, those of its Fock or density matrix."""
     overlap, densities, focks = archive.overlap, archive.densities, archive.focks
     orbitals, kind = archive.orbitals, "MO"
     remarks: tuple[str, ...] = ()
     n_sets = 2 if archive.open_shell else 1
-    if not orbitals and not focks and not densities:
-        raise FileError(
-            f"{path.name}: this archive has no $LCAOMO, $FOCK or $DENSITY, so there are no orbitals to show"
-        )
+    values, axes = np.linalg.eigh(overlap)
+    root = axes[:, values > _DEPENDENT] / np.sqrt(values[values > _DEPENDENT])
+    solved = [np.linalg.eigh(root.T @ fock @ root) for fock in focks]
+    if any(_is_absurd(energies, archive.basis) for energies, _ in solved):
+        focks, remarks = [], ("its Fock matrix is not used: an electron would lie lower than any can",)
     if not orbitals:
-        values, axes = np.linalg.eigh(overlap)
-        root = axes[:, values > _DEPENDENT] / np.sqrt(values[values > _DEPENDENT])
         if focks:
             remarks = ("the archive has no orbitals ($LCAOMO): these are the eigenvectors of its Fock matrix",)
-            orbitals = [root @ np.linalg.eigh(root.T @ fock @ root)[1] for fock in focks]
-        else:
-            remarks = ("the archive has no orbitals ($LCAOMO): these are the natural ones of its density matrix",)
+            orbitals = [root @ vectors for _, vectors in solved]
+        elif densities:
+            remarks += ("the archive has no orbitals ($LCAOMO): these are the natural ones of its density matrix",)
             kind, there = "NO", overlap @ root
             orbitals = [root @ np.linalg.eigh(there.T @ matrix @ there)[1][:, ::-1] for matrix in densities]
+        else:
+            raise FileError(
+                f"{path.name}: this archive has no $LCAOMO, $FOCK or $DENSITY that orbitals could be had from"
+            )
     if len(orbitals) < n_sets:
         orbitals = orbitals * n_sets
     sets = []
@@ -278,7 +333,7 @@ def _wavefunction(
         shells=basis.shells,
         alpha=sets[0],
         beta=sets[1] if len(sets) > 1 else None,
-        natural=not whole and all(are_natural(one.occupations) for one in sets),
+        natural=kind != "MO" and not whole and all(are_natural(one.occupations) for one in sets),
         title=basis.title,
         source=str(path),
         program="nbo",

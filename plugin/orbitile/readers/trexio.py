@@ -34,9 +34,10 @@ CONTENTS = ("metadata", "nucleus", "basis", "mo")
 
 _ENTRIES = """
 ao_cartesian ao_normalization ao_shell basis_coefficient basis_exponent basis_nucleus_index basis_prim_factor
-basis_r_power basis_shell_ang_mom basis_shell_factor basis_shell_index basis_type ecp_z_core electron_dn_num
-electron_num electron_up_num metadata_description mo_coefficient mo_coefficient_im mo_energy mo_occupation mo_spin
-mo_symmetry mo_type nucleus_charge nucleus_coord nucleus_label
+basis_r_power basis_shell_ang_mom basis_shell_factor basis_shell_index basis_type cell_a cell_b cell_c ecp_z_core
+electron_dn_num electron_num electron_up_num metadata_description mo_coefficient mo_coefficient_im mo_energy
+mo_occupation mo_spin mo_symmetry mo_type nucleus_charge nucleus_coord nucleus_label pbc_k_point pbc_k_point_num
+pbc_periodic
 """.split()
 """What is read, by its names in TREXIO."""
 
@@ -141,7 +142,24 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
         method=str(contents.get("mo_type") or ""),
         stated=Stated(alpha=up, beta=down),
         remarks=(*named_ghosts(numbers, charges), *remarks),
+        cell=_cell(contents, path),
     )
+
+
+def _cell(contents: dict[str, Any], path: Path) -> NDArray[np.float64]:
+    """Vectors of the cell in bohr, one a row; empty for a molecule.
+
+    Raises
+    ------
+    FileError
+        When the orbitals are not those of the Gamma point.
+    """
+    vectors = [contents.get(f"cell_{name}") for name in "abc"]
+    if not contents.get("pbc_periodic") or any(vector is None for vector in vectors):
+        return np.empty(0)
+    if np.any(np.asarray(contents.get("pbc_k_point", 0.0))) or contents.get("pbc_k_point_num", 1) != 1:
+        raise FileError(f"{path.name}: its orbitals are of other k points than Gamma, which are complex: not supported")
+    return np.array(vectors, float)
 
 
 def _shells(contents: dict[str, Any]) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:

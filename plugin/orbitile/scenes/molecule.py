@@ -115,15 +115,15 @@ class Molecule:
 
     def with_edges(self, cell: Cell) -> Molecule:
         """The same, and the edges of a cell."""
-        corners, n = cell.corners(), len(self.centres)
-        ends = np.array([(i, i | bit) for i in range(8) for bit in (1, 2, 4) if not i & bit])
+        ends = cell.edges().reshape(-1, 3)
+        n = len(ends)
         return Molecule(
-            centres=np.concatenate([self.centres, corners]),
-            radii=np.concatenate([self.radii, np.full(8, EDGE_RADIUS)]),
-            colours=np.concatenate([self.colours, np.tile(EDGE_COLOUR, (8, 1))]),
-            bonds=np.concatenate([self.bonds, n + ends]),
-            stick_radius=np.concatenate([np.full(len(self.bonds), self.stick_radius), np.full(12, EDGE_RADIUS)]),
-            symbols=(*self.symbols, *("cell",) * 8) if self.symbols else (),
+            centres=np.concatenate([self.centres, ends]),
+            radii=np.concatenate([self.radii, np.full(n, EDGE_RADIUS)]),
+            colours=np.concatenate([self.colours, np.tile(EDGE_COLOUR, (n, 1))]),
+            bonds=np.concatenate([self.bonds, len(self.centres) + np.arange(n).reshape(-1, 2)]),
+            stick_radius=np.concatenate([np.full(len(self.bonds), self.stick_radius), np.full(n // 2, EDGE_RADIUS)]),
+            symbols=(*self.symbols, *("cell",) * n) if self.symbols else (),
         )
 
     def showing(self, surfaces: Sequence[NDArray[np.floating]]) -> Molecule:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..analysis.information import formula
+from ..fields import as_drawn
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
 from ..renderer import default_camera
@@ -29,7 +30,7 @@ def choices_of(wavefunction: Wavefunction) -> tuple[Choice, ...]:
     found: list[Choice] = []
     levels = levels_of(wavefunction)
     for those in levels:
-        labels = _labels(wavefunction, those)
+        labels = _labels(those)
         about_frontier = sorted(those, key=lambda level: level.place, reverse=True)
         lowest = 1 - MOST_LISTED // 2
         found += [
@@ -48,10 +49,9 @@ def choices_of(wavefunction: Wavefunction) -> tuple[Choice, ...]:
     return tuple(found)
 
 
-def _labels(wavefunction: Wavefunction, levels: list[Level]) -> list[str]:
+def _labels(levels: list[Level]) -> list[str]:
     """What the file calls each orbital, or its symmetry; nothing where all are called the same."""
-    names = wavefunction.orbitals(levels[0].spin).labels
-    labels = [name or level.symmetry for name, level in zip(names, levels, strict=True)]
+    labels = [level.label or level.symmetry for level in levels]
     return labels if len(set(labels)) > 1 else [""] * len(labels)
 
 
@@ -83,11 +83,16 @@ def slide_of(
     colours: ColourPair | Sequence[ColourPair] = PALETTES,
     opacity: float | None = None,
 ) -> Slide:
-    """The slide of a surface and the molecule of a wavefunction, where there is one."""
+    """The slide of a surface and the molecule of a wavefunction, where there is one.
+
+    Colours that are customary for the field, as those of the phases of complex orbitals, need no name in it.
+    """
     pair = colours_of_fields([surface], colours)[0]
     scene = scene_of(surface, wavefunction, colours=pair, opacity=opacity)
     if wavefunction is not None:
-        title, field = title_of(wavefunction, surface, field), named_as_listed(wavefunction, field)
+        title = title_of(wavefunction, surface, field)
+        color_by = "" if color_by == as_drawn(field, "", wavefunction)[1] else color_by
+        field = named_as_listed(wavefunction, field)
     else:
         title = surface.quantity
     legend = legend_of(replace(surface, unit=unit_in_print(surface.unit)), pair)
@@ -105,19 +110,21 @@ def document_of(slides: Sequence[Slide], wavefunction: Wavefunction | None, n_fr
     scene = slides[0].scene
     choices: tuple[Choice, ...]
     if wavefunction is None:
-        title, choices, where = slides[0].title, (), scene.extent()[0]
+        title, choices, atoms_at = slides[0].title, (), scene.extent()[0]
     else:
         title, choices = wavefunction.title.strip() or formula(wavefunction), choices_of(wavefunction)
-        where = wavefunction.positions
-    atoms = tuple(f"{symbol}{n}" for n, symbol in enumerate(scene.molecule.symbols, 1))
+        atoms_at = wavefunction.positions
+    drawn_at = scene.molecule.centres if len(scene.molecule.centres) else atoms_at
+    n_atoms = 0 if wavefunction is None else wavefunction.n_atoms  # beyond are images of them, and corners of a cell
+    atoms = tuple(f"{symbol}{n}" for n, symbol in enumerate(scene.molecule.symbols[:n_atoms], 1))
     return Document(
         title,
         tuple(slides),
         with_others(choices, slides),
         atoms,
         n_frames,
-        default_camera(_few(where)).rotation,
-        (where.min(axis=0) + where.max(axis=0)) / 2,
+        default_camera(_few(atoms_at)).rotation,
+        (drawn_at.min(axis=0) + drawn_at.max(axis=0)) / 2,
     )
 
 

@@ -15,6 +15,7 @@ from ..gaussians.alignment import (
     rotation_onto,
 )
 from ..gaussians.overlap import inverse_root, own_overlap
+from ..model.cell import molecules_only
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Orbitals, Wavefunction
 from .matching import mismatch
@@ -67,6 +68,7 @@ def interpolated(one: Wavefunction, other: Wavefunction, share: float) -> Wavefu
     reason = mismatch(one, other)
     if reason:
         raise OrbitileError(f"{other.source or 'frame'}: cannot be interpolated with the one before: {reason}")
+    molecules_only(one, "interpolation", "atoms may leave the cell by one face and enter it by the opposite one")
     rotation = rotation_onto(other, one.positions)
     near = placed(other, rotation, centre(one))
     middle = replace(

@@ -79,7 +79,7 @@ def install(python: str | None = None) -> list[str]:
     return [
         *(f"wrote {folder}" for folder in folders),
         "start Blender again: Edit > Preferences > Add-ons, tick Orbitile; its tab is in the sidebar of a view (N)",
-        f"Blender loads libraries of its own version of Python only, 3.11 up to Blender 5.0: this one is {version}",
+        f"Blender loads libraries of its own Python only, 3.11 up to Blender 5.0, then 3.13; this one is {version}",
     ]
 
 

@@ -21,7 +21,7 @@ def element_material(symbol: str, colour: RGB) -> Any:
     name = f"Orbitile {symbol}"
     material = bpy.data.materials.get(name)
     if material is None:
-        material = bpy.data.materials.new(name)
+        material = _new(name)
         _set(material, "Roughness", _ATOM_ROUGHNESS)
         set_colour(material, colour, 1.0)
     return material
@@ -29,7 +29,7 @@ def element_material(symbol: str, colour: RGB) -> Any:
 
 def surface_material(name: str, colour: RGB | None, opacity: float) -> Any:
     """The material of a lobe, made anew in its colour, or with the colours at the vertices."""
-    material = bpy.data.materials.get(name) or bpy.data.materials.new(name)
+    material = bpy.data.materials.get(name) or _new(name)
     _set(material, "Roughness", _SURFACE_ROUGHNESS)
     tree = material.node_tree
     base = tree.nodes[_SHADER].inputs["Base Color"]
@@ -56,6 +56,13 @@ def set_opacity(material: Any, opacity: float) -> None:
     _set(material, "Alpha", opacity)
     material.diffuse_color[3] = opacity
     material.surface_render_method = "DITHERED" if opacity >= 1 else "BLENDED"
+
+
+def _new(name: str) -> Any:
+    material = bpy.data.materials.new(name)
+    if material.node_tree is None:  # before Blender 5 shaders were an option
+        material.use_nodes = True
+    return material
 
 
 def _set(material: Any, what: str, value: Any) -> None:

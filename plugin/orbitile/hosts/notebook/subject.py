@@ -96,7 +96,7 @@ class Subject:
             When there is no such field or frame, a file has changed, or something cannot be computed.
         """
         wavefunction = self.wavefunction(wish.frame)
-        name, color_by = as_drawn(wish.field, wish.color_by)
+        name, color_by = as_drawn(wish.field, wish.color_by, wavefunction)
         name = name if self._path is None else pinned(self.first, name)
         isovalue = wish.isovalue
         try:
@@ -107,7 +107,7 @@ class Subject:
                 surface, _ = surface_within(volume, isovalue, MOST_FACES)
         except NoSurface as error:
             bare = bare_slide(wavefunction, name, str(error))
-            return replace(bare, color_by=color_by, isovalue=isovalue or 0.0, frame=wish.frame)
+            return replace(bare, color_by=wish.color_by, isovalue=isovalue or 0.0, frame=wish.frame)
         if color_by:
             colour = field_of(wavefunction, color_by, self._references)
             surface = coloured(surface, wavefunction, colour, device=wish.device)

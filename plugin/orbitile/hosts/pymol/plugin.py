@@ -5,22 +5,21 @@ Nothing but the standard library and PyMOL is imported before it is known that t
 
 from __future__ import annotations
 
-import os
-from importlib.util import find_spec
 from typing import Any
 
-_NEEDED = {
-    "numpy": "numpy",
-    "scipy": "scipy",
-    "iodata": "qc-iodata",
-    "cclib": "cclib",
-    "skimage": "scikit-image",
-    "mrcfile": "mrcfile",
-    "trimesh": "trimesh",
-}
-_COMPUTING = {"taichi": "taichi==1.7.4"}
+from .._requirements import COMPILER, absent
+
 _COMMANDS = ("orb_load", "orb_info", "orb_mo", "orb_field", "orb_panel")
+_OFFERED = "orbitile_offered"
+"""Preference of PyMOL in which it is kept that what is missing was offered; later on it is by the menu only."""
 _menu_added = False
+
+
+def command() -> list[str]:
+    """What installs what is missing: an interpreter and its arguments."""
+    from ...workers.processes import interpreter
+
+    return [interpreter(), "-m", "pip", "install", *absent()]
 
 
 def missing() -> str:
@@ -28,23 +27,20 @@ def missing() -> str:
 
     Taichi may be in another Python, which `ORBITILE_PYTHON` names.
     """
-    needed = _NEEDED if os.environ.get("ORBITILE_PYTHON") else {**_NEEDED, **_COMPUTING}
-    absent = [package for module, package in needed.items() if find_spec(module) is None]
-    if not absent:
+    packages = absent()
+    if not packages:
         return ""
-    from ...workers.processes import interpreter
-
-    text = f"Orbitile needs {', '.join(absent)} in PyMOL's Python. To install: {interpreter()} -m pip install "
-    text += " ".join(f"'{package}'" if "=" in package else package for package in absent)
-    if absent == list(_COMPUTING.values()):
+    python, *arguments = command()
+    text = f"Orbitile needs {', '.join(packages)} in PyMOL's Python. To install: {python} "
+    text += " ".join(f"'{word}'" if set(word) & set("<>=") else word for word in arguments)
+    if packages == list(COMPILER.values()):
         text += " (or, where that Python has no Taichi: orbitile install pymol --python OTHER_PYTHON)"
     return text
 
 
 def register_commands() -> None:
     """Add the commands; where something is missing, commands that say so."""
-    absent = missing()
-    if not absent:
+    if not absent():
         from . import commands  # noqa: F401 - importing them adds them
 
         return
@@ -74,20 +70,35 @@ def add_menu() -> None:
             window = main_window()
             if window is not None:
                 take_what_is_opened(window, lambda path: open_panel().open(path))
+        else:
+            _offer_once()
+
+
+def _offer_once() -> None:
+    """Ask whether what is missing is to be installed, when PyMOL has come to rest; never again by itself."""
+    from pymol import plugins
+    from pymol.Qt import QtCore
+
+    if not plugins.pref_get(_OFFERED):
+        plugins.pref_set(_OFFERED, True)
+        plugins.pref_save()
+        QtCore.QTimer.singleShot(0, _open)
 
 
 def _open() -> None:
     from pymol.Qt import QtWidgets
 
-    text = missing()
-    if not text:
-        from ...errors import OrbitileError
+    if missing():
+        from .completing import Completing
 
-        try:
-            from .commands import open_panel
+        Completing(_open).show()
+        return
+    from ...errors import OrbitileError
 
-            open_panel()
-        except OrbitileError as error:
-            text = str(error)
-    if text:
-        QtWidgets.QMessageBox.information(None, "Orbitile", text)
+    register_commands()
+    try:
+        from .commands import open_panel
+
+        open_panel()
+    except OrbitileError as error:
+        QtWidgets.QMessageBox.information(None, "Orbitile", str(error))

@@ -84,17 +84,18 @@ def read_archive(path: Path) -> Archive:
     values = {
         key: _numbers(name, key, sections[key]) for key in ("OVERLAP", "DENSITY", "FOCK", "LCAOMO") if key in sections
     }
-    order, open_shell = np.ix_(basis.order, basis.order), "OPEN" in options
-    norms = np.ones(n)
+    open_shell, norms = "OPEN" in options, np.ones(n)
     if "OVERLAP" in values:
-        theirs = symmetric(values["OVERLAP"], n, name, "$OVERLAP")[order]
-        norms = _norms(name, ours, theirs)
+        overlap = symmetric(values["OVERLAP"], n, name, "$OVERLAP")
+        candidates = basis, basis.with_signs_of_orca()
+        basis = min(candidates, key=lambda one: float(np.abs(one.of_matrix(overlap) - ours).max()))
+        norms = _norms(name, ours, basis.of_matrix(overlap))
 
     def matrices(key: str, scale: Reals) -> list[Reals]:
         if key not in values:
             return []
         parts = np.array_split(values[key], 2) if open_shell else [values[key]]
-        return [symmetric(part, n, name, f"${key}")[order] * np.outer(scale, scale) for part in parts]
+        return [basis.of_matrix(symmetric(part, n, name, f"${key}")) * np.outer(scale, scale) for part in parts]
 
     densities = matrices("DENSITY", norms)
     if "BODM" not in options and densities:  # its elements are then <i|rho|j>
@@ -102,7 +103,8 @@ def read_archive(path: Path) -> Archive:
         densities = [inverse @ (matrix / np.outer(norms, norms) ** 2) @ inverse for matrix in densities]
     unit = electronvolt if "EV" in options else 1.0
     focks = [unit * matrix for matrix in matrices("FOCK", 1 / norms)]
-    orbitals = [found[basis.order] * norms[:, None] for found in _orbitals(name, values.get("LCAOMO"), n, open_shell)]
+    found = _orbitals(name, values.get("LCAOMO"), n, open_shell)
+    orbitals = [basis.of_orbitals(those) * norms[:, None] for those in found]
     return Archive(basis, ours, densities, focks, orbitals, open_shell)
 
 
@@ -166,7 +168,7 @@ def _basis(name: str, sections: dict[str, str], n_atoms: int, n: int, unit: floa
         n_atoms,
     )
     numbers = np.maximum(atoms[:, 0], 0).astype(np.int64)
-    return Basis(title.strip(), numbers, atoms[:, 1], atoms[:, 2:] * unit, shells, order)
+    return Basis(title.strip(), numbers, atoms[:, 1], atoms[:, 2:] * unit, shells, order, np.ones(n))
 
 
 def _lists(name: str, text: str) -> dict[str, Reals]:

@@ -6,12 +6,15 @@ s2, ... in the names of `orbitile.model.conventions`, with the same signs.
 
 Contraction coefficients carry the norms of their primitives, up to a factor that depends on l and on the program that
 wrote them. All functions of NBO are normalised, so that this factor follows.
+
+ORCA's harmonics with m = 3 and 4 have the other sign, and so in what it hands to NBO; which signs a job has is seen by
+overlaps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +51,8 @@ class Basis:
         In the order of the file.
     order : ndarray of int, shape (n_basis,)
         Which function of the file each of ours is.
+    signs : ndarray, shape (n_basis,)
+        Factors of ours: 1, or -1.
     """
 
     title: str
@@ -56,9 +61,23 @@ class Basis:
     positions: Reals
     shells: tuple[Shell, ...]
     order: NDArray[np.intp]
+    signs: Reals
 
     def __len__(self) -> int:
         return len(self.order)
+
+    def of_orbitals(self, coefficients: Reals) -> Reals:
+        """Coefficients in the order of the file, shape (n_basis, n_orbitals), as ours."""
+        return coefficients[self.order] * self.signs[:, None]
+
+    def of_matrix(self, matrix: Reals) -> Reals:
+        """A matrix over the functions of the file as one over ours."""
+        return matrix[np.ix_(self.order, self.order)] * np.outer(self.signs, self.signs)
+
+    def with_signs_of_orca(self) -> Basis:
+        """The same functions with those of ORCA."""
+        names = [name for shell in self.shells for name in component_names(shell.angular_momentum, shell.pure)]
+        return replace(self, signs=np.array([-1.0 if name[1:] in ("3", "4") else 1.0 for name in names]))
 
     def overlap(self) -> Reals:
         """Overlap of its functions, in our order."""
@@ -133,6 +152,7 @@ def shells_of(
     """
     made: list[tuple[int, int, bool, Reals, Reals]] = []
     order: list[int] = []
+    incomplete: dict[tuple[int, int, bool, bytes], list[dict[str, int]]] = {}  # by their primitives
     first = 0
     for number, (atom, of_shell, (begin, count)) in enumerate(zip(atoms, labels, ranges, strict=True), 1):
         if not 1 <= atom <= n_atoms:
@@ -147,15 +167,36 @@ def shells_of(
         for l, pure in dict.fromkeys((l, pure) for l, pure, _ in components):
             place = {text: first + n for n, (k, p, text) in enumerate(components) if (k, p) == (l, pure)}
             ours = component_names(l, pure)
-            if len(components) != len(set(components)) or set(place) != set(ours):
-                letter = ANGULAR_MOMENTUM_LETTERS[l]
-                raise FileError(f"{name}: shell {number} has no full set of {letter} functions: {list(of_shell)}")
+            if len(components) != len(set(components)):
+                raise FileError(f"{name}: shell {number} has a function twice: {list(of_shell)}")
             if l >= len(primitives.coefficients):
                 raise FileError(f"{name}: no contraction coefficients of {ANGULAR_MOMENTUM_LETTERS[l]} functions")
-            order += [place[text] for text in ours]
-            made.append((atom - 1, l, pure, primitives.exponents[chosen], primitives.coefficients[l][chosen]))
+            exponents, coefficients = primitives.exponents[chosen], primitives.coefficients[l][chosen]
+            if len(place) < len(ours):  # OpenMolcas writes each component as a shell
+                key = atom, l, pure, exponents.tobytes() + coefficients.tobytes()
+                place = _joined(incomplete.setdefault(key, []), place)
+            if len(place) == len(ours):
+                order += [place[text] for text in ours]
+                made.append((atom - 1, l, pure, exponents, coefficients))
         first += len(components)
+    if len(order) < first:
+        l = next(
+            l
+            for (_, l, pure, _), shells in incomplete.items()
+            if any(len(one) < len(component_names(l, pure)) for one in shells)
+        )
+        raise FileError(f"{name}: a shell has no full set of {ANGULAR_MOMENTUM_LETTERS[l]} functions")
     return _normalised(name, made), np.array(order, np.intp)
+
+
+def _joined(shells: list[dict[str, int]], place: dict[str, int]) -> dict[str, int]:
+    """The first shell of the same primitives that lacks some components, once it has them."""
+    for shell in shells:
+        if not place.keys() & shell.keys():
+            shell.update(place)
+            return shell
+    shells.append(dict(place))
+    return shells[-1]
 
 
 def _normalised(name: str, made: list[tuple[int, int, bool, Reals, Reals]]) -> tuple[Shell, ...]:

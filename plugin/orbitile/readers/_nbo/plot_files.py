@@ -37,12 +37,13 @@ KINDS = {
     ".39": "NLMO",
     ".40": "MO",
     ".41": "density matrix",
+    ".42": "density matrix",
 }
-"""What files of usual names hold."""
+"""What files of usual names hold where they have no heading; in NBO 6 and 7, .41 has natural orbitals."""
 
 BASIS_HEADING = "basis set information needed for plotting orbitals"
 
-_HEADING = re.compile(r"^\s*(P?N(?:AO|HO|BO|LMO)|MO)s in the (\w+) basis:", re.IGNORECASE)
+_HEADING = re.compile(r"^\s*(P?N(?:AO|HO|BO|LMO)|MO|NO)s in the (\w+) basis:", re.IGNORECASE)
 _DENSITY = re.compile(r"^\s*AO density matrix", re.IGNORECASE)
 _SPIN = re.compile(r"^\s*(ALPHA|BETA)\s+SPIN\s*$", re.IGNORECASE)
 _NUMBERS = re.compile(r"^[\s\d.+\-DEde]*\.[\s\d.+\-DEde]*$")
@@ -121,7 +122,10 @@ def read_basis(path: Path) -> Basis:
             parts[-1].append(line)
     if heading_of(text[:600]) != "basis" or len(parts) != 5:
         raise FileError(f"{name}: expected the basis set of an NBO job, in five parts, got another or a damaged file")
-    n_atoms, n_shells, n_primitives = _integers(parts[1], name, 3)
+    counts = _integers(parts[1], name)
+    if len(counts) < 3:
+        raise FileError(f"{name}: expected numbers of atoms, shells and primitives, got {counts}")
+    n_atoms, n_shells, n_primitives = counts[:3]
     for n, what in ((n_atoms, "atoms"), (n_shells, "shells"), (n_primitives, "primitives")):
         if n < 1:
             raise FileError(f"{name}: expected {what}, got {n}")
@@ -160,7 +164,8 @@ def read_basis(path: Path) -> Basis:
         Primitives(lists[0], lists[1:]),
         n_atoms,
     )
-    return Basis(title_of(text), numbers, numbers.astype(float), atoms[:, 1:] * angstrom, shells, order)
+    signs = np.ones(len(order))
+    return Basis(title_of(text), numbers, numbers.astype(float), atoms[:, 1:] * angstrom, shells, order, signs)
 
 
 def read_orbitals(path: Path, n_basis: int) -> list[Block]:
@@ -175,13 +180,16 @@ def read_orbitals(path: Path, n_basis: int) -> list[Block]:
 
 
 def read_density(path: Path, n_basis: int) -> list[Reals]:
-    """The density matrix in a .41 file in the order of the file: one, or one of each spin.
+    """The density matrix in a file, in the order of the file: one, or one of each spin; none in a file of orbitals.
 
     Raises
     ------
     FileError
         As for `read_orbitals`.
     """
+    with path.open(encoding="utf-8") as stream:
+        if heading_of(stream.read(600)) not in (None, "density matrix"):
+            return []
     found = []
     for rows, _, line in _spins(path):
         values = numbers_in_text("\n".join(rows).encode(), path.name, line)
@@ -241,15 +249,12 @@ def _block(rows: list[str], rest: list[str], name: str, line: int, n_basis: int)
     return Block(coefficients, values[n * n_basis :], _labels(rest, n))
 
 
-def _integers(lines: list[str], name: str, expected: int | None = None) -> list[int]:
+def _integers(lines: list[str], name: str) -> list[int]:
     words = " ".join(lines).split()
     try:
-        found = [int(word) for word in words]
+        return [int(word) for word in words]
     except ValueError as error:
         raise FileError(f"{name}: expected whole numbers ({error})") from error
-    if expected is not None and len(found) != expected:
-        raise FileError(f"{name}: expected {expected} whole numbers, got {len(found)}")
-    return found
 
 
 _PER_LINE = 20

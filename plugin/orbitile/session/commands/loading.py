@@ -12,8 +12,11 @@ from ...analysis.notes import notes
 from ...arguments import COUNT, FLAG, PATHS, TEXT, Argument, one_of
 from ...errors import Cancelled, OrbitileError
 from ...files.compression import SUFFIXES
+from ...model.cell import cell_of
+from ...model.report import Paths
 from ...model.wavefunction import Wavefunction
 from ...readers import MEMBER, descriptions, is_place
+from ...scenes.molecule import EDGE_COLOUR, EDGE_RADIUS
 from ..declaration import Answer, command
 from ..host import trajectory_viewer
 from ..session import Session
@@ -148,6 +151,8 @@ def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, Sh
         shown, geometry = replace(wavefunction, geometries=trajectory.geometries, source=text), trajectory.at_first
     _clear(session, name, text)
     session.host.add_molecule(name, shown, geometry)
+    if (cell := cell_of(shown)) is not None:
+        session.host.put_drawings(name, "cell", (Paths("edges", tuple(cell.edges()), EDGE_COLOUR, EDGE_RADIUS),))
     for note in notes(shown):
         session.host.say(f"{name}: note: {note}")
     return wavefunction, None if trajectory.is_one_file else trajectory

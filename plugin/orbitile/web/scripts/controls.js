@@ -64,7 +64,12 @@ export function choiceList(choices, { choose, known }) {
       if (next < 0) return node.removeAttribute("aria-activedescendant");
       rows[next].setAttribute("aria-selected", "true");
       node.setAttribute("aria-activedescendant", rows[next].id);
-      const { offsetTop, offsetHeight } = rows[next];
+      this.reveal();
+    },
+    /** Scroll to what is selected, where it is out of sight. */
+    reveal() {
+      if (chosen < 0) return;
+      const { offsetTop, offsetHeight } = rows[chosen];
       const hidden = offsetTop < node.scrollTop + offsetHeight || offsetTop + offsetHeight > node.scrollTop + node.clientHeight;
       if (hidden) node.scrollTop = offsetTop - node.clientHeight / 2;
     },

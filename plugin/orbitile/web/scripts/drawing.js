@@ -28,6 +28,7 @@ export class Drawing {
     this.programs = {};
     for (const name of ["sphere", "stick", "mesh"]) this.programs[name] = this.compiled(name);
     this.uploaded = null;
+    this.kept = []; // what there was went with the context
   }
 
   compiled(name) {
@@ -55,7 +56,7 @@ export class Drawing {
 
   upload() {
     const { gl, slide } = this;
-    this.kept?.forEach((free) => free());
+    this.kept.forEach((free) => free());
     this.kept = [];
     const ink = slide.lit ? (value) => LINEAR[value] : (value) => value / 255;
     const colours = Float32Array.from(slide.colours, ink);

@@ -147,7 +147,10 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
       draw();
     });
   }
-  const sizes = new ResizeObserver(draw);
+  const sizes = new ResizeObserver(() => {
+    list.reveal();
+    draw();
+  });
   sizes.observe(picture);
   const theme = matchMedia("(prefers-color-scheme: dark)");
   theme.addEventListener("change", draw);

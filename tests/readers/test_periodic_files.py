@@ -1,0 +1,98 @@
+"""Molden files with cells, as CP2K and Multiwfn have them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import orbitile
+from orbitile.errors import ConventionError, FileError
+from orbitile.model.units import angstrom
+
+from ..crystals import Solved, bohr, water, write_molden
+
+pytest.importorskip("pyscf.pbc.gto", reason="PySCF (extra scf) is not installed")
+
+CUBIC = np.eye(3) * 4.0
+
+
+@pytest.fixture(scope="module")
+def field() -> Solved:
+    return water(CUBIC)
+
+
+@pytest.mark.parametrize(
+    ("heading", "unit", "taken"),
+    [
+        ("[Cell] AU", 1.0, ""),
+        ("[Cell] Angs", angstrom, ""),
+        ("[CELL] (Angs)", angstrom, None),
+        ("[Cell]", angstrom, "Angstrom"),
+        ("[Cell]", 1.0, "bohr"),
+    ],
+)
+def test_cells_in_all_units(field, tmp_path: Path, heading: str, unit: float, taken: str | None):
+    path = write_molden(tmp_path / "water.molden", field, heading, unit)
+    if taken is None:
+        with pytest.raises(FileError, match=r"\[Cell\]: expected the unit AU or Angs"):
+            orbitile.load(path)
+        return
+    wavefunction = orbitile.load(path)
+    assert wavefunction.cell == pytest.approx(bohr(CUBIC), abs=1e-6)
+    assert any(f"{taken} is taken" in remark for remark in wavefunction.remarks) == bool(taken)
+
+
+@pytest.mark.parametrize("nuclei", ["[Pseudo]", "[Nval]"])
+def test_valence_charges(field, tmp_path: Path, nuclei: str):
+    wavefunction = orbitile.load(write_molden(tmp_path / "water.molden", field, nuclei=nuclei))
+    assert wavefunction.core_charges.tolist() == [6, 1, 1]
+    assert wavefunction.charge == pytest.approx(0)
+
+
+def test_files_with_occupied_orbitals_alone(field, tmp_path: Path):
+    wavefunction = orbitile.load(write_molden(tmp_path / "water.molden", field, orbitals=slice(0, 4)))
+    assert len(wavefunction.alpha) == 4
+
+
+def test_coefficients_that_are_left_out_are_zero(field, tmp_path: Path):
+    whole = orbitile.load(write_molden(tmp_path / "whole.molden", field, digits=15))
+    short = write_molden(tmp_path / "short.molden", field, digits=6)
+    lines = sum(line.strip()[:1].isdigit() for line in short.read_text().partition("[MO]")[2].splitlines())
+    assert lines < whole.n_basis * len(whole.alpha)
+    found = orbitile.load(short).alpha.coefficients
+    assert np.abs(np.abs(found) - np.abs(whole.alpha.coefficients)).max() < 2e-5
+
+
+def test_too_few_digits_are_named(field, tmp_path: Path):
+    with pytest.raises(ConventionError, match=r"3 digits behind the point.*NDIGITS 9"):
+        orbitile.load(write_molden(tmp_path / "water.molden", field, digits=3))
+
+
+def test_a_missing_cell_is_named(field, tmp_path: Path):
+    with pytest.raises(ConventionError, match="needs the cell: WRITE_CELL"):
+        orbitile.load(write_molden(tmp_path / "water.molden", field, heading=""))
+
+
+@pytest.mark.parametrize(
+    ("cell", "fault"),
+    [
+        ("1 0 0\n0 1 0", r"\[Cell\]: expected three lines"),
+        ("1 0 0\n0 1 0\n1 1 0", r"\[Cell\]: expected three lines"),
+        ("1 0 0\n0 1 0\n0 0 nan", r"\[Cell\]: expected three lines"),
+        ("1e9 0 0\n0 1 0\n0 0 1", r"\[Cell\]: expected three lines"),
+        ("a b c\n0 1 0\n0 0 1", r"\[Cell\]: expected three lines"),
+        ("0.2 0 0\n0 0.2 0\n0 0 0.2", "cell of 0.008 bohr"),
+    ],
+)
+def test_damaged_cells_are_refused(field, tmp_path: Path, cell: str, fault: str):
+    path = write_molden(tmp_path / "water.molden", field, heading="")
+    path.write_text(path.read_text().replace(" [Atoms]", f" [Cell] AU\n{cell}\n [Atoms]"))
+    with pytest.raises(FileError, match=fault):
+        orbitile.load(path)
+
+
+def test_coefficients_of_no_function_are_refused(field, tmp_path: Path):
+    path = write_molden(tmp_path / "water.molden", field, digits=6)
+    path.write_text(path.read_text() + "  999 0.5\n")
+    with pytest.raises(FileError, match="expected a coefficient of one of 23 functions"):
+        orbitile.load(path)
