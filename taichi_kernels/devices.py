@@ -3,8 +3,11 @@
 import ctypes
 import ctypes.util
 import os
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 
 DEVICES = ("cuda", "vulkan", "cpu")
 """Devices in the order in which `auto` prefers them."""
@@ -63,7 +66,7 @@ def choose(request: str | None = None) -> str:
     if name == "auto":
         for candidate in ("cuda", "vulkan"):
             found = probe(candidate)
-            if found.available and not found.software:
+            if found.available and not found.software and sys.platform != "darwin":  # MoltenVK has not been tried
                 return candidate
         return "cpu"
     if name not in DEVICES:
@@ -155,7 +158,7 @@ _SHADER_FLOAT64 = 39  # place of shaderFloat64 in VkPhysicalDeviceFeatures
 
 @lru_cache
 def _probe_vulkan() -> Probe:
-    driver = _library("vulkan", "libvulkan.so.1", "vulkan-1.dll")
+    driver = _library("vulkan", "libvulkan.so.1", "vulkan-1.dll", *_molten())
     if driver is None:
         return Probe("vulkan", False, "no Vulkan loader on this machine (Debian package libvulkan1)")
     instance = ctypes.c_void_p()
@@ -184,6 +187,13 @@ def _probe_vulkan() -> Probe:
                 return Probe("vulkan", True, name, double=double)
     _, name, double = found[0]
     return Probe("vulkan", True, f"{name} (software: used only when asked for)", software=True, double=double)
+
+
+def _molten() -> tuple[str, ...]:
+    """Vulkan on top of Metal, for macOS: the compilers' wheels bring it along."""
+    compilers = [find_spec(name) for name in ("taichi", "quadrants")] if sys.platform == "darwin" else []
+    folders = [Path(found.origin).parent for found in compilers if found is not None and found.origin]
+    return tuple(str(folder / "_lib" / "runtime" / "libMoltenVK.dylib") for folder in folders)
 
 
 def cuda_driver() -> ctypes.CDLL | None:

@@ -34,7 +34,8 @@ import taichi_kernels, orbitile
 def modules():
     for package in (taichi_kernels, orbitile):
         for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-            if not found.name.endswith("__main__") and ".hosts.pymol." not in found.name:
+            within = any(f".hosts.{program}." in found.name for program in ("pymol", "blender"))
+            if not found.name.endswith("__main__") and not within:
                 yield found.name
 
 names = list(modules())
@@ -163,6 +164,25 @@ def test_arrays_are_mapped_where_shared_memory_is_no_file(monkeypatch):
     assert kept is None
     found = transport.unpack(packed)
     assert all(np.array_equal(found[name], arrays[name]) for name in arrays)
+
+
+def test_macos_has_vulkan_by_the_compilers_wheels(monkeypatch):
+    """Which is asked for by name: nobody has tried it."""
+    from taichi_kernels import devices
+
+    tried = []
+
+    def library(name, *files):
+        tried.extend(files)
+
+    monkeypatch.setattr(devices, "_library", library)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert not devices._probe_vulkan.__wrapped__().available
+    assert any(file.endswith(os.path.join("_lib", "runtime", "libMoltenVK.dylib")) for file in tried)
+    monkeypatch.setattr(devices, "probe", lambda name: devices.Probe(name, name != "cuda", "Apple M4"))
+    monkeypatch.delenv("ORBITILE_DEVICE", raising=False)
+    assert devices.choose() == "cpu"
+    assert devices.choose("vulkan") == "vulkan"
 
 
 def test_a_worker_in_folders_with_spaces(tmp_path, monkeypatch):

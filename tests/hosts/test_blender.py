@@ -16,6 +16,7 @@ from orbitile.hosts import blender  # noqa: E402
 from orbitile.hosts.blender import commands, start, things  # noqa: E402
 from orbitile.hosts.blender.commands import session  # noqa: E402
 from orbitile.model.lattice import Lattice  # noqa: E402
+from orbitile.model.report import Paths, Points  # noqa: E402
 from orbitile.model.units import angstrom  # noqa: E402
 from orbitile.model.volume import Volume  # noqa: E402
 from orbitile.scenes import scene_of  # noqa: E402
@@ -191,6 +192,7 @@ def test_another_file_of_the_same_name_and_the_same_again(tmp_path):
     bpy.ops.orbitile.load(filename=BENZENE)
     assert set(session().host.molecules()) == {"benzene", "benzene_2"}
     assert len([o for o in bpy.data.objects if o.get(things.KIND) == "atom"]) == 24
+    assert len([o for o in bpy.data.objects if o.get(things.KIND) == "stick"]) == 48
 
 
 def test_undo_and_redo():
@@ -432,6 +434,31 @@ def test_values_are_added_as_a_volume(tmp_path):
     low, high = np.array(volume.bound_box).min(axis=0), np.array(volume.bound_box).max(axis=0)
     assert np.all(low < corners.min(axis=0))
     assert np.all(high > corners.max(axis=0))
+
+
+def test_what_analyses_find_is_drawn_at_the_molecule():
+    bpy.ops.orbitile.load(filename=BENZENE)
+    assert bpy.ops.orbitile.charges(object_name="benzene", scheme="mulliken") == {"FINISHED"}
+    texts = [o for o in shown("benzene").children if o.type == "FONT"]
+    assert len(texts) == 12
+    there = bpy.context.evaluated_depsgraph_get()
+    carbon = np.array(bpy.data.objects["benzene C1"].location)
+    above = np.array(texts[0].evaluated_get(there).matrix_world.translation)
+    np.testing.assert_allclose(above - carbon, [0, 0, 0.3], atol=1e-5)
+    points = Points("cp", np.array([[0, 0, 1.0]]) * angstrom, ("ring",), radius=0.1 * angstrom)
+    arrow = Paths("dipole", (np.array([[0, 0, 0], [0, 0, 2.0]]) * angstrom,), heads=True)
+    session().host.put_drawings("benzene", "charges", (points, arrow))
+    drawn = [o for o in shown("benzene").children if o.get(things.KIND) == "drawing"]
+    assert {o.type for o in drawn} == {"MESH", "FONT", "CURVE"}
+    curve = next(o for o in drawn if o.type == "CURVE")
+    there = bpy.context.evaluated_depsgraph_get()
+    drawn_as = curve.evaluated_get(there).to_mesh()
+    corners = vertices_of(drawn_as)
+    np.testing.assert_allclose([corners[:, 2].min(), corners[:, 2].max()], [0, 2], atol=0.01)
+    assert np.abs(corners[:, 0]).max() == pytest.approx(2.5 * 0.06 / angstrom, rel=0.05)  # the head of the arrow
+    session().host.put_drawings("benzene", "charges", ())
+    assert not [o for o in bpy.data.objects if o.get(things.KIND) == "drawing"]
+    assert not bpy.data.curves
 
 
 def test_a_mesh_that_is_being_edited_is_left_alone():

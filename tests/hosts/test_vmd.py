@@ -432,7 +432,7 @@ def test_installing_touches_nothing_else(tmp_path):
 def test_the_example_of_a_script_without_a_window(tmp_path):
     install(tmp_path)
     shutil.copy(BENZENE, tmp_path)
-    example = Path(__file__).parents[2] / "docs" / "examples" / "walk.tcl"
+    example = Path(__file__).parents[2] / "docs" / "gallery" / "viewers" / "vmd_walk.tcl"
     script = tmp_path / "start.tcl"
     script.write_text(f"source {{{STAND_IN}}}\nsource {{{tmp_path / '.vmdrc'}}}\nsource {{{example}}}\n")
     done = subprocess.run(

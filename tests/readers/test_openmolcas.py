@@ -173,3 +173,36 @@ def test_damaged_files(tmp_path, field):
             assert ob.load(tmp_path / "a.scf.h5").n_basis > 0
         except ob.OrbitileError:
             continue
+
+
+def as_inporb(w, n_lines=5):
+    """The orbitals of a wavefunction without symmetry as OpenMolcas writes them (version 2.2)."""
+    n = w.n_basis
+    lines = ["#INPORB 2.2", "#INFO", "* SCF orbitals", "       0       1       0", f"{n:8d}", f"{n:8d}", "#ORB"]
+    for k, column in enumerate(w.alpha.coefficients.T):
+        lines.append(f"* ORBITAL    1{k + 1:5d}")
+        lines += ["".join(f"{x:22.14E}" for x in column[m : m + n_lines]) for m in range(0, n, n_lines)]
+    for name, values, width in (("OCC", w.alpha.occupations, "22.14E"), ("ONE", w.alpha.energies, "12.4E")):
+        lines += [f"#{name}", "* what they are"]
+        lines += ["".join(f"{x:{width}}" for x in values[m : m + 5]) for m in range(0, n, 5)]
+    return "\n".join([*lines, "#INDEX", "* 1234567890", "0 iiiiiiiiii", ""])
+
+
+def test_orbital_files_with_the_basis_set_beside_them(tmp_path, field):
+    expected = written(tmp_path / "job.scf.h5", field)
+    with h5py.File(tmp_path / "a.h5", "w") as other:
+        other["something"] = np.eye(3)
+    (tmp_path / "job.ScfOrb").write_text(as_inporb(expected).replace("\n", "\r\n"))
+    found = ob.load(tmp_path / "job.ScfOrb")
+    np.testing.assert_allclose(
+        found.alpha.coefficients, ob.load(tmp_path / "job.scf.h5").alpha.coefficients, atol=1e-12
+    )
+    np.testing.assert_array_equal(found.alpha.occupations, expected.alpha.occupations)
+    assert found.method == "SCF SCF orbitals"
+    (tmp_path / "job.ScfOrb").write_text(as_inporb(expected)[:1500])
+    with pytest.raises(FileError, match="no section #OCC"):
+        ob.load(tmp_path / "job.ScfOrb")
+    (tmp_path / "job.ScfOrb").write_text(as_inporb(expected))
+    (tmp_path / "job.scf.h5").unlink()
+    with pytest.raises(FileError, match="over 11 basis functions, but no HDF5 file"):
+        ob.load(tmp_path / "job.ScfOrb")

@@ -49,6 +49,15 @@ def test_valence_charges(field, tmp_path: Path, nuclei: str):
     assert wavefunction.charge == pytest.approx(0)
 
 
+def test_valence_charges_of_files_without_them(field, tmp_path: Path):
+    path = write_molden(tmp_path / "water.molden", field)
+    head, _, rest = path.read_text().partition(" [Pseudo]")
+    path.write_text(head + rest[rest.index(" [GTO]") :])
+    wavefunction = orbitile.load(path)
+    assert wavefunction.core_charges.tolist() == [6, 1, 1]
+    assert any("0 is taken, as its electrons ask for" in remark for remark in wavefunction.remarks)
+
+
 def test_files_with_occupied_orbitals_alone(field, tmp_path: Path):
     wavefunction = orbitile.load(write_molden(tmp_path / "water.molden", field, orbitals=slice(0, 4)))
     assert len(wavefunction.alpha) == 4

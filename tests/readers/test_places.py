@@ -121,6 +121,18 @@ def test_folders_and_archives_without_anything(tmp_path):
         load_geometries(tmp_path / "empty")
 
 
+def test_folders_that_are_called_like_files(tmp_path):
+    folder = filled(tmp_path / "job", {"alpha/notes": b"1", "a.molden/b.fchk": FCHK})
+    assert ob.load(folder).source == str(folder / "a.molden" / "b.fchk")
+
+
+def test_archives_in_a_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    packed(filled(tmp_path / "job", {"a.fchk": FCHK}), tmp_path / "job.zip")
+    for name in ("~/job", "~/job.zip", "~/job.zip!job/a.fchk"):
+        assert ob.load(name).n_basis == ob.load(FCHK).n_basis
+
+
 def test_numbered_files_are_frames(tmp_path, monkeypatch):
     folder = filled(tmp_path / "scan", {f"step{n}.molden": MOLDEN for n in (10, 2, 9)})
     assert [frame.source.rpartition("/")[2] for frame in ob.load_trajectory(folder)] == [

@@ -15,19 +15,17 @@ import pymol2
 import orbitile as ob
 from orbitile.hosts.pymol import commands
 
-Path("formamide.xyz").write_text("""6
+Path("formaldehyde.xyz").write_text("""4
 
-O  -1.6785   0.2897   0.0000
-C  -0.4680   0.4808   0.0000
-N   0.4830  -0.5027   0.0000
-H  -0.0016   1.4987   0.0000
-H   0.1881  -1.4774   0.0000
-H   1.4770  -0.2891   0.0000
+O   0.0000   0.0000   1.2126
+C   0.0000   0.0000  -0.0024
+H   0.0000   0.9470  -0.6051
+H   0.0000  -0.9470  -0.6051
 """)
-(formamide,) = ob.compute_series("formamide.xyz", "formamide.h5", ob.Calculation("pbe", "6-31g*"))
+(formaldehyde,) = ob.compute_series("formaldehyde.xyz", "formaldehyde.h5", ob.Calculation("pbe", "6-31g*"))
 
 for scheme in ("hirshfeld", "resp", "iao"):
-    table = ob.charges(formamide, scheme=scheme).table("atoms")
+    table = ob.charges(formaldehyde, scheme=scheme).table("atoms")
     charges = "  ".join(f"{element} {charge:+.2f}" for element, charge in zip(table["element"], table["charge"]))
     print(f"{scheme:10s} {charges}   {table.closures[0].text}")
 
@@ -37,16 +35,16 @@ for scheme in ("hirshfeld", "resp", "iao"):
 with pymol2.PyMOL() as pymol:
     cmd = pymol.cmd
     commands.register(cmd)
-    commands.orb_load("formamide.h5", _self=cmd)
-    cmd.show_as("sticks spheres", "formamide")
+    commands.orb_load("formaldehyde.h5", _self=cmd)
+    cmd.show_as("sticks spheres", "formaldehyde")
     cmd.set("sphere_scale", 0.28)
-    commands.orb_charges("formamide", "hirshfeld", quiet=1, _self=cmd)
-    cmd.show("labels", "formamide")
+    commands.orb_charges("formaldehyde", "hirshfeld", quiet=1, _self=cmd)
+    cmd.show("labels", "formaldehyde")
     cmd.set("label_size", -0.4)
     cmd.set("label_color", "black")
     cmd.set("label_position", (0, 0.55, 1))
     cmd.bg_color("white")
-    cmd.orient("formamide")
-    cmd.zoom("formamide", 0.3)
+    cmd.orient("formaldehyde")
+    cmd.zoom("formaldehyde", 0.3)
     cmd.ray(1200, 900)
     cmd.png("charges.png")

@@ -37,7 +37,8 @@ for row in range(len(table)):
     print("  ".join(f"{column.text(row):>12s}" for column in table.columns))
 
 # %%
-# The lowest unoccupied one is the nitro group's:
+# Electrons that are excited from one to the other go from the amino group to the nitro group:
 
-lumo = ob.compute_surface(molecule, "lumo", 0.04)
-ob.render(lumo, molecule, "lumo.png", size=(1200, 750), legend=True)
+for name in ("homo", "lumo"):
+    surface = ob.compute_surface(molecule, name, 0.04)
+    ob.render(surface, molecule, f"{name}.png", size=(1200, 750), legend=True)

@@ -37,6 +37,15 @@ for row in range(len(states)):
 ob.draw_plots(report, "spectrum.png")
 
 # %%
+# The first of them as one pair of natural transition orbitals: an electron leaves the lone pair for the
+# antibonding pi orbital.
+
+view = ob.Camera.facing(wfn.positions).turned(x=-40, y=-35)
+for name in ("hole", "electron"):
+    surface = ob.compute_surface(wfn, f"nto:1:{name}", 0.06)
+    ob.render(surface, wfn, f"{name}.png", size=(1200, 800), legend=True, camera=view)
+
+# %%
 # How the density changes in the first of them: from the lone pair (orange) to the pi bond (blue).
 
 change = ob.compute_surface(wfn, "change:1", 0.01)

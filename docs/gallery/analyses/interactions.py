@@ -2,30 +2,27 @@
 Weak interactions in numbers
 ============================
 
-The same dimer of formic acid as in the picture of its hydrogen bonds: each spike of this diagram is
-one kind of contact. Left of zero are attractions; how far left, how strong.
+Ammonia and water: each spike of this diagram is one kind of contact. Left of zero are attractions;
+how far left, how strong. Here it is the hydrogen bond.
 """
 
 from pathlib import Path
 
 import orbitile as ob
 
-Path("dimer.xyz").write_text("""10
+Path("pair.xyz").write_text("""7
 
-C   1.8830   0.0997   0.0000
-O   1.2203   1.1453   0.0000
-O   1.4261  -1.1362   0.0000
-H   0.3971  -1.1296   0.0000
-H   2.9899   0.1241   0.0000
-C  -1.8831  -0.0997   0.0000
-O  -1.2202  -1.1453   0.0000
-O  -1.4262   1.1362   0.0000
-H  -0.3971   1.1296   0.0000
-H  -2.9899  -0.1241   0.0000
+N  -0.0600   0.0000  -0.0200
+H   0.8800   0.0000  -0.4000
+H  -0.5300   0.8140  -0.3600
+H  -0.5300  -0.8140  -0.3600
+O   0.0000   0.0000   2.9500
+H   0.0000   0.0000   1.9700
+H   0.9300   0.0000   3.2000
 """)
-(dimer,) = ob.compute_series("dimer.xyz", "dimer.h5", ob.Calculation("pbe", "6-31g*"))
+(pair,) = ob.compute_series("pair.xyz", "pair.h5", ob.Calculation("pbe", "6-31g*"))
 
-report = ob.interactions(dimer)
+report = ob.interactions(pair)
 ob.draw_plots(report, "interactions.png")
 regions = report.table("regions")
 for column in regions.columns:

@@ -1,36 +1,22 @@
 """
-HOMO and LUMO of a push-pull molecule
-=====================================
+HOMO and LUMO in one picture
+============================
 
-para-Nitroaniline: electrons come from the amino group and go to the nitro group. The legend tells
-what is drawn at which isovalue, and the bar how long two Angstrom are.
+Several surfaces in one picture get colours of their own; ``colours`` names others. The legend tells what
+is drawn at which isovalue, and the bar how long two Angstrom are.
 """
 
-from pathlib import Path
+from importlib.resources import files
 
 import orbitile as ob
 
-Path("nitroaniline.xyz").write_text("""16
+benzene = ob.load(files("orbitile") / "data" / "benzene.molden")
+homo, lumo = (ob.compute_surface(benzene, name, 0.06) for name in ("homo", "lumo"))
+pairs = [("#3d57fb", "#ec6e19"), ("#2a9d8f", "#e9c46a")]
+ob.render([homo, lumo], benzene, "frontier.png", size=(1200, 900), colours=pairs, legend=True, scale=True)
 
-C  -1.3990   0.0000   0.0000
-C  -0.6800   1.2120   0.0000
-C   0.7000   1.2190   0.0000
-C   1.4300   0.0000   0.0000
-C   0.7000  -1.2190   0.0000
-C  -0.6800  -1.2120   0.0000
-H  -1.2300   2.1520   0.0000
-H   1.2450   2.1620   0.0000
-H   1.2450  -2.1620   0.0000
-H  -1.2300  -2.1520   0.0000
-N   2.8080   0.0000   0.0000
-H   3.3190   0.8700   0.0000
-H   3.3190  -0.8700   0.0000
-N  -2.8500   0.0000   0.0000
-O  -3.4300   1.0900   0.0000
-O  -3.4300  -1.0900   0.0000
-""")
-(molecule,) = ob.compute_series("nitroaniline.xyz", "nitroaniline.h5", ob.Calculation("pbe", "6-31g*"))
+# %%
+# Alone, on a transparent ground, from above:
 
-for name in ("homo", "lumo"):
-    surface = ob.compute_surface(molecule, name, 0.04)
-    ob.render(surface, molecule, f"{name}.png", size=(1200, 750), legend=True, scale=True)
+above = ob.Camera.facing(benzene.positions)
+ob.render(lumo, benzene, "lumo.png", size=(1200, 900), background="transparent", camera=above)

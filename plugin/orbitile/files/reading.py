@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
@@ -115,6 +115,27 @@ def numbers_in_text(data: bytes, name: str, line: int) -> NDArray[np.float64]:
             "number; recompute the file with the program that wrote it"
         )
     return values
+
+
+def numbers_in_columns(lines: Iterable[str], width: int, name: str, line: int) -> NDArray[np.float64]:
+    """Finite numbers that fill columns of one width, as Fortran writes them, with nothing between them.
+
+    Parameters
+    ----------
+    lines
+        Text.
+    width
+        Characters of a column.
+    name, line
+        File, and number of the first line in it, for messages.
+
+    Raises
+    ------
+    FileError
+        As for `numbers_in_text`.
+    """
+    fields = (text[at : at + width] for text in map(str.rstrip, lines) for at in range(0, len(text), width))
+    return numbers_in_text(" ".join(fields).encode("ascii", "replace"), name, line)
 
 
 def _parsed(text: bytes) -> NDArray[np.float64]:

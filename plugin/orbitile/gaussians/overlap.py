@@ -8,9 +8,10 @@ One-dimensional overlaps of primitives follow the recurrence of Obara and Saika 
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
@@ -37,15 +38,18 @@ matrix take about six times what it takes."""
 _NO_CELL = np.empty(0)
 """Stands for the vectors of the cell of a molecule."""
 
-_ROW = 2000
-"""Functions of images whose overlaps are computed together."""
-
 _DENSE = 2000**2
 """Up to this many elements (32 MB) a matrix is an ordinary array."""
 
 _latest: WeakKeyDictionary[Wavefunction, NDArray[np.float64]] = WeakKeyDictionary()
 """The overlap of one wavefunction, the last one asked for, where it is dense: a frame that was checked is followed
 next."""
+
+
+_latest_lock = threading.Lock()
+_latest_repeated: dict[tuple[object, ...], NDArray[np.float64]] = {}
+"""The overlap of one basis set that repeats with a cell, the last one asked for, where it is dense: a file is read with
+the one that it is then checked with."""
 
 
 def overlap_matrix(bra: Wavefunction, ket: Wavefunction | None = None) -> csr_matrix:
@@ -97,6 +101,16 @@ def orbital_norms(
     return norms
 
 
+def contraction_norms(shells: Sequence[Shell]) -> NDArray[np.float64]:
+    """Norms of the functions of each shell, shape (n_shells,): 1 where the contraction is normalised."""
+    norms = np.empty(len(shells))
+    for n, shell in enumerate(shells):
+        alpha, beta = shell.exponents[:, None], shell.exponents[None]
+        of_pairs = (2 * np.sqrt(alpha * beta) / (alpha + beta)) ** (shell.angular_momentum + 1.5)
+        norms[n] = shell.coefficients @ of_pairs @ shell.coefficients
+    return norms
+
+
 def inverse_root(gram: NDArray[np.float64]) -> NDArray[np.float64]:
     """G^(-1/2) of a positive definite matrix: C G^(-1/2) is orthonormal where G is C^T S C."""
     values, axes = np.linalg.eigh(gram)
@@ -108,11 +122,15 @@ def shell_overlap(
     bra: Sequence[Shell], bra_positions: NDArray[np.float64], ket: Sequence[Shell], ket_positions: NDArray[np.float64]
 ) -> Matrix:
     """Overlap of the functions of two lists of shells, sparse if it is large; positions in bohr, (n_atoms, 3)."""
-    from scipy.sparse import coo_matrix
-
     same = bra is ket and bra_positions is ket_positions
     left = _ShellTable(bra, bra_positions)
-    right = left if same else _ShellTable(ket, ket_positions)
+    return _matrix(left, left if same else _ShellTable(ket, ket_positions), same)
+
+
+def _matrix(left: _ShellTable, right: _ShellTable, same: bool) -> Matrix:
+    """Overlaps of the functions of two tables; half of them are computed where both are the `same`."""
+    from scipy.sparse import coo_matrix
+
     shape = (left.n_functions, right.n_functions)
     if shape[0] * shape[1] <= _DENSE:
         dense = np.zeros(shape)
@@ -159,27 +177,44 @@ def repeated_overlap(
     """
     if not len(vectors):
         return shell_overlap(bra, bra_positions, ket, ket_positions)
+    key = None
+    if bra is ket and bra_positions is ket_positions:
+        of_shells = tuple((s.atom, s.pure, s.exponents.tobytes(), s.coefficients.tobytes()) for s in bra)
+        key = (of_shells, tuple(s.angular_momentum for s in bra), bra_positions.tobytes(), vectors.tobytes())
+    with _latest_lock:
+        if key is not None and key in _latest_repeated:
+            return _latest_repeated[key]
+    made = _repeated(bra, bra_positions, ket, ket_positions, vectors)
+    if key is not None and isinstance(made, np.ndarray):
+        made.setflags(write=False)
+        with _latest_lock:
+            _latest_repeated.clear()
+            _latest_repeated[key] = made
+    return made
+
+
+def _repeated(
+    bra: Sequence[Shell],
+    bra_positions: NDArray[np.float64],
+    ket: Sequence[Shell],
+    ket_positions: NDArray[np.float64],
+    vectors: NDArray[np.float64],
+) -> Matrix:
     cell = Cell(np.zeros(3), vectors)
     # where a function is does not matter when it repeats; near each other, few images are met
     left, right = cell.wrapped(bra_positions), cell.wrapped(ket_positions)
     widths = [1 / min(shell.exponents.min() for shell in shells) for shells in (bra, ket)]
     shifts = cell.images_within(float(np.sqrt(_NEGLIGIBLE_EXPONENT * sum(widths))))
-    total = shell_overlap(bra, left, ket, right)
-    shifts = shifts[1:]
     same = bra is ket and bra_positions is ket_positions
+    table = _ShellTable(bra, left)
+    other = table if same else _ShellTable(ket, right)
+    total = _matrix(table, other, same)
+    shifts = shifts[1:]
     if same:  # the image on the other side has the transposed overlap
         shifts = shifts[_is_ahead(np.rint(shifts @ np.linalg.inv(vectors)))]
-    n_ket = sum(shell.n_functions for shell in ket)
-    together = max(1, _ROW // n_ket)
-    for first in range(0, len(shifts), together):
-        some = shifts[first : first + together]
-        shells = [
-            replace(shell, atom=shell.atom + n * len(right)) for n in range(len(some)) for shell in ket
-        ]  # one list for several images: small matrices take longer to begin than to compute
-        images = shell_overlap(bra, left, shells, (right + some[:, None]).reshape(-1, 3))
-        for n in range(len(some)):
-            image = images[:, n * n_ket : (n + 1) * n_ket]
-            total = total + image + image.T if same else total + image
+    for shift in shifts:
+        image = _matrix(table, other.moved(shift), False)
+        total = total + image + image.T if same else total + image
     return total
 
 
@@ -237,6 +272,12 @@ class _Class:
         """Shells of each atom."""
         self.first = np.cumsum(self.count) - self.count
 
+    def moved(self, shift: NDArray[np.float64]) -> _Class:
+        """The same shells at places that are shifted, in bohr."""
+        other = copy(self)
+        other.centres = self.centres + shift
+        return other
+
 
 class _ShellTable:
     """Shells by class, and what is needed of the atoms to find near pairs."""
@@ -258,6 +299,13 @@ class _ShellTable:
             np.minimum.at(
                 self.smallest_exponent, np.repeat(np.arange(len(positions)), class_.count), class_.smallest_exponent
             )
+
+    def moved(self, shift: NDArray[np.float64]) -> _ShellTable:
+        """The same shells on atoms that are shifted, in bohr."""
+        other = copy(self)
+        other.positions = self.positions + shift
+        other.classes = {kind: class_.moved(shift) for kind, class_ in self.classes.items()}
+        return other
 
 
 def _near_atoms(

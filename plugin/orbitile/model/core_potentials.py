@@ -30,6 +30,16 @@ _CORES = (
 those of the Stuttgart/Cologne and Karlsruhe (def2) sets, then of Los Alamos (P. J. Hay, W. R. Wadt, J. Chem. Phys.
 1985, 82, 270 and 299) and of W. J. Stevens, M. Krauss, H. Basch and P. G. Jasien (Can. J. Chem. 1992, 70, 612)."""
 
+_GTH = tuple(
+    int(electrons)
+    for electrons in """
+1 2 3 4 3 4 5 6 7 8 9 10 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 11 12 13 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 11 12
+13 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 12 13 14 15 16 17 18 11 12 13 4 5 6 7 8
+""".split()
+)
+"""Valence electrons of hydrogen to radon in the potentials of S. Goedecker, M. Teter and J. Hutter (Phys. Rev. B 1996,
+54, 1703) and C. Hartwigsen et al. (Phys. Rev. B 1998, 58, 3641) that CP2K takes where none of several is named."""
+
 _HEAVY = 36
 """Atomic number beyond which elements usually have a core potential where any has."""
 
@@ -42,6 +52,14 @@ _MOST_COMBINATIONS = 20_000
 def usual_cores(number: int) -> tuple[int, ...]:
     """Electrons in the effective core potentials that are in use for an element, the usual one first."""
     return next((cores for low, high, cores in _CORES if low < number <= high), ())
+
+
+def gth_charges(numbers: NDArray[np.int64]) -> Reals:
+    """Core charges of atoms with the usual potentials of Goedecker, Teter and Hutter; 0 for a ghost.
+
+    Elements behind radon, for which there are none, have that of their nucleus.
+    """
+    return np.array([_GTH[z - 1] if 0 < z <= len(_GTH) else z for z in numbers.tolist()], float)
 
 
 def is_usual(number: int, core: float) -> bool:

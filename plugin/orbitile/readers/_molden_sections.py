@@ -1,7 +1,8 @@
 """Parts of Molden files that qc-iodata does not understand: cells, ghosts, core potentials, shells `sp` and others.
 
-The others are empty lines, exponents with a small d, and coefficients that are left out. All are looked at before it
-reads the file; where they are there, it is given a copy that it understands. What the parts say of the atoms is kept.
+The others are units, empty lines, exponents with a small d, coefficients that are left out, and files one after another
+in one. All are looked at before it reads the file; where they are there, it is given a copy that it understands. What
+the parts say of the atoms is kept.
 """
 
 from __future__ import annotations
@@ -14,12 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
-from ..model.conventions import n_components
+from ..model.core_potentials import gth_charges
 from ..model.elements import SYMBOLS
 from ..model.geometry import FARTHEST
 from ..model.units import angstrom
 from ..model.wavefunction import SMALLEST_CELL
-from . import _molden_several as several
+from ._molden_orbitals import (
+    filled_up,
+    is_of_cp2k,
+    n_functions_of,
+    of_both_spins,
+    orbitals,
+    sections_of,
+    without_empty_lines,
+)
 
 _GHOST = re.compile(r"(ghost|gh|bq|du|xx|@).*|[xq]([^a-z].*)?|.*[-_:](bq|gh|ghost)|[a-z]+:")
 """Names of atoms without a nucleus, in small letters: those of PySCF, Gaussian, NWChem, ORCA, Psi4, Molden ..."""
@@ -39,7 +48,7 @@ class Nuclei:
     charges : tuple of ndarray, shape (n_atoms,)
         Core charges as the file may be understood: by the sections that tell of core potentials, where there are any,
         and by the third column of `[Atoms]`, which is the atomic number by definition and the core charge in files of
-        some programs.
+        some programs; of CP2K's files without such sections with its usual potentials too.
     cells : tuple of ndarray, shape (3, 3)
         Vectors of the cell in bohr, as the file may be understood: the likelier first; none for a molecule.
     """
@@ -69,9 +78,9 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
     OrbitileError
         When several calculations follow one another in the file, or its orbitals are those of spin beta alone.
     """
-    whole, data = data, several.of_both_spins(data)
-    sections = several.sections(data)
-    rewritten = {"gto": _basis, "mo": _orbitals}
+    whole, data = data, of_both_spins(data)
+    sections = list(sections_of(data))
+    rewritten = {"gto": _basis, "mo": orbitals}
     changes: list[tuple[int, int, bytes]] = []
     names: list[str] = []
     column: list[float] = []
@@ -86,7 +95,7 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
                 changes.append((start, end, text))
         elif name == "gto" and (above := _heading_above(data, start)) is not None:
             changes.append((above, start, b"[GTO]\n"))
-        if name == "mo" and (filled := _filled(data[start:end], _n_functions(data, sections))) is not None:
+        if name == "mo" and (filled := filled_up(data[start:end], n_functions_of(data, sections))) is not None:
             changes.append((start, end, filled))
         elif name in rewritten and (text := rewritten[name](data[start:end])) is not None:
             changes.append((start, end, text))
@@ -109,6 +118,8 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
                 )
             by_sections[atom] = charge
         charges.insert(0, by_sections)
+    elif is_of_cp2k(data):
+        charges.append(np.where(by_column == 0, 0.0, gth_charges(numbers)))
     copy = None if data is whole else data
     if changes:
         parts, at = [], 0
@@ -167,7 +178,7 @@ def _atoms(text: bytes) -> tuple[list[str], list[float], bytes | None]:
     """Names of the atoms and the third column; and the lines with names that qc-iodata knows, where that is needed."""
     names: list[str] = []
     column: list[float] = []
-    filled = _without_empty_lines(text)
+    filled = without_empty_lines(text)
     lines = (text if filled is None else filled).splitlines(keepends=True)
     changed = filled is not None
     for n, line in enumerate(lines):
@@ -183,127 +194,6 @@ def _atoms(text: bytes) -> tuple[list[str], list[float], bytes | None]:
             changed = True
             lines[n] = " ".join([plain, *words[1:]]).encode("latin-1") + b"\n"
     return names, column, b"".join(lines) if changed else None
-
-
-def _without_empty_lines(text: bytes) -> bytes | None:
-    """A section without the empty lines above its last line, at which it would end; None where there is none."""
-    filled = b"\n" + text.rstrip()
-    letters = np.frombuffer(filled, np.uint8)
-    ends = np.flatnonzero(letters[1:] == ord("\n"))
-    # an expression takes as long as a tenth of all the rest; it is for lines that are empty or end with blanks
-    if not np.any(letters[ends] <= ord(" ")) or re.search(rb"\n[ \t\r]*\n", filled) is None:
-        return None
-    return b"".join(line for line in text.splitlines(keepends=True) if line.strip())
-
-
-def _orbitals(text: bytes) -> bytes | None:
-    """The orbitals without empty lines between them, or None where there is none.
-
-    What stands between two orbitals may be half of another one: its energy must not be taken for that of the next.
-    """
-    filled = _without_empty_lines(text)
-    if filled is None:
-        return None
-    keys = [line.partition(b"=")[0].strip().lower() for line in filled.splitlines() if b"=" in line]
-    counts = {key: keys.count(key) for key in (b"ene", b"spin", b"occup")}
-    if len(set(counts.values())) > 1:
-        told = ", ".join(f"{number} of {key.decode().capitalize()}=" for key, number in counts.items())
-        raise FileError(
-            f"[MO]: expected one energy, spin and occupation for each orbital, got {told}; recompute the file"
-        )
-    return filled
-
-
-_FEW_DIGITS = 5
-"""Digits of coefficients behind the point below which norms are off by more than rounding may explain."""
-
-
-def why_not_normalised(data: bytes) -> str:
-    """Why the orbitals of a file may not be normalised though it is sound, in part of a sentence; empty where unknown.
-
-    CP2K writes three digits unless it is told to write more, and no cell unless it is told to.
-    """
-    at = data.lower().find(b"[mo]")
-    written = (
-        re.findall(rb"^[ \t]*\d+[ \t]+[-+]?\d*\.(\d+)", data[at : at + _LOOKED_AT], re.MULTILINE) if at >= 0 else []
-    )
-    digits = max(map(len, written), default=_FEW_DIGITS)
-    if digits < _FEW_DIGITS:
-        return (
-            f"its coefficients have {digits} digits behind the point, too few to tell; let it be written with more "
-            "(NDIGITS 9 of CP2K's MO_MOLDEN)"
-        )
-    if data.lstrip(b"\r\n").startswith(b" [Molden") and b"[cell]" not in data[:at].lower():
-        return (
-            "of a periodic system, as this file of CP2K may be, it needs the cell: WRITE_CELL of CP2K's MO_MOLDEN, or "
-            "a section [Cell] with the three vectors in Angstrom"
-        )
-    return ""
-
-
-_LOOKED_AT = 1 << 16
-"""Bytes of the orbitals whose digits are counted."""
-
-_PURE = {"5d": "df", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh"}
-"""Sections that say which functions are pure, and letters of these."""
-
-_SHELL = re.compile(rb"^[ \t]*(sp|[spdfghi])[ \t]+\d+[^\n]*$", re.MULTILINE | re.IGNORECASE)
-
-
-def _n_functions(data: bytes, sections: list[tuple[str, int, int]]) -> int:
-    """Number of basis functions."""
-    pure = "".join(_PURE.get(name, "") for name, _, _ in sections)
-    total = 0
-    for name, start, end in sections:
-        if name == "gto":
-            for found in _SHELL.finditer(data, start, end):
-                for letter in found[1].decode().lower():
-                    total += n_components("spdfghi".index(letter), letter in pure)
-    return total
-
-
-def _filled(text: bytes, n_functions: int) -> bytes | None:
-    """The orbitals with all their coefficients, or None where none is missing.
-
-    Those that are zero, to the digits of the others, may be left out, as CP2K does; qc-iodata counts lines.
-
-    Raises
-    ------
-    FileError
-        When the number of a coefficient is not that of a basis function.
-    """
-    n_lines, n_keys = text.count(b"\n") + (not text.endswith(b"\n")), text.count(b"=")
-    n_orbitals = len(re.findall(rb"^[ \t]*occup[ \t]*=", text, re.MULTILINE | re.IGNORECASE))
-    if n_lines - n_keys >= n_orbitals * n_functions:
-        return None
-    if n_orbitals * n_functions > _MOST_COEFFICIENTS:
-        raise FileError(f"[MO]: expected {_MOST_COEFFICIENTS} coefficients at most, got {n_orbitals * n_functions}")
-    result: list[bytes] = []
-    values: dict[int, bytes] | None = None
-
-    def finish() -> None:
-        if values is not None:
-            result.extend(b"%d %s\n" % (n, values.get(n, b"0.0")) for n in range(1, n_functions + 1))
-
-    for line in text.splitlines():
-        if b"=" in line:
-            finish()
-            values = None
-            result.append(line + b"\n")
-            continue
-        number, _, value = line.strip().partition(b" ")
-        if not number:
-            continue
-        if not number.isdigit() or not 1 <= int(number) <= n_functions:
-            raise FileError(f"[MO]: expected a coefficient of one of {n_functions} functions, got {line[:40]!r}")
-        values = {} if values is None else values
-        values[int(number)] = value
-    finish()
-    return b"".join(result)
-
-
-_MOST_COEFFICIENTS = 1 << 28
-"""Coefficients of all orbitals, at most: 2 GiB."""
 
 
 _SMALL_D = re.compile(rb"(?<=[\d.])d(?=[-+]?\d)")

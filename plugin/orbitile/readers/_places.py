@@ -6,7 +6,8 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -150,38 +151,40 @@ class Place:
 
     def _in_folder(self) -> tuple[Entry, ...]:
         """Files in this folder and those within; what cannot be looked into is passed over."""
+        as_files = tuple(folder_patterns())
         found: list[Entry] = []
         looked_at = 0
         folders = [("", self.path)]
         for prefix, folder in folders:
-            try:
-                with os.scandir(folder) as entries:
-                    for entry in entries:
-                        looked_at += 1
-                        if looked_at > MOST_ENTRIES:
-                            raise FileError(
-                                f"{self.path}: expected a folder of {MOST_ENTRIES} files at most; name the one to read"
-                            )
-                        if is_hidden(entry.name):
-                            continue
-                        name = f"{prefix}{entry.name}"
-                        if entry.is_dir(follow_symlinks=False):
-                            if name.count("/") < _DEEPEST and not is_named(name, self._patterns):
-                                folders.append((f"{name}/", Path(entry.path)))
-                            elif is_named(name, self._patterns):
-                                found.append(Entry(name, 1, entry.stat().st_mtime))
-                        elif entry.is_file():
-                            status = entry.stat()
-                            if status.st_size:
-                                found.append(Entry(name, status.st_size, status.st_mtime))
-            except OSError as error:
-                if folder == self.path:
-                    raise FileError(f"{folder}: cannot be read ({error.strerror or error})") from error
+            for entry in _listed(folder, must=folder == self.path):
+                looked_at += 1
+                if looked_at > MOST_ENTRIES:
+                    raise FileError(
+                        f"{self.path}: expected a folder of {MOST_ENTRIES} files at most; name the one to read"
+                    )
+                name = f"{prefix}{entry.name}"
+                with suppress(OSError):  # what has just been removed
+                    is_folder, status = entry.is_dir(follow_symlinks=False), entry.stat()
+                    if is_folder and not is_named(name, as_files):
+                        if name.count("/") < _DEEPEST and not is_hidden(entry.name):
+                            folders.append((f"{name}/", Path(entry.path)))
+                    elif (is_folder or (entry.is_file() and status.st_size)) and not is_hidden(entry.name):
+                        found.append(Entry(name, status.st_size, status.st_mtime))
         found.sort(key=lambda entry: entry.name)
         wanted = [n for n, entry in enumerate(found) if is_named(entry.name, self._patterns)][:_MOST_HEADS]
         for n in wanted:
             found[n] = replace(found[n], head=_head(self.path / found[n].name))
         return tuple(found)
+
+
+def _listed(folder: Path, *, must: bool) -> Iterator[os.DirEntry[str]]:
+    """What is in a folder; of one that cannot be read nothing, unless it must be."""
+    try:
+        with os.scandir(folder) as entries:
+            yield from entries
+    except OSError as error:
+        if must:
+            raise FileError(f"{folder}: cannot be read ({error.strerror or error})") from error
 
 
 def is_place(path: Path) -> bool:
@@ -199,6 +202,7 @@ def is_place(path: Path) -> bool:
 
 def within_archive(text: str) -> tuple[Path, str] | None:
     """Archive and path in it, of `job.zip!inner.molden`; None of anything else."""
+    text = os.path.expanduser(text)
     at = text.find(MEMBER)
     while at > 0 and not os.path.exists(text):
         if os.path.isfile(text[:at]):

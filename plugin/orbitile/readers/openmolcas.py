@@ -43,7 +43,19 @@ _KINDS = "FI123S"
 
 def read(path: Path) -> Wavefunction:
     """Read a wavefunction; the library that this needs, h5py, is an extra."""
-    contents = isolated(arrays_of, str(path.absolute()), name=path.name, library="h5py", size=path.stat().st_size)
+    return converted(contents_of(path), path)
+
+
+def contents_of(path: Path) -> dict[str, Any]:
+    """What of a file is read, by name; in a process of its own."""
+    found: dict[str, Any] = isolated(
+        arrays_of, str(path.absolute()), name=path.name, library="h5py", size=path.stat().st_size
+    )
+    return found
+
+
+def converted(contents: dict[str, Any], path: Path) -> Wavefunction:
+    """The wavefunction in what was read; whatever is wrong with it, a `FileError`."""
     try:
         with np.errstate(all="ignore"):  # absurd numbers, which the wavefunction refuses
             return _wavefunction(contents, path)

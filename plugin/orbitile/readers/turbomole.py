@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConventionError, FileError, OrbitileError
-from ..files.reading import numbers_in_text
+from ..files.reading import numbers_in_columns, numbers_in_text
 from ..gaussians.orthonormality import checked
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts
@@ -252,12 +252,7 @@ def _orbitals(
             )
         irreps.append(heading[1])
         energies.append(float(heading[2].upper().replace("D", "E")))
-        text = b" ".join(
-            line[at : at + width].encode("ascii", "replace")
-            for line in found.lines[start + 1 : end]
-            for at in range(0, len(line.rstrip()), width)
-        )
-        row = numbers_in_text(text, found.file, start + 1)
+        row = numbers_in_columns(found.lines[start + 1 : end], width, found.file, start + 1)
         if len(row) != n_basis:
             raise FileError(f"{found.file}: orbital {len(values) + 1} has {len(row)} coefficients, expected {n_basis}")
         values.append(row)

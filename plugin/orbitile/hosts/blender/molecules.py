@@ -72,7 +72,9 @@ def take_away(name: str) -> None:
     """Remove the atoms, bonds and empty of a molecule; its surfaces stay, and lose their parent."""
     root = things.get(name, things.MOLECULE)
     if root is not None:
-        things.remove(*things.parts_of(root, things.STICK), *things.parts_of(root, things.ATOM), root)
+        balls = things.parts_of(root, things.ATOM)
+        sticks = [stick for ball in balls for stick in things.parts_of(ball, things.STICK)]
+        things.remove(*sticks, *balls, *things.parts_of(root, things.DRAWING), root)
 
 
 def atoms_of(root: Any) -> list[Any]:

@@ -15,8 +15,8 @@ import bpy
 from ...errors import OrbitileError
 
 KIND = "orbitile"
-"""Property that says what an object is: `MOLECULE`, `ATOM`, `STICK`, `SURFACE` or `FRAME`."""
-MOLECULE, ATOM, STICK, SURFACE, FRAME = "molecule", "atom", "stick", "surface", "frame"
+"""Property that says what an object is: `MOLECULE`, `ATOM`, `STICK`, `SURFACE`, `FRAME` or `DRAWING`."""
+MOLECULE, ATOM, STICK, SURFACE, FRAME, DRAWING = "molecule", "atom", "stick", "surface", "frame", "drawing"
 
 NAMED = "orbitile_name"
 """Property of a molecule: what it was called when it was last looked at."""
@@ -87,11 +87,11 @@ def remove(*things: Any) -> None:
 
 
 def drop(data: Any) -> None:
-    """Remove a mesh that nothing has any more, and the materials that were its own."""
+    """Remove a mesh or curve that nothing has any more, and the materials that were its own."""
     if data is None or data.users:
         return
     materials = [material for material in data.materials if material is not None]
-    bpy.data.meshes.remove(data)
+    (bpy.data.meshes if isinstance(data, bpy.types.Mesh) else bpy.data.curves).remove(data)
     for material in materials:
         if not material.users:
             bpy.data.materials.remove(material)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...errors import OrbitileError
 from ...files.writing import read_settings, replace_settings
 from ...model.geometry import Molecule
+from ...model.report import Drawing
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
@@ -21,6 +22,7 @@ from ...scenes import Mesh, dots, wires
 from ...session.host import TrajectoryViewer
 from ...session.look import Look
 from . import frames, molecules, things
+from .drawings import put as put_drawings
 from .materials import set_opacity
 from .meshes import data_of_mesh
 from .timers import TIMERS
@@ -202,6 +204,11 @@ class BlenderViewer(TrajectoryViewer):
         surface = things.get(name, things.SURFACE)
         if surface is not None:
             things.remove(*things.parts_of(surface, things.FRAME), surface)
+
+    def put_drawings(self, molecule: str, name: str, drawings: Sequence[Drawing]) -> None:
+        root = things.get(molecule, things.MOLECULE)
+        if root is not None:
+            put_drawings(root, name, drawings)
 
     # ---- frames
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from ...watch import watched
+from ...watch import Progress, watched
 
 _Result = TypeVar("_Result")
 
@@ -24,15 +24,18 @@ class Newest(Generic[_Result]):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: tuple[_Work[_Result], _Done[_Result]] | None = None
+        self._waiting: tuple[_Work[_Result], _Done[_Result], Progress | None] | None = None
         self._withdrawn = threading.Event()
         self._idle = threading.Event()
         self._idle.set()
 
-    def ask(self, work: _Work[_Result], done: _Done[_Result]) -> None:
-        """Have something done; `done` is called from the thread with result or error, unless withdrawn."""
+    def ask(self, work: _Work[_Result], done: _Done[_Result], progress: Progress | None = None) -> None:
+        """Have something done; `done` is called from the thread with result or error, unless withdrawn.
+
+        `progress` is called from there too, with the share that is done.
+        """
         with self._lock:
-            self._waiting = work, done
+            self._waiting = work, done, progress
             self._withdrawn.set()
             if self._idle.is_set():
                 self._idle.clear()
@@ -44,17 +47,17 @@ class Newest(Generic[_Result]):
                 if self._waiting is None:
                     self._idle.set()
                     return
-                (work, done), self._waiting = self._waiting, None
+                (work, done, progress), self._waiting = self._waiting, None
                 self._withdrawn = withdrawn = threading.Event()
             result, failure = None, None
             try:
-                with watched(cancelled=withdrawn.is_set):
+                with watched(progress, withdrawn.is_set):
                     result = work()
             except Exception as error:  # whatever it is, who asked is told of it
                 failure = error
             if not withdrawn.is_set():
                 done(result, failure)
-            del work, done, result  # and with them what they hold, while the lock is waited for
+            del work, done, progress, result  # and with them what they hold, while the lock is waited for
 
     def cancel(self) -> None:
         """Withdraw all that was asked for."""

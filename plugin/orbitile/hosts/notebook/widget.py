@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 import uuid
 import weakref
 from collections import OrderedDict, deque
@@ -28,6 +29,9 @@ from .subject import Subject, Wish
 
 _PATIENCE = 20.0
 """Seconds that a view waits for its first picture before it is displayed: what is exported has to have one."""
+
+_INTERVAL = 0.3
+"""Seconds between two reports of how far a computation is."""
 
 _PAUSE = 1.0
 """Seconds without a new picture after which the page beside the view is made anew."""
@@ -187,7 +191,11 @@ class View(anywidget.AnyWidget):
     def _compute(self) -> None:
         wish = Wish(self.field, self.color_by, self.isovalue, self.frame, self._quality, self._device)
         self._tell(f"computing {wish.field} ...")
-        self._newest.ask(partial(self._subject.slide, wish), partial(_arrive, weakref.ref(self), wish))
+        self._told = time.monotonic()
+        there = weakref.ref(self)
+        self._newest.ask(
+            partial(self._subject.slide, wish), partial(_arrive, there, wish), partial(_advance, there, wish.field)
+        )
 
     # ---- what comes back
 
@@ -285,6 +293,15 @@ class View(anywidget.AnyWidget):
         if self._due is not None:
             self._due.cancel()
         super().close()
+
+
+def _advance(view: weakref.ref[View], field: str, share: float) -> None:
+    """Tell how far a long computation is, a few times a second."""
+    there, now = view(), time.monotonic()
+    if there is None or there._loop is None or there._loop.is_closed() or now - there._told < _INTERVAL:
+        return
+    there._told = now
+    there._loop.call_soon_threadsafe(there._tell, f"computing {field} ... {share:.0%}")
 
 
 def _arrive(view: weakref.ref[View], wish: Wish, slide: Slide | None, failure: Exception | None) -> None:

@@ -168,7 +168,9 @@ def _basis(name: str, sections: dict[str, str], n_atoms: int, n: int, unit: floa
         n_atoms,
     )
     numbers = np.maximum(atoms[:, 0], 0).astype(np.int64)
-    return Basis(title.strip(), numbers, atoms[:, 1], within_reach(name, atoms[:, 2:] * unit), shells, order, np.ones(n))
+    return Basis(
+        title.strip(), numbers, atoms[:, 1], within_reach(name, atoms[:, 2:] * unit), shells, order, np.ones(n)
+    )
 
 
 def _lists(name: str, text: str) -> dict[str, Reals]:

@@ -95,7 +95,9 @@ def within_reach(name: str, positions: Reals) -> Reals:
         When they are not, or beyond all molecules.
     """
     if not np.abs(positions).max(initial=0.0) <= FARTHEST:
-        raise FileError(f"{name}: expected coordinates of atoms up to {FARTHEST:g} bohr, got {np.abs(positions).max():g}")
+        raise FileError(
+            f"{name}: expected coordinates of atoms up to {FARTHEST:g} bohr, got {np.abs(positions).max():g}"
+        )
     return positions
 
 

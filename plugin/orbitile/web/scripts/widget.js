@@ -5,7 +5,11 @@ import { viewer } from "./viewer.js";
 
 const PAUSE = 250; // milliseconds without a move after which the kernel is told of the camera
 
+const EXPORTED = 'script[type="application/vnd.jupyter.widget-state+json"]';
+
 function render({ model, el }) {
+  // In what nbconvert has exported nobody answers: the page beside the view is to be seen.
+  if (document.querySelector(EXPORTED)) return;
   const contents = unpack(model.get("_document"));
   const name = model.get("_name");
   let told = 0;
