@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..errors import FileError, OrbitileError
 from ..model.wavefunction import Stated
 from . import _molden_sections as molden_sections
 
@@ -54,6 +54,8 @@ def statements(format_name: str, data: bytes) -> Statements:
     ------
     FileError
         When it is damaged in a way that qc-iodata would not notice, or its electron counts contradict each other.
+    OrbitileError
+        When its orbitals are of a kind that is not read.
     """
     reader = _READERS.get(format_name)
     return Statements() if reader is None else reader(data)
@@ -82,6 +84,7 @@ def _molden(data: bytes) -> Statements:
 # Formatted checkpoint files ---------------------------------------------------------------------------------------
 
 _FIELD = re.compile(rb"(?=\S)(.{40})[ ]{3}([IRCL])(?:   N=)?[ ]+(\S+)[ ]*\r?")
+_BASIS = "Number of basis functions"
 _TYPES = (b"   I   ", b"   R   ", b"   C   ", b"   L   ")
 
 
@@ -95,6 +98,11 @@ def _fchk(data: bytes) -> Statements:
                 values[name] = _integer(name, field[3])
             continue
         if field[2] in (b"I", b"R"):
+            if name == "Alpha MO coefficients" and _integer(name, field[3]) > 2 * values.get(_BASIS, np.inf) ** 2:
+                raise OrbitileError(
+                    "its orbitals are complex or mix the spins (GHF of Gaussian); of such only those in checkpoint "
+                    "files of PySCF are read"
+                )
             end = fields[n + 1][0] if n + 1 < len(fields) else len(data)
             _check_array(name, _integer(name, field[3]), data[start + field.end() : end])
     alpha, beta = values.get("Number of alpha electrons"), values.get("Number of beta electrons")

@@ -144,7 +144,7 @@ def _format_of(head: str, name: str) -> str | None:
 
 
 def _translated(error: Exception, path: Path, format_name: str, content: bytes) -> OrbitileError:
-    text = str(getattr(error, "message", None) or error).split("\n")[0]
+    text = str(next(iter(error.args), error)).split("\n")[0]  # without the path, which may be that of a copy
     if "contains errors" in text:
         return ConventionError(
             f"{path.name}: the orbitals are not normalised in any known {format_name} dialect (as written, ORCA, Psi4, "

@@ -84,7 +84,7 @@ def others(path: Path) -> tuple[Path, ...]:
 
 def read_beside(path: Path, original: Path) -> Wavefunction:
     """The same of a plain copy of a file, the others of the job lying beside the original."""
-    with path.open(encoding="utf-8") as stream:
+    with path.open(encoding="utf-8", errors="replace") as stream:
         head = stream.read(4096)
     if head.lstrip().lower().startswith(MARK):
         return _of_archive(read_archive(path), original)
@@ -213,7 +213,7 @@ class _Job:
         return matrices
 
     def _titles(self, path: Path) -> str:
-        own = title_of(path.read_text(encoding="utf-8")[:600])
+        own = title_of(path.read_text(encoding="utf-8", errors="replace")[:600])
         return f" ('{self.basis.title}', not '{own}')" if own and own != self.basis.title else ""
 
 

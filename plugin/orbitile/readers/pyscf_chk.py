@@ -36,6 +36,7 @@ DESCRIPTION = "PySCF checkpoint files"
 PATTERNS = ("*.chk", "*.chkfile")
 KIND = "wavefunction"
 BINARY = True
+CONTENTS = ("mol",)
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _GROUPS = ("mcscf", "scf")

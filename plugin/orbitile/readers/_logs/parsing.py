@@ -18,7 +18,7 @@ import numpy as np
 from ...errors import FileError, OrbitileError
 from .._isolation import OutOfTime, isolated
 from .orca import attributes_of_log
-from .programs import INSTEAD, PROGRAMS, Program
+from .programs import INSTEAD, OTHERS, PROGRAMS, Program
 
 BOHR, ELECTRONVOLT = 1.8897261245, 27.21138505
 """Bohr per Angstrom and electronvolt per hartree as cclib has them, so that its conversions are undone to the digit."""
@@ -75,12 +75,18 @@ def attributes_of(name: str, part: bool) -> tuple[dict[str, Any], str]:
             if parser is not None:
                 parser.inputfile.close()
     if program not in PROGRAMS:
+        head = path.read_bytes()[:_HEAD].decode("latin-1")
+        program, other = next(
+            ((name, what) for name, (banner, what) in OTHERS.items() if banner in head), (program, "")
+        )
+        found = f"a log of {program}" if parser or other else "not a log of any program known to cclib"
         known = ", ".join(p.name for p in PROGRAMS.values())
-        found = "not a log of any program known to cclib" if parser is None else f"a log of {program}"
-        instead = INSTEAD.get(program, f"expected one of {known}")
-        raise FileError(f"{path.name}: {found}; {instead}" if parser else f"{path.name}: {found}, {instead}")
+        raise FileError(f"{path.name}: {found}; {other or INSTEAD.get(program, f'expected one of {known}')}")
     return vars(data), program
 
+
+_HEAD = 1 << 14
+"""Bytes of a log in which its program names itself."""
 
 _STUCK, _STUCK_PER_BYTE = 0.3, 2e-8
 """Processor time in seconds in which a parser has to come to another line of the log."""

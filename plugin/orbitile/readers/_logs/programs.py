@@ -185,6 +185,13 @@ INSTEAD = {
 }
 """What to do with programs whose logs have no orbitals that we read, by their names in cclib."""
 
+OTHERS = {
+    "CP2K": ("CP2K|", f"{_MOLDEN} (MO_MOLDEN in PRINT in DFT)"),
+    "AMS": ("Amsterdam Modeling Suite", _SLATER),
+    "DFTB+": ("|  DFTB+", "its orbitals are in files of its own (eigenvec.bin), which are not read"),
+}
+"""Programs that cclib does not know: what their logs begin with, and what to do."""
+
 BANNERS = tuple(banner for program in PROGRAMS.values() for banner in program.banner)
 
 

@@ -13,7 +13,7 @@ from ...errors import FileError
 from ...files.reading import check_room, numbers_in_text
 from ...model.elements import SYMBOLS
 from ...model.units import angstrom, electronvolt
-from .basis import HIGHEST, Basis, Primitives, shells_of
+from .basis import HIGHEST, Basis, Primitives, shells_of, within_reach
 from .plot_files import symmetric
 
 Reals = NDArray[np.float64]
@@ -109,7 +109,7 @@ def read_archive(path: Path) -> Archive:
 
 
 def _sections(path: Path) -> dict[str, str]:
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8", errors="replace")
     found: dict[str, str] = {}
     at = 0
     while (begin := text.find("$", at)) >= 0:
@@ -168,7 +168,9 @@ def _basis(name: str, sections: dict[str, str], n_atoms: int, n: int, unit: floa
         n_atoms,
     )
     numbers = np.maximum(atoms[:, 0], 0).astype(np.int64)
-    return Basis(title.strip(), numbers, atoms[:, 1], atoms[:, 2:] * unit, shells, order, np.ones(n))
+    return Basis(
+        title.strip(), numbers, atoms[:, 1], within_reach(name, atoms[:, 2:] * unit), shells, order, np.ones(n)
+    )
 
 
 def _lists(name: str, text: str) -> dict[str, Reals]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ...errors import FileError
 from ...gaussians.overlap import shell_overlap
 from ...model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names, radial_normalization
+from ...model.geometry import FARTHEST
 from ...model.wavefunction import EXPONENTS, Shell
 
 Reals = NDArray[np.float64]
@@ -83,6 +84,21 @@ class Basis:
         """Overlap of its functions, in our order."""
         found = shell_overlap(self.shells, self.positions, self.shells, self.positions)
         return found if isinstance(found, np.ndarray) else np.asarray(found.todense())
+
+
+def within_reach(name: str, positions: Reals) -> Reals:
+    """Positions in bohr, which are finite.
+
+    Raises
+    ------
+    FileError
+        When they are not, or beyond all molecules.
+    """
+    if not np.abs(positions).max(initial=0.0) <= FARTHEST:
+        raise FileError(
+            f"{name}: expected coordinates of atoms up to {FARTHEST:g} bohr, got {np.abs(positions).max():g}"
+        )
+    return positions
 
 
 @dataclass(frozen=True, eq=False)

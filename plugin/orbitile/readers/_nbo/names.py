@@ -26,7 +26,7 @@ def read_names(path: Path) -> dict[tuple[str, int], tuple[str, ...]]:
     """Names by sort and spin, 0 for alpha or both and 1 for beta; what is cut off or damaged is left out."""
     found: dict[tuple[str, int], tuple[str, ...]] = {}
     head, texts = None, list[str]()
-    for line in [*path.read_text(encoding="utf-8").split("\n"), " AO 0"]:
+    for line in [*path.read_text(encoding="utf-8", errors="replace").split("\n"), " AO 0"]:
         begins = _HEAD.match(line)
         if begins is None:
             row = line[1:].rstrip()

@@ -22,7 +22,7 @@ from ...errors import FileError
 from ...files.reading import check_room, numbers_in_text
 from ...model.elements import SYMBOLS
 from ...model.units import angstrom
-from .basis import HIGHEST, Basis, Primitives, shells_of
+from .basis import HIGHEST, Basis, Primitives, shells_of, within_reach
 
 Reals = NDArray[np.float64]
 
@@ -112,7 +112,7 @@ def read_basis(path: Path) -> Basis:
     FileError
         When it is damaged or no such file.
     """
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8", errors="replace")
     name, lines = path.name, text.split("\n")
     parts: list[list[str]] = [[]]
     for line in lines[2:]:
@@ -165,7 +165,8 @@ def read_basis(path: Path) -> Basis:
         n_atoms,
     )
     signs = np.ones(len(order))
-    return Basis(title_of(text), numbers, numbers.astype(float), atoms[:, 1:] * angstrom, shells, order, signs)
+    positions = within_reach(name, atoms[:, 1:] * angstrom)
+    return Basis(title_of(text), numbers, numbers.astype(float), positions, shells, order, signs)
 
 
 def read_orbitals(path: Path, n_basis: int) -> list[Block]:
@@ -187,7 +188,7 @@ def read_density(path: Path, n_basis: int) -> list[Reals]:
     FileError
         As for `read_orbitals`.
     """
-    with path.open(encoding="utf-8") as stream:
+    with path.open(encoding="utf-8", errors="replace") as stream:
         if heading_of(stream.read(600)) not in (None, "density matrix"):
             return []
     found = []
@@ -219,7 +220,7 @@ def symmetric(values: Reals, n: int, name: str, what: str) -> Reals:
 
 def _spins(path: Path) -> list[tuple[list[str], list[str], int]]:
     """Of each spin: lines of numbers, the lines that follow them, and the number of the first in the file."""
-    lines = path.read_text(encoding="utf-8").split("\n")
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     starts = [n for n, line in enumerate(lines) if _SPIN.match(line)]
     if len(starts) > 2:
         raise FileError(f"{path.name}: expected orbitals of two spins at most, got {len(starts)}")
