@@ -266,7 +266,7 @@ def test_orbitals_of_q_chem_hold_two_electrons(tmp_path):
 
 
 def test_orbitals_of_spin_beta_alone_are_refused(tmp_path):
-    with pytest.raises(FileError, match="pure.molden: its orbitals are those of spin beta alone"):
+    with pytest.raises(FileError, match=r"pure.molden: its orbitals are those of spin beta alone"):
         ob.load(edited(tmp_path, "nh3_molden_pure.molden", lambda text: half(text).replace("Alpha", "Beta")))
 
 
