@@ -34,6 +34,18 @@ def user_path(path: str | PathLike[str]) -> Path:
         raise FileError(f"{path}: no such file: {str(error).rstrip('.')}") from error
 
 
+def neighbour(file: Path) -> str:
+    """What to say of a file that is not there: what beside it has nearly its name, or that there is no such folder."""
+    from difflib import get_close_matches
+
+    try:
+        names = [entry.name for entry in file.parent.iterdir()]
+    except OSError:
+        return f" (nor a folder {file.parent})"
+    close = get_close_matches(file.name, names, 1)
+    return f". Did you mean {close[0]}?" if close else ""
+
+
 def read_bytes(path: Path) -> bytes:
     """Whole contents of a file, which must not be empty.
 

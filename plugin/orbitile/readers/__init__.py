@@ -15,7 +15,7 @@ from ..errors import FileError, OrbitileError
 from ..files import hdf5
 from ..files.archives import Entry
 from ..files.plain import PlainFile, beginning
-from ..files.reading import user_path
+from ..files.reading import neighbour, user_path
 from ..gaussians.orthonormality import checked
 from ..model.geometry import Geometries, Geometry
 from ..model.trajectory import Frames, Trajectory
@@ -325,7 +325,7 @@ def _checked_path(path: str | PathLike[str], *, folders: bool = False) -> Path:
         if not folders and file.is_dir() and not any(file.match(pattern) for pattern in folder_patterns()):
             raise FileError(f"{file}: is a folder, expected a file")
         if not file.exists():
-            raise FileError(f"{file}: no such file{_neighbour(file)}")
+            raise FileError(f"{file}: no such file{neighbour(file)}")
         if file.is_file() and file.stat().st_size == 0:
             raise FileError(f"{file.name}: the file is empty")
     except OSError as error:
@@ -333,17 +333,6 @@ def _checked_path(path: str | PathLike[str], *, folders: bool = False) -> Path:
     except ValueError as error:  # a NUL character in the name
         raise FileError(f"{str(file)!r}: not a file name ({error})") from error
     return file
-
-
-def _neighbour(file: Path) -> str:
-    from difflib import get_close_matches
-
-    try:
-        names = [entry.name for entry in file.parent.iterdir()]
-    except OSError:
-        return f" (nor a folder {file.parent})"
-    close = get_close_matches(file.name, names, 1)
-    return f". Did you mean {close[0]}?" if close else ""
 
 
 def _wavefunction_in(file: Path, original: Path) -> Wavefunction:
