@@ -16,6 +16,8 @@ pytestmark = pytest.mark.slow
 
 
 def git_files(*folders):
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
     listed = subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, check=False).stdout
     files = [name for name in listed.decode().split("\0") if name and (ROOT / name).exists()]
     if not files:
