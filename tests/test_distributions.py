@@ -1,6 +1,7 @@
 """The wheel, the source distribution and the zip for PyMOL hold what they should, and nothing else."""
 
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
