@@ -105,7 +105,7 @@ def warned(n_bytes):
 
 def compiled_cold(path):
     """Compile a kernel that is in no cache, which takes long and lets no thread of Python run."""
-    import taichi as ti
+    from taichi_kernels._taichi import ti
 
     ti.init(ti.cpu, offline_cache=False, log_level=ti.ERROR)
 
