@@ -48,6 +48,10 @@ def make_copy(source: Path) -> None:
     for path in source.iterdir():
         if path.name != PICTURES:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in (source / PICTURES).glob("*/*.py"):
+        if not (DOCS / "gallery" / path.relative_to(source / PICTURES)).exists():  # the example is gone
+            for page in path.parent.glob(f"{path.stem}.*"):
+                page.unlink()
     for path in DOCS.iterdir():
         if path.is_dir() and path.name != "_build":
             shutil.copytree(path, source / path.name)

@@ -25,7 +25,7 @@ def test_every_example_has_a_page_with_what_it_made(site):
     for path in (DOCS / "gallery").rglob("*.py"):
         page = (site / "pictures" / path.parent.name / f"{path.stem}.html").read_text(encoding="utf-8")
         if path.stem != "blender_scene":  # which needs a Python with Blender in it
-            assert re.search(r'<img alt|<video|<iframe class="turning"', page), path.name
+            assert re.search(rf'_images/sphx_glr_{path.stem}_0|class="turning"', page), path.name
 
 
 @pytest.mark.slow

@@ -6,15 +6,12 @@ They are analytic, from the density as a sum of Gaussians; a quadrature gives th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..gaussians.expansion import GaussianExpansion, integrals
-
-if TYPE_CHECKING:
-    from ..model.cell import molecules_only
+from ..model.cell import molecules_only
 from ..model.wavefunction import Wavefunction
 
 Reals = NDArray[np.float64]
