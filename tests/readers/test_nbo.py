@@ -395,7 +395,7 @@ def test_bytes_that_are_no_text_and_coordinates_beyond_reach(tmp_path):
     path.write_bytes(text.encode().replace(b"of a test", b"\x08\xff\x85", 1))
     assert ob.load(path).n_basis == mol.nao
     start = text.index("$COORD")
-    coordinates = re.sub(r"(\d\.\d+)", r"\1e305", text[start:], count=1)
+    coordinates = re.sub(r"([1-9]\.\d+|0\.0*[1-9]\d*)", r"\1e305", text[start:], count=1)
     path.write_text(text[:start] + coordinates)
     with pytest.raises(FileError, match="coordinates of atoms up to"):
         ob.load(path)
