@@ -48,6 +48,7 @@ def test_orbitals_are_those_of_pyscf(skewed, device):
     assert np.abs(single - as_ours(single, expected[:, 3])).max() < 2e-6
 
 
+@pytest.mark.slow
 def test_the_density_is_that_of_pyscf_and_holds_all_electrons(skewed):
     field, wavefunction = skewed
     lattice = Lattice.around(wavefunction, 0.4)
@@ -96,6 +97,7 @@ def test_the_overlap_is_that_of_pyscf(skewed):
     assert np.abs(c.T @ own_overlap(wavefunction) @ c - matrix).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_fields_repeat_with_the_cell(skewed):
     _, wavefunction = skewed
     points, vectors = points_in(wavefunction, 20), wavefunction.cell
@@ -106,6 +108,7 @@ def test_fields_repeat_with_the_cell(skewed):
             assert np.abs(here - there).max() < 1e-10
 
 
+@pytest.mark.slow
 def test_lattices_that_leave_the_cell_have_the_values_of_their_points(skewed):
     _, wavefunction = skewed
     lattice = Lattice.box([-9.0, -9, -9], [9, 9, 9], 6.0)
@@ -129,6 +132,7 @@ def test_a_molecule_in_a_large_cell_is_a_molecule(tmp_path):
         assert np.abs(one - other).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_images_are_few_where_the_cell_is_large(tmp_path):
     small, large = (
         orbitile.load(write_molden(tmp_path / f"{a}.molden", water(np.eye(3) * a), digits=15)) for a in (5.0, 12.0)
@@ -136,6 +140,7 @@ def test_images_are_few_where_the_cell_is_large(tmp_path):
     assert len(merged_primitives(large).exponent) < len(merged_primitives(small).exponent) / 2
 
 
+@pytest.mark.slow
 def test_distances_from_a_skewed_cell_are_those_of_a_search():
     cell = Cell(np.array([0.3, -0.2, 0.1]), np.array([[4.0, 0, 0], [2.5, 3, 0], [-1, 1.5, 3]]))
     points = np.random.default_rng(5).normal(size=(30, 3)) * 8
@@ -183,11 +188,17 @@ def test_what_is_of_molecules_is_refused(skewed):
     _, wavefunction = skewed
     with pytest.raises(OrbitileError, match=r"electrostatic potential: not of a periodic system: .*Ewald"):
         orbitile.evaluate(wavefunction, "esp", np.zeros((1, 3)), device="cpu")
+
+
+@pytest.mark.slow
+def test_analyses_of_molecules_are_refused(skewed):
+    _, wavefunction = skewed
     for analysis in ("charges", "surface", "topology", "basins", "interactions"):
         with pytest.raises(OrbitileError, match="not of a periodic system: "):
             getattr(orbitile, analysis)(wavefunction, device="cpu")
 
 
+@pytest.mark.slow
 def test_populations_have_the_overlap_of_the_cell(skewed):
     _, wavefunction = skewed
     report = orbitile.charges(wavefunction, scheme="mulliken", device="cpu")
@@ -206,6 +217,7 @@ def test_cells_that_are_too_small_are_refused(skewed):
         merged_primitives(tiny)
 
 
+@pytest.mark.slow
 def test_cubes_hold_each_point_of_the_cell_once(skewed, tmp_path):
     _, wavefunction = skewed
     volume = orbitile.compute(wavefunction, "homo", Lattice.around(wavefunction, points=8), device="cpu")

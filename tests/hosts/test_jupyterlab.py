@@ -95,14 +95,14 @@ def opened(browser, server):
     page = browser.new_page(viewport={"width": 1300, "height": 1000})
     page.goto(f"{server}/lab/tree/a.ipynb?reset")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60000)
-    page.wait_for_timeout(2000)
+    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=90000)  # the kernel is there
+    page.wait_for_timeout(1000)
     return page
 
 
 def run(page, name):
     """Run a cell, and wait until that is done."""
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(list(CELLS).index(name))
-    cell.scroll_into_view_if_needed()
     cell.locator(".jp-InputArea-editor").click()
     page.keyboard.press("Control+Enter")
     page.wait_for_timeout(300)
@@ -174,6 +174,7 @@ def test_a_session_in_jupyterlab(browser, server, folder):
 
 @pytest.mark.parametrize("how", ["without its kernel", "exported"])
 def test_what_is_saved_still_turns(browser, server, folder, how):
+    assert "data-orbitile" in (folder / "a.ipynb").read_text(), "the session before this has saved no views"
     if how == "exported":
         command = [sys.executable, "-m", "nbconvert", "--to", "html", str(folder / "a.ipynb")]
         subprocess.run(command, check=True, capture_output=True, timeout=120)

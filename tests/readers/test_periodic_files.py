@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile
+from orbitile.analysis.information import as_dictionary, as_text
 from orbitile.errors import ConventionError, FileError
 from orbitile.model.units import angstrom
 
@@ -25,10 +26,10 @@ def field() -> Solved:
     ("heading", "unit", "taken"),
     [
         ("[Cell] AU", 1.0, ""),
-        ("[Cell] Angs", angstrom, ""),
+        pytest.param("[Cell] Angs", angstrom, "", marks=pytest.mark.slow),
         ("[CELL] (Angs)", angstrom, None),
-        ("[Cell]", angstrom, "Angstrom"),
-        ("[Cell]", 1.0, "bohr"),
+        pytest.param("[Cell]", angstrom, "Angstrom", marks=pytest.mark.slow),
+        pytest.param("[Cell]", 1.0, "bohr", marks=pytest.mark.slow),
     ],
 )
 def test_cells_in_all_units(field, tmp_path: Path, heading: str, unit: float, taken: str | None):
@@ -42,6 +43,7 @@ def test_cells_in_all_units(field, tmp_path: Path, heading: str, unit: float, ta
     assert any(f"{taken} is taken" in remark for remark in wavefunction.remarks) == bool(taken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nuclei", ["[Pseudo]", "[Nval]"])
 def test_valence_charges(field, tmp_path: Path, nuclei: str):
     wavefunction = orbitile.load(write_molden(tmp_path / "water.molden", field, nuclei=nuclei))
@@ -49,6 +51,7 @@ def test_valence_charges(field, tmp_path: Path, nuclei: str):
     assert wavefunction.charge == pytest.approx(0)
 
 
+@pytest.mark.slow
 def test_valence_charges_of_files_without_them(field, tmp_path: Path):
     path = write_molden(tmp_path / "water.molden", field)
     head, _, rest = path.read_text().partition(" [Pseudo]")
@@ -58,11 +61,13 @@ def test_valence_charges_of_files_without_them(field, tmp_path: Path):
     assert any("0 is taken, as its electrons ask for" in remark for remark in wavefunction.remarks)
 
 
+@pytest.mark.slow
 def test_files_with_occupied_orbitals_alone(field, tmp_path: Path):
     wavefunction = orbitile.load(write_molden(tmp_path / "water.molden", field, orbitals=slice(0, 4)))
     assert len(wavefunction.alpha) == 4
 
 
+@pytest.mark.slow
 def test_coefficients_that_are_left_out_are_zero(field, tmp_path: Path):
     whole = orbitile.load(write_molden(tmp_path / "whole.molden", field, digits=15))
     short = write_molden(tmp_path / "short.molden", field, digits=6)
@@ -72,11 +77,19 @@ def test_coefficients_that_are_left_out_are_zero(field, tmp_path: Path):
     assert np.abs(np.abs(found) - np.abs(whole.alpha.coefficients)).max() < 2e-5
 
 
+@pytest.mark.slow
+def test_the_page_about_a_file_has_the_cell(field, tmp_path: Path):
+    wavefunction = orbitile.load(write_molden(tmp_path / "water.molden", field))
+    assert "cell      4 x 4 x 4 Angstrom, angles 90, 90, 90 degrees" in as_text(wavefunction)
+    assert as_dictionary(wavefunction)["cell_angstrom"][1] == pytest.approx([0, 4, 0], abs=1e-6)
+
+
 def test_too_few_digits_are_named(field, tmp_path: Path):
     with pytest.raises(ConventionError, match=r"3 digits behind the point.*NDIGITS 9"):
         orbitile.load(write_molden(tmp_path / "water.molden", field, digits=3))
 
 
+@pytest.mark.slow
 def test_a_missing_cell_is_named(field, tmp_path: Path):
     with pytest.raises(ConventionError, match="needs the cell: WRITE_CELL"):
         orbitile.load(write_molden(tmp_path / "water.molden", field, heading=""))

@@ -16,6 +16,7 @@ from orbitile.files.archives import Entry
 from orbitile.files.plain import PlainFile
 from orbitile.readers import load_geometries
 from orbitile.readers._choosing import choices
+from orbitile.readers._references import FileReferences
 from orbitile.session.fingerprint import content_of
 from tests.conftest import SAMPLES
 from tests.readers.mutation import LOGS, mutated
@@ -162,6 +163,19 @@ def test_what_changes_in_a_folder_is_noticed(tmp_path):
     shutil.copy(FCHK, folder / "a.fchk")
     os.remove(folder / "a.molden")
     assert content_of(str(folder)) not in (before, changed, "")
+
+
+def test_references_of_a_request_see_what_changes(tmp_path):
+    """Two files of one archive are two, and what is in a folder is looked at each time."""
+    folder = filled(tmp_path / "job", {"a.fchk": FCHK, "b.out": LOG})
+    references = FileReferences()
+    path = packed(folder, tmp_path / "job.zip")
+    sizes = [references.wavefunction(f"{path}!job/{name}").n_basis for name in ("a.fchk", "b.out")]
+    assert sizes == [ob.load(FCHK).n_basis, ob.load(LOG).n_basis]
+    first = references.wavefunction(str(folder))
+    assert references.wavefunction(str(folder)) is first
+    (folder / "a.fchk").write_bytes(FCHK.read_bytes() + b"\n")
+    assert references.wavefunction(str(folder)) is not first
 
 
 def test_paths_and_links_of_archives_are_not_followed(tmp_path, monkeypatch):

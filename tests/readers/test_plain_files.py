@@ -40,8 +40,9 @@ def rewritten(tmp_path, whole):
     """Every file, written in another way into a folder of its own."""
 
     def write(ways):
-        if (topology := whole[MOLDEN].with_name("topology.pdb")).exists():
-            shutil.copy(topology, tmp_path)
+        for beside in ("topology.pdb", "orca6.densitiesinfo"):
+            if (other := whole[MOLDEN].with_name(beside)).exists():
+                shutil.copy(other, tmp_path)
         for name, path in whole.items():
             if not path.is_dir() and not name.endswith(".gz") and not name.startswith("frames_"):
                 content = path.read_bytes()

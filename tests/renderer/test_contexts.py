@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -113,11 +112,10 @@ def test_shaders_of_a_newer_version_are_only_those_that_need_storage():
     assert newer == {"collect", "compose"}
 
 
-def test_each_shader_file_says_its_version_in_the_first_line():
+def test_shaders_say_their_version_in_the_first_line():
     """As Apple's compiler wants it."""
-    for path in (files("orbitile") / "renderer" / "shaders").iterdir():
-        if path.name.endswith(("_vertex.glsl", "_fragment.glsl")):
-            assert path.read_text(encoding="utf-8").startswith("#version "), path.name
+    for source in {source for sources in SHADERS.values() for source in sources}:
+        assert shader_source(source).startswith("#version "), source
 
 
 @pytest.mark.parametrize(("system", "names"), [("win32", ["nt"]), ("darwin", ["darwin"]), ("linux", list(BACKENDS))])

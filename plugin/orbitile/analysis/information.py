@@ -47,6 +47,16 @@ def core_potential_note(wavefunction: Wavefunction) -> str:
     return ", ".join(notes.values())
 
 
+def cell_parameters(wavefunction: Wavefunction) -> str:
+    """Lengths of the vectors of its cell and the angles between them, for people."""
+    vectors = wavefunction.cell / angstrom
+    lengths = np.linalg.norm(vectors, axis=1)
+    cosines = (vectors @ vectors.T) / np.outer(lengths, lengths)
+    angles = np.degrees(np.arccos(np.clip(cosines[[1, 0, 0], [2, 2, 1]], -1, 1)))
+    listed = " x ".join(f"{length:.4g}" for length in lengths)
+    return f"{listed} Angstrom, angles {', '.join(f'{angle:.4g}' for angle in angles)} degrees"
+
+
 def frontier_marks(wavefunction: Wavefunction, spin: Spin) -> dict[int, str]:
     """Index of the HOMO and of the LUMO of one set of orbitals, with these names."""
     occupied, unoccupied = frontier_order(wavefunction, spin)
@@ -91,6 +101,7 @@ def as_dictionary(wavefunction: Wavefunction) -> dict[str, Any]:
         "electrons": wavefunction.n_electrons,
         "kind": wavefunction.kind,
         "notes": list(notes(wavefunction)),
+        "cell_angstrom": (wavefunction.cell / angstrom).tolist(),
         "effective_core_potentials": core_potential_note(wavefunction),
         "basis": {
             "functions": wavefunction.n_basis,
@@ -140,6 +151,8 @@ def as_text(wavefunction: Wavefunction, everything: bool = False) -> str:
     ]
     if note := core_potential_note(wavefunction):
         lines.append(f"core      effective core potentials on {note}")
+    if len(wavefunction.cell):
+        lines.append(f"cell      {cell_parameters(wavefunction)}")
     lines += [f"note      {note}" for note in notes(wavefunction)]
     sets = _sets(wavefunction)
     with_symmetry = any(any(those.irreps or ()) for _, _, those in sets)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
+from ..errors import FileError
 from ..files.reading import user_path
 from ..model.charges import PointCharges
 from ..model.wavefunction import Wavefunction
-from . import load
+from . import files_of, load
 from ._point_charges import load_charges
 
 Content = TypeVar("Content")
@@ -40,10 +42,9 @@ class FileReferences:
     def _read(self, known: OrderedDict[object, Content], file: str, load: Callable[[str], Content]) -> Content:
         try:
             path = user_path(file).resolve()
-            status = path.stat()
-        except OSError:  # reading it says why
+            key = path, *((found, *_status(found)) for found in files_of(path))
+        except (OSError, FileError):  # reading it says why
             return load(file)
-        key = path, status.st_size, status.st_mtime_ns, status.st_ino
         with self._lock:
             if key not in known:
                 known[key] = load(file)
@@ -51,3 +52,8 @@ class FileReferences:
                     known.popitem(last=False)
             known.move_to_end(key)
             return known[key]
+
+
+def _status(path: Path) -> tuple[int, int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns, status.st_ino

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import FileError
-from ..files.plain import name_within
+from ..files.plain import PlainFile, name_within
 from ..files.reading import check_room, read_bytes
 from ..model.wavefunction import Wavefunction
 from . import orca_gbw, orca_json
@@ -66,7 +66,8 @@ def read_beside(plain: Path, path: Path) -> Wavefunction:
 def _orbitals_beside(path: Path) -> Wavefunction:
     for suffix, reader in _ORBITALS.items():
         if (beside := _beside(path, suffix)).is_file():
-            return reader(beside)
+            with PlainFile(beside) as plain:
+                return reader(plain.path)
     needed = _beside(path, ".gbw").name
     raise FileError(f"{path.name}: densities alone, which need the {needed} of the same calculation beside them")
 

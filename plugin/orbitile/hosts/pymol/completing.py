@@ -20,6 +20,7 @@ from .plugin import command
 _OFFLINE = ("Failed to establish a new connection", "Could not fetch URL", "NewConnectionError", "name resolution")
 """Parts of what pip says where it reaches no index."""
 
+_WIDTH = 620
 _open_dialogs: list[Any] = []
 
 
@@ -57,8 +58,13 @@ class Completing(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types he
         layout = QtWidgets.QVBoxLayout(self)
         for widget in (self.question, self.output, self.answer, self.buttons):
             layout.addWidget(widget)
-        self.resize(620, 320)
+        self._fit()
         _open_dialogs[:] = [self]
+
+    def _fit(self) -> None:
+        """Make room for all that is said."""
+        width = max(self.width() if self.isVisible() else 0, _WIDTH)
+        self.resize(width, max(self.height() if self.isVisible() else 0, self.layout().heightForWidth(width)))
 
     def _text(self) -> str:
         folder = sysconfig.get_path("purelib")
@@ -68,7 +74,7 @@ class Completing(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types he
             f"Orbitile computes with packages that PyMOL's Python lacks: {', '.join(absent())}.\n\n"
             f"\u201cInstall\u201d runs\n\n{quoted}\n\n"
             f"which downloads them, and what they need, from the Python Package Index (pypi.org; with all of them some "
-            f"200 MB) into {where}. Packages that are there are replaced only where they are too old.\n\n"
+            f"150 MB) into {where}. Packages that are there are replaced only where they are too old.\n\n"
             "Nothing is downloaded or installed before."
         )
 
@@ -79,6 +85,7 @@ class Completing(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types he
         self.answer.hide()
         self.output.clear()
         self.output.show()
+        self._fit()
         self._process = QtCore.QProcess(self)
         self._process.setProcessChannelMode(QtCore.QProcess.MergedChannels)
         self._process.readyRead.connect(self._read)
@@ -121,6 +128,7 @@ class Completing(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types he
     def _tell(self, text: str) -> None:
         self.answer.setText(text)
         self.answer.show()
+        self._fit()
         self.install_button.setEnabled(True)
         self.close_button.setText("Close")
 
