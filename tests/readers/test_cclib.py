@@ -492,7 +492,7 @@ def test_pure_basis_sets_of_nwchem(tmp_path):
     [
         ("water_orca.out", "ORCA log prints no basis set; run it again with ! PrintBasis"),
         ("water_hf_ccpvtz_freq_qchem.out", "Q-Chem log prints no basis set"),
-        ("atom_si.cp2k.out", "not a log of any program known to cclib"),
+        ("atom_si.cp2k.out", "a log of CP2K; its Molden file"),
     ],
 )
 def test_logs_without_orbitals(file, message, capfd):

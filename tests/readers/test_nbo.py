@@ -385,3 +385,17 @@ def test_natural_orbitals_and_densities_have_their_places_in_newer_versions(tmp_
     found = ob.load(put(tmp_path, _31=basis_file(mol), _42=density, _41=orbital_file(mol, "NO", [coefficients])))
     assert found.method == "natural orbitals"
     assert np.array_equal(found.alpha.occupations, [2.0] * 5 + [0.0] * (mol.nao - 5))
+
+
+def test_bytes_that_are_no_text_and_coordinates_beyond_reach(tmp_path):
+    mol, coefficients = without_field(False)
+    occupied = coefficients[:, :5]
+    text = archive(mol, density=[2 * occupied @ occupied.T], orbitals=[coefficients])
+    path = put(tmp_path, _47=text)
+    path.write_bytes(text.encode().replace(b"of a test", b"\x08\xff\x85", 1))
+    assert ob.load(path).n_basis == mol.nao
+    start = text.index("$COORD")
+    coordinates = re.sub(r"([1-9]\.\d+|0\.0*[1-9]\d*)", r"\1e305", text[start:], count=1)
+    path.write_text(text[:start] + coordinates)
+    with pytest.raises(FileError, match="coordinates of atoms up to"):
+        ob.load(path)

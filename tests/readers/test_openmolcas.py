@@ -161,6 +161,10 @@ def test_other_hdf5_files_are_told_by_what_they_contain(tmp_path):
         file["coefficients"], file["eigenvalues"] = np.eye(2), np.zeros(2)
     with pytest.raises(FileError, match="HDF5 file of no known kind; it contains coefficients, eigenvalues"):
         ob.load(tmp_path / "orbs.res.h5")
+    with h5py.File(tmp_path / "mean_field.h5", "w") as file:
+        file["mol"] = "{}"
+    with pytest.raises(FileError, match="of PySCF"):
+        ob.load(tmp_path / "mean_field.h5")
 
 
 @pytest.mark.slow

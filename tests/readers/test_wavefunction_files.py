@@ -293,3 +293,18 @@ def test_exponents_with_a_small_d(tmp_path):
     found = ob.load(edited(tmp_path, "nh3_molden_pure.molden", small))
     whole = ob.load(SAMPLES / "nh3_molden_pure.molden")
     assert np.array_equal(found.shells[1].exponents, whole.shells[1].exponents)
+
+
+def test_messages_name_the_file_and_not_a_copy_of_it(tmp_path):
+    with pytest.raises(FileError) as caught:
+        ob.load(edited(tmp_path, "nh3_molden_pure.molden", lambda text: text.replace("Ene=", "\nEne= x", 1)))
+    assert "orbitile-" not in str(caught.value)
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_orbitals_of_gaussian_that_mix_spins_are_refused(tmp_path):
+    def mixed(text):
+        return re.sub(r"(Alpha MO coefficients\s+R\s+N=\s+)\d+", r"\g<1>392", text)
+
+    with pytest.raises(FileError, match="complex or mix the spins"):
+        ob.load(edited(tmp_path, "h2o_sto3g.fchk", mixed))
