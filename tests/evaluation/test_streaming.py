@@ -165,7 +165,7 @@ def test_lattices_beyond_32_bits(device):
     wavefunction = random_wavefunction(3)
     lattice = ob.Lattice([-step * (shape[0] - 12), -1.0, -2.0], np.eye(3) * step, shape)
     with session(device) as name:
-        slabs = slabs_of(field_of(wavefunction, "mo:1"), lattice, Target(name, "single"))
+        slabs = slabs_of(wavefunction, field_of(wavefunction, "mo:1"), lattice, Target(name, "single"))
         start, stop = slabs.cuts[-3]
         values = np.empty((stop - start, *shape[1:]), np.float32)
         slabs.fill(start, stop, values)

@@ -105,7 +105,10 @@ def test_triclinic_lattices_take_the_direct_kernel():
     with pytest.raises(ob.OrbitileError, match="got a skewed one"):
         ob.compute(wavefunction, "mo:1", lattice, device="cpu", kernel="separable")
     with session("cpu") as name:
-        assert slabs_of(field_of(wavefunction, "mo:1"), lattice, Target(name, "single")).cuts[-1][1] == SHAPE[0]
+        assert (
+            slabs_of(wavefunction, field_of(wavefunction, "mo:1"), lattice, Target(name, "single")).cuts[-1][1]
+            == SHAPE[0]
+        )
     expected = orbital(wavefunction, 0, lattice.points()).reshape(lattice.shape)
     values = ob.compute(wavefunction, "mo:1", lattice, device="cpu").values
     assert np.abs(values - expected).max() < LIMIT["single"] * np.abs(expected).max()
