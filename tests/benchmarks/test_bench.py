@@ -105,6 +105,7 @@ def test_missing_peer_gives_a_row_that_says_so(monkeypatch):
     assert "orbitile[peers]" in report.line_of(row)
 
 
+@pytest.mark.slow
 def test_strand_has_the_composition_of_the_paper():
     from pyscf import gto
 

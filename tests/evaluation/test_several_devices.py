@@ -53,6 +53,7 @@ def test_values_are_those_of_one_device(field, benzene, precision):
     assert shares[-1] == 1.0
 
 
+@pytest.mark.slow
 def test_slabs_are_shared_out_and_come_in_order(tmp_path):
     """A lattice of more slabs than both processes may hold at once."""
     wavefunction = random_wavefunction(4)
@@ -68,6 +69,7 @@ def test_slabs_are_shared_out_and_come_in_order(tmp_path):
     assert np.array_equal(volumes[1].values, alone.values)
 
 
+@pytest.mark.slow
 @pytest.mark.linux
 def test_processes_are_kept_and_replaced_after_they_died(benzene):
     lattice = lattice_of(benzene)
@@ -134,6 +136,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.linux
 def test_the_processes_end_with_one_that_is_killed():
     with subprocess.Popen([sys.executable, "-c", _CALLER, BENZENE], stdout=subprocess.PIPE, text=True) as caller:
@@ -322,6 +325,7 @@ def test_one_gpu_by_its_number(benzene):
     assert np.array_equal(found.values, ob.compute(benzene, "homo", lattice, device="cuda").values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [ProcessPoolExecutor, ThreadPoolExecutor])
 def test_any_executor_computes_slabs(kind, benzene):
     """As that of a cluster would, which shares no memory with this process."""

@@ -367,6 +367,7 @@ def test_there_is_no_diagram_of_a_spin_that_has_no_orbitals_of_its_own(hydrogens
     assert not (tmp_path / "beta.png").exists()
 
 
+@pytest.mark.slow
 def test_from_the_shell(tmp_path, water, capsys):
     pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
     from tests.scf.test_scf import write_water

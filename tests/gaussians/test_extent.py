@@ -48,6 +48,7 @@ def test_the_weights_of_a_normalised_function_add_up_to_one(momentum, exponent):
     assert np.all(np.diff(found.density) >= 0)
 
 
+@pytest.mark.slow
 def test_weights_of_contracted_shells_against_an_integral_of_the_density():
     """One atom alone with s and d shells: the density averaged over directions, times the sphere, along the radius."""
     wavefunction = random_wavefunction(7, (0, 1, 2, 4), n_atoms=1)

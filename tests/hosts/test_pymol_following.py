@@ -39,6 +39,7 @@ def reported(file, out):
     return report
 
 
+@pytest.mark.slow
 @needs_window
 def test_the_window_follows_what_is_done_to_objects(home, tmp_path):
     """Renaming, deleting, enabling, grouping, states, a session saved and loaded, `reinitialize` at any time."""

@@ -201,6 +201,7 @@ def test_a_python_that_lacks_something_is_told_so(tmp_path):
     assert "Traceback" not in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "pictures"),
     [("walk.pml", {"homo-1.png", "homo.png"}), ("two_orbitals.py", {"homo-and-lumo.png"})],

@@ -142,6 +142,7 @@ def test_a_turn_begins_and_ends_at_what_is_seen(shown, tmp_path):
     assert np.abs(frames[1] - pixels(tmp_path / "turned.png")).mean() < 0.5
 
 
+@pytest.mark.slow
 def test_a_film_of_a_trajectory_has_its_frames(cmd, series, tmp_path):
     call(cmd, "orb_load", str(series))
     call(cmd, "orb_mo", "water", "homo", "", "coarse")

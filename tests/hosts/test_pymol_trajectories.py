@@ -255,6 +255,7 @@ def test_orbitals_for_an_object_without_any(cmd, tmp_path, monkeypatch, capsys):
     assert np.abs(values - expected).max() < 5e-6
 
 
+@pytest.mark.slow
 def test_the_example_writes_a_film(tmp_path, series):
     shutil.copy(series, tmp_path / "path.h5")
     done = subprocess.run(
@@ -295,6 +296,7 @@ def test_playing_in_the_window(tmp_path, series):
     assert report["computed"] == "h2_homo"
 
 
+@pytest.mark.slow
 @needs_window
 def test_the_panel_plays(tmp_path, series):
     report_file = tmp_path / "report.json"

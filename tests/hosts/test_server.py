@@ -206,6 +206,7 @@ def test_pictures_are_seen_from_where_the_user_looks(tmp_path):
             host.set_directions(wrong)
 
 
+@pytest.mark.slow
 def test_a_state_is_restored_by_another_server():
     first, second = Server(), Server()
     try:
@@ -382,6 +383,7 @@ def read_until(server, name, number=1):
     return events
 
 
+@pytest.mark.slow
 def test_frames_come_unasked_each_with_its_surface_in_the_direction_of_play(series):
     server, events = film(series)
     try:
@@ -429,6 +431,7 @@ def test_playing_waits_until_the_viewer_has_gone_on(series):
         server.close()
 
 
+@pytest.mark.slow
 def test_what_the_viewer_deletes_is_computed_no_more(series):
     server, _ = film(series)
     try:

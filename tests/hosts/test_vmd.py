@@ -134,6 +134,7 @@ def test_a_file_that_changes_is_refused_until_it_is_opened_again(tmp_path):
     assert out[1:] == ["job job_homo", "job", "job", "job_homo"]
 
 
+@pytest.mark.slow
 def test_walking_replaces_and_deleting_is_noticed(tmp_path):
     out = in_vmd(
         tmp_path,
@@ -181,6 +182,7 @@ def test_many_orbitals_leave_nothing_behind(tmp_path):
     assert out == ["benzene 1 0 1 benzene_mo21 0 1 2", "2", "2", "1", "0", "3"]
 
 
+@pytest.mark.slow
 def test_what_stands_side_by_side_is_moved_aside_with_its_atoms_and_back(tmp_path):
     out = in_vmd(
         tmp_path,
@@ -247,6 +249,7 @@ def test_surfaces_are_hidden_drawn_as_meshes_and_kept(tmp_path):
     assert in_vmd(tmp_path, f"source {{{state}}}\n{shown}") == out[:5]
 
 
+@pytest.mark.slow
 def test_a_second_field_colours_a_surface(tmp_path):
     out = in_vmd(
         tmp_path,
@@ -349,6 +352,7 @@ def test_geometries_are_frames_and_the_orbital_belongs_to_one(tmp_path):
     assert out == ["peroxide 5 0 1", "4", "1 0", "1 1", ""]
 
 
+@pytest.mark.slow
 def test_errors_are_errors_of_tcl_and_the_next_command_works(tmp_path):
     out = in_vmd(
         tmp_path,
@@ -414,6 +418,7 @@ def test_json_is_read_as_it_is_meant(tmp_path):
     assert out == ["5", "-2.5e3", "1", "", *["1"] * 10]
 
 
+@pytest.mark.slow
 def test_installing_touches_nothing_else(tmp_path):
     startup = tmp_path / ".vmdrc"
     startup.write_text("menu main on\nset mine 1\n")
@@ -429,6 +434,7 @@ def test_installing_touches_nothing_else(tmp_path):
     assert "nothing to remove" in install(tmp_path, "--uninstall")
 
 
+@pytest.mark.slow
 def test_the_example_of_a_script_without_a_window(tmp_path):
     install(tmp_path)
     shutil.copy(BENZENE, tmp_path)
@@ -445,6 +451,7 @@ def test_the_example_of_a_script_without_a_window(tmp_path):
         assert views[0] == views[1] != "first rotate"
 
 
+@pytest.mark.slow
 def test_pictures_are_seen_from_where_vmd_looks(tmp_path):
     out = in_vmd(
         tmp_path,

@@ -154,6 +154,7 @@ def test_at_points(device, field):
     assert np.array_equal(ob.evaluate(wavefunction, field, points, device=device), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_small_pieces")
 def test_surfaces_and_slabs(device):
     wavefunction, lattice = molecule(), lattice_with()

@@ -176,6 +176,7 @@ print("computed")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.linux
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.parametrize("what", ["compute", "nothing"])

@@ -102,6 +102,7 @@ def test_a_process_that_ended_while_idle_is_replaced(call):
     assert call("import os; return os.getpid()") != first
 
 
+@pytest.mark.slow
 @pytest.mark.linux
 def test_a_process_that_stands_still_is_replaced(call):
     first = call("import os; return os.getpid()")

@@ -276,6 +276,7 @@ def test_a_file_that_never_comes_to_an_end_can_be_cancelled_and_holds_nothing_up
         stream.write("[Molden Format]\n")
 
 
+@pytest.mark.slow
 def test_the_look_of_a_preset_is_not_that_of_orbitals(browser):
     browser.open(BENZENE)
     wait(browser, lambda: browser.molecule == "benzene")

@@ -113,6 +113,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.linux
 @pytest.mark.parametrize("both", [False, True])
 def test_it_ends_with_a_host_that_is_killed(tmp_path, both):

@@ -80,7 +80,7 @@ def test_only_open_shells_have_a_spin_density(benzene):
 def test_what_is_unavailable_is_what_is_refused(benzene):
     """For the same reason."""
     missing = unavailable(benzene)
-    assert set(missing) == {"spin", *dict(transition.NAMES)}
+    assert set(missing) == {"spin", "magnetisation", "magnetisation:x", "phase:homo", *dict(transition.NAMES)}
     for name, reason in missing.items():
         with pytest.raises(FieldError, match=reason):
             field_of(benzene, name.replace("N", "1"))

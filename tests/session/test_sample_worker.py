@@ -81,6 +81,7 @@ def test_a_file_that_changed_is_refused_and_what_it_holds_now_is_served(worker, 
     assert request(path=str(OneFile(str(job)).noted())) not in cache
 
 
+@pytest.mark.slow
 @pytest.mark.linux
 def test_a_worker_that_is_killed_is_replaced(worker):
     worker.submit(request()).result(60)
@@ -120,6 +121,7 @@ def test_an_interpreter_without_orbitile_or_at_all(tmp_path):
         SampleWorker("/no/such/python").submit(request()).result(60)
 
 
+@pytest.mark.slow
 def test_closing_ends_the_process():
     one = SampleWorker()
     one.submit(request()).result(60)
@@ -191,6 +193,7 @@ def flooding(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
 
 
+@pytest.mark.slow
 def test_whatever_a_worker_writes_holds_it_up_no_more_than_its_start(worker, flooding):
     for field in ("homo", "lumo", "homo-1"):
         assert worker.submit(request(field)).result(60).isovalue > 0
@@ -202,6 +205,7 @@ def test_a_verbose_start(worker, monkeypatch):
     assert worker.submit(request()).result(60).isovalue > 0
 
 
+@pytest.mark.slow
 @pytest.mark.linux
 def test_a_worker_that_stands_still_is_replaced(worker):
     worker.submit(request()).result(60)
@@ -246,6 +250,7 @@ def test_a_file_whose_reading_never_ends_gives_way_when_it_is_withdrawn(tmp_path
     worker.close()
 
 
+@pytest.mark.slow
 @pytest.mark.linux
 def test_what_stands_still_again_and_again_is_told(tmp_path):
     """Every process that is started stops itself when it is asked."""
@@ -325,6 +330,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.linux
 @pytest.mark.parametrize("doing", ["nothing", "computing", "standing still", "ending slowly"])
 def test_nothing_is_left_by_a_host_that_is_killed(doing, request):

@@ -207,6 +207,7 @@ def test_one_that_cannot_be_started(tmp_path):
         Worker("the worker", python="/no/such").call(jobs.process_id)
 
 
+@pytest.mark.slow
 @pytest.mark.linux
 def test_one_that_is_stopped_is_replaced(worker, tmp_path):
     first = worker.call(jobs.process_id)
@@ -401,6 +402,7 @@ with shared_array((1 << 20,), np.float64) as values:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.linux
 @pytest.mark.parametrize("doing", ["nothing", "computing", "asking nobody", "compiling", "stopped"])
 def test_nothing_outlives_a_process_that_is_killed(doing, tmp_path):

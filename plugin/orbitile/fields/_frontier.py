@@ -11,7 +11,8 @@ from ..model.wavefunction import Orbitals, Spin, Wavefunction
 def frontier_order(wavefunction: Wavefunction, spin: Spin, named: Spin | None = None) -> tuple[list[int], list[int]]:
     """Occupied and unoccupied orbitals of one spin, each from low to high.
 
-    By energy where the file gives energies; natural orbitals by falling occupation. An orbital counts as occupied from
+    By energy where the file gives energies; natural orbitals by falling occupation, except bonds, lone pairs and the
+    like, which the file names: their occupations tell little, and they have energies of their own. An orbital counts as occupied from
     half its capacity on; the singly occupied ones of a restricted open shell are occupied, except when the beta
     electrons are asked for by name.
     """
@@ -31,7 +32,7 @@ def frontier_name(place: int) -> str:
 
 
 def _height(wavefunction: Wavefunction, orbitals: Orbitals) -> NDArray[np.float64]:
-    if wavefunction.natural:
+    if wavefunction.natural and not any(orbitals.labels):
         return -orbitals.occupations
     if np.all(np.isfinite(orbitals.energies)) and np.any(orbitals.energies != 0):
         return orbitals.energies

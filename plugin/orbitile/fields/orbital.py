@@ -336,7 +336,7 @@ def _named(wavefunction: Wavefunction, name: str) -> Orbital:
     wanted = "".join(text.split())
     for spin in spins:
         for index, label in enumerate(wavefunction.orbitals(spin).labels):
-            if "".join(label.lower().split()) == wanted:
+            if label and "".join(label.lower().split()) == wanted:
                 return numbered(wavefunction, spin, index)
     if not any(wavefunction.alpha.labels):
         raise FieldError(f"field {name!r}: expected a number behind mo:, since the file gives its orbitals no names")
