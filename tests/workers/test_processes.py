@@ -12,6 +12,7 @@ import signal, sys, time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from orbitile.workers.processes import Terminated, ended_in_order
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run where it is ignored
 for name in sys.argv[1:]:
     signal.signal(signal.Signals[name], signal.SIG_IGN)
 try:

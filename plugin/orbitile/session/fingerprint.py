@@ -91,7 +91,10 @@ def require_unchanged(path: str, content: str, *, grown: bool = False) -> None:
 
 def _files(path: str) -> list[str]:
     """The files in which there is what a path stands for: itself, what belongs to it, or what is read of a folder."""
-    return [str(file) for file in files_of(os.path.expanduser(path))]
+    plain = os.path.expanduser(path)
+    if os.path.exists(plain) and not (os.path.isfile(plain) or os.path.isdir(plain)):
+        raise OSError(f"{path}: no file")  # whoever opens a pipe may wait for ever
+    return [str(file) for file in files_of(plain)]
 
 
 def _status(files: list[str]) -> _Status:
