@@ -12,9 +12,9 @@ def frontier_order(wavefunction: Wavefunction, spin: Spin, named: Spin | None = 
     """Occupied and unoccupied orbitals of one spin, each from low to high.
 
     By energy where the file gives energies; natural orbitals by falling occupation, except bonds, lone pairs and the
-    like, which the file names: their occupations tell little, and they have energies of their own. An orbital counts as occupied from
-    half its capacity on; the singly occupied ones of a restricted open shell are occupied, except when the beta
-    electrons are asked for by name.
+    like, which the file names: their occupations tell little, and they have energies of their own. An orbital counts as
+    occupied from half its capacity on; the singly occupied ones of a restricted open shell are occupied, except when
+    the beta electrons are asked for by name.
     """
     orbitals = wavefunction.orbitals(spin)
     threshold = wavefunction.capacity / 2 - 1e-6
