@@ -11,25 +11,25 @@ from tests.docs.pages import DOCS
 pytest.importorskip("sphinx_gallery", reason="the site needs the extra docs")
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """Folder of the built site."""
-    folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run([sys.executable, str(DOCS / "build.py"), str(folder)], capture_output=True, text=True)
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    return folder / "html"
-
-
 @pytest.mark.slow
-def test_every_example_has_a_page_with_what_it_made(site):
+def test_the_site_is_built_and_whole(tmp_path):
+    """One test, so that the site is built once, by whichever process runs it."""
+    done = subprocess.run([sys.executable, str(DOCS / "build.py"), str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    site = tmp_path / "html"
+    assert_every_example_has_a_page_with_what_it_made(site)
+    assert_what_pages_refer_to_is_there(site)
+    assert_the_reference_has_all_there_is(site)
+
+
+def assert_every_example_has_a_page_with_what_it_made(site):
     for path in (DOCS / "gallery").rglob("*.py"):
         page = (site / "pictures" / path.parent.name / f"{path.stem}.html").read_text(encoding="utf-8")
         if path.stem != "blender_scene":  # which needs a Python with Blender in it
             assert re.search(rf'_images/sphx_glr_{path.stem}_0|class="turning"', page), path.name
 
 
-@pytest.mark.slow
-def test_what_pages_refer_to_is_there(site):
+def assert_what_pages_refer_to_is_there(site):
     missing = set()
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
@@ -39,8 +39,7 @@ def test_what_pages_refer_to_is_there(site):
     assert not missing
 
 
-@pytest.mark.slow
-def test_the_reference_has_all_there_is(site):
+def assert_the_reference_has_all_there_is(site):
     import orbitile as ob
     from orbitile.analysis.reports import analyses
     from orbitile.commandline import known_commands
