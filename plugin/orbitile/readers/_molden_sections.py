@@ -74,12 +74,16 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
     Raises
     ------
     FileError
-        When `[Atoms]` names no unit, or a section of core potentials or a cell is damaged.
+        When a section is missing, `[Atoms]` names no unit, or a section of core potentials or a cell is damaged.
     OrbitileError
         When several calculations follow one another in the file, or its orbitals are those of spin beta alone.
     """
     whole, data = data, of_both_spins(data)
     sections = list(sections_of(data))
+    present = {name for name, _, _ in sections}
+    missing = [heading for heading in ("[Atoms]", "[GTO]", "[MO]") if heading[1:-1].lower() not in present]
+    if missing and "molden format" in present and "sto" not in present:
+        raise FileError(f"it has no section {' and no '.join(missing)}; it is cut off, or still being written")
     rewritten = {"gto": _basis, "mo": orbitals}
     changes: list[tuple[int, int, bytes]] = []
     names: list[str] = []
