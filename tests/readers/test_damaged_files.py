@@ -140,5 +140,7 @@ def test_numbers_that_no_molecule_has(tmp_path, name, old, new, message):
 def test_a_molden_file_that_is_still_being_written_lacks_sections(tmp_path):
     file = tmp_path / "half.molden"
     file.write_text("[Molden Format]\n[Atoms] AU\nH 1 1 0 0 0\n")
-    with pytest.raises(ob.OrbitileError, match=r"no section \[GTO\] and no \[MO\]; it is cut off, or still being written"):
+    with pytest.raises(
+        ob.OrbitileError, match=r"no section \[GTO\] and no \[MO\]; it is cut off, or still being written"
+    ):
         ob.load(file)
