@@ -71,7 +71,7 @@ def test_a_saved_session_is_taken_up_by_another_pymol_that_ends_in_order(home, t
     )
     command = [sys.executable, "-m", "pymol", "-cq", str(script)]
     subprocess.run(command, env=environment(home, **KERNELS), check=True, timeout=80, capture_output=True)
-    file, folder = tmp_path / "report.json", tmp_path / "temporary"
+    file, folder = tmp_path / "report.json", tmp_path / "t"  # short: the path of a socket has 107 characters
     folder.mkdir()
     more = {"REPORT": str(file), "HOW": how, "TMPDIR": str(folder), **KERNELS}
     out = in_window(HERE / "quitting_driver.py", home, opened=(session,), **more)
