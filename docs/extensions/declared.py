@@ -27,7 +27,7 @@ class Declared(SphinxDirective):
 
     def lines(self) -> list[str]:
         """Lines of Markdown."""
-        raise NotImplementedError
+        raise NotImplementedError  # each directive below has its own
 
 
 class Fields(Declared):
