@@ -77,7 +77,7 @@ def read(path: Path) -> Wavefunction:
             with _plain(path, found.copy) as file:
                 data, cell = _first_that_fits(file, format_name, found.cells or (_NO_CELL,))
         except FileError as error:
-            raise FileError(f"{path.name}: damaged {format_name} file ({error})") from error
+            raise FileError(f"{path.name}: damaged or incomplete {format_name} file ({error})") from error
         except OrbitileError as error:  # of a cell that its functions do not fit
             raise FileError(f"{path.name}: {error}") from error
         except (LoadError, FileFormatError) as error:
