@@ -208,7 +208,7 @@ def _volumes(folder: Path, found: dict[str, Path]) -> None:
     random = np.random.default_rng(1)
     lattice = ob.Lattice(np.array([-1.0, 0.5, 2.0]), np.diag([0.5, 0.25, 0.75]), (4, 5, 6))
     volume = ob.Volume(random.normal(size=lattice.shape), lattice, "density", "bohr^-3")
-    for suffix in ("cube", "dx", "mrc", "npz"):
+    for suffix in ("cube", "dx", "mrc", "npz", *(["zarr"] if find_spec("zarr") else [])):
         path = folder / f"volume.{suffix}"
         save(volume, path)
         found[path.name] = path

@@ -117,7 +117,7 @@ def _damaged_copy(source: Path, folder: Path, random: np.random.Generator) -> Pa
     path = folder / source.name
     if source.is_dir():
         shutil.copytree(source, path)
-        parts = sorted(path.iterdir())
+        parts = sorted(part for part in path.rglob("*") if part.is_file())
         part = parts[random.integers(len(parts))]
         part.write_bytes(mutated(part.read_bytes(), random))
     else:

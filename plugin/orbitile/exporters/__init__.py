@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
-from ..files.writing import checked_target, refuse_inputs, written_atomically
+from ..files.writing import Replaces, checked_target, folder_written_atomically, refuse_inputs, written_atomically
 from ..model.surface import Surface
 from ..model.volume import Volume, VolumeHeader
 from ..model.wavefunction import Wavefunction
@@ -42,6 +43,8 @@ class Exporter(Protocol):
     write_slabs: Callable[[VolumeHeader, Slabs, Path, Wavefunction | None], None] | None = None
     """Optional: write a volume whose values come slab by slab along the first axis, to a path, with the atoms of a
     wavefunction. Without it a volume is held in memory while it is computed."""
+    replaces: Replaces | None = None
+    """Of a format whose files are folders, and of no other: which folders a new one may replace."""
     largest_size: Callable[[VolumeHeader], int] | None = None
     """Optional: bytes that the values of a volume take in a file, at most."""
     write_scene: Callable[[Scene, Path], None] | None = None
@@ -72,12 +75,13 @@ def save(
     Parameters
     ----------
     what : Volume, Surface, Scene or Wavefunction
-        Volumes go to cube, OpenDX, MRC/CCP4, npz, plt and VDB files; surfaces and scenes to PLY, OBJ, binary glTF and
-        USDZ files, and for printers to STL and 3MF files; geometries of a wavefunction to XYZ files.
+        Volumes go to cube, OpenDX, MRC/CCP4, npz, plt and VDB files and to Zarr stores; surfaces and scenes to PLY,
+        OBJ, binary glTF and USDZ files, and for printers to STL and 3MF files; geometries of a wavefunction to XYZ
+        files.
     path
         The file; an existing one is replaced.
     format : str, optional
-        Name of the format ("cube", "opendx", "mrc", "npz", "plt", "vdb", "ply", "obj", "gltf", "usdz", "stl",
+        Name of the format ("cube", "opendx", "mrc", "npz", "plt", "vdb", "zarr", "ply", "obj", "gltf", "usdz", "stl",
         "threemf", "xyz"), where the suffix does not tell.
     wavefunction : Wavefunction, optional
         Its atoms are written along where the format has room for them.
@@ -102,7 +106,7 @@ def save(
     source = what if isinstance(what, Wavefunction) else wavefunction
     if source is not None:
         refuse_inputs(path, [source.source])
-    with written_atomically(path) as temporary:
+    with placed(exporter, path) as temporary:
         if isinstance(what, Scene) and exporter.write_scene is not None:
             exporter.write_scene(what, temporary)
         else:
@@ -137,8 +141,21 @@ def exporter_for(path: str | PathLike[str], kind: str, *, format: str | None = N
             f"{name}: this format ({exporter.DESCRIPTION}) holds {held}, got {given}; for {given} use {_known(kind)}"
             + (", or take its isosurface first" if kind == "volume" and exporter.KIND == "mesh" else "")
         )
-    checked_target(path)
+    checked_target(path, exporter.replaces)
     return exporter
+
+
+def placed(exporter: Exporter, path: str | PathLike[str]) -> AbstractContextManager[Path]:
+    """A temporary file to write, or folder to fill, that is put in place when the block is left without an error.
+
+    Raises
+    ------
+    FileError
+        As `written_atomically` and `folder_written_atomically`.
+    """
+    if exporter.replaces is None:
+        return written_atomically(path)
+    return folder_written_atomically(path, exporter.replaces)
 
 
 def kind_of(path: str | PathLike[str]) -> str:
@@ -230,6 +247,7 @@ __all__ = [
     "holds_scenes",
     "kind_of",
     "patterns",
+    "placed",
     "save",
     "suffixes",
     "write_slabs",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import ModuleType
 
-from ..errors import FileError, OrbitileError
+from ..errors import FileError
+from .reading import damage_told
 
 MAGIC = b"Orbitile series 1\n"
 
@@ -33,16 +33,9 @@ def library(name: str, what: str = "series files") -> ModuleType:
     return module
 
 
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translated(path: Path) -> AbstractContextManager[None]:
     """What h5py raises of a damaged file, in one line."""
-    try:
-        yield
-    except OrbitileError as error:
-        raise FileError(f"{path.name}: {error}") from error
-    except (OSError, KeyError, ValueError, TypeError, RuntimeError, IndexError, AttributeError) as error:
-        detail = str(error).split("\n")[0]
-        raise FileError(f"{path.name}: damaged HDF5 file ({type(error).__name__}: {detail})") from error
+    return damage_told(path, "HDF5 file")
 
 
 def root_names(path: Path) -> frozenset[str]:

@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..errors import FileError, OrbitileError
 
 _FORTRAN_EXPONENT = bytes.maketrans(b"Dd", b"EE")
 _EXPONENT_WITHOUT_LETTER = re.compile(rb"(\.\d*)([+-]\d{3})(?![\d.])")
@@ -220,3 +220,20 @@ def excerpt(path: Path, start: int, end: int | None = None) -> bytes:
     """
     with _opened_at(path, start) as stream:
         return stream.read(-1 if end is None else max(end - start, 0))
+
+
+@contextmanager
+def damage_told(path: Path, kind: str) -> Iterator[None]:
+    """What a library raises of a damaged file of a kind, as one line of ours.
+
+    Raises
+    ------
+    FileError
+    """
+    try:
+        yield
+    except OrbitileError as error:
+        raise FileError(f"{path.name}: {error}") from error
+    except (OSError, LookupError, ValueError, TypeError, RuntimeError, AttributeError, ArithmeticError) as error:
+        detail = str(error).split("\n")[0]
+        raise FileError(f"{path.name}: damaged {kind} ({type(error).__name__}: {detail})") from error

@@ -1,4 +1,4 @@
-"""Writing files: whole or not at all, and never over what is read."""
+"""Writing files, and folders of them: whole or not at all, and never over what is read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from glob import glob
 from os import PathLike, fspath
@@ -18,6 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
+
+Replaces = Callable[[Path], bool]
+"""Whether a folder that is there may be replaced by what is written as a folder."""
 
 
 @contextmanager
@@ -52,6 +55,50 @@ def written_atomically(path: str | PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+@contextmanager
+def folder_written_atomically(path: str | PathLike[str], replaces: Replaces) -> Iterator[Path]:
+    """Write a folder under a temporary name beside its place, then put it there.
+
+    Parameters
+    ----------
+    path
+        The folder to write. A symbolic link stays, and the folder it points to is replaced.
+    replaces
+        Whether a folder that is there already may be replaced: it is gone then. It goes once the new one is whole; no
+        system exchanges two folders in one step, so for a moment there is none of that name.
+
+    Yields
+    ------
+    Path
+        An empty folder, to be filled. It is removed when the block is left by any exception, an interruption by the
+        keyboard included.
+
+    Raises
+    ------
+    FileError
+        When there is a file of that name or a folder that may not be replaced, the folder around it is missing or not
+        writable, or the disk is full.
+    """
+    target = checked_target(path, replaces)
+    temporary, old = (target.with_name(f".orbitile-{secrets.token_hex(6)}") for _ in range(2))
+    try:
+        temporary.mkdir()
+        yield temporary
+        if target.exists():
+            os.replace(target, old)
+        try:
+            os.replace(temporary, target)
+        except OSError:
+            if old.exists():
+                os.replace(old, target)
+            raise
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written ({error.strerror or error})") from error
+    finally:
+        for left in (temporary, old):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def make_room(descriptor: int, start: int, n_bytes: int, path: Path) -> None:
@@ -99,27 +146,51 @@ def replace_settings(path: Path, text: str) -> None:
             temporary.chmod(path.stat().st_mode)
 
 
-def checked_target(path: str | PathLike[str]) -> Path:
-    """The file that writing to a path would make or replace, symbolic links followed.
+def checked_target(path: str | PathLike[str], replaces: Replaces | None = None) -> Path:
+    """The file, or folder, that writing to a path would make or replace, symbolic links followed.
+
+    Parameters
+    ----------
+    path
+        Where it is to be.
+    replaces
+        Of what is written as a folder: which folders it may replace.
 
     Raises
     ------
     FileError
-        When the path is a folder or a device, or its folder is missing.
+        When the path is a folder where a file is to be written, a folder that may not be replaced or a file where it
+        is a folder that is to be written, a device, or the folder around it is missing.
     """
     try:
-        target = Path(os.path.realpath(Path(fspath(path)).expanduser()))
-        if target.is_dir():
+        target = _followed(path)
+        if replaces is not None and target.is_dir() and not replaces(target):
+            raise FileError(
+                f"{path}: is there already, a folder with something else in it, which is not replaced; choose another "
+                "name, or remove it first"
+            )
+        if replaces is not None and target.is_file():
+            raise FileError(f"{path}: is a file, expected the name of a folder to write; choose another name")
+        if replaces is None and target.is_dir():
             raise FileError(f"{path}: is a folder, expected the name of a file to write")
-        if target.exists() and not target.is_file():
+        if target.exists() and not target.is_file() and not target.is_dir():
             raise FileError(f"{path}: is a device or a pipe, expected the name of a file to write")
         if not target.parent.is_dir():
             raise FileError(f"{path}: there is no folder {target.parent}; create it first")
         if len(os.fsencode(target.name)) > 255:
             raise FileError(f"{path}: the name is too long ({len(target.name)} characters)")
-    except (OSError, RuntimeError, TypeError, ValueError) as error:  # a loop of links, no home, a NUL in the name
-        raise FileError(f"{path!r}: not the name of a file to write ({error})") from error
+    except (OSError, RuntimeError, TypeError, ValueError) as error:
+        raise _no_name(path, error) from error
     return target
+
+
+def _followed(path: str | PathLike[str]) -> Path:
+    """The path without symbolic links; fails for a loop of links, a user's home that is not there, a NUL in it."""
+    return Path(os.path.realpath(Path(fspath(path)).expanduser()))
+
+
+def _no_name(path: object, error: Exception) -> FileError:
+    return FileError(f"{path!r}: not the name of a file to write ({error})")
 
 
 def refuse_inputs(path: str | PathLike[str], inputs: Iterable[str | PathLike[str]]) -> None:
@@ -137,7 +208,10 @@ def refuse_inputs(path: str | PathLike[str], inputs: Iterable[str | PathLike[str
     FileError
         When one of them is that file, under whatever name.
     """
-    target = checked_target(path)
+    try:
+        target = _followed(path)
+    except (OSError, RuntimeError, TypeError, ValueError) as error:
+        raise _no_name(path, error) from error
     for wanted in inputs:
         for name in glob(fspath(wanted)) or [fspath(wanted)]:
             try:

@@ -164,11 +164,21 @@ class Trajectory(Displayed):
         FieldError
             When there is no such frame.
         """
-        n = len(self)
-        try:
-            wanted = operator.index(index)
-        except TypeError as error:
-            raise FieldError(f"frame of {self.name}: expected a whole number, got {index!r}") from error
-        if not -n <= wanted < n:
-            raise FieldError(f"{self.name}: has {n} frames, counted from 0; there is no frame {wanted}")
-        return wanted % n
+        return frame_index(index, len(self), self.name)
+
+
+def frame_index(index: object, n: int, name: str) -> int:
+    """One of so many frames of what is called so, as an index from 0; negative ones count from the last.
+
+    Raises
+    ------
+    FieldError
+        When there is no such frame.
+    """
+    try:
+        wanted = operator.index(index)  # type: ignore[arg-type]  # what it is not is refused here
+    except TypeError as error:
+        raise FieldError(f"frame of {name}: expected a whole number, got {index!r}") from error
+    if not -n <= wanted < n:
+        raise FieldError(f"{name}: has {n} frames, counted from 0; there is no frame {wanted}")
+    return wanted % n

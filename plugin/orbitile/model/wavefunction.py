@@ -153,6 +153,8 @@ class Stated:
         Electrons of each spin, those in effective core potentials left out.
     n_orbitals : int or None
         Orbitals of each spin: basis functions less those that depend on others.
+    energy : float or None
+        Total energy in hartree, of the calculation that the orbitals are of.
     """
 
     charge: float | None = None
@@ -160,6 +162,7 @@ class Stated:
     alpha: float | None = None
     beta: float | None = None
     n_orbitals: int | None = None
+    energy: float | None = None
 
 
 _NOTHING_STATED = Stated()

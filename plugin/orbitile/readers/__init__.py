@@ -15,11 +15,10 @@ from ..errors import FileError, OrbitileError
 from ..files import hdf5
 from ..files.archives import Entry
 from ..files.plain import PlainFile, beginning
-from ..files.reading import neighbour, user_path
+from ..files.reading import user_path
 from ..gaussians.orthonormality import checked
-from ..model.geometry import Geometries, Geometry
+from ..model.geometry import Geometries
 from ..model.trajectory import Frames, Trajectory
-from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ._formats import (
     KINDS,
@@ -31,9 +30,12 @@ from ._formats import (
     patterns,
     reader_modules,
     recognising,
+    stored_in,
     within_hdf5,
 )
+from ._paths import checked_path
 from ._places import MEMBER, Place, is_place, within_archive
+from ._volumes import holds_volumes, load_atoms, load_volumes, open_volume
 
 _MOST_TRIED = 4
 """Kinds of files of a folder that are tried one after another."""
@@ -63,9 +65,9 @@ def load(path: str | PathLike[str]) -> Wavefunction:
     """
     within = within_archive(fspath(path))
     if within is not None:
-        place = Place(_checked_path(within[0]))
+        place = Place(checked_path(within[0]))
         return _load_entry(place, place.named(within[1]))
-    file = _checked_path(path, folders=True)
+    file = checked_path(path, folders=True)
     return _load_best(Place(file)) if is_place(file) else _load_file(file)
 
 
@@ -78,13 +80,16 @@ def files_of(path: str | PathLike[str]) -> tuple[Path, ...]:
         When the file or folder cannot be read.
     """
     within = within_archive(fspath(path))
-    file = _checked_path(path if within is None else within[0], folders=True)
+    file = checked_path(path if within is None else within[0], folders=True)
     if file.is_dir() and is_place(file):
         place = Place(file)
         choice = place.choices()[0]
         place.one(choice)
         return tuple(other for found in place.files(choice.entries) for other in files_of(found))
     if file.is_dir():
+        reader = by_name(file, "volume")
+        if reader is not None and reader.others is not None:
+            return (file, *reader.others(file))
         return (file, *sorted(entry for entry in file.iterdir() if entry.is_file()))
     reader = recognising(beginning(file), "wavefunction") or by_name(file, "wavefunction")
     return (file,) if reader is None or reader.others is None else tuple(dict.fromkeys((file, *reader.others(file))))
@@ -147,48 +152,6 @@ def _load_entry(place: Place, entry: Entry) -> Wavefunction:
     return replace(_load_file(file), source=place.called(entry))
 
 
-def load_volumes(path: str | PathLike[str]) -> tuple[Volume, ...]:
-    """Read the volumes in a cube, OpenDX, MRC/CCP4 or Orbitile `.npz` file.
-
-    Raises
-    ------
-    FileError
-        When the file cannot be read, is of no known format, or is damaged.
-    """
-    file = _checked_path(path)
-    reader = by_name(file, "volume")
-    if reader is None:
-        raise FileError(f"{file.name}: not a volume by its name. Known: {known('volume')}")
-    with PlainFile(file) as plain, np.errstate(all="ignore"):  # absurd numbers, which are refused
-        volumes: tuple[Volume, ...] = reader.read(plain.path)
-    return volumes
-
-
-def holds_volumes(path: str | PathLike[str]) -> bool:
-    """Whether a file is one of volumes, by its name."""
-    return by_name(Path(path), "volume") is not None
-
-
-def load_atoms(path: str | PathLike[str]) -> Geometry | None:
-    """Read the atoms that a file of volumes names; None where it names none.
-
-    Raises
-    ------
-    FileError
-        When the file cannot be read or is damaged.
-    """
-    file = _checked_path(path)
-    reader = by_name(file, "volume")
-    if reader is None or reader.read_atoms is None:
-        return None
-    with PlainFile(file) as plain:
-        numbers, _, positions = reader.read_atoms(plain.path)
-    try:
-        return Geometry(numbers, positions) if len(numbers) else None
-    except OrbitileError as error:
-        raise FileError(f"{file.name}: {error}") from error
-
-
 class FileFrames:
     """Frames in files of their own: `Frames` of a `Trajectory`."""
 
@@ -229,7 +192,7 @@ def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]],
         is no error here, but where it is asked for.
     """
     if not isinstance(source, (str, PathLike)):
-        files = tuple(_checked_path(path) for path in source)
+        files = tuple(checked_path(path) for path in source)
         if not files:
             raise FileError("trajectory: expected files, got none")
         if len(files) > 1:
@@ -239,7 +202,7 @@ def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]],
     if any(letter in text for letter in "*?[") and not _exists(text):
         return load_trajectory(_matching(text), kept=kept)
     within = within_archive(text)
-    file = _checked_path(text if within is None else within[0], folders=True)
+    file = checked_path(text if within is None else within[0], folders=True)
     if within is not None or is_place(file):
         return Trajectory(_frames_in(Place(file), "" if within is None else within[1], text), kept)
     reader = _trajectory_reader(file)
@@ -283,11 +246,11 @@ def load_geometries(path: str | PathLike[str], topology: str | PathLike[str] | N
     FileError
         When a file is missing, damaged, or of no known format.
     """
-    file = _checked_path(path)
+    file = checked_path(path)
     reader = by_name(file, "geometries")
     if reader is None:
         raise FileError(f"{file.name}: not a trajectory of geometries by its name. Known: {known('geometries')}")
-    geometries: Geometries = reader.read(file, None if topology is None else _checked_path(topology))
+    geometries: Geometries = reader.read(file, None if topology is None else checked_path(topology))
     return geometries
 
 
@@ -314,25 +277,7 @@ def _matching(pattern: str) -> list[str]:
 
 def _trajectory_reader(file: Path) -> Reader | None:
     """The module that reads many frames of such a file, or None where one frame is all that it can hold."""
-    if not file.is_file():
-        return None
-    return recognising(beginning(file), "trajectory")
-
-
-def _checked_path(path: str | PathLike[str], *, folders: bool = False) -> Path:
-    file = user_path(path)
-    try:
-        if not folders and file.is_dir() and not any(file.match(pattern) for pattern in folder_patterns()):
-            raise FileError(f"{file}: is a folder, expected a file")
-        if not file.exists():
-            raise FileError(f"{file}: no such file{neighbour(file)}")
-        if file.is_file() and file.stat().st_size == 0:
-            raise FileError(f"{file.name}: the file is empty")
-    except OSError as error:
-        raise FileError(f"{file}: cannot be read ({error.strerror})") from error
-    except ValueError as error:  # a NUL character in the name
-        raise FileError(f"{str(file)!r}: not a file name ({error})") from error
-    return file
+    return recognising(beginning(file), "trajectory") if file.is_file() else stored_in(file, "trajectory")
 
 
 def _wavefunction_in(file: Path, original: Path) -> Wavefunction:
@@ -347,13 +292,13 @@ def _wavefunction_in(file: Path, original: Path) -> Wavefunction:
         recognised = recognising(start, "wavefunction")
         if recognised is not None:
             return read_by(recognised)
-        trajectory = _trajectory_reader(file)
-        if trajectory is not None:
-            return _only_frame(file, trajectory.read(file))
         binary = b"\0" in start
         within = within_hdf5(file) if start.startswith(hdf5.SIGNATURE) else None
     else:
         binary, within = False, None
+    trajectory = _trajectory_reader(file)
+    if trajectory is not None:
+        return _only_frame(file, trajectory.read(file))
     named = within or by_name(file, "wavefunction")
     if named is not None and (not binary or named.BINARY):
         return read_by(named)
@@ -391,6 +336,7 @@ __all__ = [
     "load_trajectory",
     "load_volumes",
     "natural_order",
+    "open_volume",
     "patterns",
     "reader_modules",
     "series_in",

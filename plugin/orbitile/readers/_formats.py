@@ -12,6 +12,8 @@ from ..files import hdf5
 from ..files.archives import Entry
 from ..files.compression import compression_of
 from ..files.plain import matching, name_within
+from ..files.zarr import kind_of_store
+from ..model.stored_volume import StoredVolume
 from ..registry import modules_of
 from ._isolation import isolated
 
@@ -43,6 +45,8 @@ class Reader(Protocol):
     CONTENTS: tuple[str, ...] = ()
     """Optional, of a format within HDF5: names of what stands at the root of its files (groups, datasets, attributes),
     which together give it away whatever the name of the file."""
+    STORE: str = ""
+    """Optional, of a format of Zarr stores: what such a store says that it holds, of `orbitile.files.zarr.KINDS`."""
     ALL_DIGITS: bool = True
     """Optional: whether its files have all digits that there are; of a folder, those are read first."""
     others: Callable[[Path], tuple[Path, ...]] | None = None
@@ -52,6 +56,8 @@ class Reader(Protocol):
     that the user named, which may be compressed."""
     read_atoms: Callable[[Path], tuple[Any, Any, Any]] | None = None
     """Optional, of a format of volumes: atomic numbers, core charges and positions in bohr that a file names too."""
+    open_volume: Callable[[Path], StoredVolume] | None = None
+    """Optional, of a format of volumes: open one whose values are read part by part."""
 
 
 def reader_modules() -> Mapping[str, Reader]:
@@ -83,6 +89,17 @@ def recognising(start: bytes, kind: str) -> Reader | None:
     head = start.decode("utf-8", errors="replace")
     fitting = (reader for reader in of_kind(kind) if reader.recognises is not None and reader.recognises(head))
     return next(fitting, None)
+
+
+def stored_in(folder: Path, kind: str) -> Reader | None:
+    """The module of a kind that reads such a Zarr store of ours, by what the store says that it holds.
+
+    One that says nothing is damaged perhaps, and read by the module that knows its name, which says so.
+    """
+    held = kind_of_store(folder)
+    stores = [reader for reader in of_kind(kind) if reader.STORE]
+    named = (reader for reader in stores if not held and matching(reader.PATTERNS).fullmatch(folder.name.lower()))
+    return next((reader for reader in stores if held == reader.STORE), next(named, None))
 
 
 def within_hdf5(file: Path) -> Reader | None:

@@ -23,7 +23,7 @@ from ._logs.conventions import choose_convention
 from ._logs.digits import decimals, made_orthonormal
 from ._logs.excitations import excitations_of, with_deexcitations
 from ._logs.orbitals import columns_of, energies_of, irreps_of, is_complete, occupations_of
-from ._logs.parsing import BOHR, parse_log
+from ._logs.parsing import BOHR, ELECTRONVOLT, parse_log
 from ._logs.programs import LOG_PATTERNS, Program, is_log, missing_error
 
 DESCRIPTION = (
@@ -122,15 +122,25 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
         geometries=geometries,
         method="/".join(part for part in (method, str(metadata.get("basis_set", ""))) if part),
         excitations=excitations_of(with_deexcitations(data, program, path), kept) if not natural else (),
-        stated=_stated(data),
+        stated=_stated(data, step, len(geometries)),
         remarks=(*assumed, *dict.fromkeys(remark for _, remark in ours if remark)),
     )
 
 
-def _stated(data: Any) -> Stated:
-    """Charge and multiplicity, where the parser found them."""
+def _stated(data: Any, step: int, n_steps: int) -> Stated:
+    """Charge, multiplicity and the energy of the self-consistent field, where the parser found them.
+
+    Of several geometries there is an energy of the one whose orbitals are read where each has one, or it is the last.
+    """
     charge, multiplicity = getattr(data, "charge", None), getattr(data, "mult", None)
-    return Stated(None if charge is None else float(charge), None if multiplicity is None else int(multiplicity))
+    energies = np.asarray(getattr(data, "scfenergies", ()), float).ravel() / ELECTRONVOLT
+    each, last = len(energies) == n_steps, step + 1 == n_steps
+    energy = energies[step] if each else energies[-1] if last and len(energies) else np.nan
+    return Stated(
+        None if charge is None else float(charge),
+        None if multiplicity is None else int(multiplicity),
+        energy=float(energy) if np.isfinite(energy) else None,
+    )
 
 
 def _settled(data: Any, numbers: NDArray[np.int64], core: NDArray[np.float64]) -> tuple[Any, tuple[str, ...]]:

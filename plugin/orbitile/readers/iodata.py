@@ -13,6 +13,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,7 @@ def _wavefunction(
             )
             for part in (slice(0, mo.norba), slice(mo.norba, None))
         )
+    energy = None if data.energy is None else float(data.energy)
     return Wavefunction(
         atomic_numbers=numbers,
         positions=data.atcoords,
@@ -234,7 +236,7 @@ def _wavefunction(
         spin_density_matrix=spin_density if density.size else _density(data, "post_scf_spin_ao", order, signs),
         geometries=_geometries(path) if format_name == "fchk" else np.empty(0),
         method="/".join(part.upper() for part in (data.lot, data.obasis_name) if part),
-        stated=found.whole,
+        stated=replace(found.whole, energy=energy if energy is not None and np.isfinite(energy) else None),
         remarks=(
             *named_ghosts(np.where(numbers > 0, data.atnums, 0), charges),
             *assumed,

@@ -33,19 +33,17 @@ sound at every moment: other processes read it while it grows, and a writer that
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import FileError
 from ..files.hdf5 import MAGIC, USER_BLOCK, library, translated
 from ..files.plain import PlainFile
-from ..gaussians.orthonormality import checked
-from ..model.basis import same_basis
-from ..model.geometry import check_atoms
-from ..model.wavefunction import Orbitals, Shell, Wavefunction
+from ._series import SPINS, SeriesFrames
 
 DESCRIPTION = "series files of Orbitile"
 PATTERNS = ("*.series.h5",)
@@ -60,22 +58,11 @@ def recognises(head: str) -> bool:
 
 def read(path: Path) -> SeriesFrames:
     """Frames of a series file, which needs the package h5py."""
-    return SeriesFrames(path)
+    return HDF5Frames(path)
 
 
-SPINS = ("alpha", "beta")
-
-_FEW_BYTES = 8 << 20
-"""Coefficients up to here are all looked at when it is told whether two series are the same."""
-
-
-class SeriesFrames:
-    """Frames of a series file, which may be growing: `Frames` of a `Trajectory`.
-
-    Parameters
-    ----------
-    path
-        The file.
+class HDF5Frames(SeriesFrames):
+    """Frames of a series in an HDF5 file.
 
     Raises
     ------
@@ -84,8 +71,8 @@ class SeriesFrames:
     """
 
     def __init__(self, path: Path) -> None:
+        super().__init__(path)
         h5py = library(path.name)
-        self._path = path
         self._plain = PlainFile(path)
         with translated(path):
             with self._plain.path.open("rb") as stream:
@@ -94,26 +81,7 @@ class SeriesFrames:
                 raise FileError(f"expected a series file, which begins with {MAGIC.decode().strip()!r}")
             self._growing = _is_open(head[USER_BLOCK:], self._plain.path.stat().st_size)
             self._file = h5py.File(self._plain.path, "r", libver="latest", swmr=self._growing, locking=False)
-            file = self._file
-            self.settings = str(file.attrs["settings"])
-            ends = np.cumsum(file["basis/n_primitives"][()])
-            exponents, contraction = (
-                np.split(file[f"basis/{n}"][()], ends[:-1]) for n in ("exponents", "coefficients")
-            )
-            kinds = (file[f"basis/{n}"][()] for n in ("atom", "momentum", "pure"))
-            self._shells = tuple(Shell(*shell) for shell in zip(*kinds, exponents, contraction, strict=True))
-            self._fixed = {
-                "atomic_numbers": file["atomic_numbers"][()],
-                "core_charges": file["core_charges"][()],
-                "shells": self._shells,
-                "natural": bool(file.attrs["natural"]),
-                **{name: str(file.attrs[name]) for name in ("title", "program", "method")},
-            }
-
-    @property
-    def name(self) -> str:
-        """Name of the file."""
-        return self._path.name
+            self._shared = self._read_shared()
 
     def __len__(self) -> int:
         with translated(self._path):
@@ -121,64 +89,37 @@ class SeriesFrames:
                 self._file["frames"].refresh()
             return int(self._file["frames"][()])
 
-    def geometries(self) -> Any:
-        """Positions of all frames, shape (n_frames, n_atoms, 3), in bohr."""
-        n = len(self)
-        with translated(self._path):
-            data = self._file["positions"]
-            if data.shape[0] < n:
-                data.refresh()
-            positions = data[:n]
-            check_atoms(self._fixed["atomic_numbers"], positions)
-            return positions
+    def _attribute(self, name: str) -> Any:
+        return self._file.attrs[name]
 
-    def feed(self, take: Callable[[bytes], None], n_frames: int) -> None:
-        """Hand over what tells the first frames from others: all numbers but coefficients.
+    def _whole(self, name: str) -> NDArray[Any]:
+        whole: NDArray[Any] = self._file[name][()]
+        return whole
 
-        Those too where they are few, otherwise those of the first and of the last frame: they go with the energies.
-        """
-        with translated(self._path):
-            for name in ("title", "program", "method", "settings", "natural"):
-                take(f"{name}={self._file.attrs[name]};".encode())
-            names = ["atomic_numbers", "core_charges", *(f"basis/{name}" for name in sorted(self._file["basis"]))]
-            for name in names:
-                take(self._file[name][()].tobytes())
-            parts = ("occupations", "energies", "n_orbitals", "coefficients")
-            names = [f"{spin}/{part}" for spin in SPINS if spin in self._file for part in parts]
-            for name in ("positions", "number", *names):
-                data = self._file[name]
-                if data.shape[0] < n_frames:
-                    data.refresh()
-                n_bytes = n_frames * data.dtype.itemsize * int(np.prod(data.shape[1:]))
-                whole = n_bytes <= _FEW_BYTES or not name.endswith("coefficients")
-                for part in (slice(n_frames),) if whole else (slice(1), slice(n_frames - 1, n_frames)):
-                    take(data[part].tobytes())
+    def _of_frame(self, name: str, index: int, width: int | None = None) -> Any:
+        data = self._reaching(name, index + 1)[index]
+        return data if width is None else data[..., :width]
 
-    def number(self, index: int) -> int:
-        """Number of a frame in what the series was made from, from 0."""
-        with translated(self._path):
-            return int(self._part("number", index))
+    def _of_frames(self, name: str, start: int, stop: int) -> Any:
+        return self._reaching(name, stop)[start:stop]
 
-    def read(self, index: int, *, check: bool = True) -> Wavefunction:
-        """Read one frame, and check it unless told otherwise."""
-        with translated(self._path):
-            sets: dict[str, Any] = {spin: self._orbitals(spin, index) for spin in SPINS if spin in self._file}
-            positions = self._part("positions", index)
-            wavefunction = Wavefunction(
-                positions=positions, source=f"{self._path}, frame {index + 1}", **self._fixed, **sets
-            )
-        return checked(wavefunction) if check else wavefunction
-
-    def _orbitals(self, spin: str, index: int) -> Orbitals:
-        n = int(self._part(f"{spin}/n_orbitals", index))
-        names = ("coefficients", "occupations", "energies")
-        return Orbitals(*(self._part(f"{spin}/{name}", index)[..., :n] for name in names))
-
-    def _part(self, name: str, index: int) -> Any:
+    def _reaching(self, name: str, n_frames: int) -> Any:
+        """A dataset, as it is in the file now if it was shorter before."""
         data = self._file[name]
-        if data.shape[0] <= index:
+        if data.shape[0] < n_frames:
             data.refresh()
-        return data[index]
+        return data
+
+    def _size(self, name: str) -> int:
+        data = self._file[name]
+        return int(data.dtype.itemsize * math.prod(data.shape[1:]))
+
+    @property
+    def _spins(self) -> tuple[str, ...]:
+        return tuple(spin for spin in SPINS if spin in self._file)
+
+    def _guarded(self) -> AbstractContextManager[None]:
+        return translated(self._path)
 
     def close(self) -> None:
         """Close the file; frames cannot be read any more."""
@@ -201,26 +142,3 @@ def _is_open(superblock: bytes, size: int) -> bool:
     if size < max(end, USER_BLOCK + 48):
         raise FileError(f"cut off: {size} bytes, expected {max(end, 560)} at least")
     return superblock[11] != 0
-
-
-class SeriesFrame:
-    """What all frames of a series share."""
-
-    def __init__(self, wavefunction: Wavefunction) -> None:
-        self._numbers = wavefunction.atomic_numbers
-        self._shells = wavefunction.shells
-        self._spins = len(orbital_sets(wavefunction))
-
-    def mismatch(self, other: Wavefunction) -> str:
-        """Why a frame cannot follow, empty where it can."""
-        if not np.array_equal(self._numbers, other.atomic_numbers):
-            return "has other atoms, or the same in another order"
-        if len(orbital_sets(other)) != self._spins:
-            return f"has {len(orbital_sets(other))} sets of orbitals, expected {self._spins}"
-        return "" if same_basis(self._shells, other.shells) else "has another basis set than the first one"
-
-
-def orbital_sets(wavefunction: Wavefunction) -> list[tuple[str, Orbitals]]:
-    """Orbitals of a wavefunction by the names that their spins have in a series."""
-    sets = zip(SPINS, (wavefunction.alpha, wavefunction.beta), strict=True)
-    return [(spin, orbitals) for spin, orbitals in sets if orbitals is not None]

@@ -1,0 +1,243 @@
+"""Zarr stores of frames: arrays that grow together along their first axis, committed frame by frame.
+
+What counts is the heading of the group, `zarr.json`: it says how many frames there are, and has the metadata of all
+arrays with that many (Zarr's consolidated metadata, which zarr and xarray read by themselves). It is replaced as a
+whole, and after the data. So whoever opens the store sees frames that are complete, and a writer that is killed leaves
+what it had committed. The metadata of each array by itself are ahead of that, by a step, so that they need not be
+written with every frame.
+
+Arrays with little in a frame have many frames in a chunk. Of others each frame is a chunk, and many of them are in one
+file (a shard), which is written anew for each frame that is added. Chunks have checksums (CRC-32C), so have the indices
+of shards; a chunk that is missing, which Zarr takes for one of fill values, is an error here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from contextlib import suppress
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FileError, OrbitileError
+from ..memory import require_memory
+from .zarr import ATTRIBUTE, HEADING, library
+
+FRAME = "frame"
+"""Name of the axis along which a store grows."""
+
+_LONGEST_HEADING = 16 << 20
+
+_MOST_IN_SHARD = 1 << 20
+"""Chunks of a shard, whose index is read as a whole."""
+
+_LARGEST_SHARED = 256 << 20
+"""Bytes of an array that is not of frames, at most."""
+
+_FEW_BYTES = 32 << 20
+"""Bytes that are read without a question about memory."""
+
+_ERRORS = (OSError, LookupError, ValueError, TypeError, RuntimeError, AttributeError, ArithmeticError, MemoryError)
+"""What zarr and its codecs raise of damaged data."""
+
+_ADVICE = "the store is damaged, or was made on a larger machine"
+
+
+class FrameStore:
+    """The arrays of a store of frames as they are committed at one moment, to be read.
+
+    Parameters
+    ----------
+    path
+        Folder of the store.
+    kind
+        Of `files.zarr.KINDS`.
+    version
+        Of the layout.
+
+    Attributes
+    ----------
+    n_frames : int
+    attributes : dict
+        What is said of the whole.
+
+    Raises
+    ------
+    FileError
+        When it is no such store, of a later version, or damaged.
+    """
+
+    def __init__(self, path: Path, kind: str, version: int) -> None:
+        zarr = library(path.name)
+        self._path = path
+        heading = read_heading(path)
+        self.n_frames = frames_of(heading)
+        self.attributes: dict[str, Any] = heading["attributes"][ATTRIBUTE]
+        if self.attributes.get("kind") != kind:
+            raise FileError(f"expected a store of kind {kind!r}, got one of kind {self.attributes.get('kind')!r}")
+        if self.attributes.get("version") != version:
+            raise FileError(f"expected version {version} of the layout, got {self.attributes.get('version')!r}")
+        self._group = zarr.open_group(path, mode="r", use_consolidated=True)
+        self._arrays: dict[str, Any] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._group
+
+    def _array(self, name: str) -> Any:
+        if name not in self._arrays:
+            array = self._group[name]
+            if array.shards and math.prod(array.shards) > _MOST_IN_SHARD * math.prod(array.chunks):
+                raise FileError(f"{name}: shards of {array.shards} have more chunks than any of ours")
+            _require(math.prod(array.chunks) * array.dtype.itemsize, f"a chunk of {name}")
+            self._arrays[name] = array
+        return self._arrays[name]
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Shape of an array."""
+        return tuple(self._array(name).shape)
+
+    def chunks(self, name: str) -> tuple[int, ...]:
+        """Shape of what is compressed together of an array."""
+        return tuple(self._array(name).chunks)
+
+    def frames_in_file(self, name: str) -> int:
+        """Frames of an array that are in one file."""
+        array = self._array(name)
+        return int((array.shards or array.chunks)[0])
+
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """Type of the numbers of an array."""
+        found: np.dtype[Any] = self._array(name).dtype
+        return found
+
+    def whole(self, name: str) -> NDArray[Any]:
+        """An array that is not of frames."""
+        array = self._array(name)
+        if math.prod(array.shape) * array.dtype.itemsize > _LARGEST_SHARED:
+            raise FileError(f"{name}: expected {_LARGEST_SHARED >> 20} MiB at most, got shape {array.shape}")
+        everything = _all_of(array.shape)
+        return self._read(name, everything, everything)
+
+    def frame(self, name: str, index: int, region: tuple[slice, ...] = ()) -> NDArray[Any]:
+        """What one frame has of an array, or a region of that, whose slices have no steps."""
+        shape = self._array(name).shape[1:]
+        parts = list(_all_of(shape))
+        for axis, (n, part) in enumerate(zip(shape, region, strict=False)):
+            start, stop = part.start or 0, n if part.stop is None else part.stop
+            if not 0 <= start <= stop <= n:
+                raise FileError(f"{name}: expected {stop} along axis {axis + 1} of a frame, there are {n}")
+            parts[axis] = slice(start, stop)
+        selection = (slice(index, index + 1), *parts)
+        found: NDArray[Any] = self._read(name, selection, selection)[0]
+        return found
+
+    def frames(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        """What frames have of an array, those from a first one up to another."""
+        shape = self._array(name).shape[1:]
+        # the last axis may be wider than that of frames before
+        return self._read(
+            name, (slice(start, stop), *_all_of(shape)), (slice(start, stop), *[slice(0, 1)] * len(shape))
+        )
+
+    def _read(self, name: str, selection: tuple[slice, ...], stored: tuple[slice, ...]) -> NDArray[Any]:
+        """A region of an array, after a look whether the files of another region are there."""
+        array = self._array(name)
+        _require(math.prod(part.stop - part.start for part in selection) * array.dtype.itemsize, name)
+        grid = array.shards or array.chunks
+        for place in product(
+            *(range(part.start // n, -(-part.stop // n)) for part, n in zip(stored, grid, strict=True))
+        ):
+            key = array.metadata.encode_chunk_key(place)
+            if not (self._path / name / key).is_file():
+                raise FileError(f"the file {name}/{key} is missing")
+        try:
+            values: NDArray[Any] = array[selection]
+        except OrbitileError:
+            raise
+        except _ERRORS as error:
+            detail = str(error).split("\n")[0]
+            raise FileError(f"{name} is damaged ({type(error).__name__}: {detail})") from error
+        return values
+
+
+def _all_of(shape: tuple[int, ...]) -> tuple[slice, ...]:
+    return tuple(slice(0, n) for n in shape)
+
+
+def _require(n_bytes: int, what: str) -> None:
+    """Refuse what would not fit in memory, read and expanded."""
+    if n_bytes > _FEW_BYTES:
+        require_memory(2 * n_bytes, what, _ADVICE)
+
+
+def read_heading(path: Path) -> Any:
+    """The metadata of the group, with those of its arrays.
+
+    Raises
+    ------
+    FileError
+        When they are damaged, or the store is none of frames.
+    """
+    file = path / HEADING
+    with suppress(OSError, ValueError, RecursionError):
+        if file.is_file() and file.stat().st_size <= _LONGEST_HEADING:
+            found = json.loads(file.read_bytes())
+            arrays = found["consolidated_metadata"]["metadata"] if _is_group(found) else None
+            if isinstance(arrays, dict) and all(isinstance(one, dict) and "shape" in one for one in arrays.values()):
+                return found
+    raise FileError(f"{HEADING} is damaged, or of another kind of store")
+
+
+def _is_group(found: Any) -> bool:
+    return (
+        isinstance(found, dict)
+        and isinstance(found.get("attributes"), dict)
+        and isinstance(found["attributes"].get(ATTRIBUTE), dict)
+        and isinstance(found.get("consolidated_metadata"), dict)
+        and "metadata" in found["consolidated_metadata"]
+    )
+
+
+def frames_of(heading: Any) -> int:
+    """Number of committed frames, as the heading of the group says; all its arrays have to have that many.
+
+    Raises
+    ------
+    FileError
+        When they have not.
+    """
+    n = heading["attributes"][ATTRIBUTE].get("frames")
+    if not isinstance(n, int) or n < 0:
+        raise FileError(f"number of frames: expected 0 or more, got {n!r}")
+    for name, metadata in heading["consolidated_metadata"]["metadata"].items():
+        if grows(metadata) and metadata["shape"][:1] != [n]:
+            raise FileError(f"{name}: expected {n} frames, got an array of shape {metadata['shape']}")
+    return n
+
+
+def status_of(path: Path) -> tuple[int, int, int]:
+    """What changes whenever frames are committed.
+
+    Raises
+    ------
+    OSError
+        When there is no store any more.
+    """
+    found = os.stat(path / HEADING)
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def grows(metadata: Any) -> bool:
+    """Whether an array is one of frames, by its metadata."""
+    names = metadata.get("dimension_names")
+    return isinstance(names, list) and names[:1] == [FRAME]
+
+
+def without_shape(metadata: Any) -> Any:
+    """The metadata of an array, but for its shape."""
+    return {name: value for name, value in metadata.items() if name != "shape"}

@@ -1,0 +1,310 @@
+"""Fields along trajectories, on one lattice: frames are tasks of any executor, and go to one store."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FieldError, FileError, OrbitileError
+from ..evaluation.boxes import enclosing_lattice
+from ..evaluation.devices import dtype_of
+from ..evaluation.lattices import compute
+from ..evaluation.requests import field_of
+from ..exporters._volume_series import VolumeSeriesWriter, write_frames
+from ..files.reading import user_path
+from ..files.writing import refuse_inputs
+from ..model.lattice import Lattice
+from ..model.trajectory import Trajectory
+from ..model.volume import VolumeHeader
+from ..model.wavefunction import Wavefunction
+from ..readers._volume_series import StoredVolumes, open_volumes
+from ..watch import Cancel, Progress, checkpoint, stage, tell, watched
+from ..workers import in_order
+from .frames import ChosenFrames, Frame, FrameOfFiles, Source
+from .tracking import Tracking
+
+_Result = TypeVar("_Result")
+
+
+def compute_volumes(
+    trajectory: Trajectory | Source,
+    field: str,
+    lattice: Lattice,
+    path: str | os.PathLike[str],
+    *,
+    frames: Iterable[int] | None = None,
+    tracking: Tracking | None = None,
+    executor: Executor | None = None,
+    device: str | None = None,
+    precision: str = "single",
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+    report: Callable[[str], None] | None = None,
+) -> StoredVolumes:
+    """Evaluate a field in the frames of a trajectory, on one lattice, and write them to a Zarr store as they come.
+
+    A computation that was interrupted, by whatever, is taken up by the same call: frames that are there are not
+    computed again. So is one whose trajectory has grown. The values are those of `compute` for each frame, bit by bit,
+    whoever computes them.
+
+    Parameters
+    ----------
+    trajectory
+        A trajectory, or its files as for `load_trajectory`: then whoever computes reads them, and has to see them.
+    field
+        Name of a field.
+    lattice
+        The same for all frames, as from `lattice_along`.
+    path
+        Folder of the store, which all processes have to see. One that is there is continued if it holds the same field
+        of the same frames on the same lattice.
+    frames
+        Their numbers, from 0; by default all there are now.
+    tracking
+        From `track`: orbitals are named as in the first frame, and followed.
+    executor
+        Whoever computes: `orbitile.workers.local_workers`, a cluster, any executor of `concurrent.futures`; by default
+        this process.
+    device, precision
+        As for `compute`; by default each process computes on the device that it takes by itself.
+    progress
+        Called with the share that is done.
+    cancelled
+        Asked now and then; when it says True, what is done is kept.
+    report
+        Told in one line of each frame that is missing, since it could not be read, or has no such field.
+
+    Returns
+    -------
+    StoredVolumes
+        The store, opened.
+
+    Raises
+    ------
+    FieldError
+        When there is no such field in the first frame.
+    FileError
+        When the trajectory cannot be read, or the store cannot be written or holds something else.
+    LatticeError, DeviceError, Cancelled
+        As for `compute`.
+    """
+    chosen = ChosenFrames.of(trajectory, frames, tracking)
+    dtype = dtype_of(precision)
+    first = chosen.first()
+    name = chosen.field(field)
+    resolved = field_of(first, name)
+    header = VolumeHeader(lattice, dtype, resolved.quantity, resolved.unit)
+    target = user_path(path)
+    if chosen.files is not None:
+        refuse_inputs(target, [chosen.files] if isinstance(chosen.files, str) else chosen.files)
+    settings = f"{name}, {'followed' if tracking else 'as numbered in the files'}"
+    with (
+        watched(progress, cancelled),
+        closing(VolumeSeriesWriter(target, header, first, chosen.numbers, settings)) as writer,
+    ):
+        _require_same_frames(writer, target, chosen)
+        groups = list(_groups(writer.waiting, writer.together))
+        key = secrets.token_hex(8)
+        calls = (
+            (
+                os.path.abspath(target),
+                tuple(group),
+                chosen.sent(key, (chosen.numbers[place] for place in group)),
+                name,
+                lattice,
+                first.atomic_numbers,
+                device,
+                precision,
+            )
+            for group in groups
+        )
+        done, n = len(chosen.numbers) - sum(map(len, groups)), len(chosen.numbers)
+        with closing(_results(executor, compute_frames, calls)) as results:
+            for group in groups:
+                with stage(done / n, (done + len(group)) / n):
+                    found = next(results)
+                writer.tell(group[0], found)
+                for place, one in zip(group, found, strict=True):
+                    if isinstance(one, str) and report is not None:
+                        report(f"frame {chosen.numbers[place] + 1} is missing: {one}")
+                done += len(group)
+                tell(done / n)
+    return open_volumes(target)
+
+
+def compute_frames(
+    store: str,
+    places: Sequence[int],
+    frames: Sequence[Frame | str],
+    field: str,
+    lattice: Lattice,
+    atomic_numbers: NDArray[np.int64],
+    device: str | None,
+    precision: str,
+) -> list[NDArray[np.float64] | str]:
+    """Compute a field in some frames, and write the values to their places in a store, which are side by side.
+
+    Parameters
+    ----------
+    store
+        Folder of the store.
+    places
+        Of the frames in it, one after the other.
+    frames
+        To be read, or read already; or why one cannot be read.
+    field, lattice, device, precision
+        As for `compute`.
+    atomic_numbers
+        Of the atoms in all frames.
+
+    Returns
+    -------
+    list of ndarray of shape (n_atoms, 3), or str
+        Of each frame the positions of its atoms, in bohr; or why it is missing.
+
+    Raises
+    ------
+    OrbitileError
+        When frames cannot be computed for a reason that is not theirs, or the store cannot be written.
+    """
+    values = np.full((len(places), *lattice.shape), np.nan, dtype_of(precision))
+    found: list[NDArray[np.float64] | str] = []
+    for frame, out in zip(frames, values, strict=True):
+        checkpoint()
+        try:
+            wavefunction = _read(frame, atomic_numbers)
+            computed = compute(wavefunction, field, lattice, device=device, precision=precision)
+            if not np.isfinite(computed.values).all():
+                raise FieldError("the field has values that are NaN or infinite")
+        except (FileError, FieldError) as error:
+            found.append(str(error))
+        else:
+            out[...] = computed.values
+            found.append(np.array(wavefunction.positions))
+    write_frames(Path(store), places[0], values)
+    return found
+
+
+def _results(
+    executor: Executor | None, function: Callable[..., _Result], calls: Iterable[tuple[Any, ...]]
+) -> Generator[_Result, None, None]:
+    """Results of calls in their order, of an executor or of this process."""
+    if executor is not None:
+        yield from in_order(executor, function, calls)
+        return
+    for call in calls:
+        checkpoint()
+        yield function(*call)
+
+
+def _read(frame: Frame | str, atomic_numbers: NDArray[np.int64]) -> Wavefunction:
+    if isinstance(frame, str):
+        raise FileError(frame)
+    wavefunction = frame.read() if isinstance(frame, FrameOfFiles) else frame
+    if not np.array_equal(wavefunction.atomic_numbers, atomic_numbers):
+        raise FileError("its atoms are others than those of the first frame, or in another order")
+    return wavefunction
+
+
+def _groups(places: Sequence[int], together: int) -> Iterator[list[int]]:
+    """Places that are side by side and in one file."""
+    group: list[int] = []
+    for place in places:
+        if group and (place != group[-1] + 1 or place % together == 0):
+            yield group
+            group = []
+        group.append(place)
+    if group:
+        yield group
+
+
+def _require_same_frames(writer: VolumeSeriesWriter, target: Path, chosen: ChosenFrames) -> None:
+    """Refuse to continue a store whose frames are of other geometries, by the first and the last that are there."""
+    there = writer.done
+    if not there:
+        return
+    stored = open_volumes(target)
+    for place in {there[0], there[-1]}:
+        geometry = stored[place].geometry
+        wavefunction = chosen.wavefunction(chosen.numbers[place])
+        if geometry is None or not np.array_equal(geometry.positions, wavefunction.positions):
+            raise FileError(
+                f"{target.name}: frame {place + 1} has another geometry than frame {chosen.numbers[place] + 1} of "
+                f"{chosen.trajectory.name}; write to another file"
+            )
+
+
+def lattice_along(
+    trajectory: Trajectory | Source | ChosenFrames,
+    field: str,
+    isovalue: float,
+    *,
+    spacing: float | None = None,
+    points: int | None = None,
+    quality: str = "medium",
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+) -> Lattice:
+    """A lattice that holds the isosurface of a field in all frames of a trajectory: see `enclosing_lattice`.
+
+    Parameters
+    ----------
+    trajectory, field, executor, progress, cancelled
+        As for `compute_volumes`.
+    isovalue, spacing, points, quality
+        As for `enclosing_lattice`; the spacing is that of the frame with the largest one.
+
+    Raises
+    ------
+    OrbitileError
+        When no frame can be read, or there is no such field.
+    """
+    chosen = trajectory if isinstance(trajectory, ChosenFrames) else ChosenFrames.of(trajectory)
+    key = secrets.token_hex(8)
+    calls = (
+        (chosen.sent(key, [number])[0], chosen.field(field), isovalue, spacing, points, quality)
+        for number in chosen.numbers
+    )
+    lattices, problem = [], ""
+    n = len(chosen.numbers)
+    with watched(progress, cancelled), closing(_results(executor, enclosed, calls)) as results:
+        for done in range(n):
+            with stage(done / n, (done + 1) / n):
+                found = next(results)
+            if isinstance(found, str):
+                problem = problem or found
+            else:
+                lattices.append(found)
+    if not lattices:
+        raise OrbitileError(f"{chosen.trajectory.name}: no frame can be read: {problem}")
+    return united(lattices)
+
+
+def enclosed(
+    frame: Frame | str, field: str, isovalue: float, spacing: float | None, points: int | None, quality: str
+) -> Lattice | str:
+    """The lattice of one frame, or why it cannot be read."""
+    try:
+        if isinstance(frame, str):
+            return frame
+        wavefunction = frame.read() if isinstance(frame, FrameOfFiles) else frame
+        return enclosing_lattice(wavefunction, field, isovalue, spacing=spacing, points=points, quality=quality)
+    except (FileError, FieldError) as error:
+        return str(error)
+
+
+def united(lattices: Sequence[Lattice]) -> Lattice:
+    """One lattice of equal spacing that holds others, with the largest of their spacings; of cells the finest one."""
+    if lattices[0].periodic:
+        return max(lattices, key=lambda one: one.n_points)
+    ends = np.array([(one.origin, one.far_corner) for one in lattices])
+    return Lattice.box(ends.min(axis=(0, 1)), ends.max(axis=(0, 1)), max(float(one.spacings[0]) for one in lattices))
